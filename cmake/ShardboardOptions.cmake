@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# Language, warnings, sanitizers, and the function that every library of the project is made with.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release)
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+add_library(shardboard_options INTERFACE)
+target_include_directories(shardboard_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(shardboard_options INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
+    $<$<BOOL:${SHARDBOARD_WERROR}>:-Werror>)
+if(SHARDBOARD_SANITIZE)
+    target_compile_options(shardboard_options INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer)
+    target_link_options(shardboard_options INTERFACE -fsanitize=address,undefined)
+endif()
+
+# Strict Qt for our own code; QCustomPlot's header cannot live with it, so widgets/plots leaves it out.
+add_library(shardboard_qt_strict INTERFACE)
+target_compile_definitions(shardboard_qt_strict INTERFACE
+    QT_NO_CAST_FROM_ASCII QT_NO_CAST_TO_ASCII QT_NO_URL_CAST_FROM_STRING QT_NO_KEYWORDS QT_NO_FOREACH
+    QT_DISABLE_DEPRECATED_BEFORE=0x060400)

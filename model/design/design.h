@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// A design: everything a *.shardboard file says. A value type; the document (model/session) holds one and its undo
+// stack replaces parts of it.
+#pragma once
+
+#include "model/core/mesh.h"
+#include "model/core/strategy.h"
+#include "model/graph/modelspec.h"
+#include "model/graph/workload.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+/// A strategy for all tensors whose name matches a glob pattern (`*`, `?`, `[…]`). Later entries win.
+/// Besides the weights, the input `tokens` can be matched.
+struct StrategyEntry {
+    std::string match;
+    Strategy strategy;
+    std::optional<CutRule> cut; ///< the strategy's own rule when absent
+    friend bool operator==(const StrategyEntry&, const StrategyEntry&) = default;
+};
+
+/// Which rows and prices the picker uses: `shardboard` (ours, sound rows) or `G1` (MAX's documented greedy picker).
+enum class PickerProfile { Shardboard, G1 };
+std::string profileName(PickerProfile profile); ///< shardboard, G1
+std::optional<PickerProfile> profileFromName(std::string_view name);
+
+struct PickerOptions {
+    PickerProfile profile = PickerProfile::Shardboard;
+    bool allowPartialToSharded = false;
+    friend bool operator==(const PickerOptions&, const PickerOptions&) = default;
+};
+
+struct Design {
+    Mesh mesh;
+    std::string hardware = "dgx-h100"; ///< id of a hardware preset
+    ModelSpec model;
+    Workload workload;
+    std::vector<StrategyEntry> strategies;
+    PickerOptions picker;
+    std::string viewState; ///< JSON text of the window's state; empty when none
+    std::string unknownKeys; ///< JSON text of an object with the keys that this version does not know; kept on saving
+    friend bool operator==(const Design&, const Design&) = default;
+};
+
+/// Glob match of a whole name: `*` any run of characters, `?` one, `[abc]`, `[a-z]`, `[!…]`. Linear in practice and
+/// bounded: never exponential.
+bool globMatch(std::string_view pattern, std::string_view name);
+
+} // namespace shardboard

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exports a design to another framework's configuration, with shards.json as the neutral proof.
+#pragma once
+
+#include "model/core/result.h"
+#include "model/design/evaluate.h"
+
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+struct ExportedFile {
+    std::string name; ///< relative to the export folder
+    std::string content;
+};
+
+/// Targets that exist: jax.
+std::vector<std::string> exportTargets();
+
+/// The files of an export. A layout that the target cannot say exactly is refused with the tensor's name and the reason;
+/// nothing is ever written differently in silence.
+Result<std::vector<ExportedFile>> exportDesign(const std::string& target, const Design& design,
+                                               const Evaluation& evaluation);
+/// Creates the folder if needed and writes the files atomically one by one.
+Status writeExport(const std::string& folder, const std::vector<ExportedFile>& files);
+
+} // namespace shardboard

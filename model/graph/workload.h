@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the model is run on.
+#pragma once
+
+#include "model/core/tensor.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace shardboard {
+
+/// Prefill: `batch` sequences of `sequence` tokens each. Decode: one new token for each of `batch` sequences that
+/// already hold `sequence` - 1 tokens in the KV cache (the cache has `sequence` entries with the new one).
+enum class WorkloadKind { Prefill, Decode };
+std::string workloadName(WorkloadKind kind); ///< prefill, decode
+std::optional<WorkloadKind> workloadFromName(std::string_view name);
+
+struct Workload {
+    WorkloadKind kind = WorkloadKind::Prefill;
+    std::int64_t batch = 8;
+    std::int64_t sequence = 4096;
+    DType dtype = DType::BF16; ///< of weights and activations
+    friend bool operator==(const Workload&, const Workload&) = default;
+};
+
+} // namespace shardboard

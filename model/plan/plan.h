@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The SPMD program: for every operation the layout of its operands and of its result, the collectives in between and
+// why they are there. The engine runs it, views draw it, exporters write it. A value type without behaviour.
+#pragma once
+
+#include "model/core/layout.h"
+#include "model/graph/graph.h"
+#include "model/plan/reshard.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+/// A way to run an operation that the picker weighed, on one mesh axis: what each operand and the result would be.
+/// Placement codes are R, S<dim>, P.
+struct Candidate {
+    int axis = 0; ///< mesh axis
+    std::vector<std::string> operands;
+    std::string result;
+    double cost = 0; ///< bytes moved by the operands' reshards, as the profile prices them (max-sharding 4.1)
+    bool allowed = true;
+    bool picked = false;
+    std::string refusal; ///< why it is not allowed, for people
+};
+
+struct Collective {
+    std::string id; ///< unique in the plan, stable under edits elsewhere: `block/self_attn.o_proj/…`
+    CollectiveKind kind = CollectiveKind::AllReduce;
+    std::vector<int> axes;
+    std::int64_t groupSize = 1; ///< devices in each device group
+    TensorId tensor = kNoTensor;
+    ReshardStep step;
+    std::int64_t bytes = 0; ///< S, on one member of a device group, per occurrence
+    std::int64_t count = 1; ///< occurrences in a step of the workload (repeated layers included)
+    double seconds = 0; ///< predicted, per occurrence
+    int plannedSegment = 0; ///< index into Plan::segments
+    OpId op = -1; ///< the operation that wanted it
+    int operand = 0;
+    std::string reason; ///< one sentence for people
+};
+
+struct OperandUse {
+    TensorId tensor = kNoTensor;
+    Layout before; ///< layout in which the operand arrives
+    Layout layout; ///< layout in which the operation takes it
+    std::vector<int> collectives; ///< indices into Plan::collectives, in order, from `before` to `layout`
+};
+
+struct PlannedOp {
+    OpId op = -1;
+    std::vector<OperandUse> operands;
+    Layout result;
+    std::int64_t count = 1;
+    double flops = 0; ///< of one device, per occurrence
+    double seconds = 0; ///< predicted, per occurrence
+    std::vector<Candidate> candidates;
+};
+
+/// A segment of the graph under one set of layouts. The layers of one graph segment can need several, when the residual
+/// stream enters the first layer in another layout than the later ones.
+struct PlannedSegment {
+    int segment = 0; ///< index into Graph::segments
+    std::string name; ///< block, or `block (layer 0)` where layers differ
+    std::int64_t firstLayer = 0;
+    std::int64_t count = 1;
+    std::vector<PlannedOp> ops; ///< in program order
+};
+
+/// Bytes per device; the largest device counts.
+struct MemoryByCause {
+    std::int64_t weights = 0;
+    std::int64_t gradients = 0;
+    std::int64_t optimizer = 0;
+    std::int64_t activations = 0;
+    std::int64_t kvCache = 0;
+    std::int64_t reshard = 0;
+    std::int64_t peak = 0;
+    std::string peakAt; ///< name of the operation at which the peak is reached
+};
+
+struct Plan {
+    Mesh mesh;
+    std::vector<Layout> layouts; ///< of weights and inputs as designed, by TensorId (activations: the last planned one)
+    std::vector<PlannedSegment> segments; ///< in execution order
+    std::vector<Collective> collectives; ///< in execution order
+    MemoryByCause memory;
+    double computeSeconds = 0;
+    double collectiveSeconds = 0;
+    double seconds() const { return computeSeconds + collectiveSeconds; }
+    /// Sum of count x bytes.
+    std::int64_t collectiveBytes() const;
+};
+
+} // namespace shardboard

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The worker's protocol: one JSON object a line, UTF-8, at most kMaxLine bytes. The same types are used on both sides.
+//
+//   worker -> client  {"type":"hello","protocol":1,"backends":[{"name":"cpu","devices":[{"name":…,"threads":n,"memory_bytes":n}]}]}
+//   client -> worker  {"type":"run","id":n,"plan":{…plan --json…},"options":{…}} · {"type":"cancel","id":n} · {"type":"quit","id":n}
+//   worker -> client  {"type":"announce","id":n,"bytes":n,"seconds":x}        before anything large is touched
+//                     {"type":"progress","id":n,"step":n,"of":n,"what":"…"}
+//                     {"type":"sample","id":n,"operation":"…","kind":"…","device":n,"start":x,"seconds":x,"bytes":n}
+//                     {"type":"result","id":n,"run":{…run --json…}}
+//                     {"type":"error","id":n,"code":"…","message":"…","where":"…"}
+// Error codes: bad-message, bad-plan, memory, cancelled, busy, unknown-request, internal. Unknown types are ignored.
+#pragma once
+
+#include "model/core/result.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+inline constexpr int kProtocolVersion = 1;
+inline constexpr std::size_t kMaxLine = 64u << 20;
+
+struct RunOptions {
+    std::string backend = "cpu";
+    std::int64_t layers = 0; ///< how many layers of each repeated segment to run; 0: all
+    std::int64_t steps = 1; ///< timed repetitions
+    bool verify = false;
+    bool designDtype = false; ///< values rounded to the design's dtype after each op; false: f32
+    bool ends = true; ///< embedding and head too
+    std::string breakCollective; ///< test hook: id of a collective (or `any`) that is executed wrongly
+    std::uint64_t seed = 1;
+};
+
+/// Times of one operation or collective over the steps, and how far its result is from the unsharded one.
+struct RunOperation {
+    std::string id; ///< `segment/op`, or the collective's id
+    std::string kind; ///< op kind or collective kind
+    double medianSeconds = 0; ///< per occurrence, slowest device
+    double predictedSeconds = 0;
+    std::int64_t bytes = 0; ///< S of a collective
+    double relativeError = -1; ///< largest over layers and devices, ‖y - r‖₂ / ‖r‖₂; -1: not compared
+};
+
+struct RunResult {
+    std::string backend;
+    std::int64_t devices = 0; ///< logical devices
+    std::int64_t steps = 0;
+    std::int64_t layers = 0; ///< layers that ran
+    bool verified = false; ///< compared, and every error below `tolerance`
+    bool compared = false;
+    double tolerance = 0;
+    double maxRelativeError = -1;
+    std::string worstOp;
+    double stepMedian = 0; ///< seconds
+    double stepMin = 0;
+    double stepMax = 0;
+    double predictedStepSeconds = 0;
+    std::int64_t peakBytes = 0; ///< most memory that the run's arenas held
+    std::vector<RunOperation> operations;
+};
+
+nlohmann::json toJson(const RunOptions& options);
+Result<RunOptions> runOptionsFromJson(const nlohmann::json& json);
+nlohmann::json toJson(const RunResult& result); ///< the document of `run --json`
+Result<RunResult> runResultFromJson(const nlohmann::json& json);
+
+} // namespace shardboard
