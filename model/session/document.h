@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The open document: a design, its evaluation, the undo stack and the selection. Views read the evaluation and send
+// edits here; every edit is one undo step and re-runs the flow at once. Lives on the GUI thread, knows no widget.
+#pragma once
+
+#include "model/core/result.h"
+#include "model/design/design.h"
+#include "model/design/evaluate.h"
+
+#include <QObject>
+#include <QString>
+
+#include <memory>
+
+class QUndoStack;
+
+namespace shardboard {
+
+class Selection;
+
+class Document : public QObject {
+    Q_OBJECT
+public:
+    explicit Document(QObject* parent = nullptr);
+    ~Document() override;
+
+    bool hasDesign() const { return m_evaluation != nullptr; }
+    const Design& design() const { return m_design; }
+    /// Never null once there is a design; replaced (not changed) by every edit, so that workers may keep the old one.
+    std::shared_ptr<const Evaluation> evaluation() const { return m_evaluation; }
+    double evaluationSeconds() const { return m_evaluationSeconds; } ///< how long the last evaluation took
+    QUndoStack* undoStack() const { return m_undoStack; }
+    Selection* selection() const { return m_selection; }
+
+    QString filePath() const { return m_filePath; } ///< empty for a design that was never saved
+    bool isModified() const;
+
+    /// Replaces the document (no undo). The old one stays when there is an error.
+    Status setDesign(const Design& design, const QString& filePath = {});
+    Status open(const QString& path);
+    Status save(const QString& path);
+
+    /// What an edit would lead to, without making it: the error a view shows before the mouse is released.
+    Status check(const Design& edited) const;
+    /// Makes an edit as one undo step called `text` (`Cut o_proj dim 1 over model`). Nothing changes when it is refused.
+    Status edit(const Design& edited, const QString& text);
+    /// The design with `strategy` for all tensors that `match` names, as a new last entry; an entry with the same
+    /// pattern is replaced instead, so that edits do not pile up.
+    Design withStrategy(const std::string& match, const Strategy& strategy) const;
+    /// The strategy in which mesh axis `axis` is added to (or, with dim -1, taken off) a tensor dim of a weight, as
+    /// dragging does it; an axis moves if it cuts another dim.
+    Strategy withAxisOnDim(int weight, int axis, int dim) const;
+    /// The pattern that names one weight in all its layers: `model.layers.*.mlp.up_proj.weight`.
+    std::string patternOf(int weight) const;
+
+Q_SIGNALS:
+    void evaluated(); ///< design and evaluation were replaced
+    void filePathChanged();
+    void modifiedChanged(bool modified);
+
+private:
+    friend class EditCommand;
+    void adopt(const Design& design, std::shared_ptr<const Evaluation> evaluation);
+
+    Design m_design;
+    std::shared_ptr<const Evaluation> m_evaluation;
+    double m_evaluationSeconds = 0;
+    QString m_filePath;
+    QUndoStack* m_undoStack = nullptr;
+    Selection* m_selection = nullptr;
+};
+
+} // namespace shardboard

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is selected and what is hovered, shared by all views. Owned by the Document; lives on the GUI thread.
+// Indices refer to the current Evaluation; the Document maps them to the next evaluation by name after every edit.
+#pragma once
+
+#include <QObject>
+
+#include <cstdint>
+
+namespace shardboard {
+
+class Selection : public QObject {
+    Q_OBJECT
+public:
+    explicit Selection(QObject* parent = nullptr);
+
+    int weight() const { return m_weight; } ///< index into Evaluation::weights, -1 for none
+    std::int64_t device() const { return m_device; } ///< mesh position, -1 for none
+    int collective() const { return m_collective; } ///< index into Plan::collectives, -1 for none
+    int meshAxis() const { return m_meshAxis; } ///< index into Mesh::axes, -1 for none
+    std::int64_t hoveredDevice() const { return m_hoveredDevice; } ///< mesh position under the mouse in any view, -1
+
+    void setWeight(int weight);
+    void setDevice(std::int64_t position);
+    void setCollective(int collective);
+    void setMeshAxis(int axis);
+    void setHoveredDevice(std::int64_t position);
+    void clear();
+
+Q_SIGNALS:
+    void changed(); ///< anything but the hovered device
+    void hoverChanged();
+
+private:
+    int m_weight = -1;
+    int m_collective = -1;
+    int m_meshAxis = -1;
+    std::int64_t m_device = -1;
+    std::int64_t m_hoveredDevice = -1;
+};
+
+} // namespace shardboard
