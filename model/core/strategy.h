@@ -5,7 +5,9 @@
 #include "model/core/layout.h"
 #include "model/core/shards.h"
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shardboard {
@@ -14,6 +16,7 @@ namespace shardboard {
 /// calls column-parallel: views always show the dim number beside the word.
 enum class StrategyKind { Replicate, Rowwise, Columnwise, Axiswise, Spec };
 std::string strategyKindName(StrategyKind kind); ///< replicate, rowwise, columnwise, axiswise, spec
+std::optional<StrategyKind> strategyKindFromName(std::string_view name);
 
 struct Strategy {
     StrategyKind kind = StrategyKind::Replicate;

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// JAX's notation of a layout, written and read. Sub-axes are written as Shardy does inside the quotes, 'x:(2)4', because
+// JAX itself cannot say them.
+#include "model/core/layout.h"
+#include "model/core/text.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace shardboard {
+
+namespace {
+
+std::string refText(const AxisRef& ref, const Mesh& mesh)
+{
+    std::string name = mesh.axis(ref.axis).name;
+    if (!ref.whole())
+        name += ":(" + std::to_string(ref.pre) + ")" + std::to_string(ref.size);
+    return "'" + name + "'";
+}
+
+std::string entryText(const std::vector<AxisRef>& axes, const Mesh& mesh)
+{
+    if (axes.empty())
+        return "None";
+    if (axes.size() == 1)
+        return refText(axes.front(), mesh);
+    std::string out;
+    for (const AxisRef& ref : axes)
+        out += (out.empty() ? "" : ", ") + refText(ref, mesh);
+    return "(" + out + ")";
+}
+
+class SpecParser {
+public:
+    SpecParser(std::string_view text, const Mesh& mesh, const std::string& where)
+        : m_text(text)
+        , m_mesh(mesh)
+        , m_where(where)
+    {
+    }
+
+    Result<Layout> parse(std::size_t rank)
+    {
+        if (!word("PartitionSpec") && !word("P"))
+            return fail("the spec does not begin with P(");
+        if (!token('('))
+            return fail("the spec does not begin with P(");
+        Layout layout;
+        bool first = true;
+        while (!token(')')) {
+            if (!first && !token(','))
+                return fail("a comma or ) is missing");
+            if (!first && token(')')) // trailing comma
+                break;
+            first = false;
+            if (auto status = word("unreduced") ? unreduced(layout) : entry(layout); !status.ok())
+                return status.error();
+        }
+        blanks();
+        if (m_at != m_text.size())
+            return fail("there is text after the spec");
+        if (layout.dims.size() > rank)
+            return inputError(m_where, "the spec has " + std::to_string(layout.dims.size()) + " entries, but the tensor has "
+                                  + std::to_string(rank) + " dims",
+                              "leave out the entries that are too many");
+        layout.dims.resize(rank);
+        std::sort(layout.partial.begin(), layout.partial.end(),
+                  [](const AxisRef& a, const AxisRef& b) { return a.axis < b.axis || (a.axis == b.axis && a.pre < b.pre); });
+        if (auto status = verifyLayout(layout, m_mesh, rank, m_where); !status.ok())
+            return status.error();
+        return layout;
+    }
+
+private:
+    Error fail(const std::string& what) const
+    {
+        return inputError(m_where, what + " (at character " + std::to_string(m_at + 1) + " of " + std::string(m_text) + ")",
+                          "write it like P(None, 'model') or P(('data', 'model'))");
+    }
+
+    void blanks()
+    {
+        while (m_at < m_text.size() && (m_text[m_at] == ' ' || m_text[m_at] == '\t'))
+            ++m_at;
+    }
+    bool token(char c)
+    {
+        blanks();
+        if (m_at >= m_text.size() || m_text[m_at] != c)
+            return false;
+        ++m_at;
+        return true;
+    }
+    bool word(std::string_view expected)
+    {
+        blanks();
+        if (!m_text.substr(m_at).starts_with(expected))
+            return false;
+        const std::size_t end = m_at + expected.size();
+        if (end < m_text.size() && (std::isalnum(static_cast<unsigned char>(m_text[end])) || m_text[end] == '_'))
+            return false;
+        m_at = end;
+        return true;
+    }
+
+    Result<AxisRef> axis()
+    {
+        blanks();
+        const char quote = m_at < m_text.size() ? m_text[m_at] : '\0';
+        if (quote != '\'' && quote != '"')
+            return fail("a quoted mesh axis name is missing");
+        const auto end = m_text.find(quote, m_at + 1);
+        if (end == std::string_view::npos)
+            return fail("a quote is not closed");
+        std::string_view name = m_text.substr(m_at + 1, end - m_at - 1);
+        m_at = end + 1;
+        AxisRef ref;
+        if (const auto colon = name.find(":("); colon != std::string_view::npos) {
+            const std::string_view rest = name.substr(colon + 2);
+            const auto close = rest.find(')');
+            const auto pre = parseInteger(rest.substr(0, close));
+            const auto size = close == std::string_view::npos ? std::nullopt : parseInteger(rest.substr(close + 1));
+            if (!pre || !size || *size < 1)
+                return fail("sub-axis '" + std::string(name) + "' is not of the form axis:(pre)size");
+            ref.pre = *pre;
+            ref.size = *size;
+            name = name.substr(0, colon);
+        }
+        ref.axis = m_mesh.find(name);
+        if (ref.axis < 0)
+            return inputError(m_where, "the mesh has no axis '" + std::string(name) + "'",
+                              "its axes are " + (m_mesh.axes().empty() ? std::string("none") : m_mesh.text()));
+        return ref;
+    }
+
+    /// Axes between `open` (already read) and `close`.
+    Status axes(char close, std::vector<AxisRef>& out)
+    {
+        bool first = true;
+        while (!token(close)) {
+            if (!first && !token(','))
+                return fail(std::string("a comma or ") + close + " is missing");
+            if (!first && token(close))
+                break;
+            first = false;
+            auto ref = axis();
+            if (!ref.ok())
+                return ref.error();
+            out.push_back(ref.value());
+        }
+        return done();
+    }
+
+    Status entry(Layout& layout)
+    {
+        if (!layout.partial.empty())
+            return fail("an entry follows unreduced");
+        auto& dim = layout.dims.emplace_back();
+        if (word("None"))
+            return done();
+        if (token('('))
+            return axes(')', dim);
+        auto ref = axis();
+        if (!ref.ok())
+            return ref.error();
+        dim.push_back(ref.value());
+        return done();
+    }
+
+    Status unreduced(Layout& layout)
+    {
+        if (!token('=') || !token('{'))
+            return fail("unreduced wants a set, unreduced={'axis'}");
+        return axes('}', layout.partial);
+    }
+
+    std::string_view m_text;
+    const Mesh& m_mesh;
+    const std::string& m_where;
+    std::size_t m_at = 0;
+};
+
+} // namespace
+
+std::string specText(const Layout& layout, const Mesh& mesh, bool full)
+{
+    std::size_t count = layout.dims.size();
+    while (!full && count > 0 && layout.dims[count - 1].empty())
+        --count;
+    std::string out;
+    for (std::size_t i = 0; i < count; ++i)
+        out += (out.empty() ? "" : ", ") + entryText(layout.dims[i], mesh);
+    if (!layout.partial.empty()) {
+        std::string set;
+        for (const AxisRef& ref : layout.partial)
+            set += (set.empty() ? "" : ", ") + refText(ref, mesh);
+        out += (out.empty() ? "" : ", ") + ("unreduced={" + set + "}");
+    }
+    return "P(" + out + ")";
+}
+
+Result<Layout> parseSpec(std::string_view text, const Mesh& mesh, std::size_t rank, const std::string& where)
+{
+    return SpecParser(trimmed(text), mesh, where).parse(rank);
+}
+
+std::string placementsText(const Layout& layout, const Mesh& mesh)
+{
+    std::vector<std::string> placements(static_cast<std::size_t>(mesh.axisCount()), "R");
+    bool reordered = false;
+    for (std::size_t dim = 0; dim < layout.dims.size(); ++dim) {
+        int last = -1;
+        for (const AxisRef& ref : layout.dims[dim]) {
+            placements[static_cast<std::size_t>(ref.axis)] = "S(" + std::to_string(dim) + ")";
+            reordered = reordered || ref.axis < last || !ref.whole();
+            last = ref.axis;
+        }
+    }
+    for (const AxisRef& ref : layout.partial)
+        placements[static_cast<std::size_t>(ref.axis)] = "P(sum)";
+    return joined(placements) + (reordered ? " *" : "");
+}
+
+} // namespace shardboard
