@@ -2,6 +2,7 @@
 // What the model is run on.
 #pragma once
 
+#include "model/core/result.h"
 #include "model/core/tensor.h"
 
 #include <cstdint>
@@ -24,5 +25,8 @@ struct Workload {
     DType dtype = DType::BF16; ///< of weights and activations
     friend bool operator==(const Workload&, const Workload&) = default;
 };
+
+/// Rules: batch and sequence from 1 to 2^31; dtype bf16, f16 or f32.
+Status verifyWorkload(const Workload& workload, const std::string& where);
 
 } // namespace shardboard
