@@ -16,9 +16,11 @@ endif()
 
 add_library(shardboard_options INTERFACE)
 target_include_directories(shardboard_options INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_options(shardboard_options INTERFACE
-    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
-    $<$<BOOL:${SHARDBOARD_WERROR}>:-Werror>)
+set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual)
+if(SHARDBOARD_WERROR)
+    list(APPEND warnings -Werror)
+endif()
+target_compile_options(shardboard_options INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>")
 if(SHARDBOARD_SANITIZE)
     target_compile_options(shardboard_options INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer)
     target_link_options(shardboard_options INTERFACE -fsanitize=address,undefined)
