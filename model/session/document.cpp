@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/session/document.h"
+
+#include "model/formats/designfile.h"
+#include "model/session/editcommand.h"
+#include "model/session/selection.h"
+
+#include <QElapsedTimer>
+#include <QFile>
+#include <QSignalBlocker>
+#include <QUndoStack>
+
+#include <algorithm>
+#include <utility>
+
+namespace shardboard {
+
+namespace {
+
+constexpr int kUndoLimit = 200; // each step keeps two designs and shares its evaluations with its neighbours
+
+/// What is selected, by names that outlive an evaluation.
+struct NamedSelection {
+    std::string weight;
+    std::int64_t firstLayer = -1;
+    std::string collective;
+    std::string meshAxis;
+    std::int64_t device = -1;
+};
+
+NamedSelection namesOf(const Selection& selection, const Evaluation& evaluation)
+{
+    NamedSelection names;
+    const auto weight = static_cast<std::size_t>(selection.weight());
+    if (selection.weight() >= 0 && weight < evaluation.weights.size()) {
+        names.weight = evaluation.weights[weight].spec.name;
+        names.firstLayer = evaluation.weights[weight].firstLayer;
+    }
+    const auto collective = static_cast<std::size_t>(selection.collective());
+    if (selection.collective() >= 0 && collective < evaluation.plan.collectives.size())
+        names.collective = evaluation.plan.collectives[collective].id;
+    if (selection.meshAxis() >= 0 && selection.meshAxis() < evaluation.plan.mesh.axisCount())
+        names.meshAxis = evaluation.plan.mesh.axis(selection.meshAxis()).name;
+    names.device = selection.device();
+    return names;
+}
+
+/// The weight of that name; where layers were joined or split, the one that holds the same first layer or else the first.
+int findWeight(const Evaluation& evaluation, const NamedSelection& names)
+{
+    int found = -1;
+    for (std::size_t i = 0; i < evaluation.weights.size() && !names.weight.empty(); ++i) {
+        const WeightLayout& weight = evaluation.weights[i];
+        if (weight.spec.name != names.weight)
+            continue;
+        if (found < 0 || weight.firstLayer == names.firstLayer)
+            found = static_cast<int>(i);
+    }
+    return found;
+}
+
+int findCollective(const Evaluation& evaluation, const std::string& id)
+{
+    const auto& collectives = evaluation.plan.collectives;
+    const auto it = std::find_if(collectives.begin(), collectives.end(), [&](const Collective& c) { return c.id == id; });
+    return id.empty() || it == collectives.end() ? -1 : static_cast<int>(it - collectives.begin());
+}
+
+/// A strategy that says this layout, by MAX's words where they can.
+Strategy strategyOf(const Layout& layout, const Mesh& mesh)
+{
+    Strategy strategy;
+    int cutDim = -1;
+    bool plain = true; // at most one dim is cut, and over whole mesh axes
+    for (std::size_t dim = 0; dim < layout.dims.size(); ++dim) {
+        if (layout.dims[dim].empty())
+            continue;
+        plain = plain && cutDim < 0;
+        cutDim = static_cast<int>(dim);
+        for (const AxisRef& ref : layout.dims[dim]) {
+            plain = plain && ref.whole();
+            strategy.axes.push_back(mesh.axis(ref.axis).name);
+        }
+    }
+    if (cutDim < 0)
+        return {};
+    if (!plain)
+        return { StrategyKind::Spec, {}, 0, specText(layout, mesh) };
+    strategy.dim = cutDim > 1 ? cutDim : 0;
+    strategy.kind = cutDim == 0 ? StrategyKind::Rowwise
+        : cutDim == 1           ? StrategyKind::Columnwise
+                                : StrategyKind::Axiswise;
+    return strategy;
+}
+
+std::string fileName(const QString& path) { return QFile::encodeName(path).toStdString(); }
+
+} // namespace
+
+Document::Document(QObject* parent)
+    : QObject(parent)
+    , m_undoStack(new QUndoStack(this))
+    , m_selection(new Selection(this))
+{
+    m_undoStack->setUndoLimit(kUndoLimit);
+    connect(m_undoStack, &QUndoStack::cleanChanged, this, [this](bool clean) { Q_EMIT modifiedChanged(!clean); });
+}
+
+Document::~Document()
+{
+    m_undoStack->disconnect(this); // clearing it must not reach views that are half gone
+}
+
+bool Document::isModified() const { return !m_undoStack->isClean(); }
+
+Status Document::setDesign(const Design& design, const QString& filePath)
+{
+    QElapsedTimer timer;
+    timer.start();
+    auto evaluation = evaluate(design);
+    if (!evaluation.ok())
+        return evaluation.error();
+    m_evaluationSeconds = static_cast<double>(timer.nsecsElapsed()) * 1e-9;
+    m_selection->clear();
+    m_undoStack->clear();
+    m_undoStack->setClean();
+    m_filePath = filePath;
+    adopt(design, std::move(evaluation).value());
+    Q_EMIT filePathChanged();
+    return done();
+}
+
+Status Document::open(const QString& path)
+{
+    const std::string file = fileName(path);
+    auto design = readDesign(file);
+    if (!design.ok())
+        return design.error();
+    const Status status = setDesign(design.value(), path);
+    if (status.ok())
+        return status;
+    Error error = status.error(); // the flow knows the place in the design, not the file
+    if (error.where.rfind(file, 0) != 0)
+        error.where = error.where.empty() ? file : file + ":" + error.where;
+    return error;
+}
+
+Status Document::save(const QString& path)
+{
+    const Status status = writeDesign(fileName(path), m_design);
+    if (!status.ok())
+        return status;
+    m_undoStack->setClean();
+    if (m_filePath != path) {
+        m_filePath = path;
+        Q_EMIT filePathChanged();
+    }
+    return status;
+}
+
+Status Document::check(const Design& edited) const
+{
+    const auto evaluation = evaluate(edited);
+    if (!evaluation.ok())
+        return evaluation.error();
+    return done();
+}
+
+Status Document::edit(const Design& edited, const QString& text)
+{
+    if (edited == m_design)
+        return done();
+    QElapsedTimer timer;
+    timer.start();
+    auto evaluation = evaluate(edited);
+    if (!evaluation.ok())
+        return evaluation.error();
+    m_evaluationSeconds = static_cast<double>(timer.nsecsElapsed()) * 1e-9;
+    m_undoStack->push(new EditCommand(*this, { m_design, m_evaluation }, { edited, evaluation.value() }, text));
+    return done();
+}
+
+Design Document::withStrategy(const std::string& match, const Strategy& strategy) const
+{
+    Design design = m_design;
+    auto& entries = design.strategies;
+    const auto same = std::find_if(entries.rbegin(), entries.rend(), [&](const auto& e) { return e.match == match; });
+    const StrategyEntry entry { match, strategy, same == entries.rend() ? std::nullopt : same->cut };
+    if (same == entries.rend()) {
+        entries.push_back(entry);
+        return design;
+    }
+    // Replaced in its place, so that exceptions behind it stay; but not where a wider pattern behind it would hide it.
+    const bool hidden = std::any_of(entries.rbegin(), same, [&](const auto& e) { return globMatch(e.match, match); });
+    if (!hidden) {
+        *same = entry;
+        return design;
+    }
+    entries.erase(std::next(same).base());
+    entries.push_back(entry);
+    return design;
+}
+
+Strategy Document::withAxisOnDim(int weight, int axis, int dim) const
+{
+    if (!m_evaluation || weight < 0 || static_cast<std::size_t>(weight) >= m_evaluation->weights.size())
+        return {};
+    const WeightLayout& current = m_evaluation->weights[static_cast<std::size_t>(weight)];
+    const Mesh& mesh = m_evaluation->plan.mesh;
+    if (axis < 0 || axis >= mesh.axisCount() || dim >= static_cast<int>(current.layout.dims.size()))
+        return current.strategy;
+    Layout layout = current.layout;
+    for (auto& axes : layout.dims)
+        axes.erase(std::remove_if(axes.begin(), axes.end(), [&](const AxisRef& ref) { return ref.axis == axis; }),
+                   axes.end());
+    if (dim >= 0)
+        layout.dims[static_cast<std::size_t>(dim)].push_back({ axis, 1, 0 });
+    return strategyOf(layout, mesh);
+}
+
+std::string Document::patternOf(int weight) const
+{
+    if (!m_evaluation || weight < 0 || static_cast<std::size_t>(weight) >= m_evaluation->weights.size())
+        return {};
+    const WeightLayout& current = m_evaluation->weights[static_cast<std::size_t>(weight)];
+    // A single layer that the design treats differently from the others keeps its own entry.
+    const auto sameName = std::count_if(m_evaluation->weights.begin(), m_evaluation->weights.end(),
+                                        [&](const WeightLayout& w) { return w.spec.name == current.spec.name; });
+    if (sameName > 1 && current.copies == 1 && current.firstLayer >= 0)
+        return concreteName(current.spec.name, current.firstLayer);
+    return current.spec.name;
+}
+
+void Document::adopt(const Design& design, std::shared_ptr<const Evaluation> evaluation)
+{
+    const NamedSelection names = m_evaluation ? namesOf(*m_selection, *m_evaluation) : NamedSelection {};
+    m_design = design;
+    m_evaluation = std::move(evaluation);
+    const Mesh& mesh = m_evaluation->plan.mesh;
+    const int weight = m_selection->weight();
+    const int collective = m_selection->collective();
+    const int meshAxis = m_selection->meshAxis();
+    const auto device = m_selection->device();
+    const auto hovered = m_selection->hoveredDevice();
+    {
+        // Views see the new indices only together with the new evaluation.
+        const QSignalBlocker blocker(m_selection);
+        m_selection->setWeight(findWeight(*m_evaluation, names));
+        m_selection->setCollective(findCollective(*m_evaluation, names.collective));
+        m_selection->setMeshAxis(names.meshAxis.empty() ? -1 : mesh.find(names.meshAxis));
+        m_selection->setDevice(names.device < mesh.deviceCount() ? names.device : -1);
+        m_selection->setHoveredDevice(hovered < mesh.deviceCount() ? hovered : -1);
+    }
+    Q_EMIT evaluated();
+    if (weight != m_selection->weight() || collective != m_selection->collective()
+        || meshAxis != m_selection->meshAxis() || device != m_selection->device())
+        Q_EMIT m_selection->changed();
+    if (hovered != m_selection->hoveredDevice())
+        Q_EMIT m_selection->hoverChanged();
+}
+
+} // namespace shardboard

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/session/selection.h"
+
+namespace shardboard {
+
+Selection::Selection(QObject* parent)
+    : QObject(parent)
+{
+}
+
+void Selection::setWeight(int weight)
+{
+    if (m_weight == weight)
+        return;
+    m_weight = weight;
+    Q_EMIT changed();
+}
+
+void Selection::setDevice(std::int64_t position)
+{
+    if (m_device == position)
+        return;
+    m_device = position;
+    Q_EMIT changed();
+}
+
+void Selection::setCollective(int collective)
+{
+    if (m_collective == collective)
+        return;
+    m_collective = collective;
+    Q_EMIT changed();
+}
+
+void Selection::setMeshAxis(int axis)
+{
+    if (m_meshAxis == axis)
+        return;
+    m_meshAxis = axis;
+    Q_EMIT changed();
+}
+
+void Selection::setHoveredDevice(std::int64_t position)
+{
+    if (m_hoveredDevice == position)
+        return;
+    m_hoveredDevice = position;
+    Q_EMIT hoverChanged();
+}
+
+void Selection::clear()
+{
+    const bool any = m_weight >= 0 || m_device >= 0 || m_collective >= 0 || m_meshAxis >= 0;
+    m_weight = -1;
+    m_device = -1;
+    m_collective = -1;
+    m_meshAxis = -1;
+    if (any)
+        Q_EMIT changed();
+    setHoveredDevice(-1);
+}
+
+} // namespace shardboard
