@@ -114,8 +114,9 @@ private:
                          { "vocabulary", "hidden" }, { 0.0, 1.0 });
         const TensorId x = op("embed_tokens", OpKind::Embedding, { tokens, m_table }, "embedding",
                               { m_batch, m_newTokens, m_model.hiddenSize }, { "batch", "sequence", "hidden" });
-        m_graph.segments.back().carryOut = x;
-        return x;
+        const TensorId stream = like("residual_stream", OpKind::Output, { x }, "residual stream");
+        m_graph.segments.back().carryOut = stream;
+        return stream;
     }
 
     /// Splits into heads, normalises (Qwen3), rotates, and for decode appends to the cache.
@@ -202,7 +203,8 @@ private:
             ? m_table
             : weight(headName(), { m_model.vocabSize, m_model.hiddenSize }, { "out (vocabulary)", "in (hidden)" },
                      { 0.0, 1.0 / std::sqrt(static_cast<double>(m_model.hiddenSize)) });
-        m_graph.segments.back().carryOut = op("lm_head", OpKind::Linear, { normed, table }, "logits", shape, labels);
+        const TensorId logits = op("lm_head", OpKind::Linear, { normed, table }, "logits", shape, labels);
+        m_graph.segments.back().carryOut = like("output", OpKind::Output, { logits }, "model output");
     }
 
     /// `model.embed_tokens` goes with `lm_head`, `language_model.model.embed_tokens` with `language_model.lm_head`.

@@ -27,10 +27,11 @@ inline constexpr TensorId kNoTensor = -1;
 ///   KvAppend    x [B,S,k,d]                          -> [B,C,k,d]      the cache with x as its last S tokens
 ///   Attention   q [B,S,h,d], k, v [B,C,k,d]          -> [B,S,h,d]      causal; query s sees keys 0 … C-S+s; head i uses
 ///                                                                      KV head i / (h/k)
-enum class OpKind { Embedding, RmsNorm, Linear, Add, Mul, Silu, Gelu, SplitHeads, MergeHeads, Rope, KvAppend, Attention };
+///   Output      x                                    -> as x           what goes on to the layers or out of the model: never partial
+enum class OpKind { Embedding, RmsNorm, Linear, Add, Mul, Silu, Gelu, SplitHeads, MergeHeads, Rope, KvAppend, Attention, Output };
 
 /// Names in plans and views: embedding, rms_norm, matmul, add, mul, silu, gelu, split_heads, merge_heads, rope,
-/// kv_append, attention.
+/// kv_append, attention, output.
 std::string opKindName(OpKind kind);
 std::optional<OpKind> opKindFromName(std::string_view name);
 

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/picker/greedy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace shardboard {
+
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+Placement placementOf(const Layout& layout, int axis)
+{
+    for (std::size_t dim = 0; dim < layout.dims.size(); ++dim)
+        for (const AxisRef& ref : layout.dims[dim])
+            if (ref.axis == axis)
+                return { Placement::Kind::Sharded, static_cast<int>(dim) };
+    for (const AxisRef& ref : layout.partial)
+        if (ref.axis == axis)
+            return { Placement::Kind::Partial, 0 };
+    return {};
+}
+
+struct Priced {
+    const Row* row = nullptr;
+    double cost = 0;
+    std::string refusal; ///< empty when allowed
+};
+
+/// What is weighed on one mesh axis: feasible rows of finite cost, cheapest first, earlier rows first among equals.
+struct AxisChoice {
+    int axis = 0;
+    std::vector<Priced> rows;
+    std::vector<std::size_t> allowed; ///< indices into rows
+};
+
+class GreedyPick {
+public:
+    GreedyPick(const Op& op, const std::vector<PickOperand>& operands, std::size_t resultRank, const Mesh& mesh,
+               const PickerOptions& options)
+        : m_operands(operands)
+        , m_resultRank(resultRank)
+        , m_mesh(mesh)
+        , m_options(options)
+    {
+        std::vector<Shape> shapes;
+        for (const PickOperand& operand : operands) {
+            shapes.push_back(operand.shape);
+            m_bytes.push_back(static_cast<double>(bytesOf(elementCount(operand.shape).value_or(0), operand.dtype)));
+        }
+        m_rows = rowsFor(op, shapes, options.profile);
+    }
+
+    Result<Pick> pick(const std::string& where)
+    {
+        for (int axis = 0; axis < m_mesh.axisCount(); ++axis) {
+            if (m_mesh.axis(axis).size == 1)
+                continue; // every placement is the same thing there
+            m_choices.push_back(weigh(axis));
+            if (m_choices.back().allowed.empty())
+                return inputError(where, "no way to run it over mesh axis '" + m_mesh.axis(axis).name + "'",
+                                  "change the layout of its weight, or allow partial values to be reduced to shards");
+        }
+        if (!findSound())
+            return inputError(where, "no combination of rows over the mesh axes can be used",
+                              "change the layout of its weight");
+        return result();
+    }
+
+private:
+    AxisChoice weigh(int axis) const
+    {
+        AxisChoice choice { axis, {}, {} };
+        for (const Row& row : m_rows) {
+            if (!feasible(row, axis))
+                continue;
+            Priced priced { &row, 0, {} };
+            for (std::size_t i = 0; i < m_operands.size(); ++i) {
+                const Placement now = placementOf(m_operands[i].layout, axis);
+                priced.cost += transitionCost(now, row.operands[i], m_bytes[i], m_mesh.axis(axis).size);
+                if (now.kind == Placement::Kind::Partial && row.operands[i].kind == Placement::Kind::Sharded
+                    && !m_options.allowPartialToSharded)
+                    priced.refusal = "a partial value may not be reduced to shards (allow_partial_to_sharded is off)";
+            }
+            if (!std::isinf(priced.cost))
+                choice.rows.push_back(priced);
+        }
+        std::stable_sort(choice.rows.begin(), choice.rows.end(),
+                         [](const Priced& a, const Priced& b) { return a.cost < b.cost; });
+        for (std::size_t i = 0; i < choice.rows.size(); ++i)
+            if (choice.rows[i].refusal.empty())
+                choice.allowed.push_back(i);
+        return choice;
+    }
+
+    /// A dim that is not cut over this axis yet must have an element for each device of all axes that would cut it.
+    bool feasible(const Row& row, int axis) const
+    {
+        for (std::size_t i = 0; i < m_operands.size(); ++i) {
+            const Placement& needed = row.operands[i];
+            if (needed.kind != Placement::Kind::Sharded || needed == placementOf(m_operands[i].layout, axis))
+                continue;
+            const std::int64_t size = m_operands[i].shape[static_cast<std::size_t>(needed.dim)];
+            const std::int64_t others = partsOf(m_operands[i].layout.dims[static_cast<std::size_t>(needed.dim)], m_mesh);
+            if (size == 1 || size < m_mesh.axis(axis).size * others)
+                return false;
+        }
+        return std::all_of(row.conditions.begin(), row.conditions.end(),
+                           [&](const WholeUnits& c) { return c.units % m_mesh.axis(axis).size == 0; });
+    }
+
+    /// The cheapest row of every axis, unless they cannot be combined; then the next cheapest combinations in turn.
+    bool findSound()
+    {
+        m_picked.assign(m_choices.size(), 0);
+        build();
+        if (sound())
+            return true;
+        constexpr std::size_t kMostCombinations = 20000;
+        std::vector<std::pair<double, std::vector<std::size_t>>> combinations { { 0.0, {} } };
+        for (const AxisChoice& choice : m_choices) {
+            std::vector<std::pair<double, std::vector<std::size_t>>> longer;
+            for (const auto& [cost, picked] : combinations)
+                for (std::size_t i = 0; i < choice.allowed.size() && longer.size() < kMostCombinations; ++i) {
+                    auto next = picked;
+                    next.push_back(i);
+                    longer.emplace_back(cost + choice.rows[choice.allowed[i]].cost, std::move(next));
+                }
+            combinations = std::move(longer);
+        }
+        std::stable_sort(combinations.begin(), combinations.end(),
+                         [](const auto& a, const auto& b) { return a.first < b.first; });
+        for (auto& [cost, picked] : combinations) {
+            m_picked = picked;
+            build();
+            if (sound())
+                return true;
+        }
+        return false;
+    }
+
+    const Priced& picked(std::size_t choice) const
+    {
+        return m_choices[choice].rows[m_choices[choice].allowed[m_picked[choice]]];
+    }
+
+    /// One order of the mesh axes for all operands of the operation, so that their parts line up: axes that cut more
+    /// operands at once are major; else the order of the largest operand stays, so that the smaller ones move.
+    std::vector<std::size_t> choiceOrder() const
+    {
+        std::vector<std::size_t> bySize(m_operands.size());
+        for (std::size_t i = 0; i < bySize.size(); ++i)
+            bySize[i] = i;
+        std::stable_sort(bySize.begin(), bySize.end(), [&](std::size_t a, std::size_t b) { return m_bytes[a] > m_bytes[b]; });
+        std::vector<std::size_t> order;
+        const auto add = [&](int axis) {
+            for (std::size_t c = 0; c < m_choices.size(); ++c)
+                if (m_choices[c].axis == axis && std::find(order.begin(), order.end(), c) == order.end())
+                    order.push_back(c);
+        };
+        for (const std::size_t i : bySize)
+            for (std::size_t dim = 0; dim < m_operands[i].layout.dims.size(); ++dim)
+                for (const AxisRef& ref : m_operands[i].layout.dims[dim])
+                    if (staysOn(i, static_cast<int>(dim), ref.axis))
+                        add(ref.axis);
+        for (std::size_t c = 0; c < m_choices.size(); ++c)
+            add(m_choices[c].axis);
+        const auto cutOperands = [&](std::size_t c) {
+            return std::count_if(picked(c).row->operands.begin(), picked(c).row->operands.end(),
+                                 [](const Placement& p) { return p.kind == Placement::Kind::Sharded; });
+        };
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::size_t a, std::size_t b) { return cutOperands(a) > cutOperands(b); });
+        return order;
+    }
+
+    bool staysOn(std::size_t operand, int dim, int axis) const
+    {
+        for (std::size_t c = 0; c < m_choices.size(); ++c)
+            if (m_choices[c].axis == axis)
+                return picked(c).row->operands[operand] == Placement { Placement::Kind::Sharded, dim };
+        return false;
+    }
+
+    static void place(Layout& layout, const Placement& placement, int axis)
+    {
+        if (placement.kind == Placement::Kind::Sharded)
+            layout.dims[static_cast<std::size_t>(placement.dim)].push_back(AxisRef { axis });
+        else if (placement.kind == Placement::Kind::Partial)
+            layout.partial.push_back(AxisRef { axis });
+    }
+
+    void build()
+    {
+        m_targets.clear();
+        for (const PickOperand& operand : m_operands)
+            m_targets.push_back(Layout::replicated(operand.shape.size()));
+        m_result = Layout::replicated(m_resultRank);
+        for (const std::size_t c : choiceOrder()) {
+            for (std::size_t i = 0; i < m_targets.size(); ++i)
+                place(m_targets[i], picked(c).row->operands[i], m_choices[c].axis);
+            place(m_result, picked(c).row->result, m_choices[c].axis);
+        }
+        const auto byAxis = [](const AxisRef& a, const AxisRef& b) { return a.axis < b.axis; };
+        for (Layout& target : m_targets)
+            std::sort(target.partial.begin(), target.partial.end(), byAxis);
+        std::sort(m_result.partial.begin(), m_result.partial.end(), byAxis);
+    }
+
+    /// Conditions that only the whole combination can tell: whole heads over all axes together, room for all parts of a
+    /// dim that is newly cut, and parts of coupled operands that line up.
+    bool sound() const
+    {
+        for (std::size_t i = 0; i < m_targets.size(); ++i)
+            for (std::size_t dim = 0; dim < m_targets[i].dims.size(); ++dim)
+                if (m_targets[i].dims[dim] != m_operands[i].layout.dims[dim]
+                    && partsOf(m_targets[i].dims[dim], m_mesh) > std::max<std::int64_t>(1, m_operands[i].shape[dim]))
+                    return false;
+        for (std::size_t c = 0; c < m_choices.size(); ++c)
+            for (const WholeUnits& unit : picked(c).row->conditions) {
+                const auto operand = static_cast<std::size_t>(unit.operand);
+                const auto& axes = m_targets[operand].dims[static_cast<std::size_t>(unit.dim)];
+                // Axes that cut this operand alone may leave the units uneven; the coupled ones come first.
+                if (unit.units % partsOf(axes, m_mesh) != 0)
+                    return false;
+            }
+        return true;
+    }
+
+    Result<Pick> result() const
+    {
+        Pick pick;
+        pick.operands = m_targets;
+        pick.result = m_result;
+        for (std::size_t c = 0; c < m_choices.size(); ++c) {
+            pick.cost += picked(c).cost;
+            for (const Priced& priced : m_choices[c].rows) {
+                Candidate candidate;
+                candidate.axis = m_choices[c].axis;
+                for (const Placement& placement : priced.row->operands)
+                    candidate.operands.push_back(placement.code());
+                candidate.result = priced.row->result.code();
+                candidate.cost = priced.cost;
+                candidate.allowed = priced.refusal.empty();
+                candidate.picked = &priced == &picked(c);
+                candidate.refusal = priced.refusal;
+                pick.candidates.push_back(std::move(candidate));
+            }
+        }
+        return pick;
+    }
+
+    const std::vector<PickOperand>& m_operands;
+    std::size_t m_resultRank;
+    const Mesh& m_mesh;
+    const PickerOptions& m_options;
+    std::vector<double> m_bytes;
+    std::vector<Row> m_rows;
+    std::vector<AxisChoice> m_choices;
+    std::vector<std::size_t> m_picked; ///< per choice, an index into its allowed rows
+    std::vector<Layout> m_targets;
+    Layout m_result;
+};
+
+} // namespace
+
+double transitionCost(const Placement& from, const Placement& to, double bytes, std::int64_t n)
+{
+    using Kind = Placement::Kind;
+    const double share = n > 1 ? static_cast<double>(n - 1) / static_cast<double>(n) : 0.0;
+    if (from == to)
+        return 0;
+    if (to.kind == Kind::Partial)
+        return kInfinite;
+    switch (from.kind) {
+    case Kind::Replicated:
+        return 0; // a slice of what every device has
+    case Kind::Sharded:
+        return bytes * share; // all-gather, or all-to-all to another dim
+    case Kind::Partial:
+        return to.kind == Kind::Replicated ? 2 * bytes * share : bytes * share;
+    }
+    return kInfinite;
+}
+
+Result<Pick> pickGreedy(const Op& op, const std::vector<PickOperand>& operands, std::size_t resultRank, const Mesh& mesh,
+                        const PickerOptions& options, const std::string& where)
+{
+    return GreedyPick(op, operands, resultRank, mesh, options).pick(where);
+}
+
+} // namespace shardboard

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The greedy picker (MAX's GreedyReshard, generation G1; max-sharding 3.3): each operation alone, in program order, takes
+// the cheapest row per mesh axis by the bytes that its operands' reshards move. No look-ahead.
+#pragma once
+
+#include "model/picker/rules.h"
+#include "model/plan/plan.h"
+
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+struct PickOperand {
+    Shape shape; ///< global
+    DType dtype = DType::BF16;
+    Layout layout; ///< as it arrives
+};
+
+struct Pick {
+    std::vector<Layout> operands; ///< as the operation takes them
+    Layout result;
+    double cost = 0; ///< bytes
+    std::vector<Candidate> candidates; ///< all feasible rows per mesh axis, cheapest first
+};
+
+/// Price in bytes of moving a value of `bytes` global bytes from one placement to another on a mesh axis of n devices;
+/// infinite when it is not possible (max-sharding 4.1, generations G0 to G2).
+double transitionCost(const Placement& from, const Placement& to, double bytes, std::int64_t n);
+
+/// Errors: no row can be used. `where` names the operation.
+Result<Pick> pickGreedy(const Op& op, const std::vector<PickOperand>& operands, std::size_t resultRank, const Mesh& mesh,
+                        const PickerOptions& options, const std::string& where);
+
+} // namespace shardboard

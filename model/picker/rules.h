@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules: with which placements an operation can run. A rule lists rows operands -> result that hold on one mesh axis,
+// independent of the others (max-sharding 2). Row order matters, because ties go to the earlier row.
+#pragma once
+
+#include "model/design/design.h"
+#include "model/graph/graph.h"
+
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+/// What a value is over one mesh axis.
+struct Placement {
+    enum class Kind { Replicated, Sharded, Partial };
+    Kind kind = Kind::Replicated;
+    int dim = 0; ///< tensor dim of Sharded
+    std::string code() const; ///< R, S<dim>, P
+    friend bool operator==(const Placement&, const Placement&) = default;
+};
+
+/// A condition on a row: `units` (heads, say) of an operand's dim must divide over all axes that cut the dim.
+struct WholeUnits {
+    int operand = 0;
+    int dim = 0;
+    std::int64_t units = 1;
+    std::string what; ///< `32 heads`
+};
+
+struct Row {
+    std::vector<Placement> operands;
+    Placement result;
+    std::vector<WholeUnits> conditions;
+};
+
+/// Rows of an operation for operands of these shapes, in order.
+std::vector<Row> rowsFor(const Op& op, const std::vector<Shape>& operands, PickerProfile profile);
+
+} // namespace shardboard

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// From graph and layouts to the plan: walks the operations in program order, lets the picker choose for each, and lists
+// the collectives that its choices need.
+#pragma once
+
+#include "model/cost/hardware.h"
+#include "model/design/design.h"
+#include "model/plan/plan.h"
+
+namespace shardboard {
+
+/// `layouts` gives the layout of every weight and input by TensorId (others are ignored). The cost does not grow with
+/// repeated layers or devices: a layer is planned once for each layout in which the residual stream enters it.
+Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<Layout>& layouts,
+                       const PickerOptions& options, const Hardware& hardware);
+
+/// Fills Plan::memory: weights, the KV cache, and the largest sum of live activations with the copies of reshards.
+void fillMemory(const Graph& graph, Plan& plan);
+
+/// Elements on the device that holds the most, for balanced cuts.
+std::int64_t largestShard(const Shape& shape, const Layout& layout, const Mesh& mesh);
+
+} // namespace shardboard

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/buildplan.h"
+
+#include <algorithm>
+#include <map>
+
+namespace shardboard {
+
+namespace {
+
+/// The largest sum of activations that live at the same time in one planned segment: a value lives from the operation
+/// that writes it to the last one that reads it; the carried tensors live at both ends. While an operation runs, the copies
+/// that its reshards made live too.
+class SegmentMemory {
+public:
+    SegmentMemory(const Graph& graph, const Mesh& mesh, const PlannedSegment& planned)
+        : m_graph(graph)
+        , m_mesh(mesh)
+        , m_planned(planned)
+        , m_segment(graph.segments[static_cast<std::size_t>(planned.segment)])
+    {
+        for (std::size_t i = 0; i < planned.ops.size(); ++i)
+            for (const OperandUse& use : planned.ops[i].operands)
+                m_lastUse[use.tensor] = i;
+        if (m_segment.carryOut != kNoTensor)
+            m_lastUse[m_segment.carryOut] = planned.ops.size();
+    }
+
+    void addTo(MemoryByCause& memory)
+    {
+        std::int64_t live = 0;
+        for (std::size_t i = 0; i < m_planned.ops.size(); ++i) {
+            const PlannedOp& op = m_planned.ops[i];
+            std::int64_t copies = 0;
+            for (const OperandUse& use : op.operands)
+                copies += enter(use, live);
+            const TensorId result = m_graph.op(op.op).result;
+            live += hold(result, bytes(result, op.result));
+            if (live > memory.activations || (live == memory.activations && copies > memory.reshard)) {
+                memory.activations = live;
+                memory.peakAt = m_planned.name + "/" + m_graph.op(op.op).name;
+            }
+            memory.reshard = std::max(memory.reshard, copies);
+            for (const OperandUse& use : op.operands)
+                if (m_lastUse[use.tensor] == i)
+                    live -= release(use.tensor);
+        }
+    }
+
+private:
+    std::int64_t bytes(TensorId id, const Layout& layout) const
+    {
+        return bytesOf(largestShard(m_graph.tensor(id).shape, layout, m_mesh), m_graph.tensor(id).dtype);
+    }
+
+    bool counts(TensorId id) const { return m_graph.tensor(id).role != TensorRole::Weight; }
+
+    std::int64_t hold(TensorId id, std::int64_t size)
+    {
+        const std::int64_t before = m_held[id];
+        m_held[id] = size;
+        return size - before;
+    }
+
+    std::int64_t release(TensorId id)
+    {
+        const std::int64_t size = m_held[id];
+        m_held.erase(id);
+        return size;
+    }
+
+    /// Brings an operand in; returns the bytes of copies beside the stored value.
+    std::int64_t enter(const OperandUse& use, std::int64_t& live)
+    {
+        const bool copied = !use.collectives.empty();
+        const std::int64_t taken = copied ? bytes(use.tensor, use.layout) : 0;
+        if (!counts(use.tensor))
+            return taken;
+        if (!m_held.contains(use.tensor))
+            live += hold(use.tensor, bytes(use.tensor, use.before));
+        if (use.replaces) {
+            const std::int64_t old = m_held[use.tensor];
+            live += hold(use.tensor, taken);
+            return old; // the value before the reshard, while it is being made
+        }
+        return taken;
+    }
+
+    const Graph& m_graph;
+    const Mesh& m_mesh;
+    const PlannedSegment& m_planned;
+    const Segment& m_segment;
+    std::map<TensorId, std::size_t> m_lastUse;
+    std::map<TensorId, std::int64_t> m_held;
+};
+
+} // namespace
+
+void fillMemory(const Graph& graph, Plan& plan)
+{
+    MemoryByCause memory;
+    for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+        const GraphTensor& tensor = graph.tensors[i];
+        if (tensor.spec.role == TensorRole::Weight)
+            memory.weights += tensor.copies
+                * bytesOf(largestShard(tensor.spec.shape, plan.layouts[i], plan.mesh), tensor.spec.dtype);
+    }
+    for (const PlannedSegment& segment : plan.segments) {
+        for (const PlannedOp& op : segment.ops) {
+            if (graph.op(op.op).kind != OpKind::Attention)
+                continue;
+            for (std::size_t i = 1; i < op.operands.size(); ++i) { // keys and values stay for the tokens to come
+                const TensorSpec& spec = graph.tensor(op.operands[i].tensor);
+                memory.kvCache += segment.count
+                    * bytesOf(largestShard(spec.shape, op.operands[i].layout, plan.mesh), spec.dtype);
+            }
+        }
+        SegmentMemory(graph, plan.mesh, segment).addTo(memory);
+    }
+    memory.peak = memory.weights + memory.gradients + memory.optimizer + memory.activations + memory.kvCache + memory.reshard;
+    plan.memory = memory;
+}
+
+} // namespace shardboard

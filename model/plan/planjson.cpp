@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/planjson.h"
+
+#include <algorithm>
+
+
+#include <nlohmann/json.hpp>
+
+namespace shardboard {
+
+using nlohmann::json;
+
+namespace {
+
+const char* roleName(TensorRole role)
+{
+    switch (role) {
+    case TensorRole::Weight:
+        return "weight";
+    case TensorRole::Input:
+        return "input";
+    case TensorRole::Activation:
+        return "activation";
+    case TensorRole::KvCache:
+        return "kv_cache";
+    }
+    return "activation";
+}
+
+std::vector<std::string> axisNames(const std::vector<int>& axes, const Mesh& mesh)
+{
+    std::vector<std::string> names;
+    for (const int axis : axes)
+        names.push_back(mesh.axis(axis).name);
+    return names;
+}
+
+json meshJson(const Mesh& mesh)
+{
+    json axes = json::array();
+    json sizes = json::array();
+    for (const MeshAxis& axis : mesh.axes()) {
+        axes.push_back(axis.name);
+        sizes.push_back(axis.size);
+    }
+    json out { { "axes", axes }, { "sizes", sizes } };
+    if (!mesh.deviceIds().empty())
+        out["device_ids"] = mesh.deviceIds();
+    return out;
+}
+
+json tensorsJson(const Graph& graph)
+{
+    json out = json::array();
+    for (const GraphTensor& tensor : graph.tensors)
+        out.push_back({ { "name", tensor.spec.name }, { "shape", tensor.spec.shape }, { "dtype", dtypeName(tensor.spec.dtype) },
+                        { "role", roleName(tensor.spec.role) }, { "dims", tensor.spec.dimLabels },
+                        { "segment", tensor.segment }, { "copies", tensor.copies },
+                        { "fill", { { "mean", tensor.fill.mean }, { "deviation", tensor.fill.deviation } } } });
+    return out;
+}
+
+json segmentsJson(const Graph& graph)
+{
+    json out = json::array();
+    for (const Segment& segment : graph.segments)
+        out.push_back({ { "name", segment.name }, { "first_layer", segment.firstLayer }, { "count", segment.count },
+                        { "is_layer", segment.isLayer }, { "carry_in", segment.carryIn }, { "carry_out", segment.carryOut } });
+    return out;
+}
+
+json operationJson(const Graph& graph, const Plan& plan, std::size_t plannedSegment, const PlannedOp& planned)
+{
+    const Op& op = graph.op(planned.op);
+    const PlannedSegment& segment = plan.segments[plannedSegment];
+    json operands = json::array();
+    for (const OperandUse& use : planned.operands)
+        operands.push_back({ { "tensor", graph.tensor(use.tensor).name }, { "tensor_id", use.tensor },
+                             { "before", specText(use.before, plan.mesh) }, { "spec", specText(use.layout, plan.mesh) },
+                             { "collectives", use.collectives }, { "replaces", use.replaces } });
+    return { { "id", segment.name + "/" + op.name }, { "layer", segment.name }, { "planned_segment", plannedSegment },
+             { "phase", "forward" }, { "op", opKindName(op.kind) }, { "name", op.name }, { "op_id", planned.op },
+             { "attributes",
+               { { "epsilon", op.attributes.epsilon }, { "rope_theta", op.attributes.ropeTheta },
+                 { "position", op.attributes.position }, { "heads", op.attributes.heads } } },
+             { "operands", operands },
+             { "result",
+               { { "tensor", graph.tensor(op.result).name }, { "tensor_id", op.result },
+                 { "spec", specText(planned.result, plan.mesh) } } },
+             { "count", planned.count }, { "flops", planned.flops }, { "seconds", planned.seconds } };
+}
+
+json collectiveJson(const Graph& graph, const Plan& plan, const Collective& collective)
+{
+    const PlannedSegment& segment = plan.segments[static_cast<std::size_t>(collective.plannedSegment)];
+    return { { "id", collective.id }, { "layer", segment.name }, { "phase", "forward" },
+             { "kind", collectiveName(collective.kind) }, { "axes", axisNames(collective.axes, plan.mesh) },
+             { "group_size", collective.groupSize },
+             { "groups", plan.mesh.deviceCount() / std::max<std::int64_t>(1, collective.groupSize) },
+             { "tensor", graph.tensor(collective.tensor).name }, { "tensor_id", collective.tensor },
+             { "from", specText(collective.step.before, plan.mesh) }, { "to", specText(collective.step.after, plan.mesh) },
+             { "bytes", collective.bytes }, { "count", collective.count }, { "seconds", collective.seconds },
+             { "planned_segment", collective.plannedSegment },
+             { "cause",
+               { { "op", segment.name + "/" + graph.op(collective.op).name }, { "op_id", collective.op },
+                 { "operand", collective.operand }, { "reason", collective.reason } } } };
+}
+
+json memoryJson(const MemoryByCause& memory)
+{
+    return { { "peak_bytes_per_device", memory.peak }, { "peak_at", memory.peakAt },
+             { "by_cause",
+               { { "weights", memory.weights }, { "gradients", memory.gradients }, { "optimizer", memory.optimizer },
+                 { "activations", memory.activations }, { "kv_cache", memory.kvCache }, { "reshard", memory.reshard } } } };
+}
+
+} // namespace
+
+json planToJson(const Graph& graph, const Plan& plan)
+{
+    json layers = json::array();
+    json operations = json::array();
+    for (std::size_t i = 0; i < plan.segments.size(); ++i) {
+        const PlannedSegment& segment = plan.segments[i];
+        layers.push_back({ { "name", segment.name }, { "count", segment.count }, { "first_layer", segment.firstLayer },
+                           { "segment", segment.segment } });
+        for (const PlannedOp& op : segment.ops)
+            operations.push_back(operationJson(graph, plan, i, op));
+    }
+    json collectives = json::array();
+    for (const Collective& collective : plan.collectives)
+        collectives.push_back(collectiveJson(graph, plan, collective));
+    json layouts = json::array();
+    for (std::size_t i = 0; i < graph.tensors.size(); ++i)
+        layouts.push_back(specText(plan.layouts[i], plan.mesh));
+    return { { "format", "shardboard-plan" }, { "version", 1 }, { "mesh", meshJson(plan.mesh) }, { "layers", layers },
+             { "segments", segmentsJson(graph) }, { "tensors", tensorsJson(graph) }, { "layouts", layouts },
+             { "operations", operations }, { "collectives", collectives }, { "memory", memoryJson(plan.memory) },
+             { "totals",
+               { { "seconds", plan.seconds() }, { "compute_seconds", plan.computeSeconds },
+                 { "collective_seconds", plan.collectiveSeconds }, { "collective_bytes", plan.collectiveBytes() } } } };
+}
+
+} // namespace shardboard

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/reasons.h"
+
+#include "model/core/text.h"
+
+namespace shardboard {
+
+namespace {
+
+std::string axisNames(const Mesh& mesh, const std::vector<int>& axes)
+{
+    std::vector<std::string> names;
+    for (const int axis : axes)
+        names.push_back(mesh.axis(axis).name);
+    return joined(names, " and ");
+}
+
+/// The tensor dim that a layout cuts over an axis, or -1.
+int dimOver(const Layout& layout, int axis)
+{
+    for (std::size_t dim = 0; dim < layout.dims.size(); ++dim)
+        for (const AxisRef& ref : layout.dims[dim])
+            if (ref.axis == axis)
+                return static_cast<int>(dim);
+    return -1;
+}
+
+std::string dimText(const TensorSpec& spec, int dim)
+{
+    const auto index = static_cast<std::size_t>(dim);
+    const std::string label = index < spec.dimLabels.size() ? ", " + spec.dimLabels[index] : std::string();
+    return "dim " + std::to_string(dim) + label;
+}
+
+/// `model.layers.*.self_attn.o_proj.weight is cut on dim 1, in (…)`: what made the producer's result partial.
+std::string partialBecause(const Graph& graph, const Mesh& mesh, const Collective& collective, OpId producer,
+                           const std::vector<Layout>& layouts)
+{
+    const std::string over = " over " + axisNames(mesh, collective.axes);
+    if (producer < 0)
+        return graph.tensor(collective.tensor).name + " is partial" + over;
+    const Op& op = graph.op(producer);
+    for (const TensorId id : op.operands) {
+        if (graph.tensor(id).role != TensorRole::Weight)
+            continue;
+        const int dim = dimOver(layouts[static_cast<std::size_t>(id)], collective.axes.front());
+        if (dim >= 0)
+            return op.name + " is cut on " + dimText(graph.tensor(id), dim) + over + ", so every device holds partial sums";
+    }
+    return "the result of " + op.name + " is partial" + over;
+}
+
+std::string gatherBecause(const Graph& graph, const Mesh& mesh, const Collective& collective)
+{
+    const Op& op = graph.op(collective.op);
+    const TensorSpec& spec = graph.tensor(collective.tensor);
+    const std::string over = axisNames(mesh, collective.axes);
+    const int dim = dimOver(collective.step.before, collective.axes.front());
+    const std::string start = spec.name + " is cut on " + dimText(spec, dim) + " over " + over + ", but ";
+    const bool reshape = op.kind == OpKind::SplitHeads || op.kind == OpKind::MergeHeads;
+    if (reshape && op.attributes.heads % collective.groupSize != 0)
+        return start + std::to_string(op.attributes.heads) + " heads do not divide by "
+            + std::to_string(collective.groupSize) + ": whole heads must lie on each device";
+    if (op.kind == OpKind::Embedding)
+        return start + "this picker has no row for a table cut by vocabulary";
+    return start + op.name + " runs cheapest with it whole there";
+}
+
+} // namespace
+
+std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collective& collective, OpId producer,
+                             const std::vector<Layout>& layouts)
+{
+    const Op& op = graph.op(collective.op);
+    const TensorSpec& spec = graph.tensor(collective.tensor);
+    switch (collective.kind) {
+    case CollectiveKind::AllReduce:
+        return partialBecause(graph, mesh, collective, producer, layouts) + "; " + op.name + " needs whole values";
+    case CollectiveKind::ReduceScatter:
+        return partialBecause(graph, mesh, collective, producer, layouts) + "; " + op.name + " takes a shard of the sum";
+    case CollectiveKind::AllGather:
+        return gatherBecause(graph, mesh, collective);
+    case CollectiveKind::AllToAll:
+        return op.name + " needs " + spec.name + " cut on "
+            + dimText(spec, dimOver(collective.step.after, collective.axes.front())) + " instead of "
+            + dimText(spec, dimOver(collective.step.before, collective.axes.front()));
+    case CollectiveKind::LocalSlice:
+        return op.name + " works on shards: every device takes its part of "
+            + dimText(spec, dimOver(collective.step.after, collective.axes.front())) + " from the whole it holds";
+    case CollectiveKind::SendRecv:
+    case CollectiveKind::Broadcast:
+        break;
+    }
+    return op.name + " needs " + spec.name + " elsewhere";
+}
+
+} // namespace shardboard
