@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/design/presets.h"
+
+#include "model/core/text.h"
+
+#include <algorithm>
+#include <array>
+
+namespace shardboard {
+
+namespace {
+
+bool isOneOf(const std::string& name, std::initializer_list<const char*> names)
+{
+    return std::any_of(names.begin(), names.end(), [&](const char* other) { return name == other; });
+}
+
+bool isTensorName(const std::string& name)
+{
+    return isOneOf(name, { "model", "tp", "tensor", "mp", "tensor_parallel", "model_parallel" });
+}
+
+bool isDataName(const std::string& name)
+{
+    return isOneOf(name, { "data", "dp", "batch", "replica", "fsdp", "dcn", "pod", "data_parallel" });
+}
+
+/// The axis that weights are cut over: by its name, else the last one that is not named like a data axis.
+int tensorAxis(const Mesh& mesh)
+{
+    for (int axis = 0; axis < mesh.axisCount(); ++axis)
+        if (isTensorName(mesh.axis(axis).name))
+            return axis;
+    for (int axis = mesh.axisCount(); axis-- > 0;)
+        if (!isDataName(mesh.axis(axis).name))
+            return axis;
+    return -1;
+}
+
+/// Cuts the batch over the axes other than `except`, as far as it divides.
+StrategyEntry batchEntry(const Mesh& mesh, int except, const Workload& workload, std::vector<std::string>& notes)
+{
+    std::vector<std::string> names;
+    std::int64_t parts = 1;
+    for (int axis = 0; axis < mesh.axisCount(); ++axis) {
+        if (axis == except)
+            continue;
+        if (workload.batch % (parts * mesh.axis(axis).size) != 0) {
+            notes.push_back("batch " + std::to_string(workload.batch) + " does not divide over mesh axis '" + mesh.axis(axis).name
+                            + "' of size " + std::to_string(mesh.axis(axis).size)
+                            + ": its devices all compute the same; use a multiple");
+            continue;
+        }
+        parts *= mesh.axis(axis).size;
+        names.push_back("'" + mesh.axis(axis).name + "'");
+    }
+    Strategy strategy;
+    strategy.kind = StrategyKind::Spec;
+    strategy.spec = names.empty() ? "P()" : names.size() == 1 ? "P(" + names.front() + ")" : "P((" + joined(names) + "))";
+    return { "tokens", strategy, std::nullopt };
+}
+
+StrategyEntry entry(const std::string& match, StrategyKind kind, const std::string& axis)
+{
+    Strategy strategy;
+    strategy.kind = kind;
+    if (kind != StrategyKind::Replicate)
+        strategy.axes = { axis };
+    return { match, strategy, std::nullopt };
+}
+
+/// The axis over which the replicate preset leaves the batch whole: one named like a tensor axis.
+int namedTensorAxis(const Mesh& mesh)
+{
+    const int axis = tensorAxis(mesh);
+    return axis >= 0 && isTensorName(mesh.axis(axis).name) ? axis : -1;
+}
+
+std::vector<StrategyEntry> replicateEntries(const Mesh& mesh, const Workload& workload, std::vector<std::string>& notes)
+{
+    return { entry("*", StrategyKind::Replicate, {}), batchEntry(mesh, namedTensorAxis(mesh), workload, notes) };
+}
+
+Result<std::vector<StrategyEntry>> megatronEntries(const Mesh& mesh, const ModelSpec& model, const Workload& workload,
+                                                   std::vector<std::string>& notes)
+{
+    const int axis = tensorAxis(mesh);
+    if (axis < 0)
+        return inputError("--mesh", "preset megatron-tp finds no mesh axis to cut weights over in " + mesh.text(),
+                          "name one model, tp or tensor");
+    const std::string& name = mesh.axis(axis).name;
+    const std::int64_t size = mesh.axis(axis).size;
+    const std::string over = " by mesh axis '" + name + "' of size " + std::to_string(size);
+    std::vector<StrategyEntry> entries { entry("*", StrategyKind::Replicate, {}),
+                                         batchEntry(mesh, axis, workload, notes) };
+    const auto cut = [&](const std::string& match, StrategyKind kind) { entries.push_back(entry(match, kind, name)); };
+    if (model.hasGraph() && model.heads % size != 0) {
+        notes.push_back(std::to_string(model.heads) + " heads do not divide" + over
+                        + ": the attention projections stay whole on every device");
+    } else {
+        cut("*.self_attn.q_proj.*", StrategyKind::Rowwise);
+        if (model.hasGraph() && model.kvHeads % size != 0)
+            notes.push_back(std::to_string(model.kvHeads) + " KV heads do not divide" + over
+                            + ": k_proj and v_proj stay whole on every device");
+        else
+            for (const char* match : { "*.self_attn.k_proj.*", "*.self_attn.v_proj.*" })
+                cut(match, StrategyKind::Rowwise);
+        cut("*.self_attn.o_proj.weight", StrategyKind::Columnwise);
+    }
+    if (model.hasGraph() && model.intermediateSize < size) {
+        notes.push_back("the MLP is narrower than the axis: its weights stay whole");
+    } else {
+        cut("*.mlp.gate_proj.*", StrategyKind::Rowwise);
+        cut("*.mlp.up_proj.*", StrategyKind::Rowwise);
+        cut("*.mlp.down_proj.weight", StrategyKind::Columnwise);
+    }
+    cut("*embed_tokens.weight", StrategyKind::Rowwise);
+    cut("*lm_head.weight", StrategyKind::Rowwise);
+    return entries;
+}
+
+} // namespace
+
+std::vector<std::string> presetNames() { return { "replicate", "megatron-tp" }; }
+
+Result<std::vector<StrategyEntry>> presetStrategies(const std::string& name, const Mesh& mesh, const ModelSpec& model,
+                                                    const Workload& workload, std::vector<std::string>& notes)
+{
+    if (name == "replicate")
+        return replicateEntries(mesh, workload, notes);
+    if (name == "megatron-tp")
+        return megatronEntries(mesh, model, workload, notes);
+    return usageError("--preset", "there is no preset '" + name + "'", "presets are " + joined(presetNames()));
+}
+
+} // namespace shardboard
