@@ -34,6 +34,7 @@ if(SHARDBOARD_CUDA)
         file(GLOB SHARDBOARD_CUDA_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/engine/cuda/*.cu)
         if(SHARDBOARD_CUDA_SOURCES)
             set(CMAKE_CUDA_COMPILER ${SHARDBOARD_NVCC})
+            set(CMAKE_CUDA_STANDARD 17) # the newest that CMake 3.25 knows for nvcc: keep kernels behind plain headers
             if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
                 set(CMAKE_CUDA_ARCHITECTURES 80 90)
             endif()
