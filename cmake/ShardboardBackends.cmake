@@ -3,8 +3,8 @@
 #   SHARDBOARD_GEMM        onednn (link DNNL::dnnl), openblas (CBLAS_INCLUDE_DIR, CBLAS_LIBRARY) or plain
 #   SHARDBOARD_CUDA_FOUND  the CUDA language is there, or would be switched on by a first source below engine/cuda
 
-# Matrix products on the CPU: oneDNN, else a CBLAS (OpenBLAS), else our own plain loops. oneDNN is looked for by its files:
-# the package file of a distribution's build insists on the headers of OpenCL, which neither dnnl.hpp nor we include.
+# Matrix products on the CPU: oneDNN, else a CBLAS (OpenBLAS), else our own plain loops. oneDNN is looked for by its
+# files: the package file of a distribution's build insists on OpenCL's headers, which neither dnnl.hpp nor we include.
 set(SHARDBOARD_GEMM "plain")
 find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.hpp)
 find_library(DNNL_LIBRARY NAMES dnnl)
