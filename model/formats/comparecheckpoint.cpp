@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/formats/comparecheckpoint.h"
+
+#include "model/core/text.h"
+#include "model/formats/checkpointfinding.h"
+#include "model/formats/naturalorder.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+namespace shardboard {
+
+namespace {
+
+/// Names of which only the layer number differs are one group: `model.layers.*.mlp.up_proj.SCB (32)`.
+class NameGroups {
+public:
+    void add(const std::string& name, const std::string& remark = {}, std::int64_t count = 1)
+    {
+        m_groups[starred(name) + remark] += count;
+        m_count += count;
+    }
+    std::int64_t count() const { return m_count; }
+    std::string counted() const { return std::to_string(m_count) + (m_count == 1 ? " tensor" : " tensors"); }
+    std::string text() const
+    {
+        std::string out;
+        int shown = 0;
+        for (const auto& [name, count] : m_groups) {
+            if (++shown > 3)
+                return out + ", ...";
+            out += (out.empty() ? "" : ", ") + name + (count > 1 ? " (" + std::to_string(count) + " times)" : "");
+        }
+        return out;
+    }
+
+private:
+    static bool isNumber(std::string_view part)
+    {
+        return !part.empty() && std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
+    }
+    static std::string starred(const std::string& name)
+    {
+        std::string out;
+        for (const std::string_view part : split(name, '.'))
+            out += (out.empty() ? "" : ".") + (isNumber(part) ? std::string("*") : std::string(part));
+        return out;
+    }
+    struct Order {
+        bool operator()(const std::string& a, const std::string& b) const { return naturalLess(a, b); }
+    };
+    std::map<std::string, std::int64_t, Order> m_groups;
+    std::int64_t m_count = 0;
+};
+
+bool isQuantizationCompanion(const std::string& name)
+{
+    constexpr std::array kEndings { ".SCB", ".weight_format", ".qweight", ".qzeros", ".scales", ".g_idx", ".weight_scale",
+                                    ".weight_scale_inv", ".weight_zero_point", ".weight_packed", ".weight_shape", ".input_scale",
+                                    ".output_scale", ".k_scale", ".v_scale", ".absmax", ".quant_map", ".nested_absmax",
+                                    ".nested_quant_map", ".zeros", ".weight_scale_2", ".biases" };
+    return name.find(".quant_state.") != std::string::npos
+        || std::any_of(kEndings.begin(), kEndings.end(), [&](const char* ending) { return name.ends_with(ending); });
+}
+
+bool isBuffer(const std::string& name)
+{
+    return name.ends_with("rotary_emb.inv_freq") || name.ends_with(".masked_bias");
+}
+
+class Comparison {
+public:
+    Comparison(const Checkpoint& checkpoint, const ModelSpec& model, const Graph& graph, const CompareOptions& options)
+        : m_checkpoint(checkpoint)
+        , m_model(model)
+        , m_graph(graph)
+        , m_options(options)
+    {
+        for (const GraphTensor& tensor : graph.tensors)
+            if (tensor.spec.role == TensorRole::Weight)
+                m_expected.emplace(tensor.spec.name, Expected { &tensor, {} });
+    }
+
+    std::vector<Finding> run()
+    {
+        for (const CheckpointTensor& tensor : m_checkpoint.tensors)
+            if (Expected* expected = find(tensor.name))
+                compare(tensor, *expected);
+            else
+                takeExtra(tensor.name);
+        takeMissing();
+        reportNames();
+        reportContents();
+        return std::move(m_findings);
+    }
+
+private:
+    struct Expected {
+        const GraphTensor* tensor = nullptr;
+        std::set<std::int64_t> layers; ///< that the checkpoint has; 0 outside layers
+    };
+
+    /// The graph's tensor of that name; marks the layer as seen.
+    Expected* find(const std::string& name)
+    {
+        if (const auto found = m_expected.find(name); found != m_expected.end() && name.find('*') == name.npos) {
+            found->second.layers.insert(0);
+            return &found->second;
+        }
+        std::size_t begin = 0;
+        for (const std::string_view part : split(name, '.')) {
+            const std::string before = name.substr(0, begin);
+            begin += part.size() + 1;
+            const auto layer = parseInteger(part);
+            if (!layer || *layer < 0 || begin > name.size())
+                continue;
+            const auto found = m_expected.find(before + "*." + name.substr(begin));
+            if (found == m_expected.end() || !hasLayer(*found->second.tensor, *layer) || std::to_string(*layer) != part)
+                continue;
+            found->second.layers.insert(*layer);
+            return &found->second;
+        }
+        return headUnderAnotherName(name);
+    }
+
+    bool hasLayer(const GraphTensor& tensor, std::int64_t layer) const
+    {
+        const Segment& segment = m_graph.segments[static_cast<std::size_t>(tensor.segment)];
+        return segment.isLayer && layer >= segment.firstLayer && layer < segment.firstLayer + tensor.copies;
+    }
+
+    /// Models that wrap a decoder put the head on either side of the wrapper.
+    Expected* headUnderAnotherName(const std::string& name)
+    {
+        if (!m_options.wrapped || !name.ends_with("lm_head.weight"))
+            return nullptr;
+        for (auto& [expectedName, expected] : m_expected)
+            if (expectedName.ends_with("lm_head.weight") && expected.layers.empty()) {
+                expected.layers.insert(0);
+                return &expected;
+            }
+        return nullptr;
+    }
+
+    void compare(const CheckpointTensor& stored, const Expected& expected)
+    {
+        if (!stored.shapeKnown)
+            return;
+        ++m_compared;
+        const TensorSpec& spec = expected.tensor->spec;
+        if (stored.shape != spec.shape)
+            m_shapes.add(stored.name, ": " + shapeText(stored.shape) + " stored, " + shapeText(spec.shape) + " in the graph");
+        if (stored.dtype != m_model.dtype)
+            m_types.add(stored.name, " " + dtypeName(stored.dtype));
+    }
+
+    void takeExtra(const std::string& name)
+    {
+        if (isQuantizationCompanion(name))
+            m_companions.add(name);
+        else if (isBuffer(name))
+            m_buffers.add(name);
+        else if (m_model.tiedEmbeddings && name.ends_with("lm_head.weight"))
+            m_tied.add(name);
+        else if (m_options.wrapped && !name.starts_with(m_model.weightPrefix))
+            m_others.add(name.substr(0, name.find('.', name.starts_with("model.") ? 6 : 0)));
+        else
+            m_extra.add(name);
+    }
+
+    void takeMissing()
+    {
+        for (const auto& [name, expected] : m_expected) {
+            const GraphTensor& tensor = *expected.tensor;
+            const std::int64_t missing = tensor.copies - static_cast<std::int64_t>(expected.layers.size());
+            if (missing == 1 && tensor.copies > 1)
+                m_missing.add(name, " (layer " + std::to_string(firstAbsent(expected)) + ")");
+            else if (missing > 0)
+                m_missing.add(name, "", missing);
+        }
+    }
+
+    std::int64_t firstAbsent(const Expected& expected) const
+    {
+        std::int64_t layer = m_graph.segments[static_cast<std::size_t>(expected.tensor->segment)].firstLayer;
+        while (expected.layers.contains(layer))
+            ++layer;
+        return layer;
+    }
+
+    void add(const std::string& kind, Severity severity, const std::string& message, const std::string& repair = {})
+    {
+        m_findings.push_back(checkpointFinding(kind, severity, m_checkpoint.place, message, repair));
+    }
+
+    void reportNames()
+    {
+        if (m_missing.count() > 0)
+            add("checkpoint-missing", m_options.quantized ? Severity::Warning : Severity::Error,
+                m_missing.counted() + " of the graph not in the checkpoint: " + m_missing.text(),
+                m_options.quantized ? "quantised weights may be stored under other names" : "check that config.json and weights belong together");
+        if (m_extra.count() > 0)
+            add("checkpoint-extra", Severity::Warning, m_extra.counted() + " of the checkpoint not in the graph: " + m_extra.text(),
+                "they are not shown and not counted");
+        if (m_companions.count() > 0)
+            add("quantized", m_options.quantized ? Severity::Note : Severity::Warning,
+                m_companions.counted() + " beside the weights from quantisation, not in the graph: " + m_companions.text(),
+                "they are not shown and not counted");
+        if (m_buffers.count() > 0)
+            add("checkpoint-extra", Severity::Note, m_buffers.counted() + " that can be computed again, not in the graph: " + m_buffers.text());
+        if (m_tied.count() > 0)
+            add("checkpoint-extra", Severity::Note, m_tied.text() + " is stored although the head is the embedding table (tie_word_embeddings)");
+        if (m_others.count() > 0)
+            add("not-in-graph", Severity::Warning,
+                m_others.counted() + " of other parts of the model, which the graph does not have: " + m_others.text(),
+                "they are not shown and not counted");
+    }
+
+    void reportContents()
+    {
+        if (m_shapes.count() > 0)
+            add("checkpoint-shape", m_options.quantized ? Severity::Warning : Severity::Error,
+                m_shapes.counted() + " of another shape: " + m_shapes.text(),
+                m_options.quantized ? "quantised weights may be packed" : "check that config.json and weights belong together");
+        if (m_types.count() > 0 && !m_options.quantized)
+            add("checkpoint-dtype", Severity::Note,
+                m_types.counted() + " of another element type than " + dtypeName(m_model.dtype) + ": " + m_types.text());
+        const bool plain = m_missing.count() == 0 && m_extra.count() == 0 && m_companions.count() == 0 && m_others.count() == 0
+            && m_buffers.count() == 0 && m_tied.count() == 0 && m_types.count() == 0 && m_shapes.count() == 0;
+        if (!m_checkpoint.totalSize || m_options.quantized || !plain)
+            return;
+        const std::int64_t bytes = bytesOf(m_graph.parameterCount(), m_model.dtype);
+        if (*m_checkpoint.totalSize != bytes)
+            add("checkpoint-size", Severity::Warning,
+                "the index says " + std::to_string(*m_checkpoint.totalSize) + " bytes in all, the graph has "
+                    + std::to_string(bytes) + " as " + dtypeName(m_model.dtype),
+                "check torch_dtype and the sizes in config.json");
+    }
+
+    const Checkpoint& m_checkpoint;
+    const ModelSpec& m_model;
+    const Graph& m_graph;
+    CompareOptions m_options;
+    std::unordered_map<std::string, Expected> m_expected;
+    NameGroups m_missing, m_extra, m_companions, m_buffers, m_tied, m_others, m_shapes, m_types;
+    std::int64_t m_compared = 0;
+    std::vector<Finding> m_findings;
+};
+
+} // namespace
+
+std::vector<Finding> compareCheckpoint(const Checkpoint& checkpoint, const ModelSpec& model, const Graph& graph,
+                                       const CompareOptions& options)
+{
+    return Comparison(checkpoint, model, graph, options).run();
+}
+
+} // namespace shardboard

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Holds a checkpoint against the graph made from its config.json, tensor by tensor.
+#pragma once
+
+#include "model/core/finding.h"
+#include "model/formats/checkpoint.h"
+#include "model/graph/graph.h"
+#include "model/graph/modelspec.h"
+
+#include <vector>
+
+namespace shardboard {
+
+/// How to read differences: what is expected where the stored weights are quantised, or are one part of a larger model.
+struct CompareOptions {
+    bool quantized = false;
+    bool wrapped = false;
+};
+
+/// One finding for each kind of difference, with a count and examples: missing, extra, shape, element type, total size.
+std::vector<Finding> compareCheckpoint(const Checkpoint& checkpoint, const ModelSpec& model, const Graph& graph,
+                                       const CompareOptions& options);
+
+} // namespace shardboard

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text -> Design. Every value is checked; the first that is wrong is named as FILE:KEY.
+#include "model/formats/designfile.h"
+
+#include "model/cost/hardware.h"
+#include "model/formats/designkeys.h"
+#include "model/formats/jsonfields.h"
+#include "model/formats/jsontext.h"
+
+#include <optional>
+
+namespace shardboard {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::int64_t kLargest = std::int64_t { 1 } << 62;
+constexpr std::size_t kMostValues = 2'500'000; // a mesh of 2^20 devices with an order of its own, and 200,000 weights
+
+/// The value of a text that must be one of a few words.
+template <class T, class FromName>
+T word(JsonFields& fields, const std::string& key, const std::string& text, FromName fromName, const std::string& known, T fallback)
+{
+    const std::optional<T> found = fromName(text);
+    if (!found)
+        fields.fail(key, "cannot be '" + text + "'", "use " + known);
+    return found.value_or(fallback);
+}
+
+std::optional<AttentionBias> attentionBiasFromName(std::string_view name)
+{
+    for (const AttentionBias bias : { AttentionBias::None, AttentionBias::Qkv, AttentionBias::Qkvo })
+        if (name == attentionBiasName(bias))
+            return bias;
+    return std::nullopt;
+}
+
+DType dtypeField(JsonFields& fields, const std::string& key)
+{
+    const std::string text = fields.text(key);
+    return fields.error() ? DType::BF16 : word(fields, key, text, dtypeFromName, "a type such as bf16 or f32", DType::BF16);
+}
+
+class DesignReader {
+public:
+    DesignReader(const json& document, const std::string& file)
+        : m_document(document)
+        , m_file(file)
+    {
+    }
+
+    Result<Design> read()
+    {
+        JsonFields top(m_document, m_file, "");
+        if (auto status = checkHeading(top); !status.ok())
+            return status.error();
+        m_design.hardware = top.text("hardware");
+        readMesh(section(top, "mesh"));
+        readModel(section(top, "model"));
+        readWorkload(section(top, "workload"));
+        readPicker(section(top, "picker"));
+        readStrategies(top.find("strategies"));
+        readView(top.find("view"));
+        if (top.error())
+            fail(*top.error());
+        if (!m_error)
+            if (const auto hardware = findHardware(m_design.hardware, m_file + ":hardware"); !hardware.ok())
+                fail(hardware.error());
+        if (m_error)
+            return *m_error;
+        addUnknown(m_unknown, top.leftOver());
+        m_design.unknownKeys = m_unknown.empty() ? "" : compactText(m_unknown);
+        return std::move(m_design);
+    }
+
+private:
+    void fail(const Error& error)
+    {
+        if (!m_error)
+            m_error = error;
+    }
+
+    Status checkHeading(JsonFields& top) const
+    {
+        const json* format = top.find("format");
+        if (!format || !format->is_string() || *format != "shardboard")
+            return inputError(m_file, "is not a Shardboard design (no \"format\": \"shardboard\")", "open a *.shardboard file");
+        const std::int64_t version = top.integer("version", 1, kLargest);
+        if (top.error())
+            return *top.error();
+        if (version > kDesignVersion)
+            return inputError(m_file + ":version",
+                              "the design was saved by a newer program (version " + std::to_string(version) + ", this one reads up to "
+                                  + std::to_string(kDesignVersion) + ")",
+                              "update Shardboard");
+        return done();
+    }
+
+    /// A section that must be there; an empty object where it is not, after noting the error.
+    const json& section(JsonFields& top, const char* key)
+    {
+        static const json empty = json::object();
+        const json* value = top.find(key);
+        if (!value)
+            top.fail(key, "the key is missing", "add it");
+        if (!value && top.error())
+            fail(*top.error());
+        return value ? *value : empty;
+    }
+
+    void finish(const JsonFields& fields, const char* key)
+    {
+        if (fields.error())
+            fail(*fields.error());
+        if (const json rest = fields.leftOver(); !rest.empty())
+            addUnknown(m_unknown[key], rest);
+    }
+
+    void readMesh(const json& value)
+    {
+        JsonFields fields(value, m_file, "mesh");
+        const auto names = fields.texts("axes");
+        const auto sizes = fields.integers("sizes", 1, kMaxDevices);
+        auto ids = fields.integers("device_ids", 0, kLargest);
+        if (names.size() != sizes.size())
+            fields.fail("sizes", "has " + std::to_string(sizes.size()) + " sizes for " + std::to_string(names.size()) + " axes",
+                        "give each mesh axis one size");
+        finishMesh(fields, names, sizes, std::move(ids));
+        finish(fields, "mesh");
+    }
+
+    void finishMesh(JsonFields& fields, const std::vector<std::string>& names, const std::vector<std::int64_t>& sizes,
+                    std::vector<std::int64_t> ids)
+    {
+        if (fields.error())
+            return;
+        std::vector<MeshAxis> axes;
+        for (std::size_t i = 0; i < names.size(); ++i)
+            axes.push_back({ names[i], sizes[i] });
+        auto mesh = Mesh::make(std::move(axes), std::move(ids), m_file + ":mesh");
+        if (mesh.ok())
+            m_design.mesh = std::move(mesh.value());
+        else
+            fields.adopt(mesh.error());
+    }
+
+    void readModel(const json& value)
+    {
+        JsonFields fields(value, m_file, "model");
+        ModelSpec& model = m_design.model;
+        model.name = fields.text("name");
+        model.family = fields.text("family");
+        model.source = fields.text("source");
+        model.vocabSize = fields.integer("vocab_size", 0, kLargest);
+        model.hiddenSize = fields.integer("hidden_size", 0, kLargest);
+        model.intermediateSize = fields.integer("intermediate_size", 0, kLargest);
+        model.layers = fields.integer("num_hidden_layers", 0, kLargest);
+        model.heads = fields.integer("num_attention_heads", 0, kLargest);
+        model.kvHeads = fields.integer("num_key_value_heads", 0, kLargest);
+        model.headDim = fields.integer("head_dim", 0, kLargest);
+        model.tiedEmbeddings = fields.flag("tie_word_embeddings");
+        model.qkNorm = fields.flag("qk_norm");
+        model.attentionBias = word(fields, "attention_bias", fields.text("attention_bias"), attentionBiasFromName,
+                                   "none, qkv or qkvo", AttentionBias::None);
+        model.mlpBias = fields.flag("mlp_bias");
+        model.activation = fields.text("activation");
+        if (!fields.error() && model.activation != "silu" && model.activation != "gelu")
+            fields.fail("activation", "cannot be '" + model.activation + "'", "use silu or gelu");
+        model.rmsNormEps = fields.number("rms_norm_eps", 0, 1);
+        model.ropeTheta = fields.number("rope_theta", 1e-3, 1e18);
+        model.dtype = dtypeField(fields, "dtype");
+        model.weightPrefix = fields.text("weight_prefix");
+        model.notUnderstood = fields.text("not_understood", "");
+        readLooseWeights(fields);
+        if (!fields.error())
+            if (const auto status = verifyModel(model, m_file + ":model"); !status.ok())
+                fields.adopt(status.error());
+        finish(fields, "model");
+    }
+
+    void readLooseWeights(JsonFields& model)
+    {
+        const json* list = model.find("weights");
+        if (!list)
+            return;
+        if (!list->is_array()) {
+            model.fail("weights", "is not a list", "use [...]");
+            return;
+        }
+        for (const json& entry : *list) {
+            JsonFields fields(entry, m_file, "model.weights[" + std::to_string(m_design.model.looseWeights.size()) + "]");
+            ModelSpec::LooseWeight weight;
+            weight.tensor.name = fields.text("name");
+            weight.tensor.dtype = dtypeField(fields, "dtype");
+            const json* shape = fields.find("shape");
+            weight.unknownShape = shape && shape->is_null();
+            if (!weight.unknownShape)
+                weight.tensor.shape = fields.integers("shape", 0, kLargest);
+            if (!shape || !elementCount(weight.tensor.shape))
+                fields.fail("shape", shape ? "is too large to count" : "the key is missing", "use a list of sizes, or null");
+            weight.tensor.dimLabels = fields.texts("dims");
+            if (fields.error()) {
+                model.adopt(*fields.error());
+                return;
+            }
+            if (json rest = fields.leftOver(); !rest.empty())
+                m_unknown["model"]["weights"][weight.tensor.name] = std::move(rest);
+            m_design.model.looseWeights.push_back(std::move(weight));
+        }
+    }
+
+    void readWorkload(const json& value)
+    {
+        JsonFields fields(value, m_file, "workload");
+        Workload& workload = m_design.workload;
+        workload.kind = word(fields, "kind", fields.text("kind"), workloadFromName, "prefill or decode", WorkloadKind::Prefill);
+        workload.batch = fields.integer("batch", 1, kLargest);
+        workload.sequence = fields.integer("sequence", 1, kLargest);
+        workload.dtype = dtypeField(fields, "dtype");
+        if (!fields.error())
+            if (const auto status = verifyWorkload(workload, m_file + ":workload"); !status.ok())
+                fields.adopt(status.error());
+        finish(fields, "workload");
+    }
+
+    void readPicker(const json& value)
+    {
+        JsonFields fields(value, m_file, "picker");
+        m_design.picker.profile
+            = word(fields, "profile", fields.text("profile"), profileFromName, "shardboard or G1", PickerProfile::Shardboard);
+        m_design.picker.allowPartialToSharded = fields.flag("allow_partial_to_sharded", false);
+        finish(fields, "picker");
+    }
+
+    void readStrategies(const json* list)
+    {
+        if (!list || !list->is_array()) {
+            fail(inputError(m_file + ":strategies", list ? "is not a list" : "the key is missing", "use [...]"));
+            return;
+        }
+        for (const json& entry : *list) {
+            JsonFields fields(entry, m_file, "strategies[" + std::to_string(m_design.strategies.size()) + "]");
+            StrategyEntry out;
+            out.match = fields.text("match");
+            out.strategy.kind = word(fields, "strategy", fields.text("strategy"), strategyKindFromName,
+                                     "replicate, rowwise, columnwise, axiswise or spec", StrategyKind::Replicate);
+            out.strategy.axes = fields.texts("axes");
+            out.strategy.dim = static_cast<int>(fields.integer("dim", -16, 15, 0));
+            out.strategy.spec = fields.text("spec", "");
+            if (fields.find("cut"))
+                out.cut = word(fields, "cut", fields.text("cut"), cutRuleFromName,
+                               "strict, ceil-flat, ceil-nested, balanced or grain-balanced", CutRule::Balanced);
+            if (fields.error()) {
+                fail(*fields.error());
+                return;
+            }
+            if (json rest = fields.leftOver(); !rest.empty())
+                m_unknown["strategies"][compactText(strategyJson(out))] = std::move(rest);
+            m_design.strategies.push_back(std::move(out));
+        }
+    }
+
+    void readView(const json* view)
+    {
+        if (view && view->is_string())
+            m_design.viewState = view->get<std::string>();
+        else if (view)
+            m_design.viewState = compactText(*view);
+    }
+
+    const json& m_document;
+    std::string m_file;
+    Design m_design;
+    json m_unknown = json::object();
+    std::optional<Error> m_error;
+};
+
+} // namespace
+
+Result<Design> designFromText(const std::string& text, const std::string& where)
+{
+    JsonLimits limits;
+    limits.values = kMostValues;
+    const auto document = parseJson(text, where, limits);
+    if (!document.ok())
+        return document.error();
+    return DesignReader(document.value(), where).read();
+}
+
+} // namespace shardboard

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Design -> text. Keys sorted, one line per entry; what an older program did not know is put back where it was.
+#include "model/formats/designfile.h"
+
+#include "model/formats/designkeys.h"
+#include "model/formats/jsontext.h"
+
+namespace shardboard {
+
+using nlohmann::json;
+
+namespace {
+
+/// Null for what is no JSON, or too deep to be written again.
+json parsed(const std::string& text)
+{
+    auto out = parseJson(text, "");
+    return out.ok() ? std::move(out.value()) : json();
+}
+
+json meshJson(const Mesh& mesh)
+{
+    json out { { "axes", json::array() }, { "sizes", json::array() } };
+    for (const MeshAxis& axis : mesh.axes()) {
+        out["axes"].push_back(axis.name);
+        out["sizes"].push_back(axis.size);
+    }
+    if (!mesh.deviceIds().empty())
+        out["device_ids"] = mesh.deviceIds();
+    return out;
+}
+
+json looseWeightJson(const ModelSpec::LooseWeight& weight)
+{
+    json out { { "name", weight.tensor.name }, { "dtype", dtypeName(weight.tensor.dtype) } };
+    out["shape"] = weight.unknownShape ? json() : json(weight.tensor.shape);
+    if (!weight.tensor.dimLabels.empty())
+        out["dims"] = weight.tensor.dimLabels;
+    return out;
+}
+
+json modelJson(const ModelSpec& model, const json& unknown)
+{
+    json out {
+        { "activation", model.activation },
+        { "attention_bias", attentionBiasName(model.attentionBias) },
+        { "dtype", dtypeName(model.dtype) },
+        { "family", model.family },
+        { "head_dim", model.headDim },
+        { "hidden_size", model.hiddenSize },
+        { "intermediate_size", model.intermediateSize },
+        { "mlp_bias", model.mlpBias },
+        { "name", model.name },
+        { "num_attention_heads", model.heads },
+        { "num_hidden_layers", model.layers },
+        { "num_key_value_heads", model.kvHeads },
+        { "qk_norm", model.qkNorm },
+        { "rms_norm_eps", model.rmsNormEps },
+        { "rope_theta", model.ropeTheta },
+        { "source", model.source },
+        { "tie_word_embeddings", model.tiedEmbeddings },
+        { "vocab_size", model.vocabSize },
+        { "weight_prefix", model.weightPrefix },
+    };
+    if (!model.notUnderstood.empty())
+        out["not_understood"] = model.notUnderstood;
+    const json extras = unknown.is_object() ? unknown.value("weights", json::object()) : json::object();
+    for (const ModelSpec::LooseWeight& weight : model.looseWeights) {
+        json entry = looseWeightJson(weight);
+        addUnknown(entry, extras.value(weight.tensor.name, json()));
+        out["weights"].push_back(std::move(entry));
+    }
+    return out;
+}
+
+json strategiesJson(const std::vector<StrategyEntry>& entries, const json& unknown)
+{
+    json out = json::array();
+    for (const StrategyEntry& entry : entries) {
+        json item = strategyJson(entry);
+        if (unknown.is_object())
+            addUnknown(item, unknown.value(compactText(item), json()));
+        out.push_back(std::move(item));
+    }
+    return out;
+}
+
+/// The window's state is JSON of its own; a text that is not stays a text.
+json viewJson(const std::string& state)
+{
+    json view = parsed(state);
+    return view.is_object() ? view : json(state);
+}
+
+std::string indented(int level) { return std::string(static_cast<std::size_t>(level) * 2, ' '); }
+
+/// Objects of the first two levels with a line for each key, lists of objects with a line for each; the rest compact.
+std::string prettyText(const json& value, int level)
+{
+    const bool object = value.is_object() && level <= 1;
+    const bool list = value.is_array() && level <= 2 && !value.empty() && value.front().is_object();
+    if ((!object && !list) || value.empty())
+        return compactText(value);
+    std::string out;
+    for (const auto& item : value.items()) {
+        out += (out.empty() ? "\n" : ",\n") + indented(level + 1);
+        out += object ? compactText(json(item.key())) + ": " + prettyText(item.value(), level + 1) : compactText(item.value());
+    }
+    return (object ? "{" : "[") + out + "\n" + indented(level) + (object ? "}" : "]");
+}
+
+} // namespace
+
+std::string attentionBiasName(AttentionBias bias)
+{
+    if (bias == AttentionBias::None)
+        return "none";
+    return bias == AttentionBias::Qkv ? "qkv" : "qkvo";
+}
+
+json strategyJson(const StrategyEntry& entry)
+{
+    const Strategy& strategy = entry.strategy;
+    json out { { "match", entry.match }, { "strategy", strategyKindName(strategy.kind) } };
+    if (!strategy.axes.empty())
+        out["axes"] = strategy.axes;
+    if (strategy.kind == StrategyKind::Axiswise || strategy.dim != 0)
+        out["dim"] = strategy.dim;
+    if (strategy.kind == StrategyKind::Spec || !strategy.spec.empty())
+        out["spec"] = strategy.spec;
+    if (entry.cut)
+        out["cut"] = cutRuleName(*entry.cut);
+    return out;
+}
+
+std::string compactText(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+void addUnknown(json& known, const json& unknown)
+{
+    if (unknown.is_object())
+        for (const auto& [key, value] : unknown.items())
+            if (!known.contains(key))
+                known[key] = value;
+}
+
+std::string designText(const Design& design)
+{
+    const json stored = parsed(design.unknownKeys);
+    const json unknown = stored.is_object() ? stored : json::object();
+    const auto unknownOf = [&](const char* key) { return unknown.value(key, json()); };
+    json top {
+        { "format", "shardboard" },
+        { "version", kDesignVersion },
+        { "hardware", design.hardware },
+        { "mesh", meshJson(design.mesh) },
+        { "model", modelJson(design.model, unknownOf("model")) },
+        { "picker",
+          { { "allow_partial_to_sharded", design.picker.allowPartialToSharded },
+            { "profile", profileName(design.picker.profile) } } },
+        { "strategies", strategiesJson(design.strategies, unknownOf("strategies")) },
+        { "workload",
+          { { "batch", design.workload.batch },
+            { "dtype", dtypeName(design.workload.dtype) },
+            { "kind", workloadName(design.workload.kind) },
+            { "sequence", design.workload.sequence } } },
+    };
+    if (!design.viewState.empty())
+        top["view"] = viewJson(design.viewState);
+    for (const char* key : { "mesh", "model", "picker", "workload" })
+        addUnknown(top[key], unknownOf(key));
+    addUnknown(top, unknown);
+    return prettyText(top, 0) + "\n";
+}
+
+} // namespace shardboard

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Export to JAX: a Python module with the mesh, one PartitionSpec per name pattern, and its own check against shards.json.
+#pragma once
+
+#include "model/formats/exporter.h"
+
+namespace shardboard {
+
+/// Files export.py and shards.json. Refused: a dim that does not divide (JAX demands exact division), a sub-axis (split the
+/// mesh axis instead), a weight of unknown shape.
+Result<std::vector<ExportedFile>> exportJax(const Design& design, const Evaluation& evaluation);
+
+} // namespace shardboard

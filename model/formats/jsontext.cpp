@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/formats/jsontext.h"
+
+#include "model/formats/jsonguard.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace shardboard {
+
+namespace {
+
+using nlohmann::json;
+
+/// What nlohmann/json says after its own numbering: `unexpected end of input; expected ',' or ']'`.
+std::string plainProblem(const std::string& text)
+{
+    auto begin = text.find(" - ");
+    begin = begin == std::string::npos ? text.find("] ") + 2 : begin + 3; // npos + 2 is 1: harmless, and never seen
+    std::string out = text.substr(std::min(begin, text.size()));
+    const auto last = out.find("; last read: ");
+    if (last != std::string::npos) {
+        const auto next = out.find("; expected", last);
+        out.erase(last, next == std::string::npos ? std::string::npos : next - last);
+    }
+    return "not valid JSON: " + out;
+}
+
+/// Builds a document, counting its values and watching for keys that come twice.
+class DocumentBuilder : public JsonEvents {
+public:
+    explicit DocumentBuilder(const JsonLimits& limits)
+        : m_limits(limits)
+    {
+    }
+    json take() { return std::move(m_root); }
+
+    bool null() override { return add(nullptr); }
+    bool boolean(bool value) override { return add(value); }
+    bool number_integer(json::number_integer_t value) override { return add(value); }
+    bool number_unsigned(json::number_unsigned_t value) override { return add(value); }
+    bool number_float(json::number_float_t value, const std::string&) override { return add(value); }
+    bool string(std::string& value) override { return add(std::move(value)); }
+    bool binary(json::binary_t&) override { return false; }
+    bool start_object(std::size_t) override { return open(json::object()); }
+    bool start_array(std::size_t) override { return open(json::array()); }
+    bool end_object() override { return close(); }
+    bool end_array() override { return close(); }
+    bool key(std::string& name) override
+    {
+        json& object = *m_open.back();
+        if (!m_limits.lastDuplicateWins && object.contains(name))
+            return refuse("the key '" + name + "' is there twice in one object", "keep one of them");
+        m_slot = &object[name];
+        return true;
+    }
+
+private:
+    json* place(json value)
+    {
+        if (m_open.empty()) {
+            m_root = std::move(value);
+            return &m_root;
+        }
+        if (m_open.back()->is_array()) {
+            m_open.back()->push_back(std::move(value));
+            return &m_open.back()->back();
+        }
+        *m_slot = std::move(value);
+        return m_slot;
+    }
+    bool add(json value)
+    {
+        if (++m_values > m_limits.values)
+            return refuse("more than " + std::to_string(m_limits.values) + " values", "check that this is the right file");
+        place(std::move(value));
+        return true;
+    }
+    bool open(json value)
+    {
+        if (++m_values > m_limits.values)
+            return refuse("more than " + std::to_string(m_limits.values) + " values", "check that this is the right file");
+        m_open.push_back(place(std::move(value)));
+        return true;
+    }
+    bool close()
+    {
+        m_open.pop_back();
+        return true;
+    }
+
+    JsonLimits m_limits;
+    json m_root;
+    std::vector<json*> m_open; ///< objects and arrays that are not closed yet; an inner one never moves while it is open
+    json* m_slot = nullptr; ///< of the last key
+    std::size_t m_values = 0;
+};
+
+} // namespace
+
+bool JsonEvents::parse_error(std::size_t, const std::string&, const json::exception& problem)
+{
+    return refuse(plainProblem(problem.what()));
+}
+
+bool JsonEvents::refuse(std::string problem, std::string fix)
+{
+    m_problem = std::move(problem);
+    m_fix = std::move(fix);
+    return false;
+}
+
+Status readJsonEvents(const JsonSource& source, JsonEvents& events, const std::string& where, const JsonLimits& limits,
+                      bool cutLongTexts)
+{
+    JsonGuard guard(source, limits, cutLongTexts);
+    bool read = false;
+    try {
+        read = json::sax_parse(JsonGuard::Iterator(&guard), JsonGuard::Iterator(), &events);
+    } catch (const std::exception& problem) { // a number out of range throws in spite of the events
+        return inputError(where + ":" + guard.place(), plainProblem(problem.what()));
+    }
+    if (!guard.problem().empty())
+        return inputError(where + ":" + guard.place(), guard.problem(), "check that this is the right file");
+    if (!read)
+        return inputError(where + ":" + guard.place(), events.problem().empty() ? "not valid JSON" : events.problem(),
+                          events.fix());
+    return done();
+}
+
+Result<json> parseJson(const std::string& text, const std::string& where, const JsonLimits& limits)
+{
+    std::size_t position = 0;
+    const JsonSource source = [&](char* buffer, std::size_t size) {
+        const std::size_t count = std::min(size, text.size() - position);
+        std::memcpy(buffer, text.data() + position, count);
+        position += count;
+        return count;
+    };
+    DocumentBuilder builder(limits);
+    if (const auto status = readJsonEvents(source, builder, where, limits); !status.ok())
+        return status.error();
+    return builder.take();
+}
+
+} // namespace shardboard

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/formats/openmodel.h"
+
+#include "model/core/text.h"
+#include "model/formats/checkpoint.h"
+#include "model/formats/checkpointfinding.h"
+#include "model/formats/comparecheckpoint.h"
+#include "model/formats/hfconfig.h"
+#include "model/graph/decoder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <system_error>
+
+namespace shardboard {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool isThere(const fs::path& path)
+{
+    std::error_code failed;
+    return fs::exists(path, failed) && !failed;
+}
+
+/// The last part of a path that names something: `.` and `folder/` too.
+std::string nameOf(const fs::path& path)
+{
+    std::error_code failed;
+    const fs::path whole = fs::absolute(path, failed).lexically_normal();
+    const fs::path name = whole.has_filename() ? whole.filename() : whole.parent_path().filename();
+    return name.empty() ? whole.string() : name.string();
+}
+
+fs::path folderOf(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
+
+/// What stands before `embed_tokens` and `layers`: `model.` in a plain decoder, more inside another model, nothing in a
+/// checkpoint of the decoder without its head.
+std::string weightPrefix(const Checkpoint& checkpoint, const std::string& usual)
+{
+    const std::string table = "embed_tokens.weight";
+    const std::string layers = "layers.0.";
+    std::set<std::string> withLayers;
+    for (const CheckpointTensor& tensor : checkpoint.tensors)
+        if (const auto at = tensor.name.find(layers); at != std::string::npos)
+            withLayers.insert(tensor.name.substr(0, at));
+    std::string found;
+    bool any = false;
+    for (const CheckpointTensor& tensor : checkpoint.tensors) {
+        if (!tensor.name.ends_with(table))
+            continue;
+        const std::string prefix = tensor.name.substr(0, tensor.name.size() - table.size());
+        if (!withLayers.contains(prefix) || !(prefix.empty() || prefix.ends_with('.')))
+            continue;
+        if (prefix == usual)
+            return usual;
+        found = prefix;
+        any = true;
+    }
+    return any ? found : usual;
+}
+
+/// The element type that most tensors have, by headers; nothing when no header is there.
+std::optional<DType> storedType(const Checkpoint& checkpoint)
+{
+    std::map<DType, std::size_t> counts;
+    for (const CheckpointTensor& tensor : checkpoint.tensors)
+        if (tensor.shapeKnown)
+            ++counts[tensor.dtype];
+    const auto most = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == counts.end() ? std::nullopt : std::optional(most->first);
+}
+
+/// Weights by name only, with the reason why there is no graph.
+OpenedModel openLoose(ModelSpec model, const Checkpoint& checkpoint, std::vector<Finding> findings)
+{
+    std::size_t unknown = 0;
+    for (const CheckpointTensor& tensor : checkpoint.tensors) {
+        ModelSpec::LooseWeight weight;
+        weight.tensor.name = tensor.name;
+        weight.tensor.shape = tensor.shape;
+        weight.tensor.dtype = tensor.shapeKnown ? tensor.dtype : model.dtype;
+        weight.unknownShape = !tensor.shapeKnown;
+        unknown += weight.unknownShape ? 1 : 0;
+        model.looseWeights.push_back(std::move(weight));
+    }
+    std::string message = model.notUnderstood + "; its " + std::to_string(checkpoint.tensors.size()) + " weights are shown without a graph";
+    if (unknown > 0)
+        message += ", " + (unknown == checkpoint.tensors.size() ? std::string("all") : std::to_string(unknown)) + " of unknown shape";
+    findings.insert(findings.begin(),
+                    checkpointFinding("not-understood", Severity::Warning, checkpoint.place, message,
+                                      unknown > 0 ? "shapes come with the .safetensors files" : ""));
+    findings.insert(findings.end(), checkpoint.findings.begin(), checkpoint.findings.end());
+    return { std::move(model), std::move(findings) };
+}
+
+/// Where config.json leaves something open, what the names and headers say.
+void settleByCheckpoint(ConfigModel& config, const Checkpoint& checkpoint)
+{
+    ModelSpec& model = config.model;
+    model.weightPrefix = weightPrefix(checkpoint, model.weightPrefix);
+    const bool hasHead = std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                                     [](const CheckpointTensor& tensor) { return tensor.name.ends_with("lm_head.weight"); });
+    if (config.wrapped || !config.saysTied)
+        model.tiedEmbeddings = checkpoint.tensors.empty() ? model.tiedEmbeddings : !hasHead;
+    const auto stored = storedType(checkpoint);
+    if (!config.saysDtype && stored)
+        model.dtype = *stored;
+    else if (!config.saysDtype)
+        config.findings.push_back(checkpointFinding("config", Severity::Note, checkpoint.place,
+                                                    "config.json does not say the element type; bf16 is assumed",
+                                                    "set --dtype to what the weights are"));
+    if (model.dtype == DType::BF16 || model.dtype == DType::F16 || model.dtype == DType::F32)
+        return;
+    config.findings.push_back(checkpointFinding("config", Severity::Warning, checkpoint.place,
+                                                "the graph cannot compute in " + dtypeName(model.dtype) + "; bf16 is used", ""));
+    model.dtype = DType::BF16;
+}
+
+Result<OpenedModel> openWith(ConfigModel config, const Checkpoint& checkpoint)
+{
+    if (!config.model.hasGraph()) {
+        if (checkpoint.tensors.empty())
+            return inputError(checkpoint.place,
+                              config.model.notUnderstood + ", and there are no names of weights to show"
+                                  + (checkpoint.findings.empty() ? "" : " (" + checkpoint.findings.front().message + ")"),
+                              "add the index or the .safetensors files");
+        return openLoose(std::move(config.model), checkpoint, std::move(config.findings));
+    }
+    settleByCheckpoint(config, checkpoint);
+    Workload one;
+    one.batch = one.sequence = 1;
+    const auto graph = buildDecoder(config.model, one);
+    if (!graph.ok())
+        return graph.error();
+    OpenedModel out { std::move(config.model), std::move(config.findings) };
+    if (config.wrapped)
+        out.findings.push_back(checkpointFinding("not-in-graph", Severity::Note, checkpoint.place,
+                                                 "the decoder is one part of a larger model (text_config); only the decoder is in the graph"));
+    out.findings.insert(out.findings.end(), checkpoint.findings.begin(), checkpoint.findings.end());
+    if (!checkpoint.tensors.empty()) {
+        const auto differences = compareCheckpoint(checkpoint, out.model, graph.value(), { config.quantized, config.wrapped });
+        out.findings.insert(out.findings.end(), differences.begin(), differences.end());
+    }
+    return out;
+}
+
+Result<OpenedModel> openConfig(const fs::path& config, const Checkpoint& checkpoint, const std::string& name, const std::string& source)
+{
+    auto read = readConfig(config.string());
+    if (!read.ok())
+        return read.error();
+    read.value().model.name = name;
+    read.value().model.source = source;
+    return openWith(std::move(read.value()), checkpoint);
+}
+
+OpenedModel openWithoutConfig(const Checkpoint& checkpoint, const std::string& name, const std::string& source)
+{
+    ModelSpec model;
+    model.name = name;
+    model.source = source;
+    model.notUnderstood = "there is no config.json beside the weights, so the operations of the model are not known";
+    model.dtype = storedType(checkpoint).value_or(model.dtype);
+    return openLoose(std::move(model), checkpoint, {});
+}
+
+Result<OpenedModel> openFolder(const std::string& folder, const std::string& source)
+{
+    const auto checkpoint = readCheckpointFolder(folder);
+    if (!checkpoint.ok())
+        return checkpoint.error();
+    if (isThere(fs::path(folder) / "config.json"))
+        return openConfig(fs::path(folder) / "config.json", checkpoint.value(), nameOf(folder), source);
+    if (!checkpoint.value().tensors.empty())
+        return openWithoutConfig(checkpoint.value(), nameOf(folder), source);
+    const auto& findings = checkpoint.value().findings;
+    return inputError(folder, findings.empty() ? "the folder holds no config.json and no .safetensors weights"
+                                               : "there is no config.json, and " + findings.front().message,
+                      "give the folder of a model");
+}
+
+Result<OpenedModel> openWeights(const std::string& path)
+{
+    const fs::path folder = folderOf(path);
+    const bool hasConfig = isThere(folder / "config.json");
+    if (hasConfig) {
+        const auto all = readCheckpointFolder(folder.string());
+        const std::string name = fs::path(path).filename().string();
+        if (!all.ok())
+            return all.error();
+        const auto& files = all.value().files;
+        if (std::find(files.begin(), files.end(), name) != files.end())
+            return openConfig(folder / "config.json", all.value(), nameOf(folder), path);
+    }
+    const auto checkpoint = readCheckpointFile(path);
+    if (!checkpoint.ok())
+        return checkpoint.error();
+    if (hasConfig)
+        return openConfig(folder / "config.json", checkpoint.value(), nameOf(path), path);
+    return openWithoutConfig(checkpoint.value(), nameOf(path), path);
+}
+
+Result<OpenedModel> openPath(const std::string& path)
+{
+    std::error_code failed;
+    if (fs::is_directory(path, failed))
+        return openFolder(path, path);
+    if (path.ends_with(".safetensors"))
+        return openWeights(path);
+    const std::string name = fs::path(path).filename().string();
+    if (name.ends_with(".index.json"))
+        return openFolder(folderOf(path).string(), path);
+    if (name == "config.json") {
+        const auto checkpoint = readCheckpointFolder(folderOf(path).string());
+        return checkpoint.ok() ? openConfig(path, checkpoint.value(), nameOf(folderOf(path)), path) : Result<OpenedModel>(checkpoint.error());
+    }
+    if (!name.ends_with(".json"))
+        return inputError(path, "is not a model that can be opened", "give a config.json, a folder, or a .safetensors file");
+    Checkpoint nothing;
+    nothing.place = path;
+    return openConfig(path, nothing, nameOf(path), path);
+}
+
+} // namespace
+
+Result<OpenedModel> openModel(const std::string& argument, const std::string& where)
+{
+    if (argument.empty() || argument.find('\0') != std::string::npos)
+        return inputError(where, "names no model", "give a name, a config.json, a folder, or a .safetensors file");
+    if (auto builtin = builtinModel(argument, where); builtin.ok())
+        return OpenedModel { std::move(builtin.value()), {} };
+    std::error_code failed;
+    const fs::file_status status = fs::status(argument, failed);
+    if (fs::exists(status))
+        return openPath(argument);
+    if (failed && status.type() != fs::file_type::not_found)
+        return inputError(argument, "cannot be opened: " + failed.message(), "check the path and its permissions");
+    if (argument.find('/') != std::string::npos || argument.ends_with(".json") || argument.ends_with(".safetensors"))
+        return inputError(argument, "there is no such file or folder", "check the path");
+    return inputError(where, "there is no built-in model and no folder '" + argument + "'",
+                      "known are " + joined(builtinModelNames()));
+}
+
+} // namespace shardboard
