@@ -8,7 +8,9 @@
 //                     {"type":"sample","id":n,"operation":"…","kind":"…","device":n,"start":x,"seconds":x,"bytes":n}
 //                     {"type":"result","id":n,"run":{…run --json…}}
 //                     {"type":"error","id":n,"code":"…","message":"…","where":"…"}
-// Error codes: bad-message, bad-plan, memory, cancelled, busy, unknown-request, internal. Unknown types are ignored.
+// `cancel` carries the id of the run that it ends; that run then answers with the error `cancelled`. `quit` and a closed
+// input end the worker at once. A client ignores types that it does not know; the worker answers them with unknown-request.
+// Error codes: bad-message, bad-plan, memory, cancelled, busy, unknown-request, internal.
 #pragma once
 
 #include "model/core/result.h"
@@ -39,10 +41,11 @@ struct RunOptions {
 struct RunOperation {
     std::string id; ///< `segment/op`, or the collective's id
     std::string kind; ///< op kind or collective kind
-    double medianSeconds = 0; ///< per occurrence, slowest device
+    double medianSeconds = 0; ///< per occurrence, slowest device: seconds of one core on its own shard
     double predictedSeconds = 0;
     std::int64_t bytes = 0; ///< S of a collective
-    double relativeError = -1; ///< largest over layers and devices, ‖y - r‖₂ / ‖r‖₂; -1: not compared
+    std::int64_t count = 1; ///< occurrences in a step (layers that ran)
+    double relativeError = -1; ///< largest over layers and devices, ‖y - r‖₂ / ‖r‖₂; -1: not compared; JSON null: infinite
 };
 
 struct RunResult {
@@ -54,8 +57,9 @@ struct RunResult {
     bool compared = false;
     double tolerance = 0;
     double maxRelativeError = -1;
-    std::string worstOp;
-    double stepMedian = 0; ///< seconds
+    std::string worstOp; ///< id of the operation or collective with that error
+    std::string firstDeviation; ///< the first in program order whose error is above the tolerance; empty when verified
+    double stepMedian = 0; ///< seconds: sum over operations and collectives of the slowest device's time
     double stepMin = 0;
     double stepMax = 0;
     double predictedStepSeconds = 0;

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// shardboard-engine: the worker. Requests come in on standard input, answers go out on standard output, one JSON object a
+// line; people's logs go to standard error. It leaves when its input is closed.
+#include "engine/server.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+namespace {
+
+/// The distribution's OpenBLAS takes slow kernels on newer processors unless told before it is loaded.
+void chooseBlasKernels([[maybe_unused]] char** argv)
+{
+#if defined(SHARDBOARD_GEMM_OPENBLAS) && defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && std::getenv("OPENBLAS_CORETYPE") == nullptr) {
+        setenv("OPENBLAS_CORETYPE", "SkylakeX", 1);
+        execv("/proc/self/exe", argv);
+    }
+#endif
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    if (argc > 1) {
+        const bool help = std::strcmp(argv[1], "--help") == 0;
+        std::fputs("usage: shardboard-engine\n"
+                   "The worker of shardboard and shardctl, which start it. Reads requests from standard input, one JSON\n"
+                   "object a line, and answers on standard output. Leaves when its input is closed.\n",
+                   help ? stdout : stderr);
+        return help ? 0 : 2;
+    }
+    chooseBlasKernels(argv);
+    std::signal(SIGPIPE, SIG_IGN);
+    // The protocol gets a descriptor of its own; whatever a library prints goes to standard error.
+    const int output = dup(STDOUT_FILENO);
+    if (output < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+        std::perror("shardboard-engine: standard output");
+        return 4;
+    }
+    shardboard::engine::Outbox outbox(output);
+    outbox.send(shardboard::engine::helloMessage());
+    shardboard::engine::Server server(outbox);
+    shardboard::engine::serve(STDIN_FILENO, server);
+    // At once, whatever is still running: nobody waits for its answer. Only what was said already is sent.
+    outbox.drain(0.1);
+    _exit(0);
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// All large memory of a run comes from one reserved range of addresses, handed out first-fit. Pages are touched when first
+// used and then used again, because first touch is the slowest thing that memory does.
+// A planning arena hands out numbers without memory: the run is first walked through with one, and its high-water mark is
+// what the run announces and is held to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+namespace shardboard::engine {
+
+class Arena;
+
+/// A piece of an arena; gives itself back. Movable.
+class Block {
+public:
+    Block() = default;
+    Block(Arena* arena, std::int64_t offset, std::int64_t bytes)
+        : m_arena(arena)
+        , m_offset(offset)
+        , m_bytes(bytes)
+    {
+    }
+    Block(Block&& other) noexcept
+        : m_arena(std::exchange(other.m_arena, nullptr))
+        , m_offset(other.m_offset)
+        , m_bytes(other.m_bytes)
+    {
+    }
+    Block& operator=(Block&& other) noexcept;
+    ~Block() { release(); }
+
+    /// Null in a planning arena.
+    float* floats() const;
+    std::int64_t bytes() const { return m_bytes; }
+    void release();
+
+private:
+    Arena* m_arena = nullptr;
+    std::int64_t m_offset = 0;
+    std::int64_t m_bytes = 0;
+};
+
+class Arena {
+public:
+    /// A planning arena: unlimited, without memory.
+    Arena() = default;
+    /// Reserves `capacity` bytes of addresses; touches nothing. Throws Failure "memory" when there are none.
+    explicit Arena(std::int64_t capacity);
+    ~Arena();
+    Arena(const Arena&) = delete;
+    Arena& operator=(const Arena&) = delete;
+
+    /// `bytes` rounded up to the alignment of a vector. Throws Failure "memory" when the capacity does not suffice.
+    Block allocate(std::int64_t bytes);
+    /// Of `count` floats.
+    Block allocateFloats(std::int64_t count);
+
+    bool planning() const { return m_base == nullptr; }
+    /// Most bytes of the range that were ever handed out at once, holes between them included.
+    std::int64_t highWater() const { return m_highWater; }
+
+private:
+    friend class Block;
+    void giveBack(std::int64_t offset, std::int64_t bytes);
+
+    std::byte* m_base = nullptr;
+    std::int64_t m_capacity = 0;
+    std::int64_t m_end = 0; ///< first byte behind everything that is handed out or a hole
+    std::int64_t m_highWater = 0;
+    std::map<std::int64_t, std::int64_t> m_holes; ///< offset -> bytes, never adjacent
+};
+
+} // namespace shardboard::engine

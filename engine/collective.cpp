@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/collective.h"
+
+#include "engine/failure.h"
+#include "engine/kernels.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shardboard::engine {
+
+namespace {
+
+constexpr std::int64_t kPieceElements = 1 << 18;
+constexpr std::int64_t kTile = 4096; ///< floats that are summed at once and stay in the cache
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+bool isPartialOver(const Layout& layout, const AxisRef& ref)
+{
+    return std::find(layout.partial.begin(), layout.partial.end(), ref) != layout.partial.end();
+}
+
+/// Axes over which the step sums. Throws when the step is no reshard.
+std::vector<int> summedAxes(const ReshardStep& step, const std::string& where)
+{
+    if (step.before.op != ReduceOp::Sum)
+        failPlan("only sums are executed", where);
+    for (const AxisRef& ref : step.after.partial)
+        if (!isPartialOver(step.before, ref))
+            failPlan("a value cannot become partial", where);
+    std::vector<int> axes;
+    for (const AxisRef& ref : step.before.partial) {
+        if (isPartialOver(step.after, ref))
+            continue;
+        if (!ref.whole() || std::find(step.axes.begin(), step.axes.end(), ref.axis) == step.axes.end())
+            failPlan("it sums over an axis that its device groups do not span", where);
+        axes.push_back(ref.axis);
+    }
+    return axes;
+}
+
+/// Whether two devices hold addends of the same kind: equal coordinates on the axes that stay partial.
+bool sameAddend(const Layout& after, const Mesh& mesh, std::int64_t a, std::int64_t b)
+{
+    return std::all_of(after.partial.begin(), after.partial.end(), [&](const AxisRef& ref) {
+        return coordinateOf(ref, mesh, a) == coordinateOf(ref, mesh, b);
+    });
+}
+
+bool sameCoordinates(const std::vector<int>& axes, const Mesh& mesh, std::int64_t a, std::int64_t b)
+{
+    return std::all_of(axes.begin(), axes.end(),
+                       [&](int axis) { return mesh.coordinate(a, axis) == mesh.coordinate(b, axis); });
+}
+
+/// Shards of one layout are equal or disjoint, so replicas are skipped by comparing with those taken already.
+void coverFrom(const std::vector<std::int64_t>& members, const Sharded& before, const Box& target, bool add,
+               std::vector<Transfer>& transfers, const std::string& where)
+{
+    const std::size_t first = transfers.size();
+    std::int64_t missing = volumeOf(target);
+    for (const std::int64_t member : members) {
+        if (missing == 0)
+            break;
+        Box region = intersection(before.box(member), target);
+        const std::int64_t volume = volumeOf(region);
+        const bool taken = std::any_of(transfers.begin() + static_cast<std::ptrdiff_t>(first), transfers.end(),
+                                       [&](const Transfer& t) { return t.region == region; });
+        if (volume == 0 || taken)
+            continue;
+        transfers.push_back({ member, std::move(region), add });
+        missing -= volume;
+    }
+    if (missing != 0)
+        failPlan("the devices of a group do not hold what a member of it needs", where);
+}
+
+/// Leaves out the last transfer that comes from another device; the range stays zero or lacks an addend.
+void breakTransfers(std::vector<Transfer>& transfers, std::int64_t device)
+{
+    if (transfers.empty())
+        return;
+    auto victim = std::prev(transfers.end());
+    for (auto it = transfers.begin(); it != transfers.end(); ++it)
+        if (it->from != device)
+            victim = it;
+    transfers.erase(victim);
+}
+
+struct CopyTask {
+    std::int64_t device = 0;
+    Box piece;
+};
+
+Timing runTransfers(Context& context, const Sharded& before, const std::vector<std::vector<Transfer>>& transfers,
+                    bool zeroFirst, Sharded& after)
+{
+    std::vector<CopyTask> tasks;
+    std::vector<std::int64_t> devices;
+    for (std::int64_t device = 0; device < after.deviceCount(); ++device) {
+        if (after.elements(device) == 0)
+            continue;
+        for (Box& piece : piecesOf(after.box(device), kPieceElements)) {
+            tasks.push_back({ device, std::move(piece) });
+            devices.push_back(device);
+        }
+    }
+    return runTimed(context, after.deviceCount(), devices, [&](std::size_t index, int) {
+        const CopyTask& task = tasks[index];
+        float* out = after.data(task.device);
+        if (zeroFirst)
+            forEachRun(after.box(task.device), task.piece, [&](std::int64_t offset, std::int64_t run) {
+                std::memset(out + offset, 0, at(run) * sizeof(float));
+            });
+        for (const Transfer& transfer : transfers[at(task.device)]) {
+            const Box region = intersection(transfer.region, task.piece);
+            if (volumeOf(region) > 0)
+                copyRegion(region, before.box(transfer.from), before.data(transfer.from), after.box(task.device), out,
+                           transfer.add || zeroFirst);
+        }
+        return 0.0;
+    });
+}
+
+/// An all-reduce in which every member sums its part of the range once and writes it to all: each addend is read once and
+/// each result written once, whatever the size of the group.
+Timing runAllReduce(Context& context, const std::vector<int>& axes, const Sharded& before,
+                    bool broken, Sharded& after)
+{
+    const Mesh& mesh = before.mesh();
+    struct Slice {
+        std::int64_t lo;
+        std::int64_t hi;
+    };
+    std::vector<Slice> slices;
+    std::vector<std::int64_t> devices;
+    const std::int64_t size = mesh.groupSize(axes);
+    for (std::int64_t device = 0; device < after.deviceCount(); ++device) {
+        const auto group = mesh.group(device, axes);
+        const auto rank = std::find(group.begin(), group.end(), device) - group.begin();
+        const Range part = balancedPart(after.elements(device), size, rank);
+        for (std::int64_t lo = part.lo; lo < part.hi; lo += kPieceElements) {
+            slices.push_back({ lo, std::min(part.hi, lo + kPieceElements) });
+            devices.push_back(device);
+        }
+    }
+    return runTimed(context, after.deviceCount(), devices, [&](std::size_t index, int) {
+        auto group = mesh.group(devices[index], axes);
+        const auto targets = group;
+        if (broken && group.size() > 1)
+            group.pop_back();
+        float sum[kTile];
+        for (std::int64_t lo = slices[index].lo; lo < slices[index].hi; lo += kTile) {
+            const std::int64_t count = std::min(kTile, slices[index].hi - lo);
+            std::memcpy(sum, before.data(group.front()) + lo, at(count) * sizeof(float));
+            for (std::size_t m = 1; m < group.size(); ++m)
+                addInto(before.data(group[m]) + lo, count, sum);
+            for (const std::int64_t target : targets)
+                std::memcpy(after.data(target) + lo, sum, at(count) * sizeof(float));
+        }
+        return 0.0;
+    });
+}
+
+} // namespace
+
+std::vector<Transfer> transfersOf(const ReshardStep& step, const Sharded& before, const Sharded& after, std::int64_t device,
+                                  const std::string& where)
+{
+    const Mesh& mesh = before.mesh();
+    const std::vector<int> summed = summedAxes(step, where);
+    std::vector<std::int64_t> members { device };
+    if (step.kind != CollectiveKind::LocalSlice)
+        for (const std::int64_t member : mesh.group(device, step.axes))
+            if (member != device && sameAddend(step.after, mesh, member, device))
+                members.push_back(member); // itself first: what a device has, it does not fetch
+    std::vector<Transfer> transfers;
+    if (summed.empty()) {
+        coverFrom(members, before, after.box(device), false, transfers, where);
+        return transfers;
+    }
+    for (const std::int64_t addend : mesh.group(device, summed)) {
+        std::vector<std::int64_t> holders;
+        for (const std::int64_t member : members)
+            if (sameCoordinates(summed, mesh, member, addend))
+                holders.push_back(member);
+        coverFrom(holders, before, after.box(device), !transfers.empty(), transfers, where);
+    }
+    return transfers;
+}
+
+Resharded executeStep(Context& context, const ReshardStep& step, const Sharded& tensor, bool broken,
+                      const std::string& where)
+{
+    Resharded out { Sharded(tensor.shape(), step.after, tensor.mesh()), {} };
+    out.tensor.allocate(context.arena);
+    const std::vector<int> summed = summedAxes(step, where);
+    const std::int64_t groupSize = summed.empty() ? 1 : tensor.mesh().groupSize(summed);
+    const bool allReduce = !summed.empty() && step.before.dims == step.after.dims && step.kind != CollectiveKind::LocalSlice;
+    context.work.touched += static_cast<double>(out.tensor.totalElements())
+        * (allReduce ? 3.0 : 1.0 + static_cast<double>(groupSize));
+    std::vector<std::vector<Transfer>> transfers;
+    for (std::int64_t device = 0; device < out.tensor.deviceCount() && !allReduce; ++device) {
+        transfers.push_back(transfersOf(step, tensor, out.tensor, device, where));
+        if (broken)
+            breakTransfers(transfers.back(), device);
+    }
+    if (context.planning())
+        return out;
+    out.timing = allReduce ? runAllReduce(context, summed, tensor, broken, out.tensor)
+                           : runTransfers(context, tensor, transfers, broken, out.tensor);
+    return out;
+}
+
+} // namespace shardboard::engine

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace shardboard::engine {
+
+namespace {
+
+constexpr std::int64_t kPieceElements = 1 << 16;
+
+struct Sums {
+    double difference = 0; ///< sum of (y - r)^2
+    double reference = 0; ///< sum of r^2
+    std::int64_t count = 0;
+};
+
+struct Piece {
+    std::int64_t device = 0; ///< the first of the devices whose addends make the value
+    Box box;
+};
+
+/// All devices whose addends make the value that `device` holds one of, or nothing when another device stands for them.
+std::vector<std::int64_t> addends(const Sharded& y, std::int64_t device)
+{
+    std::vector<int> axes;
+    for (const AxisRef& ref : y.layout().partial) {
+        if (y.mesh().coordinate(device, ref.axis) != 0)
+            return {};
+        axes.push_back(ref.axis);
+    }
+    return y.mesh().group(device, axes);
+}
+
+Sums comparePiece(const Sharded& y, const Sharded& reference, const Piece& piece, float* made)
+{
+    Sums sums;
+    const auto members = addends(y, piece.device);
+    Box whole(y.shape().size());
+    for (std::size_t d = 0; d < whole.size(); ++d)
+        whole[d] = { 0, y.shape()[d] };
+    const Box& held = y.box(piece.device);
+    const auto compareRun = [&](std::int64_t offset, std::int64_t run, const float* expected) {
+        for (std::int64_t i = 0; i < run; ++i) {
+            double value = 0;
+            for (const std::int64_t member : members)
+                value += double { y.data(member)[offset + i] };
+            const double r = double { expected[i] };
+            sums.difference += (value - r) * (value - r);
+            sums.reference += r * r;
+        }
+        sums.count += run;
+    };
+    if (!reference.allocated())
+        fillBox(*reference.source, reference.shape(), piece.box, made);
+    const Box& wanted = reference.allocated() ? whole : piece.box;
+    const float* values = reference.allocated() ? reference.data(0) : made;
+    // Row by row of the last dim: both sides are contiguous there.
+    const std::int64_t width = piece.box.back().size();
+    std::vector<std::int64_t> offsets;
+    forEachRun(held, piece.box, [&](std::int64_t offset, std::int64_t run) {
+        for (std::int64_t i = 0; i < run; i += width)
+            offsets.push_back(offset + i);
+    });
+    std::size_t next = 0;
+    forEachRun(wanted, piece.box, [&](std::int64_t offset, std::int64_t run) {
+        for (std::int64_t i = 0; i < run; i += width)
+            compareRun(offsets[next++], width, values + offset + i);
+    });
+    return sums;
+}
+
+} // namespace
+
+double relativeError(Context& context, const Sharded& y, const Sharded& reference)
+{
+    context.work.touched += static_cast<double>(y.totalElements()) * 4;
+    const std::int64_t scratchFloats = reference.allocated() ? 0 : 4 * kPieceElements + y.shape().back();
+    if (!reference.allocated())
+        context.work.generated += static_cast<double>(y.totalElements());
+    const Block scratch = context.scratch(scratchFloats);
+    if (context.planning())
+        return 0;
+
+    std::vector<Piece> pieces;
+    for (std::int64_t device = 0; device < y.deviceCount(); ++device)
+        if (y.elements(device) > 0 && !addends(y, device).empty())
+            for (Box& box : piecesOf(y.box(device), kPieceElements))
+                pieces.push_back({ device, std::move(box) });
+    std::vector<Sums> sums(pieces.size());
+    context.pool->run(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t index, int worker) {
+        const auto i = static_cast<std::size_t>(index);
+        sums[i] = comparePiece(y, reference, pieces[i], scratch.floats() + worker * Context::scratchStride(scratchFloats));
+    });
+
+    std::vector<Sums> devices(static_cast<std::size_t>(y.deviceCount()));
+    Sums all;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+        Sums& device = devices[static_cast<std::size_t>(pieces[i].device)];
+        for (Sums* target : { &device, &all }) {
+            target->difference += sums[i].difference;
+            target->reference += sums[i].reference;
+            target->count += sums[i].count;
+        }
+    }
+    double worst = 0;
+    for (const Sums& device : devices) {
+        if (device.count == 0 || device.difference == 0)
+            continue;
+        const double average = all.reference / static_cast<double>(all.count) * static_cast<double>(device.count);
+        const double size = std::max(device.reference, average);
+        const double error = std::sqrt(device.difference / size);
+        worst = std::max(worst, std::isfinite(error) ? error : std::numeric_limits<double>::infinity());
+    }
+    return worst;
+}
+
+} // namespace shardboard::engine

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of a run share: memory, worker threads, and the account of work that becomes the announced seconds.
+// The same code walks through a run twice: first planning (a planning arena, no threads, nothing computed), then for real.
+#pragma once
+
+#include "engine/arena.h"
+#include "engine/taskpool.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace shardboard::engine {
+
+/// What a run does, summed over all logical devices and the reference.
+struct Work {
+    double flops = 0; ///< in matrix products
+    double generated = 0; ///< values made up
+    double touched = 0; ///< values read or written outside matrix products
+};
+
+struct Context {
+    Arena& arena;
+    TaskPool* pool = nullptr; ///< null when planning
+    int workers = 1;
+    Work work;
+
+    bool planning() const { return pool == nullptr; }
+    /// Scratch memory for all workers, `floats` each; worker w has its own from w * scratchStride(floats).
+    Block scratch(std::int64_t floats) { return arena.allocateFloats(scratchStride(floats) * workers); }
+    static std::int64_t scratchStride(std::int64_t floats) { return (floats + 63) / 64 * 64; }
+};
+
+/// Seconds that each logical device spent on its own shard.
+struct Timing {
+    std::vector<double> seconds;
+    double slowest() const;
+    std::int64_t slowestDevice() const;
+};
+
+/// Runs `task(index, worker)` for each entry of `devices`, the logical device that the task works for. The task returns
+/// the seconds that are not to be counted (making up data).
+Timing runTimed(Context& context, std::int64_t deviceCount, const std::vector<std::int64_t>& devices,
+                const std::function<double(std::size_t index, int worker)>& task);
+
+/// Seconds on a clock that only goes forward.
+double now();
+
+} // namespace shardboard::engine

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executes one operation on every logical device, from local shards only.
+#pragma once
+
+#include "engine/context.h"
+#include "engine/sharded.h"
+#include "model/graph/graph.h"
+
+#include <string>
+#include <vector>
+
+namespace shardboard::engine {
+
+struct OpCall {
+    OpKind kind = OpKind::Add;
+    OpAttributes attributes;
+    std::vector<const Sharded*> operands; ///< in the layouts in which the operation takes them
+    std::string where; ///< names the operation in errors
+};
+
+/// Fills the shards of `result`, which has memory. Weights of Linear and Embedding may have a source instead of memory: they
+/// are made row chunk by row chunk. For KvAppend `result.source` makes the tokens that were cached before. Throws Failure
+/// "bad-plan" when a device does not hold what its part of the result needs. When planning, only the work is counted.
+Timing executeOp(Context& context, const OpCall& call, Sharded& result);
+
+// The parts of it, by kind.
+Timing executeElementwise(Context& context, const OpCall& call, Sharded& result); ///< Add, Mul, Silu, Gelu
+Timing executeRmsNorm(Context& context, const OpCall& call, Sharded& result);
+Timing executeOutput(Context& context, const OpCall& call, Sharded& result); ///< takes no time
+Timing executeHeads(Context& context, const OpCall& call, Sharded& result); ///< SplitHeads, MergeHeads
+Timing executeLinear(Context& context, const OpCall& call, Sharded& result);
+Timing executeEmbedding(Context& context, const OpCall& call, Sharded& result);
+Timing executeRope(Context& context, const OpCall& call, Sharded& result);
+Timing executeKvAppend(Context& context, const OpCall& call, Sharded& result);
+Timing executeAttention(Context& context, const OpCall& call, Sharded& result);
+
+/// Throws when two ranges of a device differ; `what` says what they are.
+void requireSame(const Range& a, const Range& b, const OpCall& call, const char* what);
+/// Throws unless the device holds the whole dim.
+void requireWhole(const Range& range, std::int64_t size, const OpCall& call, const char* what);
+
+/// Rows [first, last) of a device, a row being the last `unitDims` dims of its shard of the result.
+struct RowPiece {
+    std::int64_t device = 0;
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+};
+/// Cuts the rows of all devices into pieces of about `elements` elements.
+std::vector<RowPiece> rowPieces(const Sharded& tensor, std::size_t unitDims, std::int64_t elements);
+/// runTimed over row pieces.
+Timing runRows(Context& context, const Sharded& result, const std::vector<RowPiece>& pieces,
+               const std::function<double(const RowPiece& piece, int worker)>& task);
+
+} // namespace shardboard::engine

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a run ends early inside the engine. These are thrown within engine/ only; runProgram turns them into values.
+#pragma once
+
+#include <string>
+
+namespace shardboard::engine {
+
+/// An error of the protocol: `code` is one of the codes listed in model/protocol/messages.h.
+struct Failure {
+    std::string code;
+    std::string message;
+    std::string where;
+};
+
+/// The run was cancelled.
+struct Stopped {};
+
+/// A plan that cannot be run; `where` names the operation or collective.
+[[noreturn]] void failPlan(const std::string& message, const std::string& where);
+
+} // namespace shardboard::engine

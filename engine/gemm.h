@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products in float32 on one thread, by oneDNN, a CBLAS or our own loops (chosen when the engine was configured).
+// The engine runs many products side by side on its own worker threads, which also fixes the order of every sum.
+#pragma once
+
+#include <cstdint>
+
+namespace shardboard::engine {
+
+/// What computes the products: `oneDNN 2.6.3`, `OpenBLAS`, `plain loops`.
+const char* gemmName();
+
+/// Called once at the start of every thread that calls sgemm.
+void prepareGemmThread();
+
+/// C = alpha op(A) op(B) + beta C with row-major matrices: op(A) is m x k, op(B) is k x n, C is m x n; op transposes where the
+/// flag is set. `lda`, `ldb`, `ldc` are distances between stored rows, in elements. C is not read when beta is 0.
+void sgemm(bool transposeA, bool transposeB, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, const float* a,
+           std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc);
+
+} // namespace shardboard::engine

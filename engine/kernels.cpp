@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/kernels.h"
+
+#include "engine/simd.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace shardboard::engine {
+
+namespace {
+
+/// Sums are kept in this many lanes, so that the loop vectorises and the order does not depend on the instruction set.
+constexpr std::int64_t kLanes = 16;
+
+/// e^x to about 2 units in the last place, for x <= 88; vectorises, unlike std::exp. 0 below about -87.
+inline float fastExp(float x)
+{
+    const float clamped = std::min(std::max(x, -87.0f), 88.0f);
+    const float n = (clamped * 1.44269504088896341f + 12582912.0f) - 12582912.0f; // nearest whole number
+    const float r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    const float e = p * r * r + r + 1.0f;
+    const float power = std::bit_cast<float>((static_cast<std::int32_t>(n) + 127) << 23);
+    return x < -87.0f ? 0.0f : (x != x ? x : e * power);
+}
+
+inline double sumLanes(const float* lanes)
+{
+    double sum = 0;
+    for (std::int64_t i = 0; i < kLanes; ++i)
+        sum += double { lanes[i] };
+    return sum;
+}
+
+} // namespace
+
+SHARDBOARD_CLONES void sumOfSquares(const float* x, std::int64_t n, float* lanes);
+SHARDBOARD_CLONES void scaleByWeight(const float* x, const float* weight, float scale, std::int64_t n, float* out);
+SHARDBOARD_CLONES float highestOf(const float* x, std::int64_t n);
+SHARDBOARD_CLONES void expRow(float* x, std::int64_t n, float highest, float* lanes);
+
+SHARDBOARD_CLONES void sumOfSquares(const float* x, std::int64_t n, float* lanes)
+{
+    for (std::int64_t i = 0; i < kLanes; ++i)
+        lanes[i] = 0;
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+        for (std::int64_t j = 0; j < kLanes; ++j)
+            lanes[j] += x[i + j] * x[i + j];
+    for (; i < n; ++i)
+        lanes[i % kLanes] += x[i] * x[i];
+}
+
+SHARDBOARD_CLONES void scaleByWeight(const float* x, const float* weight, float scale, std::int64_t n, float* out)
+{
+    for (std::int64_t i = 0; i < n; ++i)
+        out[i] = x[i] * scale * weight[i];
+}
+
+void rmsNormRows(const float* x, const float* weight, std::int64_t rows, std::int64_t n, double epsilon, float* out)
+{
+    float lanes[kLanes];
+    for (std::int64_t r = 0; r < rows; ++r) {
+        sumOfSquares(x + r * n, n, lanes);
+        const double mean = n > 0 ? sumLanes(lanes) / static_cast<double>(n) : 0;
+        scaleByWeight(x + r * n, weight, static_cast<float>(1.0 / std::sqrt(mean + epsilon)), n, out + r * n);
+    }
+}
+
+SHARDBOARD_CLONES void siluRow(const float* x, std::int64_t n, float* out)
+{
+    for (std::int64_t i = 0; i < n; ++i)
+        out[i] = x[i] / (1.0f + fastExp(-x[i]));
+}
+
+void geluRow(const float* x, std::int64_t n, float* out)
+{
+    for (std::int64_t i = 0; i < n; ++i)
+        out[i] = 0.5f * x[i] * (1.0f + std::erf(x[i] * 0.70710678118654752f));
+}
+
+SHARDBOARD_CLONES void addRow(const float* a, const float* b, bool repeatB, std::int64_t n, float* out)
+{
+    if (repeatB) {
+        const float value = n > 0 ? b[0] : 0;
+        for (std::int64_t i = 0; i < n; ++i)
+            out[i] = a[i] + value;
+        return;
+    }
+    for (std::int64_t i = 0; i < n; ++i)
+        out[i] = a[i] + b[i];
+}
+
+SHARDBOARD_CLONES void mulRow(const float* a, const float* b, bool repeatB, std::int64_t n, float* out)
+{
+    if (repeatB) {
+        const float value = n > 0 ? b[0] : 0;
+        for (std::int64_t i = 0; i < n; ++i)
+            out[i] = a[i] * value;
+        return;
+    }
+    for (std::int64_t i = 0; i < n; ++i)
+        out[i] = a[i] * b[i];
+}
+
+SHARDBOARD_CLONES void ropeRow(const float* x, const float* cosines, const float* sines, std::int64_t d, float* out)
+{
+    const std::int64_t half = d / 2;
+    for (std::int64_t i = 0; i < half; ++i) {
+        const float first = x[i];
+        const float second = x[i + half];
+        out[i] = first * cosines[i] - second * sines[i];
+        out[i + half] = second * cosines[i] + first * sines[i];
+    }
+}
+
+void ropeAngles(std::int64_t position, std::int64_t d, double theta, float* cosines, float* sines)
+{
+    for (std::int64_t i = 0; i < d / 2; ++i) {
+        const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(d);
+        const double angle = static_cast<double>(position) * std::pow(theta, exponent);
+        cosines[i] = static_cast<float>(std::cos(angle));
+        sines[i] = static_cast<float>(std::sin(angle));
+    }
+}
+
+SHARDBOARD_CLONES float highestOf(const float* x, std::int64_t n)
+{
+    float lanes[kLanes];
+    for (std::int64_t i = 0; i < kLanes; ++i)
+        lanes[i] = x[0];
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+        for (std::int64_t j = 0; j < kLanes; ++j)
+            lanes[j] = lanes[j] < x[i + j] ? x[i + j] : lanes[j];
+    for (; i < n; ++i)
+        lanes[0] = std::max(lanes[0], x[i]);
+    return *std::max_element(lanes, lanes + kLanes);
+}
+
+SHARDBOARD_CLONES void expRow(float* x, std::int64_t n, float highest, float* lanes)
+{
+    for (std::int64_t i = 0; i < kLanes; ++i)
+        lanes[i] = 0;
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+        for (std::int64_t j = 0; j < kLanes; ++j) {
+            const float e = fastExp(x[i + j] - highest);
+            x[i + j] = e;
+            lanes[j] += e;
+        }
+    }
+    for (; i < n; ++i) {
+        x[i] = fastExp(x[i] - highest);
+        lanes[i % kLanes] += x[i];
+    }
+}
+
+void softmaxRow(float* scores, std::int64_t visible, std::int64_t n)
+{
+    float lanes[kLanes];
+    expRow(scores, visible, highestOf(scores, visible), lanes);
+    scaleRow(scores, static_cast<float>(1.0 / sumLanes(lanes)), visible, scores);
+    std::fill(scores + visible, scores + n, 0.0f);
+}
+
+SHARDBOARD_CLONES void addInto(const float* x, std::int64_t n, float* sum)
+{
+    for (std::int64_t i = 0; i < n; ++i)
+        sum[i] += x[i];
+}
+
+SHARDBOARD_CLONES void scaleRow(const float* x, float factor, std::int64_t n, float* out)
+{
+    for (std::int64_t i = 0; i < n; ++i)
+        out[i] = x[i] * factor;
+}
+
+} // namespace shardboard::engine

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/machine.h"
+
+#include "engine/context.h"
+#include "engine/gemm.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <sched.h>
+#include <thread>
+#include <vector>
+
+namespace shardboard::engine {
+
+namespace {
+
+constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+
+/// The number in a file, or kUnlimited when there is none (`max`).
+std::int64_t numberIn(const char* path)
+{
+    std::ifstream file(path);
+    std::int64_t value = 0;
+    return file >> value ? value : kUnlimited;
+}
+
+/// What the limit of the control group leaves, in both versions of its interface.
+std::int64_t leftInGroup(const char* limitPath, const char* usagePath)
+{
+    const std::int64_t limit = numberIn(limitPath);
+    const std::int64_t usage = numberIn(usagePath);
+    return limit == kUnlimited || usage == kUnlimited ? kUnlimited : std::max<std::int64_t>(0, limit - usage);
+}
+
+} // namespace
+
+int usableCores()
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return CPU_COUNT(&set);
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+std::int64_t availableMemory()
+{
+    std::int64_t available = kUnlimited;
+    std::ifstream file("/proc/meminfo");
+    std::string key;
+    while (file >> key) {
+        std::int64_t value = 0;
+        if (key == "MemAvailable:" && file >> value)
+            available = value * 1024;
+        file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+    }
+    available = std::min(available, leftInGroup("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"));
+    return std::min(available, leftInGroup("/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                                           "/sys/fs/cgroup/memory/memory.usage_in_bytes"));
+}
+
+std::string processorName()
+{
+    std::ifstream file("/proc/cpuinfo");
+    std::string line;
+    while (std::getline(file, line))
+        if (line.starts_with("model name"))
+            if (const auto colon = line.find(": "); colon != std::string::npos)
+                return line.substr(colon + 2);
+    return "CPU";
+}
+
+double measuredFlops()
+{
+    static const double measured = [] {
+        double rate = 0;
+        // On a thread of its own, so that the setting for one thread stays there.
+        std::thread([&rate] {
+            prepareGemmThread();
+            constexpr std::int64_t n = 384;
+            const std::vector<float> a(n * n, 0.5f);
+            std::vector<float> c(n * n, 0.0f);
+            double best = 1e9;
+            const double end = now() + 0.02;
+            do {
+                const double start = now();
+                sgemm(false, true, n, n, n, 1, a.data(), n, a.data(), n, 0, c.data(), n);
+                best = std::min(best, now() - start);
+            } while (now() < end);
+            rate = 2.0 * n * n * n / std::max(best, 1e-9);
+        }).join();
+        return rate;
+    }();
+    return measured;
+}
+
+} // namespace shardboard::engine

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this machine has: cores, memory that can still be had, speed of the matrix products.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace shardboard::engine {
+
+/// Cores that this process may use.
+int usableCores();
+/// Bytes that can be taken without swapping: MemAvailable, less where the container's limit is lower.
+std::int64_t availableMemory();
+/// Model name of the processor, for people.
+std::string processorName();
+/// Measures the matrix products of one thread for about 20 ms. In FLOP/s; once per process.
+double measuredFlops();
+
+} // namespace shardboard::engine

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/passagerunner.h"
+
+#include "engine/collective.h"
+#include "engine/compare.h"
+#include "engine/failure.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace shardboard::engine {
+
+namespace {
+
+const Op& opOf(const Graph& graph, const PlannedOp& planned) { return graph.op(planned.op); }
+
+/// Large weights that the operation reads in row chunks need no memory of their own.
+bool isStreamed(OpKind kind, std::size_t operand)
+{
+    return operand == 1 && (kind == OpKind::Linear || kind == OpKind::Embedding);
+}
+
+Layout withoutNewPartials(Layout wanted, const Layout& have)
+{
+    std::erase_if(wanted.partial, [&](const AxisRef& ref) {
+        return std::find(have.partial.begin(), have.partial.end(), ref) == have.partial.end();
+    });
+    return wanted;
+}
+
+} // namespace
+
+PassageRunner::PassageRunner(const Program& program, const RunOptions& options, const RunHooks& hooks, Context& context,
+                             RunRecord& record)
+    : m_program(program)
+    , m_graph(program.graph)
+    , m_options(options)
+    , m_hooks(hooks)
+    , m_context(context)
+    , m_record(record)
+    , m_maker(program, options)
+    , m_begin(now())
+{
+}
+
+void PassageRunner::runStep(const std::vector<Passage>& passages, bool verify)
+{
+    m_verify = verify;
+    std::int64_t inStep = 0;
+    for (const Passage& passage : passages)
+        inStep += static_cast<std::int64_t>(passage.planned->ops.size());
+    m_total = inStep * m_options.steps;
+    m_carry = {};
+    m_referenceCarry = {};
+    for (const Passage& passage : passages)
+        runPassage(passage);
+    m_carry = {};
+    m_referenceCarry = {};
+}
+
+void PassageRunner::runPassage(const Passage& passage)
+{
+    beginPassage(passage);
+    for (std::size_t i = 0; i < passage.planned->ops.size(); ++i) {
+        if (m_hooks.cancel != nullptr && m_hooks.cancel->load())
+            throw Stopped {};
+        runOp(passage, i);
+        ++m_done;
+        if (m_hooks.progress && !m_context.planning()) {
+            const std::string& name = opOf(m_graph, passage.planned->ops[i]).name;
+            m_hooks.progress(m_done, m_total,
+                             passage.segment->isLayer ? "layer " + std::to_string(passage.layer) + ": " + name : name);
+        }
+    }
+    endPassage(passage);
+}
+
+void PassageRunner::beginPassage(const Passage& passage)
+{
+    const TensorId tensor = passage.segment->carryIn;
+    if (tensor == kNoTensor)
+        return;
+    const Layout* wanted = nullptr;
+    for (const PlannedOp& planned : passage.planned->ops)
+        for (const OperandUse& use : planned.operands)
+            if (use.tensor == tensor && wanted == nullptr)
+                wanted = &use.before;
+    if (wanted == nullptr)
+        return;
+    const Shape& shape = m_graph.tensor(tensor).shape;
+    if (!m_carry.valid()) {
+        m_carry = Sharded(shape, *wanted, m_program.plan.mesh);
+        m_carry.source = m_maker.streamOf(tensor);
+        materialize(m_context, m_carry);
+        if (m_verify) {
+            m_referenceCarry = referenceSource(tensor, *m_carry.source);
+            materialize(m_context, m_referenceCarry);
+        }
+    }
+    if (m_carry.shape() != shape)
+        failPlan("what the segment before leaves has another shape than what it takes", passage.planned->name);
+    if (m_carry.layout() != *wanted) {
+        // Only where a run skips the layer that would have left this layout: outside of what is timed.
+        std::vector<int> all(static_cast<std::size_t>(m_program.plan.mesh.axisCount()));
+        std::iota(all.begin(), all.end(), 0);
+        const Layout summed = withoutNewPartials(*wanted, m_carry.layout());
+        const ReshardStep step { CollectiveKind::AllToAll, all, m_carry.layout(), summed };
+        Sharded moved = executeStep(m_context, step, m_carry, false, passage.planned->name).tensor;
+        m_carry = Sharded(shape, *wanted, m_program.plan.mesh).withMemoryOf(std::move(moved));
+        const auto addends = partialDevices(*wanted, m_program.plan.mesh) / partialDevices(summed, m_program.plan.mesh);
+        if (addends > 1)
+            scaleSharded(m_context, 1.0f / static_cast<float>(addends), m_carry);
+    }
+    m_current[tensor] = *wanted;
+    m_values.put(tensor, std::move(m_carry));
+    if (m_verify)
+        m_reference.put(tensor, std::move(m_referenceCarry));
+    m_carry = {};
+    m_referenceCarry = {};
+}
+
+void PassageRunner::endPassage(const Passage& passage)
+{
+    const TensorId tensor = passage.segment->carryOut;
+    if (tensor != kNoTensor) {
+        const auto current = m_current.find(tensor);
+        if (current == m_current.end() || m_values.find(tensor, current->second) == nullptr)
+            failPlan("nothing writes what it hands on", passage.planned->name);
+        m_carry = m_values.take(tensor, current->second);
+        if (m_verify)
+            m_referenceCarry = m_reference.take(tensor, Layout::replicated(m_graph.tensor(tensor).shape.size()));
+    }
+    m_values.clear();
+    m_reference.clear();
+    m_current.clear();
+}
+
+void PassageRunner::runOp(const Passage& passage, std::size_t index)
+{
+    const PlannedOp& planned = passage.planned->ops[index];
+    const Op& op = opOf(m_graph, planned);
+    RunOperation what;
+    what.id = passage.planned->name + "/" + op.name;
+    what.kind = opKindName(op.kind);
+    what.predictedSeconds = planned.seconds;
+
+    std::vector<Operand> operands;
+    for (std::size_t i = 0; i < planned.operands.size(); ++i)
+        operands.push_back(fetch(passage, planned, i));
+    OpCall call { op.kind, op.attributes, {}, what.id };
+    for (const Operand& operand : operands)
+        call.operands.push_back(operand.own ? &*operand.own : operand.value);
+
+    Sharded result(m_graph.tensor(op.result).shape, planned.result, m_program.plan.mesh);
+    if (op.kind == OpKind::KvAppend)
+        result.source = m_maker.cacheOf(op.result, passage.layer);
+    result.allocate(m_context.arena);
+    const double start = now();
+    const Timing timing = executeOp(m_context, call, result);
+    roundSharded(m_context, m_maker.roundingOfTensor(op.result), result);
+    recordTime(what, timing, start);
+    keepOperands(passage, index, operands);
+    operands.clear();
+    m_current[op.result] = planned.result;
+    const Sharded& stored = m_values.put(op.result, std::move(result));
+    if (m_verify)
+        runReference(passage, op, what.id, stored);
+    dropDead(passage, index);
+}
+
+PassageRunner::Operand PassageRunner::fetch(const Passage& passage, const PlannedOp& planned, std::size_t index)
+{
+    const OperandUse& use = planned.operands[index];
+    const Op& op = opOf(m_graph, planned);
+    Operand operand;
+    if (isMade(use.tensor)) {
+        operand.own = Sharded(m_graph.tensor(use.tensor).shape, use.before, m_program.plan.mesh);
+        operand.own->source = m_maker.sourceOf(use.tensor, passage.layer);
+        if (!isStreamed(op.kind, index) || !use.collectives.empty() || !use.before.partial.empty())
+            materialize(m_context, *operand.own);
+    } else {
+        operand.value = m_values.find(use.tensor, use.before);
+        if (operand.value == nullptr)
+            failPlan("'" + m_graph.tensor(use.tensor).name + "' does not exist in the layout "
+                         + specText(use.before, m_program.plan.mesh),
+                     passage.planned->name + "/" + op.name);
+    }
+    for (const int number : use.collectives) {
+        const Collective& collective = m_program.plan.collectives[static_cast<std::size_t>(number)];
+        if (collective.tensor != use.tensor)
+            failPlan("it is of another tensor than the operand that it is for", collective.id);
+        runCollective(passage, collective, operand);
+    }
+    const Sharded& value = operand.own ? *operand.own : *operand.value;
+    if (value.layout() != use.layout)
+        failPlan("the collectives of '" + m_graph.tensor(use.tensor).name + "' do not lead to the layout it is taken in",
+                 passage.planned->name + "/" + op.name);
+    return operand;
+}
+
+void PassageRunner::runCollective(const Passage& passage, const Collective& collective, Operand& operand)
+{
+    const Sharded& value = operand.own ? *operand.own : *operand.value;
+    if (collective.step.before != value.layout())
+        failPlan("it starts from another layout than the one before it ends with", collective.id);
+    const double start = now();
+    const std::optional<Source> source = value.source;
+    Resharded moved = executeStep(m_context, collective.step, value, breaks(collective), collective.id);
+    RunOperation what;
+    what.id = collective.id;
+    what.kind = collectiveName(collective.kind);
+    what.predictedSeconds = collective.seconds;
+    what.bytes = collective.bytes;
+    recordTime(what, moved.timing, start);
+    roundSharded(m_context, m_maker.roundingOfTensor(collective.tensor), moved.tensor);
+    operand.own = std::move(moved.tensor);
+    operand.value = nullptr;
+    operand.own->source = source;
+    if (!m_verify)
+        return;
+    if (isMade(collective.tensor))
+        compare(what.id, *operand.own, referenceSource(collective.tensor, m_maker.sourceOf(collective.tensor, passage.layer)));
+    else
+        compare(what.id, *operand.own,
+                *m_reference.find(collective.tensor, Layout::replicated(m_graph.tensor(collective.tensor).shape.size())));
+}
+
+bool PassageRunner::breaks(const Collective& collective)
+{
+    if (m_options.breakCollective.empty() || m_context.planning())
+        return false;
+    if (m_brokenId.empty() && m_options.breakCollective == "any" && collective.kind != CollectiveKind::LocalSlice
+        && m_program.plan.mesh.groupSize(collective.axes) > 1)
+        m_brokenId = collective.id;
+    const bool broken = collective.id == m_brokenId || collective.id == m_options.breakCollective;
+    m_broke = m_broke || broken;
+    return broken;
+}
+
+void PassageRunner::keepOperands(const Passage& passage, std::size_t index, std::vector<Operand>& operands)
+{
+    const PlannedOp& planned = passage.planned->ops[index];
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+        const OperandUse& use = planned.operands[i];
+        if (!operands[i].own || isMade(use.tensor))
+            continue;
+        if (use.replaces)
+            m_current[use.tensor] = use.layout;
+        const bool carried = use.replaces && use.tensor == passage.segment->carryOut;
+        if (carried || usedLater(passage, index, use.tensor, &use.layout))
+            m_values.put(use.tensor, std::move(*operands[i].own));
+    }
+}
+
+Sharded PassageRunner::referenceSource(TensorId tensor, const Source& source) const
+{
+    const Shape& shape = m_graph.tensor(tensor).shape;
+    Sharded out(shape, Layout::replicated(shape.size()), m_single);
+    out.source = source;
+    return out;
+}
+
+void PassageRunner::runReference(const Passage& passage, const Op& op, const std::string& id, const Sharded& result)
+{
+    OpCall call { op.kind, op.attributes, {}, id };
+    std::vector<Sharded> made;
+    made.reserve(op.operands.size());
+    for (std::size_t i = 0; i < op.operands.size(); ++i) {
+        const TensorId tensor = op.operands[i];
+        if (!isMade(tensor)) {
+            call.operands.push_back(m_reference.find(tensor, Layout::replicated(m_graph.tensor(tensor).shape.size())));
+            continue;
+        }
+        made.push_back(referenceSource(tensor, m_maker.sourceOf(tensor, passage.layer)));
+        if (!isStreamed(op.kind, i))
+            materialize(m_context, made.back());
+        call.operands.push_back(&made.back());
+    }
+    const Shape& shape = m_graph.tensor(op.result).shape;
+    Sharded reference(shape, Layout::replicated(shape.size()), m_single);
+    if (op.kind == OpKind::KvAppend)
+        reference.source = m_maker.cacheOf(op.result, passage.layer);
+    reference.allocate(m_context.arena);
+    executeOp(m_context, call, reference);
+    roundSharded(m_context, m_maker.roundingOfTensor(op.result), reference);
+    compare(id, result, m_reference.put(op.result, std::move(reference)));
+}
+
+void PassageRunner::compare(const std::string& id, const Sharded& value, const Sharded& reference)
+{
+    const double error = relativeError(m_context, value, reference);
+    if (!m_context.planning())
+        m_record.addError(id, error, m_options.designDtype ? kToleranceRounded : kToleranceF32);
+}
+
+void PassageRunner::dropDead(const Passage& passage, std::size_t index)
+{
+    const Op& op = opOf(m_graph, passage.planned->ops[index]);
+    std::vector<TensorId> touched = op.operands;
+    touched.push_back(op.result);
+    for (const TensorId tensor : touched) {
+        const bool carried = tensor == passage.segment->carryOut;
+        for (const Layout& layout : m_values.layouts(tensor))
+            if (!usedLater(passage, index, tensor, &layout) && !(carried && m_current[tensor] == layout))
+                m_values.drop(tensor, layout);
+        if (!carried && !usedLater(passage, index, tensor, nullptr))
+            m_reference.drop(tensor, Layout::replicated(m_graph.tensor(tensor).shape.size()));
+    }
+}
+
+bool PassageRunner::usedLater(const Passage& passage, std::size_t index, TensorId tensor, const Layout* layout)
+{
+    const auto& ops = passage.planned->ops;
+    return std::any_of(ops.begin() + static_cast<std::ptrdiff_t>(index) + 1, ops.end(), [&](const PlannedOp& later) {
+        return std::any_of(later.operands.begin(), later.operands.end(), [&](const OperandUse& use) {
+            return use.tensor == tensor && (layout == nullptr || use.before == *layout);
+        });
+    });
+}
+
+bool PassageRunner::isMade(TensorId tensor) const { return m_graph.tensor(tensor).role != TensorRole::Activation; }
+
+void PassageRunner::recordTime(RunOperation what, const Timing& timing, double start)
+{
+    if (m_context.planning())
+        return;
+    const double seconds = timing.slowest();
+    m_record.addTime(what, seconds);
+    if (m_hooks.sample)
+        m_hooks.sample({ what.id, what.kind, m_program.plan.mesh.deviceId(timing.slowestDevice()), start - m_begin, seconds,
+                         what.bytes });
+}
+
+} // namespace shardboard::engine

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Goes through the operations of a step, planning or for real.
+#pragma once
+
+#include "engine/context.h"
+#include "engine/execute.h"
+#include "engine/runner.h"
+#include "engine/runrecord.h"
+#include "engine/runvalues.h"
+#include "engine/schedule.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardboard::engine {
+
+class PassageRunner {
+public:
+    /// All arguments must outlive it.
+    PassageRunner(const Program& program, const RunOptions& options, const RunHooks& hooks, Context& context,
+                  RunRecord& record);
+
+    void runStep(const std::vector<Passage>& passages, bool verify);
+    /// Whether the test hook has broken a collective.
+    bool broke() const { return m_broke; }
+
+private:
+    /// An operand on its way into an operation: somebody else's value, or one made for it.
+    struct Operand {
+        const Sharded* value = nullptr;
+        std::optional<Sharded> own;
+    };
+
+    void runPassage(const Passage& passage);
+    void beginPassage(const Passage& passage);
+    void endPassage(const Passage& passage);
+    void runOp(const Passage& passage, std::size_t index);
+    Operand fetch(const Passage& passage, const PlannedOp& planned, std::size_t operand);
+    void runCollective(const Passage& passage, const Collective& collective, Operand& operand);
+    void keepOperands(const Passage& passage, std::size_t index, std::vector<Operand>& operands);
+    void runReference(const Passage& passage, const Op& op, const std::string& id, const Sharded& result);
+    void compare(const std::string& id, const Sharded& value, const Sharded& reference);
+    void dropDead(const Passage& passage, std::size_t index);
+
+    Sharded referenceSource(TensorId tensor, const Source& source) const;
+    bool isMade(TensorId tensor) const;
+    bool breaks(const Collective& collective);
+    /// Whether an operation after `index` takes the tensor in this layout (any layout: null).
+    static bool usedLater(const Passage& passage, std::size_t index, TensorId tensor, const Layout* layout);
+    void recordTime(RunOperation what, const Timing& timing, double start);
+
+    const Program& m_program;
+    const Graph& m_graph;
+    const RunOptions& m_options;
+    const RunHooks& m_hooks;
+    Context& m_context;
+    RunRecord& m_record;
+    ValueMaker m_maker;
+    Mesh m_single; ///< of the reference
+    RunValues m_values;
+    RunValues m_reference;
+    std::map<TensorId, Layout> m_current; ///< layout that stands for a tensor now
+    Sharded m_carry; ///< what goes to the next passage; invalid when nothing came before
+    Sharded m_referenceCarry;
+    bool m_verify = false;
+    bool m_broke = false;
+    std::string m_brokenId;
+    std::int64_t m_done = 0; ///< operations of all steps
+    std::int64_t m_total = 0;
+    double m_begin = 0;
+};
+
+} // namespace shardboard::engine

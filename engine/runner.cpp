@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/runner.h"
+
+#include "engine/checkprogram.h"
+#include "engine/machine.h"
+#include "engine/passagerunner.h"
+#include "engine/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <new>
+
+namespace shardboard::engine {
+
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t { 1 } << 20;
+constexpr std::int64_t kMostSteps = 100000;
+
+std::string sizeText(std::int64_t bytes)
+{
+    char text[32];
+    const double gib = static_cast<double>(bytes) / (1024.0 * 1024.0 * 1024.0);
+    std::snprintf(text, sizeof text, gib < 10 ? "%.2f GiB" : "%.0f GiB", gib);
+    return text;
+}
+
+/// Memory outside the arena: the program, the plan, packing buffers of the matrix products.
+std::int64_t overheadBytes(int workers) { return 96 * kMiB + workers * 40 * kMiB; }
+
+struct Estimate {
+    std::int64_t arenaBytes = 0;
+    double seconds = 0;
+};
+
+double secondsOf(const Work& work, int workers)
+{
+    constexpr double kGenerated = 1.2e9; // values a second and core
+    constexpr double kTouched = 2.0e9;
+    return (work.flops / (0.75 * measuredFlops()) + work.generated / kGenerated + work.touched / kTouched) / workers;
+}
+
+/// Walks through one step with and one without verification, computing nothing.
+Estimate plan(const Program& program, const RunOptions& options, const std::vector<Passage>& passages,
+              const RunHooks& hooks, int workers)
+{
+    Arena arena;
+    Context context { arena, nullptr, workers, {} };
+    RunRecord record;
+    const RunHooks silent { {}, {}, {}, hooks.cancel };
+    PassageRunner runner(program, options, silent, context, record);
+    Estimate out;
+    runner.runStep(passages, options.verify);
+    out.seconds = secondsOf(context.work, workers);
+    if (options.steps > 1) {
+        context.work = {};
+        runner.runStep(passages, false);
+        out.seconds += static_cast<double>(options.steps - 1) * secondsOf(context.work, workers);
+    }
+    out.arenaBytes = arena.highWater();
+    out.seconds += static_cast<double>(out.arenaBytes) / 2e9; // first touch
+    return out;
+}
+
+void checkMemory(std::int64_t needed, std::int64_t available)
+{
+    if (needed > available)
+        throw Failure { "memory",
+                        "the run needs " + sizeText(needed) + " of memory and " + sizeText(available)
+                            + " are available; use a smaller batch or sequence, fewer devices, or leave out embedding and head",
+                        "" };
+}
+
+RunResult run(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
+{
+    if (options.steps < 1 || options.steps > kMostSteps)
+        failPlan("steps must be 1 to " + std::to_string(kMostSteps), "options.steps");
+    checkProgram(program, options);
+    const auto passages = scheduleOf(program, options);
+    const int workers = limits.workers > 0 ? limits.workers : std::min(usableCores(), 64);
+    const Estimate estimate = plan(program, options, passages, hooks, workers);
+    const std::int64_t needed = estimate.arenaBytes + overheadBytes(workers);
+    if (hooks.announce)
+        hooks.announce(needed, estimate.seconds);
+    checkMemory(needed, limits.availableBytes > 0 ? limits.availableBytes : availableMemory());
+
+    Arena arena(estimate.arenaBytes);
+    TaskPool pool(workers, hooks.cancel);
+    Context context { arena, &pool, workers, {} };
+    RunRecord record;
+    PassageRunner runner(program, options, hooks, context, record);
+    for (std::int64_t step = 0; step < options.steps; ++step) {
+        runner.runStep(passages, options.verify && step == 0);
+        record.endStep();
+    }
+    if (!options.breakCollective.empty() && !runner.broke())
+        failPlan("the collective to break is not in the part that ran", "options.break_collective");
+
+    RunResult result;
+    result.backend = options.backend;
+    result.devices = program.plan.mesh.deviceCount();
+    result.steps = options.steps;
+    result.layers = layersIn(passages);
+    result.tolerance = options.designDtype ? kToleranceRounded : kToleranceF32;
+    result.peakBytes = arena.highWater();
+    record.finish(result);
+    return result;
+}
+
+} // namespace
+
+RunOutcome runProgram(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
+{
+    try {
+        return run(program, options, hooks, limits);
+    } catch (const Failure& failure) {
+        return failure;
+    } catch (const Stopped&) {
+        return Failure { "cancelled", "the run was cancelled", "" };
+    } catch (const std::bad_alloc&) {
+        return Failure { "memory", "the system gave no more memory; use a smaller batch or sequence", "" };
+    } catch (const std::exception& e) {
+        return Failure { "internal", e.what(), "" };
+    }
+}
+
+} // namespace shardboard::engine

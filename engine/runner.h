@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a program: operation by operation, layer by layer, on the logical devices of its mesh, and with `verify` beside it
+// the same operations unsharded. Weights exist only while the operation that reads them runs.
+#pragma once
+
+#include "engine/failure.h"
+#include "model/plan/planjson.h"
+#include "model/protocol/messages.h"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <variant>
+
+namespace shardboard::engine {
+
+struct Sample {
+    std::string operation;
+    std::string kind;
+    std::int64_t device = 0; ///< the slowest one's id
+    double start = 0; ///< seconds since the run began
+    double seconds = 0;
+    std::int64_t bytes = 0;
+};
+
+/// Called on the thread that calls runProgram; any may be empty.
+struct RunHooks {
+    std::function<void(std::int64_t bytes, double seconds)> announce; ///< before anything large is touched
+    std::function<void(std::int64_t step, std::int64_t of, const std::string& what)> progress; ///< after each operation
+    std::function<void(const Sample&)> sample; ///< each operation and collective of each layer
+    const std::atomic<bool>* cancel = nullptr; ///< ends the run soon after it is set
+};
+
+struct RunLimits {
+    int workers = 0; ///< threads; 0: one for each core
+    std::int64_t availableBytes = 0; ///< 0: what the machine has left
+};
+
+/// The result, or why there is none (code `cancelled` when it was).
+using RunOutcome = std::variant<RunResult, Failure>;
+
+/// Relative errors up to these pass.
+inline constexpr double kToleranceF32 = 1e-5;
+inline constexpr double kToleranceRounded = 2e-2;
+
+/// Never throws. The result depends on the program and the options alone, not on the number of threads.
+RunOutcome runProgram(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits);
+
+} // namespace shardboard::engine

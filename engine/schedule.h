@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which layers of which planned segments a run goes through.
+#pragma once
+
+#include "model/plan/planjson.h"
+#include "model/protocol/messages.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace shardboard::engine {
+
+/// One passage through the operations of a planned segment.
+struct Passage {
+    const PlannedSegment* planned = nullptr;
+    const Segment* segment = nullptr;
+    std::int64_t layer = 0;
+};
+
+/// In execution order: at most `options.layers` layers of each segment of layers, the others only with `options.ends`.
+/// Throws Failure "bad-plan" when nothing is left or there are more passages than anyone would wait for.
+std::vector<Passage> scheduleOf(const Program& program, const RunOptions& options);
+/// How many of them are layers.
+std::int64_t layersIn(const std::vector<Passage>& passages);
+
+} // namespace shardboard::engine

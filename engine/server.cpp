@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/server.h"
+
+#include "engine/context.h"
+#include "engine/gemm.h"
+#include "engine/machine.h"
+#include "model/protocol/jsonline.h"
+
+#include <cerrno>
+#include <new>
+#include <unistd.h>
+#include <vector>
+
+namespace shardboard::engine {
+
+using nlohmann::json;
+
+namespace {
+
+Failure badMessage(const Error& error) { return { "bad-message", error.what, error.where }; }
+
+/// Id of a request, 0 where it has none.
+std::int64_t idOf(const json& request)
+{
+    const auto it = request.find("id");
+    return it != request.end() && it->is_number_integer() ? it->get<std::int64_t>() : 0;
+}
+
+/// Keeps the number of progress and sample lines within what a window can show.
+class Pacer {
+public:
+    bool progressDue(bool last)
+    {
+        const double time = now();
+        if (!last && time - m_lastProgress < 0.05)
+            return false;
+        m_lastProgress = time;
+        return true;
+    }
+    bool sampleDue() { return m_samples++ < 20000; }
+
+private:
+    double m_lastProgress = 0;
+    std::int64_t m_samples = 0;
+};
+
+} // namespace
+
+json helloMessage()
+{
+    const json device = { { "name", processorName() + ", " + gemmName() }, { "threads", usableCores() },
+                          { "memory_bytes", availableMemory() } };
+    return { { "type", "hello" }, { "protocol", kProtocolVersion },
+             { "backends", json::array({ { { "name", "cpu" }, { "devices", json::array({ device }) } } }) } };
+}
+
+Server::Server(Outbox& outbox)
+    : m_outbox(outbox)
+{
+}
+
+Server::~Server()
+{
+    m_cancel = true;
+    if (m_thread.joinable())
+        m_thread.join();
+}
+
+void Server::fail(std::int64_t id, const Failure& failure)
+{
+    m_outbox.send({ { "type", "error" }, { "id", id }, { "code", failure.code }, { "message", failure.message },
+                    { "where", failure.where } });
+}
+
+void Server::refuseLongLine()
+{
+    fail(0, { "bad-message", "a line is longer than " + std::to_string(kMaxLine) + " bytes", "line" });
+}
+
+bool Server::handle(std::string_view line)
+{
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos)
+        return true;
+    std::int64_t id = 0;
+    try {
+        auto parsed = parseJsonLine(line, "request");
+        if (!parsed.ok()) {
+            fail(0, badMessage(parsed.error()));
+            return true;
+        }
+        const json& request = parsed.value();
+        if (!request.is_object() || !request.contains("type") || !request["type"].is_string()) {
+            fail(0, { "bad-message", "a request is an object with a text as its type", "request" });
+            return true;
+        }
+        id = idOf(request);
+        const auto protocol = request.find("protocol");
+        if (protocol != request.end() && *protocol != kProtocolVersion) {
+            fail(id, { "bad-message", "this worker speaks protocol " + std::to_string(kProtocolVersion), "protocol" });
+            return true;
+        }
+        const std::string type = request["type"].get<std::string>();
+        if (type == "quit")
+            return false;
+        if (type == "cancel")
+            cancel(id);
+        else if (type == "run")
+            startRun(id, request);
+        else
+            fail(id, { "unknown-request", "this worker does not know '" + type.substr(0, 100) + "'", "type" });
+    } catch (const std::bad_alloc&) {
+        fail(id, { "memory", "the request is too large for the memory that is left", "" });
+    } catch (const std::exception& e) {
+        fail(id, { "internal", e.what(), "" });
+    }
+    return true;
+}
+
+void Server::cancel(std::int64_t id)
+{
+    if (m_running && id == m_runId)
+        m_cancel = true;
+    else
+        fail(id, { "unknown-request", "no run " + std::to_string(id) + " is going on", "id" });
+}
+
+void Server::startRun(std::int64_t id, const json& request)
+{
+    if (m_running)
+        return fail(id, { "busy", "run " + std::to_string(m_runId) + " is going on; cancel it or wait", "" });
+    for (const char* key : { "plan", "options" })
+        if (!request.contains(key))
+            return fail(id, { "bad-message", std::string("the key '") + key + "' is missing", "request" });
+    auto options = runOptionsFromJson(request["options"]);
+    if (!options.ok())
+        return fail(id, badMessage(options.error()));
+    auto program = planFromJson(request["plan"]);
+    if (!program.ok())
+        return fail(id, { "bad-plan", program.error().what, program.error().where });
+    if (m_thread.joinable())
+        m_thread.join();
+    m_cancel = false;
+    m_running = true;
+    m_runId = id;
+    try {
+        m_thread = std::thread([this, id, p = std::move(program).value(), o = std::move(options).value()] { run(id, p, o); });
+    } catch (...) {
+        m_running = false;
+        throw;
+    }
+}
+
+void Server::run(std::int64_t id, const Program& program, const RunOptions& options)
+{
+    Pacer pacer;
+    RunHooks hooks;
+    hooks.cancel = &m_cancel;
+    hooks.announce = [&](std::int64_t bytes, double seconds) {
+        m_outbox.send({ { "type", "announce" }, { "id", id }, { "bytes", bytes }, { "seconds", seconds } });
+    };
+    hooks.progress = [&](std::int64_t step, std::int64_t of, const std::string& what) {
+        if (pacer.progressDue(step == of))
+            m_outbox.sendIfIdle({ { "type", "progress" }, { "id", id }, { "step", step }, { "of", of }, { "what", what } });
+    };
+    hooks.sample = [&](const Sample& sample) {
+        if (pacer.sampleDue())
+            m_outbox.sendIfIdle({ { "type", "sample" }, { "id", id }, { "operation", sample.operation },
+                                  { "kind", sample.kind }, { "device", sample.device }, { "start", sample.start },
+                                  { "seconds", sample.seconds }, { "bytes", sample.bytes } });
+    };
+    const RunOutcome outcome = runProgram(program, options, hooks, {});
+    m_running = false; // before the answer, so that the next run can follow it at once
+    if (const auto* result = std::get_if<RunResult>(&outcome))
+        m_outbox.send({ { "type", "result" }, { "id", id }, { "run", toJson(*result) } });
+    else
+        fail(id, std::get<Failure>(outcome));
+}
+
+void serve(int input, Server& server)
+{
+    std::string line;
+    bool tooLong = false;
+    std::vector<char> buffer(1 << 16);
+    while (true) {
+        const ssize_t count = read(input, buffer.data(), buffer.size());
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return;
+        std::string_view rest(buffer.data(), static_cast<std::size_t>(count));
+        while (!rest.empty()) {
+            const std::size_t end = rest.find('\n');
+            const std::string_view part = rest.substr(0, end);
+            if (!tooLong && line.size() + part.size() > kMaxLine) {
+                tooLong = true;
+                line = {};
+                server.refuseLongLine();
+            }
+            if (!tooLong)
+                line += part;
+            if (end == std::string_view::npos)
+                break;
+            if (!tooLong && !server.handle(line))
+                return;
+            tooLong = false;
+            line.clear();
+            rest.remove_prefix(end + 1);
+        }
+    }
+}
+
+} // namespace shardboard::engine

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The worker's side of the protocol (model/protocol/messages.h): reads requests, runs one at a time on a thread of its own,
+// stays able to answer while it does.
+#pragma once
+
+#include "engine/outbox.h"
+#include "engine/runner.h"
+
+#include <nlohmann/json.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace shardboard::engine {
+
+/// What the worker says first.
+nlohmann::json helloMessage();
+
+class Server {
+public:
+    explicit Server(Outbox& outbox);
+    /// Cancels a run that is going on and waits for it.
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+    /// Handles one request. False when it was `quit`.
+    bool handle(std::string_view line);
+    /// Says that a line was too long to be read.
+    void refuseLongLine();
+
+private:
+    void fail(std::int64_t id, const Failure& failure);
+    void startRun(std::int64_t id, const nlohmann::json& request);
+    void run(std::int64_t id, const Program& program, const RunOptions& options);
+    void cancel(std::int64_t id);
+
+    Outbox& m_outbox;
+    std::thread m_thread;
+    std::atomic<bool> m_running { false };
+    std::atomic<bool> m_cancel { false };
+    std::int64_t m_runId = 0; ///< of the last run; only the reading thread uses it
+};
+
+/// Reads requests from the descriptor until it is closed or `quit` comes. Lines above kMaxLine are refused without being
+/// kept. Does not wait for a run that is going on: the caller leaves the program at once.
+void serve(int input, Server& server);
+
+} // namespace shardboard::engine

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/sharded.h"
+
+#include "engine/kernels.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shardboard::engine {
+
+namespace {
+
+constexpr std::int64_t kAlignFloats = 64; // shards of different devices share no cache line
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+/// Row-major distances between neighbours along each dim of a box.
+std::vector<std::int64_t> stridesOf(const Box& box)
+{
+    std::vector<std::int64_t> strides(box.size(), 1);
+    for (std::size_t d = box.size(); d-- > 1;)
+        strides[d - 1] = strides[d] * box[d].size();
+    return strides;
+}
+
+/// Number of leading dims that have to be counted through, because what follows them is contiguous in both buffers.
+std::size_t outerDims(const Box& region, const Box& first, const Box& second)
+{
+    std::size_t outer = region.size();
+    while (outer > 0) {
+        --outer; // dim `outer` itself may be a part: it only ends the run
+        if (region[outer] != first[outer] || region[outer] != second[outer])
+            break;
+    }
+    return outer;
+}
+
+/// Visits each contiguous run of `region` with its offsets in the two buffers.
+template <class Visit>
+void forEachPair(const Box& region, const Box& first, const Box& second, Visit visit)
+{
+    if (volumeOf(region) == 0)
+        return;
+    const std::size_t outer = outerDims(region, first, second);
+    const auto firstStrides = stridesOf(first);
+    const auto secondStrides = stridesOf(second);
+    std::int64_t run = 1;
+    std::int64_t firstOffset = 0;
+    std::int64_t secondOffset = 0;
+    for (std::size_t d = 0; d < region.size(); ++d) {
+        if (d >= outer)
+            run *= region[d].size();
+        firstOffset += (region[d].lo - first[d].lo) * firstStrides[d];
+        secondOffset += (region[d].lo - second[d].lo) * secondStrides[d];
+    }
+    std::vector<std::int64_t> index(outer, 0);
+    while (true) {
+        visit(firstOffset, secondOffset, run);
+        std::size_t d = outer;
+        while (d > 0) {
+            --d;
+            firstOffset += firstStrides[d];
+            secondOffset += secondStrides[d];
+            if (++index[d] < region[d].size())
+                break;
+            firstOffset -= index[d] * firstStrides[d];
+            secondOffset -= index[d] * secondStrides[d];
+            index[d] = 0;
+            if (d == 0)
+                return;
+        }
+        if (outer == 0)
+            return;
+    }
+}
+
+} // namespace
+
+Box boxAt(const Shape& shape, const Layout& layout, const Mesh& mesh, std::int64_t position)
+{
+    Box box(shape.size());
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+        const auto& axes = layout.dims[d];
+        box[d] = axes.empty() ? Range { 0, shape[d] }
+                              : balancedPart(shape[d], partsOf(axes, mesh), partIndexOf(axes, mesh, position));
+    }
+    return box;
+}
+
+std::int64_t volumeOf(const Box& box)
+{
+    std::int64_t volume = 1;
+    for (const Range& range : box)
+        volume *= range.size();
+    return volume;
+}
+
+Box intersection(const Box& a, const Box& b)
+{
+    Box out(a.size());
+    for (std::size_t d = 0; d < a.size(); ++d) {
+        out[d].lo = std::max(a[d].lo, b[d].lo);
+        out[d].hi = std::max(out[d].lo, std::min(a[d].hi, b[d].hi));
+    }
+    return out;
+}
+
+void forEachRun(const Box& whole, const Box& part, const std::function<void(std::int64_t, std::int64_t)>& visit)
+{
+    forEachPair(part, whole, part, [&](std::int64_t offset, std::int64_t, std::int64_t run) { visit(offset, run); });
+}
+
+void copyRegion(const Box& region, const Box& sourceBox, const float* source, const Box& targetBox, float* target,
+                bool accumulate)
+{
+    forEachPair(region, sourceBox, targetBox, [&](std::int64_t from, std::int64_t to, std::int64_t run) {
+        if (accumulate)
+            addInto(source + from, run, target + to);
+        else
+            std::memcpy(target + to, source + from, at(run) * sizeof(float));
+    });
+}
+
+std::vector<Box> piecesOf(const Box& box, std::int64_t elements)
+{
+    if (volumeOf(box) <= elements)
+        return { box };
+    std::size_t dim = 0;
+    while (box[dim].size() == 1)
+        ++dim;
+    const std::int64_t perIndex = volumeOf(box) / box[dim].size();
+    const std::int64_t step = std::max<std::int64_t>(1, elements / perIndex);
+    std::vector<Box> out;
+    for (std::int64_t lo = box[dim].lo; lo < box[dim].hi; lo += step) {
+        Box piece = box;
+        piece[dim] = { lo, std::min(lo + step, box[dim].hi) };
+        if (step == 1 && perIndex > 2 * elements) {
+            const auto smaller = piecesOf(piece, elements);
+            out.insert(out.end(), smaller.begin(), smaller.end());
+        } else {
+            out.push_back(std::move(piece));
+        }
+    }
+    return out;
+}
+
+void fillBox(const Source& source, const Shape& shape, const Box& box, float* out)
+{
+    Box whole(shape.size());
+    for (std::size_t d = 0; d < shape.size(); ++d)
+        whole[d] = { 0, shape[d] };
+    std::int64_t done = 0;
+    forEachRun(whole, box, [&](std::int64_t offset, std::int64_t run) {
+        source.generator.fill(offset, run, out + done);
+        done += run;
+    });
+    if (source.share != 1.0f)
+        scaleRow(out, source.share, done, out);
+    roundValues(source.rounding, done, out);
+}
+
+Sharded::Sharded(Shape shape, Layout layout, const Mesh& mesh)
+    : m_shape(std::move(shape))
+    , m_layout(std::move(layout))
+    , m_mesh(&mesh)
+{
+    std::int64_t end = 0;
+    for (std::int64_t p = 0; p < mesh.deviceCount(); ++p) {
+        m_boxes.push_back(boxAt(m_shape, m_layout, mesh, p));
+        m_offsets.push_back(end);
+        end += (volumeOf(m_boxes.back()) + kAlignFloats - 1) / kAlignFloats * kAlignFloats;
+    }
+    m_offsets.push_back(end);
+}
+
+void Sharded::allocate(Arena& arena)
+{
+    m_block = arena.allocateFloats(m_offsets.back());
+    m_allocated = true;
+}
+
+Sharded Sharded::withMemoryOf(Sharded&& other) &&
+{
+    m_block = std::move(other.m_block);
+    m_allocated = other.m_allocated;
+    return std::move(*this);
+}
+
+std::int64_t Sharded::totalElements() const
+{
+    std::int64_t total = 0;
+    for (const Box& box : m_boxes)
+        total += volumeOf(box);
+    return total;
+}
+
+} // namespace shardboard::engine

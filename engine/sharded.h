@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tensor as it lies on the logical devices of a mesh: one buffer for each mesh position, all in one block of the arena.
+// The unsharded tensors of the reference are the same thing on a mesh of one device.
+#pragma once
+
+#include "engine/arena.h"
+#include "engine/generator.h"
+#include "engine/rounding.h"
+#include "model/core/layout.h"
+#include "model/core/shards.h"
+#include "model/core/tensor.h"
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace shardboard::engine {
+
+/// A half-open range per tensor dim.
+using Box = std::vector<Range>;
+
+/// What the device at a mesh position holds: balanced cuts, flat over the axes of each dim in the layout's order.
+Box boxAt(const Shape& shape, const Layout& layout, const Mesh& mesh, std::int64_t position);
+std::int64_t volumeOf(const Box& box);
+/// Common part; a dim without common elements has size 0.
+Box intersection(const Box& a, const Box& b);
+
+/// Calls `visit(offset, length)` for every contiguous run of elements of `part` in a row-major buffer that holds `whole`,
+/// in order. `part` lies inside `whole`; equal buffers give one run.
+void forEachRun(const Box& whole, const Box& part, const std::function<void(std::int64_t, std::int64_t)>& visit);
+/// Copies (or adds) the region from one row-major buffer to another.
+void copyRegion(const Box& region, const Box& sourceBox, const float* source, const Box& targetBox, float* target,
+                bool accumulate);
+/// Cuts a box along its first dims into boxes of about `elements` elements at most, in order.
+std::vector<Box> piecesOf(const Box& box, std::int64_t elements);
+
+/// Where made-up values come from.
+struct Source {
+    Generator generator;
+    Rounding rounding = Rounding::None;
+    float share = 1; ///< factor on every value: the addend of one of n devices where a value is partial is 1/n of it
+};
+/// Fills a row-major buffer of `box` with the values of a tensor of that shape.
+void fillBox(const Source& source, const Shape& shape, const Box& box, float* out);
+
+class Sharded {
+public:
+    Sharded() = default;
+    /// Boxes only, no memory. `mesh` must outlive the tensor.
+    Sharded(Shape shape, Layout layout, const Mesh& mesh);
+
+    /// Takes memory for all shards.
+    void allocate(Arena& arena);
+    bool allocated() const { return m_allocated; }
+    /// This tensor with the memory of another one whose shards are the same.
+    Sharded withMemoryOf(Sharded&& other) &&;
+
+    bool valid() const { return !m_boxes.empty(); } ///< false for a default-made or moved-from tensor
+    const Shape& shape() const { return m_shape; }
+    const Layout& layout() const { return m_layout; }
+    const Mesh& mesh() const { return *m_mesh; }
+    std::int64_t deviceCount() const { return static_cast<std::int64_t>(m_boxes.size()); }
+    const Box& box(std::int64_t device) const { return m_boxes[static_cast<std::size_t>(device)]; }
+    std::int64_t elements(std::int64_t device) const { return volumeOf(box(device)); }
+    /// Of all devices together, replicas included.
+    std::int64_t totalElements() const;
+    /// The shard of a device, row-major over its box. Only when allocated and not planning.
+    float* data(std::int64_t device) { return m_block.floats() + m_offsets[static_cast<std::size_t>(device)]; }
+    const float* data(std::int64_t device) const
+    {
+        return m_block.floats() + m_offsets[static_cast<std::size_t>(device)];
+    }
+
+    /// Set for weights and inputs. A tensor that has a source and no memory is made piece by piece where it is used.
+    std::optional<Source> source;
+
+private:
+    Shape m_shape;
+    Layout m_layout;
+    const Mesh* m_mesh = nullptr;
+    std::vector<Box> m_boxes;
+    std::vector<std::int64_t> m_offsets; ///< in floats
+    Block m_block;
+    bool m_allocated = false;
+};
+
+} // namespace shardboard::engine
