@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a plan in a worker process and reports.
+#pragma once
+
+#include "model/plan/plan.h"
+#include "model/protocol/messages.h"
+
+#include <atomic>
+#include <functional>
+#include <string>
+
+namespace shardboard {
+
+struct RunCommand {
+    RunOptions options;
+    bool json = false; ///< the `run` document on stdout instead of a table
+    std::string engine; ///< command that starts the worker; empty: the one beside this program
+};
+
+/// What happens on the way; any may be empty.
+struct RunReports {
+    std::function<void(std::int64_t bytes, double seconds)> announce;
+    std::function<void(std::int64_t step, std::int64_t of, const std::string& what)> progress;
+};
+
+/// Starts a worker, runs, ends the worker. Cancelled when `cancel` was set meanwhile. Errors have the code Engine and name
+/// what the worker said, or how it ended.
+Result<RunResult> runInWorker(const Graph& graph, const Plan& plan, const RunCommand& command, const RunReports& reports,
+                              const std::atomic<bool>& cancel);
+
+/// The same for a terminal: progress on stderr, the result on stdout, Ctrl-C cancels. Returns the exit code: 0 done, 1 the
+/// verification failed, 4 the engine failed, 5 cancelled.
+int executeRun(const Graph& graph, const Plan& plan, const RunCommand& command);
+
+} // namespace shardboard
