@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// The document: edits, undo, redo, selection, files.
+#include "model/design/presets.h"
+#include "model/formats/openmodel.h"
+#include "model/session/document.h"
+#include "model/session/selection.h"
+
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QUndoStack>
+
+#include <random>
+
+using namespace shardboard;
+
+namespace {
+
+Design llama(const char* meshText = "data=2,model=4")
+{
+    Design design;
+    design.mesh = Mesh::parse(meshText).value();
+    design.model = builtinModel("llama3-8b").value();
+    design.workload = { WorkloadKind::Prefill, 8, 512, DType::BF16 };
+    std::vector<std::string> notes;
+    design.strategies
+        = presetStrategies("megatron-tp", design.mesh, design.model, design.workload, notes).value();
+    return design;
+}
+
+int weightNamed(const Evaluation& evaluation, const std::string& part)
+{
+    for (std::size_t i = 0; i < evaluation.weights.size(); ++i) {
+        if (evaluation.weights[i].spec.name.find(part) != std::string::npos)
+            return static_cast<int>(i);
+    }
+    return -1;
+}
+
+const WeightLayout& weightAt(const Document& document, int index)
+{
+    return document.evaluation()->weights[static_cast<std::size_t>(index)];
+}
+
+} // namespace
+
+class TestDocument : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void startsEmpty();
+    void undoRestoresExactly();
+    void undoUsesTheOldEvaluation();
+    void refusedEditChangesNothing();
+    void selectionFollowsNames();
+    void axisMovesBetweenDims();
+    void strategyTextsOfCuts();
+    void entryOfTheSamePatternIsReplaced();
+    void widerLaterPatternDoesNotHideAnEdit();
+    void saveOpenRoundTrip();
+    void savedStateIsClean();
+    void openErrorKeepsTheDocument();
+};
+
+void TestDocument::startsEmpty()
+{
+    Document document;
+    QVERIFY(!document.hasDesign());
+    QVERIFY(!document.isModified());
+    QCOMPARE(document.selection()->weight(), -1);
+    QCOMPARE(document.patternOf(0), std::string());
+}
+
+void TestDocument::undoRestoresExactly()
+{
+    std::mt19937 random(20240607);
+    for (int round = 0; round < 5; ++round) {
+        Document document;
+        QVERIFY(document.setDesign(llama()).ok());
+        const auto weights = static_cast<int>(document.evaluation()->weights.size());
+        std::vector<Design> states { document.design() };
+        while (states.size() < 15) {
+            const int weight = std::uniform_int_distribution<int>(0, weights - 1)(random);
+            const int axis = std::uniform_int_distribution<int>(0, 1)(random);
+            const auto rank = static_cast<int>(weightAt(document, weight).layout.dims.size());
+            const int dim = std::uniform_int_distribution<int>(-1, rank - 1)(random);
+            const Design edited
+                = document.withStrategy(document.patternOf(weight), document.withAxisOnDim(weight, axis, dim));
+            const Design before = document.design();
+            const Status status = document.edit(edited, QStringLiteral("edit"));
+            if (!status.ok()) {
+                QVERIFY(document.design() == before);
+                continue;
+            }
+            if (!(edited == before))
+                states.push_back(edited);
+        }
+        QCOMPARE(document.undoStack()->count(), static_cast<int>(states.size()) - 1);
+        for (std::size_t i = states.size() - 1; i > 0; --i) {
+            QVERIFY(document.design() == states[i]);
+            document.undoStack()->undo();
+        }
+        QVERIFY(document.design() == states.front());
+        QVERIFY(!document.isModified());
+        for (std::size_t i = 1; i < states.size(); ++i) {
+            document.undoStack()->redo();
+            QVERIFY(document.design() == states[i]);
+            const auto fresh = evaluate(document.design());
+            QVERIFY(fresh.ok());
+            QCOMPARE(document.evaluation()->plan.collectives.size(), fresh.value()->plan.collectives.size());
+        }
+    }
+}
+
+void TestDocument::undoUsesTheOldEvaluation()
+{
+    Document document;
+    QVERIFY(document.setDesign(llama()).ok());
+    const auto before = document.evaluation();
+    const int weight = weightNamed(*before, "o_proj");
+    QSignalSpy evaluated(&document, &Document::evaluated);
+    QVERIFY(document.edit(document.withStrategy(document.patternOf(weight), {}), QStringLiteral("Replicate o_proj")).ok());
+    QVERIFY(document.evaluation() != before);
+    QCOMPARE(document.undoStack()->undoText(), QStringLiteral("Replicate o_proj"));
+    document.undoStack()->undo();
+    QVERIFY(document.evaluation() == before);
+    QCOMPARE(evaluated.count(), 2);
+}
+
+void TestDocument::refusedEditChangesNothing()
+{
+    Document document;
+    QVERIFY(document.setDesign(llama()).ok());
+    Design wrong = document.design();
+    wrong.workload.batch = 0;
+    QVERIFY(!document.check(wrong).ok());
+    const auto before = document.evaluation();
+    QVERIFY(!document.edit(wrong, QStringLiteral("Batch 0")).ok());
+    QVERIFY(document.evaluation() == before);
+    QCOMPARE(document.undoStack()->count(), 0);
+    QVERIFY(!document.setDesign(wrong).ok());
+    QVERIFY(document.evaluation() == before);
+}
+
+void TestDocument::selectionFollowsNames()
+{
+    Document document;
+    QVERIFY(document.setDesign(llama()).ok());
+    Selection* selection = document.selection();
+    const int oProj = weightNamed(*document.evaluation(), "o_proj");
+    selection->setWeight(oProj);
+    selection->setMeshAxis(1);
+    selection->setDevice(7);
+    const auto& collectives = document.evaluation()->plan.collectives;
+    QVERIFY(!collectives.empty());
+    const int last = static_cast<int>(collectives.size()) - 1;
+    const std::string id = collectives.back().id;
+    selection->setCollective(last);
+
+    Design edited = document.design();
+    edited.mesh = Mesh::parse("model=4").value(); // axis 1 becomes axis 0, device 7 goes
+    edited.strategies = llama("model=4").strategies;
+    QVERIFY(document.edit(edited, QStringLiteral("Remove data")).ok());
+    QCOMPARE(selection->weight(), weightNamed(*document.evaluation(), "o_proj"));
+    QCOMPARE(selection->meshAxis(), 0);
+    QCOMPARE(selection->device(), std::int64_t { -1 });
+    const int collective = selection->collective();
+    if (collective >= 0)
+        QCOMPARE(document.evaluation()->plan.collectives[static_cast<std::size_t>(collective)].id, id);
+    document.undoStack()->undo();
+    QCOMPARE(selection->weight(), oProj);
+    QCOMPARE(selection->meshAxis(), 1);
+
+    QVERIFY(document.setDesign(llama()).ok());
+    QCOMPARE(selection->weight(), -1);
+}
+
+void TestDocument::axisMovesBetweenDims()
+{
+    Document document;
+    QVERIFY(document.setDesign(llama()).ok());
+    const int oProj = weightNamed(*document.evaluation(), "o_proj");
+    QCOMPARE(weightAt(document, oProj).layout, Layout::cut(2, 1, { 1 })); // row-parallel by the preset
+    const Strategy moved = document.withAxisOnDim(oProj, 1, 0);
+    QVERIFY(document.edit(document.withStrategy(document.patternOf(oProj), moved), QStringLiteral("move")).ok());
+    QCOMPARE(weightAt(document, oProj).layout, Layout::cut(2, 0, { 1 }));
+    const Strategy off = document.withAxisOnDim(oProj, 1, -1);
+    QCOMPARE(off, Strategy {});
+}
+
+void TestDocument::strategyTextsOfCuts()
+{
+    Document document;
+    QVERIFY(document.setDesign(llama()).ok());
+    const int oProj = weightNamed(*document.evaluation(), "o_proj");
+    const Strategy both = document.withAxisOnDim(oProj, 0, 1); // a second axis on the same dim, minor
+    QCOMPARE(both.kind, StrategyKind::Columnwise);
+    QCOMPARE(both.axes, (std::vector<std::string> { "model", "data" }));
+    const Strategy two = document.withAxisOnDim(oProj, 0, 0); // one axis on each dim
+    QCOMPARE(two.kind, StrategyKind::Spec);
+    QCOMPARE(two.spec, std::string("P('data', 'model')"));
+}
+
+void TestDocument::entryOfTheSamePatternIsReplaced()
+{
+    Document document;
+    QVERIFY(document.setDesign(llama()).ok());
+    const int oProj = weightNamed(*document.evaluation(), "o_proj");
+    const std::string pattern = document.patternOf(oProj);
+    const Strategy rows { StrategyKind::Rowwise, { "model" }, 0, {} };
+    const Strategy columns { StrategyKind::Columnwise, { "model" }, 0, {} };
+    QVERIFY(document.edit(document.withStrategy(pattern, rows), QStringLiteral("a")).ok());
+    const auto entries = document.design().strategies.size();
+    QVERIFY(document.edit(document.withStrategy(pattern, columns), QStringLiteral("b")).ok());
+    QCOMPARE(document.design().strategies.size(), entries);
+    QCOMPARE(weightAt(document, oProj).strategy, columns);
+}
+
+void TestDocument::widerLaterPatternDoesNotHideAnEdit()
+{
+    Document document;
+    Design design = llama();
+    const Strategy columns { StrategyKind::Columnwise, { "model" }, 0, {} };
+    design.strategies = { { "model.layers.*.self_attn.o_proj.weight", columns, {} }, { "*", {}, {} } };
+    QVERIFY(document.setDesign(design).ok());
+    const int oProj = weightNamed(*document.evaluation(), "o_proj");
+    QVERIFY(weightAt(document, oProj).layout.isReplicated());
+    QVERIFY(document.edit(document.withStrategy(document.patternOf(oProj), columns), QStringLiteral("cut")).ok());
+    QCOMPARE(document.design().strategies.size(), std::size_t { 2 });
+    QCOMPARE(weightAt(document, oProj).layout, Layout::cut(2, 1, { 1 }));
+}
+
+void TestDocument::saveOpenRoundTrip()
+{
+    const QTemporaryDir folder;
+    const QString path = folder.filePath(QStringLiteral("Größe 1.shardboard"));
+    Document document;
+    QVERIFY(document.setDesign(llama()).ok());
+    QVERIFY(document.save(path).ok());
+    Document other;
+    QVERIFY(other.open(path).ok());
+    QVERIFY(other.design() == document.design());
+    QCOMPARE(other.filePath(), path);
+}
+
+void TestDocument::savedStateIsClean()
+{
+    const QTemporaryDir folder;
+    Document document;
+    QVERIFY(document.setDesign(llama()).ok());
+    QSignalSpy modified(&document, &Document::modifiedChanged);
+    const int oProj = weightNamed(*document.evaluation(), "o_proj");
+    QVERIFY(document.edit(document.withStrategy(document.patternOf(oProj), {}), QStringLiteral("a")).ok());
+    QVERIFY(document.isModified());
+    QVERIFY(document.save(folder.filePath(QStringLiteral("a.shardboard"))).ok());
+    QVERIFY(!document.isModified());
+    document.undoStack()->undo();
+    QVERIFY(document.isModified());
+    QCOMPARE(modified.count(), 3);
+    QVERIFY(!document.save(folder.filePath(QStringLiteral("missing/a.shardboard"))).ok());
+    QVERIFY(document.isModified());
+}
+
+void TestDocument::openErrorKeepsTheDocument()
+{
+    const QTemporaryDir folder;
+    Document document;
+    QVERIFY(document.setDesign(llama()).ok());
+    const auto before = document.evaluation();
+    const QString path = folder.filePath(QStringLiteral("wrong.shardboard"));
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write("{\"format\":\"shardboard\",");
+    file.close();
+    const Status status = document.open(path);
+    QVERIFY(!status.ok());
+    QVERIFY(QString::fromStdString(status.error().text()).startsWith(path));
+    QVERIFY(document.evaluation() == before);
+    QVERIFY(document.filePath().isEmpty());
+}
+
+QTEST_GUILESS_MAIN(TestDocument)
+#include "tst_document.moc"
