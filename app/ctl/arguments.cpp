@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/ctl/arguments.h"
+
+#include "model/core/text.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+Result<Arguments> Arguments::parse(const std::vector<std::string>& words, const std::vector<OptionSpec>& options,
+                                   const std::vector<std::string>& positionalNames, const std::string& command)
+{
+    const std::string help = "see shardctl " + command + " --help";
+    Arguments out;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const std::string& word = words[i];
+        if (word.size() < 2 || word[0] != '-') {
+            if (out.m_positional.size() == positionalNames.size())
+                return usageError("shardctl " + command, "'" + word + "' is one argument too many", help);
+            out.m_positional.push_back(word);
+            continue;
+        }
+        const auto equals = word.starts_with("--") ? word.find('=') : std::string::npos;
+        const std::string name = word.substr(0, equals);
+        const auto spec = std::find_if(options.begin(), options.end(), [&](const OptionSpec& o) { return o.name == name; });
+        if (spec == options.end())
+            return usageError("shardctl " + command, "there is no option " + name, help);
+        if (out.m_values.contains(name))
+            return usageError(name, "the option is given twice", help);
+        if (spec->value.empty()) {
+            if (equals != std::string::npos)
+                return usageError(name, "the option takes no value", help);
+            out.m_values[name] = "";
+        } else if (equals != std::string::npos) {
+            out.m_values[name] = word.substr(equals + 1);
+        } else if (i + 1 < words.size()) {
+            out.m_values[name] = words[++i];
+        } else {
+            return usageError(name, "its value " + spec->value + " is missing", help);
+        }
+    }
+    if (out.m_positional.size() < positionalNames.size())
+        return usageError("shardctl " + command, positionalNames[out.m_positional.size()] + " is missing", help);
+    return out;
+}
+
+std::string Arguments::text(const std::string& option, const std::string& fallback) const
+{
+    const auto it = m_values.find(option);
+    return it == m_values.end() ? fallback : it->second;
+}
+
+Result<std::int64_t> Arguments::integer(const std::string& option, std::int64_t fallback, std::int64_t least,
+                                        std::int64_t most) const
+{
+    if (!has(option))
+        return fallback;
+    const auto value = parseInteger(text(option));
+    if (!value)
+        return usageError(option, "'" + text(option) + "' is not a whole number", "give a number");
+    if (*value < least || *value > most)
+        return inputError(option, text(option) + " cannot be used",
+                          "use " + std::to_string(least) + " to " + std::to_string(most));
+    return *value;
+}
+
+} // namespace shardboard

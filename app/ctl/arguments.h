@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command line of one shardctl command: declared options, so that help, checks and parsing cannot drift apart.
+#pragma once
+
+#include "model/core/result.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+struct OptionSpec {
+    std::string name; ///< with dashes: `--mesh`, `-o`
+    std::string value; ///< name of the value in help; empty for a flag
+    std::string help;
+};
+
+class Arguments {
+public:
+    /// Errors (usage): an unknown option, a missing value, an option given twice, too many or too few positional arguments.
+    static Result<Arguments> parse(const std::vector<std::string>& words, const std::vector<OptionSpec>& options,
+                                   const std::vector<std::string>& positionalNames, const std::string& command);
+
+    const std::vector<std::string>& positional() const { return m_positional; }
+    bool has(const std::string& option) const { return m_values.contains(option); }
+    std::string text(const std::string& option, const std::string& fallback = {}) const;
+    /// Errors (usage): not a whole number in [least, most].
+    Result<std::int64_t> integer(const std::string& option, std::int64_t fallback, std::int64_t least, std::int64_t most) const;
+
+private:
+    std::vector<std::string> m_positional;
+    std::map<std::string, std::string> m_values;
+};
+
+} // namespace shardboard

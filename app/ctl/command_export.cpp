@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// shardctl export: a design as another framework's configuration.
+#include "app/ctl/commands.h"
+#include "model/formats/exporter.h"
+
+#include <iostream>
+
+namespace shardboard {
+
+int exportCommand(const Arguments& arguments)
+{
+    for (const char* required : { "--to", "-o" })
+        if (!arguments.has(required))
+            return report(usageError("shardctl export", std::string(required) + " is missing", "see shardctl export --help"));
+    const auto opened = openDesign(arguments.positional().front());
+    if (!opened.ok())
+        return report(opened.error());
+    const auto files = exportDesign(arguments.text("--to"), opened.value().design, *opened.value().evaluation);
+    if (!files.ok())
+        return report(files.error());
+    if (const auto status = writeExport(arguments.text("-o"), files.value()); !status.ok())
+        return report(status.error());
+    for (const ExportedFile& file : files.value())
+        std::cout << arguments.text("-o") << "/" << file.name << "\n";
+    return kDone;
+}
+
+} // namespace shardboard

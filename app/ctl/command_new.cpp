@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// shardctl new: from a model and a mesh to a design file.
+#include "app/ctl/commands.h"
+#include "model/core/numbers.h"
+#include "model/design/presets.h"
+#include "model/formats/designfile.h"
+#include "model/formats/openmodel.h"
+
+#include <nlohmann/json.hpp>
+
+#include <iostream>
+
+namespace shardboard {
+
+namespace {
+
+Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model)
+{
+    Workload workload;
+    const auto kind = workloadFromName(arguments.text("--workload", "prefill"));
+    if (!kind)
+        return usageError("--workload", "there is no workload '" + arguments.text("--workload") + "'",
+                          "workloads are prefill and decode");
+    workload.kind = *kind;
+    const auto batch = arguments.integer("--batch", 8, 1, std::int64_t { 1 } << 31);
+    if (!batch.ok())
+        return batch.error();
+    workload.batch = batch.value();
+    const auto sequence = arguments.integer("--sequence", 4096, 1, std::int64_t { 1 } << 31);
+    if (!sequence.ok())
+        return sequence.error();
+    workload.sequence = sequence.value();
+    const bool computes = model.dtype == DType::F32 || model.dtype == DType::F16;
+    workload.dtype = computes ? model.dtype : DType::BF16;
+    if (arguments.has("--dtype")) {
+        const auto dtype = dtypeFromName(arguments.text("--dtype"));
+        if (!dtype)
+            return usageError("--dtype", "there is no dtype '" + arguments.text("--dtype") + "'", "use bf16, f16 or f32");
+        workload.dtype = *dtype;
+    }
+    if (auto status = verifyWorkload(workload, "--dtype"); !status.ok())
+        return status.error();
+    return workload;
+}
+
+void printSummary(const Design& design, const Evaluation& evaluation, const std::string& path, bool json)
+{
+    std::int64_t tensors = evaluation.graph.weightCount();
+    if (!design.model.hasGraph())
+        tensors = static_cast<std::int64_t>(design.model.looseWeights.size());
+    if (json) {
+        std::cout << nlohmann::json { { "path", path }, { "model", design.model.name }, { "parameters", evaluation.parameters },
+                                      { "weights", tensors }, { "weight_bytes", evaluation.weightBytes },
+                                      { "graph", design.model.hasGraph() } }.dump(1)
+                  << "\n";
+        return;
+    }
+    std::cout << path << ": " << design.model.name << ", " << countText(evaluation.parameters) << " parameters in "
+              << countText(tensors) << " weights (" << bytesText(evaluation.weightBytes) << "), mesh " << design.mesh.text()
+              << "\n";
+}
+
+} // namespace
+
+int newCommand(const Arguments& arguments)
+{
+    for (const char* required : { "--model", "--mesh", "-o" })
+        if (!arguments.has(required))
+            return report(usageError("shardctl new", std::string(required) + " is missing", "see shardctl new --help"));
+    const auto mesh = Mesh::parse(arguments.text("--mesh"));
+    if (!mesh.ok())
+        return report(mesh.error());
+    auto opened = openModel(arguments.text("--model"));
+    if (!opened.ok())
+        return report(opened.error());
+
+    Design design;
+    design.mesh = mesh.value();
+    design.model = std::move(opened.value().model);
+    design.hardware = arguments.text("--hardware", design.hardware);
+    const auto workload = workloadOf(arguments, design.model);
+    if (!workload.ok())
+        return report(workload.error());
+    design.workload = workload.value();
+    std::vector<std::string> notes;
+    auto strategies = presetStrategies(arguments.text("--preset", "replicate"), design.mesh, design.model, design.workload, notes);
+    if (!strategies.ok())
+        return report(strategies.error());
+    design.strategies = std::move(strategies).value();
+
+    const auto evaluation = evaluate(design);
+    if (!evaluation.ok())
+        return report(evaluation.error());
+    for (const std::string& note : notes)
+        std::cerr << "note: " << note << "\n";
+    printFindings(opened.value().findings);
+    if (const auto status = writeDesign(arguments.text("-o"), design); !status.ok())
+        return report(status.error());
+    printSummary(design, *evaluation.value(), arguments.text("-o"), arguments.has("--json"));
+    return kDone;
+}
+
+} // namespace shardboard

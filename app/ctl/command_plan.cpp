@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// shardctl plan: the collectives of a design with their causes, and memory and time per device.
+#include "app/ctl/commands.h"
+#include "app/ctl/table.h"
+#include "model/core/numbers.h"
+#include "model/core/text.h"
+#include "model/plan/planjson.h"
+
+#include <nlohmann/json.hpp>
+
+#include <iostream>
+#include <map>
+
+namespace shardboard {
+
+namespace {
+
+std::string axesText(const Collective& collective, const Mesh& mesh)
+{
+    std::vector<std::string> names;
+    for (const int axis : collective.axes)
+        names.push_back(mesh.axis(axis).name);
+    return joined(names);
+}
+
+std::string headline(const Design& design, const Evaluation& evaluation)
+{
+    return design.model.name + ", " + workloadName(design.workload.kind) + ", batch " + std::to_string(design.workload.batch)
+        + ", sequence " + std::to_string(design.workload.sequence) + ", " + dtypeName(design.workload.dtype) + "; mesh "
+        + design.mesh.text() + " (" + countText(design.mesh.deviceCount()) + " devices, " + design.hardware + "); picker "
+        + profileName(design.picker.profile) + "\n" + countText(evaluation.parameters) + " parameters, "
+        + bytesText(evaluation.weightBytes) + "\n";
+}
+
+/// `each layer of block (x 32): 2 all-reduce over model`
+std::string perLayer(const Plan& plan)
+{
+    std::string out;
+    for (std::size_t i = 0; i < plan.segments.size(); ++i) {
+        std::map<std::string, int> counts;
+        for (const Collective& collective : plan.collectives)
+            if (collective.plannedSegment == static_cast<int>(i) && collective.kind != CollectiveKind::LocalSlice)
+                ++counts[collectiveName(collective.kind) + " over " + axesText(collective, plan.mesh)];
+        std::vector<std::string> parts;
+        for (const auto& [what, count] : counts)
+            parts.push_back(std::to_string(count) + " " + what);
+        const PlannedSegment& segment = plan.segments[i];
+        out += "  " + segment.name + (segment.count > 1 ? " x " + std::to_string(segment.count) + ", each" : std::string()) + ": "
+            + (parts.empty() ? "no collective" : joined(parts)) + "\n";
+    }
+    return out;
+}
+
+std::string collectivesTable(const Evaluation& evaluation)
+{
+    const Plan& plan = evaluation.plan;
+    Table table({ ">count", "collective", "over", ">group", "tensor", ">bytes", ">time", "wanted by", "why" });
+    for (const Collective& c : plan.collectives) {
+        const PlannedSegment& segment = plan.segments[static_cast<std::size_t>(c.plannedSegment)];
+        const std::int64_t groups = plan.mesh.deviceCount() / c.groupSize;
+        table.add({ std::to_string(c.count), collectiveName(c.kind), axesText(c, plan.mesh),
+                    std::to_string(groups) + " x " + std::to_string(c.groupSize), evaluation.graph.tensor(c.tensor).name,
+                    bytesText(c.bytes), secondsText(c.seconds), segment.name + "/" + evaluation.graph.op(c.op).name, c.reason });
+    }
+    if (table.empty())
+        return "No collective: every operation finds its operands where it needs them.\n";
+    return "Collectives in one step (bytes: large side on one device, per occurrence)\n" + table.text();
+}
+
+std::string memoryText(const MemoryByCause& memory)
+{
+    Table table({ "memory per device", ">bytes", ">" });
+    const std::pair<const char*, std::int64_t> causes[] = { { "weights", memory.weights },
+                                                            { "activations", memory.activations },
+                                                            { "KV cache", memory.kvCache },
+                                                            { "reshard copies", memory.reshard } };
+    for (const auto& [name, bytes] : causes)
+        table.add({ name, countText(bytes), bytesText(bytes) });
+    table.add({ "peak" + (memory.peakAt.empty() ? std::string() : " at " + memory.peakAt), countText(memory.peak), bytesText(memory.peak) });
+    return table.text(0);
+}
+
+Result<PickerOptions> pickerOf(const Arguments& arguments, PickerOptions options)
+{
+    const std::string picker = arguments.text("--picker", "greedy");
+    if (picker != "greedy")
+        return usageError("--picker", "there is no picker '" + picker + "'", "the picker is greedy");
+    if (arguments.has("--profile")) {
+        const auto profile = profileFromName(arguments.text("--profile"));
+        if (!profile)
+            return usageError("--profile", "there is no profile '" + arguments.text("--profile") + "'",
+                              "profiles are shardboard and G1");
+        options.profile = *profile;
+    }
+    if (arguments.has("--allow-partial-to-sharded"))
+        options.allowPartialToSharded = true;
+    return options;
+}
+
+} // namespace
+
+int planCommand(const Arguments& arguments)
+{
+    auto opened = openDesign(arguments.positional().front());
+    if (!opened.ok())
+        return report(opened.error());
+    Design& design = opened.value().design;
+    const auto picker = pickerOf(arguments, design.picker);
+    if (!picker.ok())
+        return report(picker.error());
+    if (!(picker.value() == design.picker)) {
+        design.picker = picker.value();
+        auto evaluation = evaluate(design);
+        if (!evaluation.ok())
+            return report(evaluation.error());
+        opened.value().evaluation = std::move(evaluation).value();
+    }
+    const Evaluation& evaluation = *opened.value().evaluation;
+    if (arguments.has("--json")) {
+        auto document = planToJson(evaluation.graph, evaluation.plan);
+        document["parameters"] = evaluation.parameters;
+        std::cout << document.dump(1) << "\n";
+        return kDone;
+    }
+    std::cout << headline(design, evaluation) << "\n";
+    if (design.model.hasGraph())
+        std::cout << collectivesTable(evaluation) << "\nIn each part of the model\n" << perLayer(evaluation.plan) << "\n";
+    std::cout << memoryText(evaluation.plan.memory);
+    if (design.model.hasGraph())
+        std::cout << "predicted step: " << secondsText(evaluation.plan.seconds()) << " = compute "
+                  << secondsText(evaluation.plan.computeSeconds) << " + collectives "
+                  << secondsText(evaluation.plan.collectiveSeconds) << " (first-order model)\n";
+    printFindings(evaluation.findings);
+    return kDone;
+}
+
+int checkCommand(const Arguments& arguments)
+{
+    const auto opened = openDesign(arguments.positional().front());
+    if (!opened.ok())
+        return report(opened.error());
+    const auto& findings = opened.value().evaluation->findings;
+    if (arguments.has("--json")) {
+        nlohmann::json list = nlohmann::json::array();
+        for (const Finding& finding : findings)
+            list.push_back({ { "kind", finding.kind }, { "severity", severityName(finding.severity) },
+                             { "where", finding.where }, { "cost_bytes", finding.costBytes },
+                             { "message", finding.message }, { "repair", finding.repair } });
+        std::cout << nlohmann::json { { "findings", list } }.dump(1) << "\n";
+    } else {
+        for (const Finding& finding : findings)
+            std::cout << severityName(finding.severity) << ": " << finding.where << ": " << finding.message << "; "
+                      << finding.repair << "\n";
+        if (findings.empty())
+            std::cout << "nothing found\n";
+    }
+    return findings.empty() ? kDone : kFindings;
+}
+
+} // namespace shardboard

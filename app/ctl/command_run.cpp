@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// shardctl run: from a design to the worker.
+#include "app/ctl/commands.h"
+#include "app/ctl/runcommand.h"
+
+namespace shardboard {
+
+namespace {
+
+Result<RunCommand> runCommandOf(const Arguments& arguments)
+{
+    RunCommand command;
+    command.json = arguments.has("--json");
+    command.engine = arguments.text("--engine");
+    RunOptions& options = command.options;
+    options.backend = arguments.text("--backend", "cpu");
+    if (options.backend != "cpu")
+        return usageError("--backend", "there is no backend '" + options.backend + "'", "the backend is cpu");
+    constexpr std::int64_t kMost = 1000000;
+    const auto layers = arguments.integer("--layers", 0, 1, kMost);
+    if (!layers.ok())
+        return layers.error();
+    options.layers = layers.value();
+    const auto steps = arguments.integer("--steps", 1, 1, kMost);
+    if (!steps.ok())
+        return steps.error();
+    options.steps = steps.value();
+    const auto seed = arguments.integer("--seed", 1, 0, std::int64_t { 1 } << 62);
+    if (!seed.ok())
+        return seed.error();
+    options.seed = static_cast<std::uint64_t>(seed.value());
+    const std::string dtype = arguments.text("--dtype", "f32");
+    if (dtype != "f32" && dtype != "design")
+        return usageError("--dtype", "'" + dtype + "' is not a way to run", "use f32 or design");
+    options.designDtype = dtype == "design";
+    options.verify = arguments.has("--verify");
+    options.ends = !arguments.has("--no-ends");
+    options.breakCollective = arguments.text("--break-collective");
+    return command;
+}
+
+} // namespace
+
+int runDesignCommand(const Arguments& arguments)
+{
+    const auto command = runCommandOf(arguments);
+    if (!command.ok())
+        return report(command.error());
+    const auto opened = openDesign(arguments.positional().front());
+    if (!opened.ok())
+        return report(opened.error());
+    const Design& design = opened.value().design;
+    if (!design.model.hasGraph())
+        return report(inputError(arguments.positional().front(), "there is nothing to run: " + design.model.notUnderstood,
+                                 "run a model of a family that is understood"));
+    return executeRun(opened.value().evaluation->graph, opened.value().evaluation->plan, command.value());
+}
+
+} // namespace shardboard

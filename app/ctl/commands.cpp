@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/ctl/commands.h"
+
+#include "model/formats/designfile.h"
+
+#include <iostream>
+
+namespace shardboard {
+
+const std::vector<Command>& commands()
+{
+    static const OptionSpec kJson { "--json", "", "one JSON document on stdout" };
+    static const std::vector<Command> kCommands {
+        { "models", "lists the built-in models", {}, { kJson }, modelsCommand, {} },
+        { "hardware", "lists the hardware presets", {}, { kJson }, hardwareCommand, {} },
+        { "new", "makes a design from a model and a mesh", {},
+          { { "--model", "MODEL", "built-in name, config.json, checkpoint folder, or FILE.safetensors" },
+            { "--mesh", "AXES", "device mesh, e.g. data=2,model=4" },
+            { "--hardware", "ID", "hardware preset (dgx-h100)" },
+            { "--workload", "KIND", "prefill or decode (prefill)" },
+            { "--batch", "N", "sequences in a step (8)" },
+            { "--sequence", "N", "tokens of a sequence; for decode, entries of the KV cache (4096)" },
+            { "--dtype", "TYPE", "bf16, f16 or f32 (as released)" },
+            { "--preset", "NAME", "replicate or megatron-tp (replicate)" },
+            { "-o", "FILE", "design file to write" }, kJson },
+          newCommand, {} },
+        { "tiles", "shows the shards of one weight", {},
+          { { "--shape", "SIZES", "of the weight, e.g. 6144,4096" },
+            { "--mesh", "AXES", "device mesh, e.g. model=4" },
+            { "--strategy", "KIND", "replicate, rowwise (dim 0), columnwise (dim 1), axiswise" },
+            { "--dim", "N", "tensor dim for axiswise; negative counts from the end" },
+            { "--axis", "NAMES", "mesh axes to cut over, major first (the only one)" },
+            { "--spec", "SPEC", "a layout in JAX notation instead, e.g. \"P(None,'model')\"" },
+            { "--cut", "RULE", "strict, ceil-flat, ceil-nested, balanced (strategies: balanced; --spec: strict)" },
+            { "--dtype", "TYPE", "for the bytes (bf16)" }, kJson },
+          tilesCommand, "MAX's rowwise cuts dim 0, which others call column-parallel; columnwise cuts dim 1, row-parallel.\n" },
+        { "plan", "shows collectives with their causes, time and memory", { "DESIGN" },
+          { { "--picker", "NAME", "greedy" },
+            { "--profile", "NAME", "shardboard (sound rows, vocabulary-parallel embedding) or G1 (MAX's greedy)" },
+            { "--allow-partial-to-sharded", "", "let partial values be reduced to shards (reduce-scatter)" }, kJson },
+          planCommand, {} },
+        { "check", "lists findings with the smallest repair; exit 1 when there are any", { "DESIGN" }, { kJson }, checkCommand, {} },
+        { "run", "runs the plan with real data on the CPU and checks its numbers", { "DESIGN" },
+          { { "--backend", "NAME", "cpu" },
+            { "--layers", "N", "layers to run (all)" },
+            { "--steps", "N", "timed repetitions (1)" },
+            { "--dtype", "TYPE", "f32, or design: values rounded to the design's dtype (f32)" },
+            { "--verify", "", "compare every operation with the unsharded computation" },
+            { "--no-ends", "", "leave out embedding and head" },
+            { "--seed", "N", "of the made-up weights (1)" },
+            { "--engine", "COMMAND", "command that starts the worker (shardboard-engine beside shardctl)" },
+            { "--break-collective", "ID", "test hook: execute this collective (or any) wrongly" }, kJson },
+          runDesignCommand, {} },
+        { "export", "writes the configuration of another framework, and shards.json", { "DESIGN" },
+          { { "--to", "TARGET", "jax" }, { "-o", "FOLDER", "where to write" } },
+          exportCommand, {} },
+    };
+    return kCommands;
+}
+
+int report(const Error& error)
+{
+    std::cerr << "shardctl: " << error.text() << "\n";
+    switch (error.code) {
+    case ErrorCode::Usage:
+        return kUsage;
+    case ErrorCode::Input:
+        return kInput;
+    case ErrorCode::Engine:
+        return kEngineFailed;
+    }
+    return kInput;
+}
+
+Result<OpenDesign> openDesign(const std::string& path)
+{
+    auto design = readDesign(path);
+    if (!design.ok())
+        return design.error();
+    auto evaluation = evaluate(design.value());
+    if (!evaluation.ok()) {
+        Error error = evaluation.error();
+        error.where = path + ":" + error.where;
+        return error;
+    }
+    return OpenDesign { std::move(design).value(), std::move(evaluation).value() };
+}
+
+void printFindings(const std::vector<Finding>& findings)
+{
+    for (const Finding& finding : findings)
+        std::cerr << severityName(finding.severity) << ": " << finding.where << ": " << finding.message
+                  << (finding.repair.empty() ? "" : "; " + finding.repair) << "\n";
+}
+
+} // namespace shardboard

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of shardctl. Each is a function from parsed arguments to an exit code; results go to stdout, messages to
+// stderr.
+#pragma once
+
+#include "app/ctl/arguments.h"
+#include "model/design/evaluate.h"
+
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+/// Exit codes of shardctl (contract).
+enum ExitCode { kDone = 0, kFindings = 1, kUsage = 2, kInput = 3, kEngineFailed = 4, kCancelled = 5 };
+
+struct Command {
+    std::string name;
+    std::string summary; ///< one line
+    std::vector<std::string> positional; ///< names of the required arguments
+    std::vector<OptionSpec> options;
+    int (*run)(const Arguments&);
+    std::string notes; ///< more help, may be empty
+};
+
+/// All commands, in the order of the help.
+const std::vector<Command>& commands();
+
+int modelsCommand(const Arguments& arguments);
+int hardwareCommand(const Arguments& arguments);
+int newCommand(const Arguments& arguments);
+int tilesCommand(const Arguments& arguments);
+int planCommand(const Arguments& arguments);
+int checkCommand(const Arguments& arguments);
+int runDesignCommand(const Arguments& arguments);
+int exportCommand(const Arguments& arguments);
+
+/// Prints the one line of an error and gives its exit code.
+int report(const Error& error);
+
+/// A design file, read and evaluated.
+struct OpenDesign {
+    Design design;
+    std::shared_ptr<const Evaluation> evaluation;
+};
+Result<OpenDesign> openDesign(const std::string& path);
+
+/// `warning: where: message; repair`, on stderr.
+void printFindings(const std::vector<Finding>& findings);
+
+} // namespace shardboard

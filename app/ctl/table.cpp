@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/ctl/table.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+Table::Table(std::vector<std::string> headings)
+    : m_headings(std::move(headings))
+{
+    for (std::string& heading : m_headings) {
+        m_right.push_back(heading.starts_with('>'));
+        if (m_right.back())
+            heading.erase(0, 1);
+    }
+}
+
+void Table::add(std::vector<std::string> cells)
+{
+    cells.resize(m_headings.size());
+    m_rows.push_back(std::move(cells));
+}
+
+std::string Table::text(int indent) const
+{
+    std::vector<std::size_t> widths;
+    for (std::size_t column = 0; column < m_headings.size(); ++column) {
+        std::size_t width = m_headings[column].size();
+        for (const auto& row : m_rows)
+            width = std::max(width, row[column].size());
+        widths.push_back(width);
+    }
+    std::string out;
+    const auto line = [&](const std::vector<std::string>& cells) {
+        std::string text(static_cast<std::size_t>(indent), ' ');
+        for (std::size_t column = 0; column < cells.size(); ++column) {
+            const std::string blanks(widths[column] - cells[column].size(), ' ');
+            text += m_right[column] ? blanks + cells[column] : cells[column] + blanks;
+            text += "  ";
+        }
+        text.erase(text.find_last_not_of(' ') + 1);
+        out += text + "\n";
+    };
+    line(m_headings);
+    for (const auto& row : m_rows)
+        line(row);
+    return out;
+}
+
+} // namespace shardboard

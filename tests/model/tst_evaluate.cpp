@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a design to its evaluation: presets, precedence, findings, refusals.
+#include "model/design/evaluate.h"
+#include "model/design/presets.h"
+#include "tests/support/models.h"
+
+#include <QtTest>
+
+using namespace shardboard;
+
+namespace {
+
+Design small(const char* mesh, const char* preset = nullptr)
+{
+    Design design;
+    design.mesh = Mesh::parse(mesh).value();
+    design.model = denseModel(1000, 512, 2048, 4, 8, 4, 64);
+    std::vector<std::string> notes;
+    if (preset)
+        design.strategies = presetStrategies(preset, design.mesh, design.model, design.workload, notes).value();
+    return design;
+}
+
+const WeightLayout& weight(const Evaluation& evaluation, const std::string& end)
+{
+    for (const WeightLayout& w : evaluation.weights)
+        if (w.spec.name.ends_with(end))
+            return w;
+    qFatal("no weight %s", end.c_str());
+}
+
+std::vector<Finding> ofKind(const Evaluation& evaluation, const std::string& kind)
+{
+    std::vector<Finding> out;
+    for (const Finding& finding : evaluation.findings)
+        if (finding.kind == kind)
+            out.push_back(finding);
+    return out;
+}
+
+} // namespace
+
+class TestEvaluate : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void megatronCutsTheRightDims()
+    {
+        const Design design = small("data=2,model=4", "megatron-tp");
+        const auto evaluation = evaluate(design).value();
+        const auto spec = [&](const char* end) { return specText(weight(*evaluation, end).layout, design.mesh); };
+        QCOMPARE(spec("q_proj.weight"), std::string("P('model')"));
+        QCOMPARE(spec("v_proj.weight"), std::string("P('model')"));
+        QCOMPARE(spec("o_proj.weight"), std::string("P(None, 'model')"));
+        QCOMPARE(spec("up_proj.weight"), std::string("P('model')"));
+        QCOMPARE(spec("down_proj.weight"), std::string("P(None, 'model')"));
+        QCOMPARE(spec("embed_tokens.weight"), std::string("P('model')"));
+        QCOMPARE(spec("lm_head.weight"), std::string("P('model')"));
+        QCOMPARE(spec("input_layernorm.weight"), std::string("P()"));
+        QCOMPARE(spec("tokens"), std::string("P('data')"));
+    }
+
+    void presetSaysWhatItLeavesOut()
+    {
+        Design design = small("model=8");
+        std::vector<std::string> notes;
+        const auto entries = presetStrategies("megatron-tp", design.mesh, design.model, design.workload, notes).value();
+        QCOMPARE(notes.size(), std::size_t(1));
+        QCOMPARE(notes[0], std::string("4 KV heads do not divide by mesh axis 'model' of size 8: k_proj and v_proj stay whole on every device"));
+        design.strategies = entries;
+        const auto evaluation = evaluate(design).value();
+        QVERIFY(weight(*evaluation, "k_proj.weight").layout.isReplicated());
+        QVERIFY(!weight(*evaluation, "q_proj.weight").layout.isReplicated());
+    }
+
+    void presetsRefuse()
+    {
+        const Design design = small("data=8");
+        std::vector<std::string> notes;
+        QCOMPARE(presetStrategies("megatron-tp", design.mesh, design.model, design.workload, notes).error().text(),
+                 std::string("--mesh: preset megatron-tp finds no mesh axis to cut weights over in data=8; name one model, tp or tensor"));
+        QVERIFY(presetStrategies("zero", design.mesh, design.model, design.workload, notes).error().code == ErrorCode::Usage);
+    }
+
+    void laterEntriesWin()
+    {
+        Design design = small("model=4", "megatron-tp");
+        design.strategies.push_back({ "*.down_proj.weight", { StrategyKind::Spec, {}, 0, "P('model')" }, {} });
+        const auto evaluation = evaluate(design).value();
+        const WeightLayout& down = weight(*evaluation, "down_proj.weight");
+        QCOMPARE(specText(down.layout, design.mesh), std::string("P('model')"));
+        QCOMPARE(down.entry, int(design.strategies.size()) - 1);
+        QCOMPARE(down.copies, 4);
+    }
+
+    void silentReplicationIsFound()
+    {
+        Design design = small("data=2,model=4");
+        design.strategies = { { "*.q_proj.weight", { StrategyKind::Rowwise, { "model" }, 0, {} }, {} } };
+        const auto evaluation = evaluate(design).value();
+        const auto findings = ofKind(*evaluation, "silently-replicated");
+        QVERIFY(std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.where.ends_with("down_proj.weight"); }));
+        QVERIFY(std::none_of(findings.begin(), findings.end(), [](const Finding& f) { return f.where.ends_with("q_proj.weight"); }));
+        QVERIFY(std::none_of(findings.begin(), findings.end(), [](const Finding& f) { return f.where.ends_with("norm.weight"); }));
+        // 2048 x 512 in bf16 on 8 devices, of which one copy is needed: 7/8 of 2 MiB in 4 layers.
+        for (const Finding& f : findings)
+            if (f.where.ends_with("down_proj.weight"))
+                QCOMPARE(f.costBytes, 4LL * (2048 * 512 * 2) * 7 / 8);
+    }
+
+    void otherFindings()
+    {
+        Design design = small("data=2,model=4", "megatron-tp");
+        QVERIFY(ofKind(*evaluate(design).value(), "unused-axis").empty());
+        design.strategies.push_back({ "*.typo_proj.weight", {}, {} });
+        QCOMPARE(ofKind(*evaluate(design).value(), "unused-entry").size(), std::size_t(1));
+        design = small("data=2,model=3");
+        design.strategies = { { "*down_proj.weight", { StrategyKind::Columnwise, { "model" }, 0, {} }, {} } };
+        QCOMPARE(ofKind(*evaluate(design).value(), "uneven").size(), std::size_t(1));
+        QCOMPARE(ofKind(*evaluate(design).value(), "unused-axis").size(), std::size_t(1));
+        design = small("data=2", "replicate");
+        design.workload.batch = 1 << 20;
+        QCOMPARE(evaluate(design).value()->findings.front().kind, std::string("over-memory"));
+    }
+
+    void refusalsNameEntryAndTensor_data()
+    {
+        QTest::addColumn<QString>("spec");
+        QTest::addColumn<QString>("message");
+        QTest::newRow("strict") << "P('model')" << "strategies[0] on lm_head.weight dim 0: 1001 does not divide by 4; "
+                                                   "cut over another mesh axis, pad the tensor, or choose an uneven cut rule such as balanced";
+        QTest::newRow("axis") << "P('tp')" << "strategies[0] on lm_head.weight: the mesh has no axis 'tp'; its axes are data=2,model=4";
+        QTest::newRow("partial") << "P(unreduced={'model'})"
+                                 << "strategies[0] on lm_head.weight: a weight or input cannot be partial; leave out unreduced";
+    }
+    void refusalsNameEntryAndTensor()
+    {
+        QFETCH(QString, spec);
+        QFETCH(QString, message);
+        Design design = small("data=2,model=4");
+        design.model.vocabSize = 1001;
+        design.strategies = { { "lm_head.weight", { StrategyKind::Spec, {}, 0, spec.toStdString() }, {} } };
+        const auto evaluation = evaluate(design);
+        QVERIFY(!evaluation.ok());
+        QCOMPARE(QString::fromStdString(evaluation.error().text()), message);
+    }
+
+    void unknownArchitectureOpensAsWeights()
+    {
+        Design design;
+        design.mesh = Mesh::parse("model=4").value();
+        design.model.notUnderstood = "the family falcon is not known";
+        design.model.looseWeights = { { { "h.0.dense.weight", { 8, 8 }, DType::BF16, TensorRole::Weight, {} }, false },
+                                      { { "h.0.other", {}, DType::BF16, TensorRole::Weight, {} }, true } };
+        design.strategies = { { "*.dense.weight", { StrategyKind::Rowwise, { "model" }, 0, {} }, {} } };
+        const auto evaluation = evaluate(design).value();
+        QCOMPARE(evaluation->weights.size(), std::size_t(2));
+        QCOMPARE(evaluation->weights[0].bytesPerDevice, 32);
+        QCOMPARE(evaluation->parameters, 64);
+        QCOMPARE(ofKind(*evaluation, "not-understood").size(), std::size_t(1));
+        QVERIFY(evaluation->plan.collectives.empty());
+    }
+
+    /// Random designs, some of them nonsense, always end with an evaluation or a message.
+    void anyDesignEndsWithAnAnswer()
+    {
+        std::srand(5);
+        const auto pick = [](int n) { return std::rand() % n; };
+        const char* matches[] = { "*", "*.q_proj.weight", "model.layers.1.*", "tokens", "lm_head.weight", "*norm*", "*.[ku]*_proj.weight" };
+        const char* specs[] = { "P('data')", "P(None,'model')", "P(('model','data'))", "P('model','data')", "P()", "P('x')", "P(" };
+        int good = 0;
+        for (int trial = 0; trial < 3000; ++trial) {
+            Design design = small(trial % 3 ? "data=2,model=4" : "data=3,model=2,x=2");
+            design.picker.profile = pick(2) ? PickerProfile::G1 : PickerProfile::Shardboard;
+            design.picker.allowPartialToSharded = pick(2);
+            design.workload.kind = pick(2) ? WorkloadKind::Decode : WorkloadKind::Prefill;
+            design.workload.batch = 1 + pick(8);
+            design.workload.sequence = 1 + pick(64);
+            design.model.qkNorm = pick(2);
+            design.model.tiedEmbeddings = pick(2);
+            design.model.attentionBias = static_cast<AttentionBias>(pick(3));
+            for (int i = pick(6); i-- > 0;) {
+                Strategy strategy;
+                strategy.kind = static_cast<StrategyKind>(pick(5));
+                strategy.axes = { pick(2) ? "model" : "data" };
+                strategy.dim = pick(5) - 2;
+                strategy.spec = specs[pick(7)];
+                design.strategies.push_back({ matches[pick(7)], strategy, pick(2) ? std::optional(CutRule::Balanced) : std::nullopt });
+            }
+            const auto evaluation = evaluate(design);
+            good += evaluation.ok();
+            if (!evaluation.ok())
+                QVERIFY(!evaluation.error().what.empty());
+        }
+        QVERIFY(good > 500);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestEvaluate)
+#include "tst_evaluate.moc"

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole plans: which collectives stand where, with which bytes, and that the document says all of it.
+#include "model/design/evaluate.h"
+#include "model/design/presets.h"
+#include "model/plan/planjson.h"
+#include "tests/support/models.h"
+
+#include <nlohmann/json.hpp>
+
+#include <QtTest>
+
+using namespace shardboard;
+
+namespace {
+
+Design llama(const char* mesh, const char* preset, std::int64_t batch = 8)
+{
+    Design design;
+    design.mesh = Mesh::parse(mesh).value();
+    design.model = llama3Model();
+    design.workload.batch = batch;
+    std::vector<std::string> notes;
+    design.strategies = presetStrategies(preset, design.mesh, design.model, design.workload, notes).value();
+    return design;
+}
+
+QStringList lines(const Evaluation& evaluation)
+{
+    QStringList out;
+    for (const Collective& c : evaluation.plan.collectives) {
+        QString axes;
+        for (const int axis : c.axes)
+            axes += (axes.isEmpty() ? "" : "+") + QString::fromStdString(evaluation.plan.mesh.axis(axis).name);
+        out << QString("%1x %2 %3 %4 %5").arg(c.count).arg(QString::fromStdString(collectiveName(c.kind)), axes,
+                                                           QString::fromStdString(evaluation.graph.tensor(c.tensor).name)).arg(c.bytes);
+    }
+    return out;
+}
+
+std::shared_ptr<const Evaluation> evaluated(const Design& design)
+{
+    auto evaluation = evaluate(design);
+    if (!evaluation.ok())
+        qFatal("%s", evaluation.error().text().c_str());
+    return std::move(evaluation).value();
+}
+
+} // namespace
+
+class TestPlan : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    /// Megatron: one all-reduce after the attention output and one after the MLP, in every layer, and one of the embedding.
+    void megatronHasTwoAllReducesALayer()
+    {
+        const auto evaluation = evaluated(llama("data=2,model=4", "megatron-tp"));
+        const QString bytes = QString::number(4LL * 4096 * 4096 * 2);
+        QCOMPARE(lines(*evaluation),
+                 (QStringList { "1x all-reduce model embedding " + bytes, "32x all-reduce model attention out " + bytes,
+                                "32x all-reduce model mlp out " + bytes }));
+        QCOMPARE(evaluation->plan.segments.size(), std::size_t(3));
+        QCOMPARE(evaluation->plan.segments[1].count, 32);
+        const Collective& second = evaluation->plan.collectives[1];
+        QCOMPARE(second.groupSize, 4);
+        QCOMPARE(evaluation->graph.op(second.op).name, std::string("self_attn.residual"));
+        QCOMPARE(second.reason, std::string("self_attn.o_proj is cut on dim 1, in (heads x head dim) over model, so every "
+                                            "device holds partial sums; self_attn.residual needs whole values"));
+        QVERIFY(second.seconds > 0);
+    }
+
+    void profileG1GathersTheTable()
+    {
+        Design design = llama("data=2,model=4", "megatron-tp");
+        design.picker.profile = PickerProfile::G1;
+        const QStringList all = lines(*evaluated(design));
+        QCOMPARE(all.first(), "1x all-gather model model.embed_tokens.weight " + QString::number(128256LL * 4096 * 2));
+        QCOMPARE(all.size(), 3);
+    }
+
+    void replicatedModelNeedsNothing() { QCOMPARE(lines(*evaluated(llama("data=8", "replicate"))), QStringList()); }
+
+    void weightsPerDevice()
+    {
+        const auto evaluation = evaluated(llama("data=2,model=4", "megatron-tp"));
+        const std::int64_t norms = (2 * 32 + 1) * 4096;
+        QCOMPARE(evaluation->plan.memory.weights, ((8030261248 - norms) / 4 + norms) * 2);
+        QCOMPARE(evaluated(llama("data=8", "replicate"))->plan.memory.weights, 8030261248 * 2);
+    }
+
+    void decodeKeepsItsCachePerDevice()
+    {
+        Design design = llama("data=2,model=4", "megatron-tp");
+        design.workload = { WorkloadKind::Decode, 8, 1024, DType::BF16 };
+        const auto evaluation = evaluated(design);
+        QCOMPARE(evaluation->plan.memory.kvCache, 32LL * 2 * (8 / 2) * 1024 * (8 / 4) * 128 * 2);
+        QCOMPARE(lines(*evaluation).size(), 3);
+    }
+
+    void headsThatDoNotDivideAreGathered()
+    {
+        Design design = llama("model=8", "megatron-tp");
+        design.model.heads = 28;
+        design.model.kvHeads = 4;
+        design.strategies.push_back({ "*.q_proj.weight", { StrategyKind::Rowwise, { "model" }, 0, {} }, {} });
+        const auto evaluation = evaluated(design);
+        const auto& all = evaluation->plan.collectives;
+        const auto gather = std::find_if(all.begin(), all.end(), [](const Collective& c) { return c.kind == CollectiveKind::AllGather; });
+        QVERIFY(gather != all.end());
+        QVERIFY2(gather->reason.find("28 heads do not divide by 8") != std::string::npos, gather->reason.c_str());
+        QVERIFY(std::any_of(evaluation->findings.begin(), evaluation->findings.end(),
+                            [](const Finding& f) { return f.kind == "heads-split"; }));
+    }
+
+    /// A layer with a strategy of its own becomes a segment of its own; nothing is lost on the way.
+    void oneLayerCanDiffer()
+    {
+        Design design = llama("data=2,model=4", "megatron-tp");
+        design.strategies.push_back({ "model.layers.3.mlp.down_proj.weight", {}, {} });
+        const auto evaluation = evaluated(design);
+        std::int64_t layers = 0;
+        for (const PlannedSegment& segment : evaluation->plan.segments)
+            layers += evaluation->graph.segments[static_cast<std::size_t>(segment.segment)].isLayer ? segment.count : 0;
+        QCOMPARE(layers, 32);
+        QCOMPARE(evaluation->parameters, 8030261248);
+        std::int64_t gathers = 0;
+        std::int64_t reductions = 0;
+        for (const Collective& c : evaluation->plan.collectives) {
+            gathers += c.kind == CollectiveKind::AllGather ? c.count : 0;
+            reductions += c.kind == CollectiveKind::AllReduce ? c.count : 0;
+        }
+        // Greedy prefers to slice the whole weight on the dim that fits, which is free: still two reductions.
+        QCOMPARE(gathers, 0);
+        QCOMPARE(reductions, 65);
+    }
+
+    void planningDoesNotGrowWithLayers()
+    {
+        Design design = llama("data=2,model=4", "megatron-tp");
+        design.model.layers = 10000;
+        const auto evaluation = evaluated(design);
+        QCOMPARE(evaluation->plan.segments.size(), std::size_t(3));
+        QCOMPARE(evaluation->plan.collectives[1].count, 10000);
+    }
+
+    void totalsAreSums()
+    {
+        const Plan& plan = evaluated(llama("data=2,model=4", "megatron-tp"))->plan;
+        double seconds = 0;
+        std::int64_t bytes = 0;
+        for (const Collective& c : plan.collectives) {
+            seconds += static_cast<double>(c.count) * c.seconds;
+            bytes += c.count * c.bytes;
+        }
+        QCOMPARE(plan.collectiveSeconds, seconds);
+        QCOMPARE(plan.collectiveBytes(), bytes);
+    }
+
+    void documentReadsBack_data()
+    {
+        QTest::addColumn<QString>("mesh");
+        QTest::addColumn<QString>("preset");
+        QTest::newRow("megatron") << "data=2,model=4" << "megatron-tp";
+        QTest::newRow("three axes") << "pod=2,data=2,model=2" << "megatron-tp";
+        QTest::newRow("replicate") << "data=4" << "replicate";
+    }
+    void documentReadsBack()
+    {
+        QFETCH(QString, mesh);
+        QFETCH(QString, preset);
+        const auto evaluation = evaluated(llama(qPrintable(mesh), qPrintable(preset)));
+        const auto document = planToJson(evaluation->graph, evaluation->plan);
+        const auto program = planFromJson(nlohmann::json::parse(document.dump()));
+        QVERIFY2(program.ok(), program.ok() ? "" : program.error().text().c_str());
+        QCOMPARE(planToJson(program.value().graph, program.value().plan)["operations"], document["operations"]);
+        QCOMPARE(planToJson(program.value().graph, program.value().plan)["collectives"], document["collectives"]);
+        QCOMPARE(document["totals"]["collective_bytes"].get<std::int64_t>(), evaluation->plan.collectiveBytes());
+    }
+
+    /// Whatever is broken in the document, the reader answers; it never throws.
+    void brokenDocumentsAreRefused()
+    {
+        const auto evaluation = evaluated(llama("data=2,model=4", "megatron-tp"));
+        const auto document = planToJson(evaluation->graph, evaluation->plan);
+        for (const nlohmann::json& value : { nlohmann::json(nullptr), nlohmann::json(-1), nlohmann::json("x"), nlohmann::json::array(),
+                                             nlohmann::json(1e300), nlohmann::json(UINT64_MAX) })
+            for (const auto& [key, old] : document.items()) {
+                nlohmann::json broken = document;
+                broken[key] = value;
+                (void)planFromJson(broken).ok();
+                broken = document;
+                if (old.is_array() && !old.empty())
+                    for (const auto& [inner, unused] : old.front().items()) {
+                        if (!old.front().is_object())
+                            break;
+                        broken[key][0][inner] = value;
+                        (void)planFromJson(broken).ok();
+                        broken = document;
+                    }
+            }
+        nlohmann::json chain = document;
+        chain["collectives"].erase(1);
+        QVERIFY(!planFromJson(chain).ok());
+        chain = document;
+        chain["operations"][2]["operands"][0]["spec"] = "P('model')";
+        QVERIFY(!planFromJson(chain).ok());
+        QVERIFY(!planFromJson(nlohmann::json::array()).ok());
+    }
+};
+
+QTEST_APPLESS_MAIN(TestPlan)
+#include "tst_plan.moc"
