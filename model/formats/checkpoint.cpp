@@ -173,8 +173,8 @@ private:
                 "convert to safetensors to have shapes checked");
         if (m_missing.count() > 0 && m_headers.count() == 0)
             add("checkpoint-file", Severity::Note,
-                "the weight files are not there (" + m_missing.text()
-                    + "): names come from the index, and shapes only from config.json",
+                m_missing.counted("weight file") + (m_missing.count() == 1 ? " is" : " are") + " not there ("
+                    + m_missing.text() + "): names come from the index, and shapes only from config.json",
                 "");
         else if (m_missing.count() > 0)
             add("checkpoint-file", Severity::Warning,

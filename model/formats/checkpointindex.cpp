@@ -15,6 +15,8 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t kLargestIndex = std::size_t { 32 } << 20; // the largest known are below 16 MB
+constexpr std::size_t kMostTensors = 250'000; // they have below 150,000
+constexpr std::size_t kMostFiles = 10'000;
 
 /// A file of the folder: not absolute, no way up.
 bool staysInside(const std::string& name)
@@ -36,7 +38,9 @@ Result<CheckpointIndex> readCheckpointIndex(const std::string& path)
         return text.error();
     if (const auto pointer = lfsPointerFromText(text.value()))
         return lfsPointerError(path, *pointer);
-    const auto document = parseJson(text.value(), path);
+    JsonLimits limits;
+    limits.values = kMostTensors;
+    const auto document = parseJson(text.value(), path, limits);
     if (!document.ok())
         return document.error();
     const json& top = document.value();
@@ -53,6 +57,8 @@ Result<CheckpointIndex> readCheckpointIndex(const std::string& path)
             return inputError(path + ":weight_map." + tensor, "names '" + name + "', which is not in the folder",
                               "use the name of a file in the folder");
         const auto [number, isNew] = numbers.emplace(name, index.files.size());
+        if (index.files.size() > kMostFiles)
+            return inputError(path, "names more than " + std::to_string(kMostFiles) + " files", "check that this is the right file");
         if (isNew)
             index.files.push_back(name);
         index.entries.push_back({ tensor, number->second });

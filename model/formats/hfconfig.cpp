@@ -85,8 +85,8 @@ public:
         const Family* family = familyOf(type);
         if (m_fields.error())
             return *m_fields.error();
-        noteQuantization();
         readDtype();
+        noteQuantization();
         if (!family) {
             refuseFamily(type);
             return std::move(m_out);

@@ -49,10 +49,10 @@ public:
     bool end_array() override { return close(); }
     bool key(std::string& name) override
     {
-        json& object = *m_open.back();
-        if (!m_limits.lastDuplicateWins && object.contains(name))
+        const auto [slot, isNew] = m_open.back()->emplace(name, nullptr);
+        if (!isNew && !m_limits.lastDuplicateWins)
             return refuse("the key '" + name + "' is there twice in one object", "keep one of them");
-        m_slot = &object[name];
+        m_slot = &*slot;
         return true;
     }
 

@@ -231,8 +231,14 @@ Result<OpenedModel> openModel(const std::string& argument, const std::string& wh
 {
     if (argument.empty() || argument.find('\0') != std::string::npos)
         return inputError(where, "names no model", "give a name, a config.json, a folder, or a .safetensors file");
-    if (auto builtin = builtinModel(argument, where); builtin.ok())
-        return OpenedModel { std::move(builtin.value()), {} };
+    if (auto builtin = builtinModel(argument, where); builtin.ok()) {
+        OpenedModel out { std::move(builtin.value()), {} };
+        if (isThere(argument))
+            out.findings.push_back(checkpointFinding("config", Severity::Note, argument,
+                                                     "the built-in model of this name is used, not the file or folder beside it",
+                                                     "write ./" + argument + " to open that one"));
+        return out;
+    }
     std::error_code failed;
     const fs::file_status status = fs::status(argument, failed);
     if (fs::exists(status))

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checkpoint folders as people really have them; skipped where the shared data is not there.
+#include "model/formats/openmodel.h"
+#include "model/graph/decoder.h"
+
+#include <QDir>
+#include <QElapsedTimer>
+#include <QTest>
+
+using namespace shardboard;
+
+class TestCheckpoints : public QObject {
+    Q_OBJECT
+
+    QString m_shared;
+    Result<OpenedModel> opened(const char* name) const
+    {
+        return openModel((m_shared + QStringLiteral("/data/checkpoints/") + QString::fromLatin1(name)).toStdString());
+    }
+    static const Finding* finding(const OpenedModel& model, const char* kind)
+    {
+        for (const Finding& one : model.findings)
+            if (one.kind == kind)
+                return &one;
+        return nullptr;
+    }
+    static Graph graphOf(const ModelSpec& model)
+    {
+        Workload one;
+        one.batch = one.sequence = 1;
+        auto graph = buildDecoder(model, one);
+        return graph.ok() ? graph.value() : Graph {};
+    }
+
+private Q_SLOTS:
+    void initTestCase()
+    {
+        m_shared = qEnvironmentVariable("SHARDBOARD_SHARED", QStringLiteral(SHARDBOARD_SOURCE_DIR "/../shared"));
+        if (!QDir(m_shared + QStringLiteral("/data/checkpoints")).exists())
+            QSKIP("no shared data; set SHARDBOARD_SHARED to its folder");
+    }
+
+    void quantisedLlama()
+    {
+        QElapsedTimer timer;
+        timer.start();
+        const auto out = opened("llama-3.1-8b-finetune");
+        QVERIFY(out.ok());
+        QVERIFY(timer.elapsed() < 1000);
+        const Graph graph = graphOf(out.value().model);
+        QCOMPARE(graph.parameterCount(), 8030261248);
+        QCOMPARE(graph.weightCount(), 291);
+        QVERIFY(out.value().model.dtype == DType::F32);
+        int companions = 0;
+        for (const Finding& one : out.value().findings) {
+            QVERIFY2(one.kind != "checkpoint-missing" && one.kind != "checkpoint-extra", one.message.c_str());
+            companions += one.message.find("448 tensors beside the weights") != std::string::npos ? 1 : 0;
+        }
+        QCOMPARE(companions, 1);
+        QVERIFY(out.value().findings.size() < 8);
+    }
+
+    void mistralWithWideHeads()
+    {
+        const auto out = opened("mistral-24b");
+        QVERIFY(out.ok());
+        const Graph graph = graphOf(out.value().model);
+        QCOMPARE(graph.parameterCount(), 23572403200);
+        QCOMPARE(graph.weightCount(), 363);
+        QCOMPARE(out.value().model.headDim, 128);
+        QCOMPARE(out.value().findings.size(), std::size_t { 1 }); // only that the weight files are not there
+        QVERIFY(finding(out.value(), "checkpoint-file"));
+    }
+
+    void mixtralOpensAsWeights()
+    {
+        const auto out = opened("mixtral-8x22b-finetune");
+        QVERIFY(out.ok());
+        QVERIFY(!out.value().model.hasGraph());
+        QCOMPARE(out.value().model.looseWeights.size(), std::size_t { 1739 });
+        QVERIFY(finding(out.value(), "not-understood")->message.find("mixtral") != std::string::npos);
+        QVERIFY(finding(out.value(), "lfs-pointer")->message.find("4998663696 bytes") != std::string::npos);
+    }
+
+    void falconOpensAsWeights()
+    {
+        const auto out = opened("falcon-180b");
+        QVERIFY(out.ok());
+        QVERIFY(!out.value().model.hasGraph());
+        QVERIFY(out.value().model.looseWeights.size() > 600);
+        QVERIFY(out.value().model.looseWeights.front().unknownShape);
+        QVERIFY(finding(out.value(), "not-understood")->message.find("falcon") != std::string::npos);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestCheckpoints)
+#include "tst_checkpoints.moc"

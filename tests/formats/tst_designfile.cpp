@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/formats/designfile.h"
+#include "model/formats/openmodel.h"
+
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <unistd.h>
+
+using namespace shardboard;
+
+namespace {
+
+Design sample()
+{
+    Design design;
+    design.mesh = Mesh::make({ { "data", 2 }, { "model", 4 } }, { 7, 6, 5, 4, 3, 2, 1, 0 }).value();
+    design.hardware = "dgx-h200";
+    design.model = builtinModel("qwen2.5-0.5b").value();
+    design.workload = { WorkloadKind::Decode, 3, 777, DType::F16 };
+    StrategyEntry rowwise { "model.layers.*.mlp.up_proj.weight", { StrategyKind::Rowwise, { "model" }, 0, "" }, {} };
+    StrategyEntry axiswise { "*.o_proj.*", { StrategyKind::Axiswise, { "data", "model" }, -1, "" }, CutRule::CeilNested };
+    StrategyEntry spec { "lm_head.weight", { StrategyKind::Spec, {}, 0, "P(None, ('model', 'data'))" }, CutRule::Strict };
+    design.strategies = { { "*", {}, {} }, rowwise, axiswise, spec };
+    design.picker = { PickerProfile::G1, true };
+    design.viewState = R"({"panes":[1,2],"theme":"dark"})";
+    return design;
+}
+
+Design looseSample()
+{
+    Design design = sample();
+    design.model = {};
+    design.model.name = "falcon";
+    design.model.notUnderstood = "not understood";
+    design.model.looseWeights = { { { "a \"quoted\" \xc3\xa9", { 3, 0 }, DType::F8E4M3, TensorRole::Weight, { "out", "in" } }, false },
+                                  { { "b", {}, DType::BF16, TensorRole::Weight, {} }, true },
+                                  { { "scalar", {}, DType::I64, TensorRole::Weight, {} }, false } };
+    design.viewState.clear();
+    design.mesh = Mesh();
+    return design;
+}
+
+std::string replaced(std::string text, const std::string& before, const std::string& after)
+{
+    const auto at = text.find(before);
+    return at == std::string::npos ? std::string("not found: ") + before : text.replace(at, before.size(), after);
+}
+
+} // namespace
+
+class TestDesignFile : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void roundTripIsExact()
+    {
+        for (const Design& design : { sample(), looseSample() }) {
+            const std::string text = designText(design);
+            const auto back = designFromText(text, "d");
+            QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
+            QVERIFY(back.value() == design);
+            QCOMPARE(designText(back.value()), text);
+        }
+    }
+
+    void everyBuiltinRoundTrips()
+    {
+        for (const std::string& name : builtinModelNames()) {
+            Design design;
+            design.model = builtinModel(name).value();
+            const auto back = designFromText(designText(design), "d");
+            QVERIFY(back.ok() && back.value() == design);
+        }
+    }
+
+    void oneLinePerEntryAndSorted()
+    {
+        const std::string text = designText(sample());
+        QCOMPARE(text.back(), '\n');
+        const QStringList lines = QString::fromStdString(text).split(QLatin1Char('\n'));
+        QVERIFY(lines.contains(QStringLiteral(R"(    {"axes":["model"],"match":"model.layers.*.mlp.up_proj.weight","strategy":"rowwise"},)")));
+        QVERIFY(lines.contains(QStringLiteral(R"(    "hidden_size": 896,)")));
+        QStringList keys;
+        for (const QString& line : lines)
+            if (line.startsWith(QStringLiteral("  \"")))
+                keys << line.section(QLatin1Char('"'), 1, 1);
+        QStringList sorted = keys;
+        sorted.sort();
+        QCOMPARE(keys, sorted);
+        QCOMPARE(keys.size(), 9);
+    }
+
+    void orderIsOnlyStoredWhenEdited()
+    {
+        Design design = sample();
+        QVERIFY(designText(design).find("device_ids") != std::string::npos);
+        design.mesh = Mesh::make({ { "data", 2 } }, { 0, 1 }).value();
+        QVERIFY(designText(design).find("device_ids") == std::string::npos);
+    }
+
+    void unknownKeysAreKept()
+    {
+        std::string text = designText(sample());
+        text = replaced(text, "\"format\"", "\"aaa\": {\"x\":[1,2.5]},\n  \"format\"");
+        text = replaced(text, "\"head_dim\"", "\"halo\": null,\n    \"head_dim\"");
+        text = replaced(text, "\"match\":\"*.o_proj.*\"", "\"match\":\"*.o_proj.*\",\"pin\":true");
+        text = replaced(text, "\"batch\": 3", "\"batch\": 3,\n    \"cache\": \"paged\"");
+        const auto first = designFromText(text, "d");
+        QVERIFY2(first.ok(), first.ok() ? "" : first.error().text().c_str());
+        const std::string written = designText(first.value());
+        for (const char* kept : { "\"aaa\": {\n    \"x\": [1,2.5]\n  },", "\"halo\": null", "\"pin\":true", "\"cache\": \"paged\"" })
+            QVERIFY2(written.find(kept) != std::string::npos, kept);
+        const auto again = designFromText(written, "d");
+        QVERIFY(again.ok() && again.value() == first.value());
+        Design edited = first.value();
+        edited.strategies.insert(edited.strategies.begin(), edited.strategies[1]);
+        QVERIFY(designText(edited).find("\"match\":\"*.o_proj.*\",\"pin\":true") != std::string::npos);
+    }
+
+    void wrongValuesNameThePlace_data()
+    {
+        QTest::addColumn<QString>("before");
+        QTest::addColumn<QString>("after");
+        QTest::addColumn<QString>("says");
+        const auto row = [](const char* name, const char* before, const char* after, const char* says) {
+            QTest::newRow(name) << QString::fromLatin1(before) << QString::fromLatin1(after) << QString::fromLatin1(says);
+        };
+        row("newer", "\"version\": 1", "\"version\": 2", "d:version: the design was saved by a newer program (version 2");
+        row("version text", "\"version\": 1", "\"version\": \"1\"", "d:version: cannot be");
+        row("format", "\"format\": \"shardboard\"", "\"format\": \"other\"", "not a Shardboard design");
+        row("hardware", "dgx-h200", "dgx-x", "d:hardware: there is no hardware preset");
+        row("hardware type", "\"dgx-h200\"", "7", "d:hardware: cannot be 7");
+        row("mesh 0", "[2,4]", "[0,4]", "d:mesh.sizes: holds 0");
+        row("mesh 2^40", "[2,4]", "[2,1099511627776]", "d:mesh.sizes: holds 1099511627776");
+        row("mesh product", "[2,4]", "[1048576,4]", "d:mesh: the mesh has more than");
+        row("mesh sizes", "[2,4]", "[2]", "d:mesh.sizes: has 1 sizes for 2 axes");
+        row("mesh name", "\"data\",\"model\"]", "\"model\",\"model\"]", "d:mesh: mesh axis 'model' is there twice");
+        row("device twice", "[7,6,", "[7,7,", "d:mesh: the device order lists id 7 twice");
+        row("negative size", "\"hidden_size\": 896", "\"hidden_size\": -896", "d:model.hidden_size: cannot be -896");
+        row("zero size", "\"hidden_size\": 896", "\"hidden_size\": 0", "hidden_size");
+        row("fraction", "\"hidden_size\": 896", "\"hidden_size\": 896.5", "d:model.hidden_size: cannot be 896.5");
+        row("missing", "\"hidden_size\": 896,", "", "d:model.hidden_size: the key is missing");
+        row("bias", "\"qkv\"", "\"all\"", "d:model.attention_bias: cannot be 'all'");
+        row("dtype", "\"dtype\": \"f16\"", "\"dtype\": \"f17\"", "d:workload.dtype: cannot be 'f17'");
+        row("workload", "\"decode\"", "\"dream\"", "d:workload.kind: cannot be 'dream'");
+        row("batch 0", "\"batch\": 3", "\"batch\": 0", "d:workload.batch: cannot be 0");
+        row("profile", "\"G1\"", "\"G9\"", "d:picker.profile: cannot be 'G9'");
+        row("strategy", "\"rowwise\"", "\"crosswise\"", "d:strategies[1].strategy: cannot be 'crosswise'");
+        row("strategy axes", "[\"model\"],\"match\"", "[5],\"match\"", "d:strategies[1].axes: holds 5");
+        row("dim", "\"dim\":-1", "\"dim\":99", "d:strategies[2].dim: cannot be 99");
+        row("cut", "ceil-nested", "zigzag", "d:strategies[2].cut: cannot be 'zigzag'");
+        row("section", "\"picker\": {", "\"pucker\": {", "d:picker: the key is missing");
+        row("key twice", "\"qk_norm\"", "\"mlp_bias\"", "twice");
+    }
+    void wrongValuesNameThePlace()
+    {
+        QFETCH(QString, before);
+        QFETCH(QString, after);
+        QFETCH(QString, says);
+        const auto out = designFromText(replaced(designText(sample()), before.toStdString(), after.toStdString()), "d");
+        QVERIFY(!out.ok());
+        QVERIFY2(QString::fromStdString(out.error().text()).contains(says), out.error().text().c_str());
+    }
+
+    void everyTruncationIsRefused()
+    {
+        const std::string text = designText(sample());
+        for (std::size_t length = 0; length + 2 < text.size(); ++length)
+            QVERIFY(!designFromText(text.substr(0, length), "d").ok());
+    }
+
+    void hostileTextIsSurvived()
+    {
+        QVERIFY(!designFromText(std::string(1 << 20, '['), "d").ok());
+        Design design = sample();
+        design.viewState = "{\"a\":" + std::string(200000, '[') + std::string(200000, ']') + "}";
+        const auto back = designFromText(designText(design), "d");
+        QVERIFY(back.ok());
+        QCOMPARE(back.value().viewState, design.viewState);
+    }
+
+    void savingReplacesTheFileWhole()
+    {
+        QTemporaryDir folder;
+        const std::string path = folder.filePath(QStringLiteral("d.shardboard")).toStdString();
+        QVERIFY(writeDesign(path, sample()).ok());
+        QVERIFY(writeDesign(path, looseSample()).ok());
+        const auto back = readDesign(path);
+        QVERIFY(back.ok() && back.value() == looseSample());
+        QCOMPARE(QDir(folder.path()).entryList(QDir::Files | QDir::Hidden).size(), 1);
+        QVERIFY(QFile::link(QStringLiteral("d.shardboard"), folder.filePath(QStringLiteral("link"))));
+        QVERIFY(writeDesign(folder.filePath(QStringLiteral("link")).toStdString(), sample()).ok());
+        QVERIFY(QFileInfo(folder.filePath(QStringLiteral("link"))).isSymLink());
+        QVERIFY(readDesign(path).value() == sample());
+    }
+
+    void savingKeepsPermissions()
+    {
+        QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("d.shardboard"));
+        QVERIFY(writeDesign(path.toStdString(), sample()).ok());
+        const auto rights = QFileDevice::ReadOwner | QFileDevice::WriteOwner | QFileDevice::ReadGroup;
+        QVERIFY(QFile::setPermissions(path, rights));
+        QVERIFY(writeDesign(path.toStdString(), sample()).ok());
+        QCOMPARE(QFile::permissions(path) & (QFileDevice::ReadGroup | QFileDevice::WriteGroup | QFileDevice::ReadOther), QFileDevice::ReadGroup);
+    }
+
+    void failedSavesNameThePath()
+    {
+        QTemporaryDir folder;
+        const std::string inNowhere = folder.filePath(QStringLiteral("none/d.shardboard")).toStdString();
+        const auto status = writeDesign(inNowhere, sample());
+        QVERIFY(!status.ok());
+        QVERIFY(status.error().text().find(inNowhere) == 0);
+        QVERIFY(status.error().text().find("No such file") != std::string::npos);
+        QVERIFY(!writeDesign(folder.path().toStdString(), sample()).ok());
+        QVERIFY(!readDesign(folder.path().toStdString()).ok());
+        if (::geteuid() == 0)
+            return; // root may write anywhere
+        QVERIFY(QFile::setPermissions(folder.path(), QFileDevice::ReadOwner | QFileDevice::ExeOwner));
+        const auto closed = writeDesign(folder.filePath(QStringLiteral("d")).toStdString(), sample());
+        QVERIFY(!closed.ok() && closed.error().text().find("Permission denied") != std::string::npos);
+        QFile::setPermissions(folder.path(), QFileDevice::ReadOwner | QFileDevice::WriteOwner | QFileDevice::ExeOwner);
+    }
+
+    void filesAboveTheLimitAreRefused()
+    {
+        QTemporaryDir folder;
+        const std::string path = folder.filePath(QStringLiteral("big")).toStdString();
+        QVERIFY(writeFileAtomically(path, std::string(1000, 'x')).ok());
+        QVERIFY(readTextFile(path, 1000).ok());
+        QVERIFY(!readTextFile(path, 999).ok());
+    }
+};
+
+QTEST_APPLESS_MAIN(TestDesignFile)
+#include "tst_designfile.moc"

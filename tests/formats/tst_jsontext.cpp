@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/formats/jsontext.h"
+#include "model/formats/naturalorder.h"
+
+#include <QTest>
+
+#include <algorithm>
+
+using namespace shardboard;
+
+class TestJsonText : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void readsWhatIsValid()
+    {
+        const auto out = parseJson("{\"a\": [1, -2.5e3, true, null, \"\\u00e9\\\"\"], \"b\": {\"c\": {}}}", "f");
+        QVERIFY(out.ok());
+        QCOMPARE(out.value()["a"][1].get<double>(), -2500.0);
+        QCOMPARE(out.value()["a"][4].get<std::string>(), std::string("\xc3\xa9\""));
+        QVERIFY(out.value()["b"]["c"].is_object());
+    }
+
+    void namesLineAndColumn()
+    {
+        const auto out = parseJson("{\n  \"a\": 1,\n  \"b\": ?\n}", "f.json");
+        QVERIFY(!out.ok());
+        QCOMPARE(QString::fromStdString(out.error().where), QStringLiteral("f.json:3:8"));
+        QVERIFY(out.error().text().find('\n') == std::string::npos);
+    }
+
+    void refusesBrokenText_data()
+    {
+        QTest::addColumn<QByteArray>("text");
+        QTest::newRow("empty") << QByteArray();
+        QTest::newRow("cut off") << QByteArray("{\"a\": [1, 2");
+        QTest::newRow("two documents") << QByteArray("{} {}");
+        QTest::newRow("zero byte") << QByteArray("{}\0{", 4);
+        QTest::newRow("bad utf-8") << QByteArray("[\"\xff\"]");
+        QTest::newRow("deep") << QByteArray(100000, '[');
+        QTest::newRow("duplicate key") << QByteArray("{\"a\":1,\"a\":2}");
+        QTest::newRow("NaN") << QByteArray("[NaN]");
+        QTest::newRow("number out of range") << QByteArray("[1e999]");
+        QTest::newRow("long number") << QByteArray(3 << 20, '1');
+        QTest::newRow("lone surrogate") << QByteArray("[\"\\ud800\"]");
+    }
+    void refusesBrokenText()
+    {
+        QFETCH(QByteArray, text);
+        const auto out = parseJson(text.toStdString(), "f");
+        QVERIFY(!out.ok());
+        QVERIFY(!out.error().what.empty());
+    }
+
+    void depthLimitIsExact()
+    {
+        const auto nested = [](int depth) { return std::string(static_cast<std::size_t>(depth), '[') + std::string(static_cast<std::size_t>(depth), ']'); };
+        QVERIFY(parseJson(nested(64), "f").ok());
+        QVERIFY(!parseJson(nested(65), "f").ok());
+    }
+
+    void limitsValues()
+    {
+        JsonLimits limits;
+        limits.values = 4;
+        QVERIFY(parseJson("[1,2,3]", "f", limits).ok());
+        QVERIFY(!parseJson("[1,2,3,4]", "f", limits).ok());
+    }
+
+    void readsWhatPythonWrites()
+    {
+        JsonLimits limits;
+        limits.pythonNumbers = limits.lastDuplicateWins = true;
+        const auto out = parseJson("{\"a\":[NaN, Infinity, -Infinity, -1], \"b\":1, \"b\":-0}", "f", limits);
+        QVERIFY(out.ok());
+        QVERIFY(out.value()["a"][0].is_null() && out.value()["a"][1].is_null() && out.value()["a"][2].is_null());
+        QCOMPARE(out.value()["a"][3].get<int>(), -1);
+        QCOMPARE(out.value()["b"].get<int>(), 0);
+        QVERIFY(!parseJson("[Nan]", "f", limits).ok());
+    }
+
+    void namesAreOrderedAsPeopleCount()
+    {
+        std::vector<std::string> names { "l.10.a", "l.2.b", "l.2", "l.02.a", "l.2.a", "l", "l.1x", "l.x", "l.100.a", "l.9" };
+        std::sort(names.begin(), names.end(), naturalLess);
+        const std::vector<std::string> expected { "l", "l.1x", "l.02.a", "l.2", "l.2.a", "l.2.b", "l.9", "l.10.a", "l.100.a", "l.x" };
+        QCOMPARE(names, expected);
+        for (const std::string& a : names)
+            for (const std::string& b : names)
+                for (const std::string& c : names) {
+                    QVERIFY(!(naturalLess(a, b) && naturalLess(b, a)));
+                    QVERIFY(!(naturalLess(a, b) && naturalLess(b, c)) || naturalLess(a, c));
+                }
+    }
+
+    void anyPrefixOfADocumentIsRefused()
+    {
+        const std::string text = "{\"a\": [1, -2.5e3, true, null, \"x\\u00e9\"], \"b\": {\"c\": {}}}";
+        for (std::size_t length = 0; length < text.size(); ++length)
+            QVERIFY2(!parseJson(text.substr(0, length), "f").ok(), qPrintable(QString::number(length)));
+    }
+};
+
+QTEST_APPLESS_MAIN(TestJsonText)
+#include "tst_jsontext.moc"
