@@ -32,6 +32,7 @@ public:
     {
         m_plan.mesh = mesh;
         m_producer.assign(graph.tensors.size(), -1);
+        m_uses.resize(graph.ops.size());
         for (std::size_t i = 0; i < graph.ops.size(); ++i)
             m_producer[static_cast<std::size_t>(graph.ops[i].result)] = static_cast<OpId>(i);
     }
@@ -147,6 +148,7 @@ private:
                 layout(use.tensor) = use.layout;
         layout(op.result) = planned.result;
         price(op, planned);
+        m_uses[static_cast<std::size_t>(id)] = planned.operands;
         m_plan.segments.back().ops.push_back(std::move(planned));
         return done();
     }
@@ -175,7 +177,7 @@ private:
             collective.id = segment.name + "/" + op.name + "/" + spec.name + "/" + collectiveName(step.kind)
                 + (use.collectives.empty() ? std::string() : "." + std::to_string(use.collectives.size()));
             collective.step = std::move(step);
-            collective.reason = collectiveReason(m_graph, m_mesh, collective, producer(tensor, segment), m_plan.layouts);
+            collective.reason = collectiveReason(m_graph, m_mesh, collective, producer(tensor, segment));
             const bool weight = spec.role == TensorRole::Weight;
             use.replaces = use.replaces || (!weight && collective.kind != CollectiveKind::LocalSlice);
             use.collectives.push_back(static_cast<int>(m_plan.collectives.size()));
@@ -185,11 +187,12 @@ private:
     }
 
     /// The operation that wrote a tensor; for the residual stream of a later layer, the one at the end of the layer before.
-    OpId producer(TensorId tensor, const Segment& segment) const
+    Producer producer(TensorId tensor, const Segment& segment) const
     {
         const bool later = m_plan.segments.back().firstLayer > segment.firstLayer;
         const TensorId written = later && tensor == segment.carryIn ? segment.carryOut : tensor;
-        return m_producer[static_cast<std::size_t>(written)];
+        const OpId op = m_producer[static_cast<std::size_t>(written)];
+        return op < 0 ? Producer {} : Producer { op, m_uses[static_cast<std::size_t>(op)] };
     }
 
     void price(const Op& op, PlannedOp& planned) const
@@ -221,7 +224,8 @@ private:
     const Mesh& m_mesh;
     const PickerOptions& m_options;
     const Hardware& m_hardware;
-    std::vector<OpId> m_producer;
+    std::vector<OpId> m_producer; ///< by TensorId
+    std::vector<std::vector<OperandUse>> m_uses; ///< by OpId: how it took its operands when it was last planned
     Plan m_plan;
 };
 

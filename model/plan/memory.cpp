@@ -35,6 +35,8 @@ public:
             for (const OperandUse& use : op.operands)
                 copies += enter(use, live);
             const TensorId result = m_graph.op(op.op).result;
+            if (isView(m_graph.op(op.op).kind) && m_lastUse[op.operands.front().tensor] == i)
+                live -= release(op.operands.front().tensor);
             live += hold(result, bytes(result, op.result));
             if (live > memory.activations || (live == memory.activations && copies > memory.reshard)) {
                 memory.activations = live;
@@ -48,6 +50,12 @@ public:
     }
 
 private:
+    /// Gives the same values another shape or name, in place.
+    static bool isView(OpKind kind)
+    {
+        return kind == OpKind::Output || kind == OpKind::SplitHeads || kind == OpKind::MergeHeads;
+    }
+
     std::int64_t bytes(TensorId id, const Layout& layout) const
     {
         return bytesOf(largestShard(m_graph.tensor(id).shape, layout, m_mesh), m_graph.tensor(id).dtype);

@@ -32,20 +32,20 @@ std::string dimText(const TensorSpec& spec, int dim)
     return "dim " + std::to_string(dim) + label;
 }
 
-/// `model.layers.*.self_attn.o_proj.weight is cut on dim 1, in (…)`: what made the producer's result partial.
-std::string partialBecause(const Graph& graph, const Mesh& mesh, const Collective& collective, OpId producer,
-                           const std::vector<Layout>& layouts)
+/// `self_attn.o_proj is cut over model on dim 1, in (…): every device holds partial sums`
+std::string partialBecause(const Graph& graph, const Mesh& mesh, const Collective& collective, const Producer& producer)
 {
     const std::string over = " over " + axisNames(mesh, collective.axes);
-    if (producer < 0)
+    if (producer.op < 0)
         return graph.tensor(collective.tensor).name + " is partial" + over;
-    const Op& op = graph.op(producer);
-    for (const TensorId id : op.operands) {
-        if (graph.tensor(id).role != TensorRole::Weight)
+    const Op& op = graph.op(producer.op);
+    for (const OperandUse& use : producer.operands) {
+        if (graph.tensor(use.tensor).role != TensorRole::Weight)
             continue;
-        const int dim = dimOver(layouts[static_cast<std::size_t>(id)], collective.axes.front());
+        const int dim = dimOver(use.layout, collective.axes.front());
         if (dim >= 0)
-            return op.name + " is cut on " + dimText(graph.tensor(id), dim) + over + ", so every device holds partial sums";
+            return op.name + (use.before == use.layout ? " is cut" : " works on slices") + over + " on "
+                + dimText(graph.tensor(use.tensor), dim) + ": every device holds partial sums";
     }
     return "the result of " + op.name + " is partial" + over;
 }
@@ -56,7 +56,7 @@ std::string gatherBecause(const Graph& graph, const Mesh& mesh, const Collective
     const TensorSpec& spec = graph.tensor(collective.tensor);
     const std::string over = axisNames(mesh, collective.axes);
     const int dim = dimOver(collective.step.before, collective.axes.front());
-    const std::string start = spec.name + " is cut on " + dimText(spec, dim) + " over " + over + ", but ";
+    const std::string start = spec.name + " is cut over " + over + " on " + dimText(spec, dim) + ", but ";
     const bool reshape = op.kind == OpKind::SplitHeads || op.kind == OpKind::MergeHeads;
     if (reshape && op.attributes.heads % collective.groupSize != 0)
         return start + std::to_string(op.attributes.heads) + " heads do not divide by "
@@ -68,16 +68,15 @@ std::string gatherBecause(const Graph& graph, const Mesh& mesh, const Collective
 
 } // namespace
 
-std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collective& collective, OpId producer,
-                             const std::vector<Layout>& layouts)
+std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collective& collective, const Producer& producer)
 {
     const Op& op = graph.op(collective.op);
     const TensorSpec& spec = graph.tensor(collective.tensor);
     switch (collective.kind) {
     case CollectiveKind::AllReduce:
-        return partialBecause(graph, mesh, collective, producer, layouts) + "; " + op.name + " needs whole values";
+        return partialBecause(graph, mesh, collective, producer) + ", and " + op.name + " needs whole values";
     case CollectiveKind::ReduceScatter:
-        return partialBecause(graph, mesh, collective, producer, layouts) + "; " + op.name + " takes a shard of the sum";
+        return partialBecause(graph, mesh, collective, producer) + ", and " + op.name + " takes a shard of the sum";
     case CollectiveKind::AllGather:
         return gatherBecause(graph, mesh, collective);
     case CollectiveKind::AllToAll:

@@ -5,11 +5,16 @@
 #include "model/plan/plan.h"
 
 #include <string>
+#include <vector>
 
 namespace shardboard {
 
-/// `producer` is the operation that wrote the tensor (-1 for weights and inputs); `layouts` those at this point of the plan.
-std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collective& collective, OpId producer,
-                             const std::vector<Layout>& layouts);
+/// The operation that wrote the tensor and the layouts in which it took its operands (op -1 for weights and inputs).
+struct Producer {
+    OpId op = -1;
+    std::vector<OperandUse> operands;
+};
+
+std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collective& collective, const Producer& producer);
 
 } // namespace shardboard

@@ -63,8 +63,8 @@ private Q_SLOTS:
         const Collective& second = evaluation->plan.collectives[1];
         QCOMPARE(second.groupSize, 4);
         QCOMPARE(evaluation->graph.op(second.op).name, std::string("self_attn.residual"));
-        QCOMPARE(second.reason, std::string("self_attn.o_proj is cut on dim 1, in (heads x head dim) over model, so every "
-                                            "device holds partial sums; self_attn.residual needs whole values"));
+        QCOMPARE(second.reason, std::string("self_attn.o_proj is cut over model on dim 1, in (heads x head dim): every device "
+                                            "holds partial sums, and self_attn.residual needs whole values"));
         QVERIFY(second.seconds > 0);
     }
 

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// shardctl as a script sees it: exit codes, one clear line, one JSON document.
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
+#include <QTemporaryDir>
+#include <QtTest>
+
+namespace {
+
+struct Outcome {
+    int code = -1;
+    QString out;
+    QString err;
+    QJsonObject json() const { return QJsonDocument::fromJson(out.toUtf8()).object(); }
+};
+
+Outcome shardctl(const QStringList& arguments)
+{
+    QProcess process;
+    process.start(QStringLiteral(SHARDBOARD_BINARY_DIR "/bin/shardctl"), arguments);
+    process.closeWriteChannel();
+    if (!process.waitForFinished(240000))
+        return {};
+    return { process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1,
+             QString::fromUtf8(process.readAllStandardOutput()), QString::fromUtf8(process.readAllStandardError()) };
+}
+
+QString shared(const QString& path)
+{
+    const QString root = qEnvironmentVariable("SHARDBOARD_SHARED", QStringLiteral(SHARDBOARD_SOURCE_DIR "/../shared"));
+    return QDir(root).filePath(path);
+}
+
+} // namespace
+
+class TestShardctl : public QObject {
+    Q_OBJECT
+private:
+    QTemporaryDir m_folder;
+    QString path(const char* name) const { return m_folder.filePath(QString::fromLatin1(name)); }
+
+    QString small(const QStringList& more = {})
+    {
+        QFile config(path("config.json"));
+        if (!config.open(QIODevice::WriteOnly))
+            qFatal("cannot write the test's config");
+        config.write(R"({"model_type":"llama","vocab_size":320,"hidden_size":64,"intermediate_size":192,"num_hidden_layers":3,
+                         "num_attention_heads":8,"num_key_value_heads":4,"rms_norm_eps":1e-5,"torch_dtype":"bfloat16"})");
+        config.close();
+        const Outcome made = shardctl(QStringList { "new", "--model", path("config.json"), "--mesh", "data=2,model=4", "--preset",
+                                                    "megatron-tp", "--batch", "4", "--sequence", "16", "-o", path("small.shardboard") }
+                                      + more);
+        if (made.code != 0)
+            qFatal("%s", qPrintable(made.err));
+        return path("small.shardboard");
+    }
+
+private Q_SLOTS:
+    void megatronPlanOfLlama3()
+    {
+        const Outcome made = shardctl({ "new", "--model", "llama3-8b", "--mesh", "data=2,model=4", "--preset", "megatron-tp",
+                                        "--workload", "prefill", "--batch", "8", "--sequence", "4096", "-o", path("d.shardboard") });
+        QCOMPARE(made.code, 0);
+        QVERIFY2(made.out.contains("8,030,261,248 parameters in 291 weights"), qPrintable(made.out));
+        const QJsonObject plan = shardctl({ "plan", path("d.shardboard"), "--json" }).json();
+        QCOMPARE(plan["format"].toString(), QString("shardboard-plan"));
+        int perLayer = 0;
+        for (const auto& value : plan["collectives"].toArray()) {
+            const QJsonObject c = value.toObject();
+            QCOMPARE(c["kind"].toString(), QString("all-reduce"));
+            QCOMPARE(c["axes"].toArray(), QJsonArray { "model" });
+            QCOMPARE(c["group_size"].toInt(), 4);
+            QCOMPARE(c["bytes"].toInteger(), 134217728);
+            if (c["layer"] == "block") {
+                QCOMPARE(c["count"].toInt(), 32);
+                ++perLayer;
+            }
+        }
+        QCOMPARE(perLayer, 2);
+        QCOMPARE(plan["totals"]["collective_bytes"].toInteger(), 65 * 134217728LL);
+    }
+
+    void runIsVerified()
+    {
+        const Outcome run = shardctl({ "run", small(), "--layers", "2", "--verify", "--json" });
+        QVERIFY2(run.code == 0, qPrintable(run.err));
+        QVERIFY(run.json()["verified"].toBool());
+        QVERIFY(run.json()["max_relative_error"].toDouble() < 1e-5);
+        QCOMPARE(run.json()["devices"].toInt(), 8);
+        QVERIFY2(run.err.contains("memory"), qPrintable(run.err)); // said before it starts
+    }
+
+    void brokenCollectiveIsCaught()
+    {
+        const Outcome run = shardctl({ "run", small(), "--verify", "--break-collective", "any" });
+        QVERIFY2(run.code == 1, qPrintable(run.err));
+        QVERIFY2(run.out.contains("residual"), qPrintable(run.out));
+    }
+
+    void decodeAndReplicateRunToo()
+    {
+        QCOMPARE(shardctl({ "run", small({ "--workload", "decode" }), "--verify" }).code, 0);
+        const Outcome whole = shardctl({ "new", "--model", path("config.json"), "--mesh", "data=3", "--preset", "replicate", "--batch",
+                                         "6", "--sequence", "8", "-o", path("r.shardboard") });
+        QCOMPARE(whole.code, 0);
+        QCOMPARE(shardctl({ "run", path("r.shardboard"), "--verify", "--dtype", "design", "--steps", "2" }).code, 0);
+    }
+
+    void tilesAnswerAsTheContractSays()
+    {
+        const Outcome tiles = shardctl({ "tiles", "--shape", "6144,4096", "--mesh", "model=4", "--strategy", "rowwise", "--axis", "model", "--json" });
+        QCOMPARE(tiles.code, 0);
+        const QJsonObject first = tiles.json()["shards"].toArray()[1].toObject();
+        QCOMPARE(tiles.json()["bytes_per_device"].toInteger(), 12582912);
+        QCOMPARE(tiles.json()["replication"].toInt(), 1);
+        QVERIFY(tiles.json()["join_dim"].isNull());
+        QCOMPARE(first["shape"].toArray(), (QJsonArray { 1536, 4096 }));
+        QCOMPARE(first["pieces"].toArray(), (QJsonArray { QJsonArray { QJsonArray { 1536, 3072 }, QJsonArray { 0, 4096 } } }));
+    }
+
+    void refusalsAreOneLine_data()
+    {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::addColumn<int>("code");
+        const auto row = [](const char* name, int code, const char* words) {
+            QTest::newRow(name) << QString::fromLatin1(words).split(' ') << code;
+        };
+        row("no command", 2, "nonsense");
+        row("no option", 2, "tiles --frobnicate");
+        row("missing value", 2, "tiles --shape");
+        row("mesh of size 0", 3, "tiles --shape 8,8 --mesh model=0 --strategy rowwise");
+        row("mesh of size 2^40", 3, "tiles --shape 8,8 --mesh model=1099511627776 --strategy rowwise");
+        row("shape that overflows", 3, "tiles --shape 4611686018427387904,16 --mesh model=4 --strategy rowwise");
+        row("negative shape", 3, "tiles --shape -8,8 --mesh model=4 --strategy rowwise");
+        row("rank 1", 3, "tiles --shape 8 --mesh model=4 --strategy columnwise");
+        row("indivisible spec", 3, "tiles --shape 10 --mesh model=4 --spec P('model')");
+        row("module strategy", 3, "tiles --shape 8,8 --mesh model=4 --strategy tensor-parallel");
+        row("missing file", 3, "plan nowhere.shardboard");
+        row("missing model", 3, "new --model nowhere/ --mesh data=2 -o /nonexistent/x");
+        row("unwritable target", 3, "new --model llama3-8b --mesh data=2 -o /nonexistent/x.shardboard");
+        row("batch 0", 3, "new --model llama3-8b --mesh data=2 --batch 0 -o x");
+        row("unknown preset", 2, "new --model llama3-8b --mesh data=2 --preset zero -o x");
+        row("unknown hardware", 3, "new --model llama3-8b --mesh data=2 --hardware abacus -o x");
+    }
+    void refusalsAreOneLine()
+    {
+        QFETCH(QStringList, arguments);
+        QFETCH(int, code);
+        const Outcome outcome = shardctl(arguments);
+        QVERIFY2(outcome.code == code, qPrintable(QString::number(outcome.code) + " " + outcome.err));
+        QCOMPARE(outcome.err.count('\n'), 1);
+        QVERIFY(outcome.out.isEmpty());
+        QVERIFY2(outcome.err.contains(';'), qPrintable(outcome.err)); // says what to do
+    }
+
+    void hostileDesignsAreRefused_data()
+    {
+        QTest::addColumn<QByteArray>("content");
+        QTest::newRow("empty") << QByteArray();
+        QTest::newRow("not JSON") << QByteArray("{\"format\":");
+        QTest::newRow("deep") << QByteArray(2000000, '[');
+        QTest::newRow("another file") << QByteArray("{\"a\":1}");
+        QTest::newRow("newer") << QByteArray("{\"format\":\"shardboard\",\"version\":99}");
+    }
+    void hostileDesignsAreRefused()
+    {
+        QFETCH(QByteArray, content);
+        QFile file(path("hostile.shardboard"));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(content);
+        file.close();
+        const Outcome outcome = shardctl({ "plan", path("hostile.shardboard") });
+        QCOMPARE(outcome.code, 3);
+        QCOMPARE(outcome.err.count('\n'), 1);
+        QVERIFY2(outcome.err.contains("hostile.shardboard"), qPrintable(outcome.err));
+    }
+
+    void exportWritesModuleAndProof()
+    {
+        const Outcome outcome = shardctl({ "export", small(), "--to", "jax", "-o", path("jax") });
+        QVERIFY2(outcome.code == 0, qPrintable(outcome.err));
+        QFile proof(path("jax/shards.json"));
+        QVERIFY(proof.open(QIODevice::ReadOnly));
+        const QJsonObject shards = QJsonDocument::fromJson(proof.readAll()).object();
+        QCOMPARE(shards["tensors"].toArray().size(), 3 * 9 + 3);
+        QCOMPARE(shards["mesh"]["device_ids"].toArray().size(), 8);
+        for (const auto& tensor : shards["tensors"].toArray()) {
+            int holders = 0;
+            for (const auto& shard : tensor.toObject()["shards"].toArray())
+                holders += static_cast<int>(shard.toObject()["devices"].toArray().size());
+            QCOMPARE(holders, 8);
+        }
+        QVERIFY(QFile::exists(path("jax/export.py")));
+    }
+
+    /// The module is run by the real JAX where there is one.
+    void jaxMakesTheSameShards()
+    {
+        const QString python = qEnvironmentVariable("SHARDBOARD_JAX_PYTHON", QStringLiteral("python3"));
+        QProcess probe;
+        probe.start(python, { "-c", "import jax" });
+        if (!probe.waitForFinished(60000) || probe.exitCode() != 0)
+            QSKIP("no Python with JAX here (set SHARDBOARD_JAX_PYTHON)");
+        QCOMPARE(shardctl({ "export", small(), "--to", "jax", "-o", path("jax") }).code, 0);
+        QProcess check;
+        auto environment = QProcessEnvironment::systemEnvironment();
+        environment.insert("JAX_PLATFORMS", "cpu");
+        environment.insert("XLA_FLAGS", "--xla_force_host_platform_device_count=8");
+        check.setProcessEnvironment(environment);
+        check.start(python, { path("jax/export.py") });
+        QVERIFY(check.waitForFinished(120000));
+        QVERIFY2(check.exitCode() == 0, check.readAllStandardError().constData());
+        QVERIFY(check.readAllStandardOutput().startsWith("30 of 30 tensors have the same shards"));
+    }
+
+    void jaxRefusesUnevenLayouts()
+    {
+        QCOMPARE(shardctl({ "new", "--model", path("config.json"), "--mesh", "model=3", "--preset", "megatron-tp", "-o", path("u.shardboard") }).code, 0);
+        const Outcome outcome = shardctl({ "export", path("u.shardboard"), "--to", "jax", "-o", path("jax3") });
+        QCOMPARE(outcome.code, 3);
+        QVERIFY2(outcome.err.contains("model.embed_tokens.weight: JAX cannot cut dim 0 of size 320 into 3 equal parts"), qPrintable(outcome.err));
+        QVERIFY(!QFile::exists(path("jax3/export.py")));
+    }
+
+    void realCheckpoints_data()
+    {
+        QTest::addColumn<QString>("folder");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("llama") << "llama-3.1-8b-finetune" << "8,030,261,248 parameters in 291 weights";
+        QTest::newRow("mistral") << "mistral-24b" << "23,572,403,200 parameters in 363 weights";
+        QTest::newRow("mixtral opens as weights") << "mixtral-8x22b-finetune" << "in 1,739 weights";
+        QTest::newRow("falcon opens as weights") << "falcon-180b" << "in 644 weights";
+    }
+    void realCheckpoints()
+    {
+        QFETCH(QString, folder);
+        QFETCH(QString, says);
+        if (!QDir(shared("data/checkpoints")).exists())
+            QSKIP("the shared checkpoints are not here");
+        const Outcome made = shardctl({ "new", "--model", shared("data/checkpoints/" + folder), "--mesh", "data=2,model=4", "--preset",
+                                        "megatron-tp", "-o", path("c.shardboard") });
+        QVERIFY2(made.code == 0, qPrintable(made.err));
+        QVERIFY2(made.out.contains(says), qPrintable(made.out));
+        QCOMPARE(shardctl({ "plan", path("c.shardboard") }).code, 0);
+        if (folder.startsWith("mixtral")) {
+            QVERIFY(made.err.contains("Git LFS pointer"));
+            QVERIFY(made.err.contains("not understood yet"));
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(TestShardctl)
+#include "tst_shardctl.moc"
