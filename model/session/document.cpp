@@ -182,7 +182,11 @@ Status Document::edit(const Design& edited, const QString& text)
 
 Design Document::withStrategy(const std::string& match, const Strategy& strategy) const
 {
-    Design design = m_design;
+    return withStrategy(m_design, match, strategy);
+}
+
+Design Document::withStrategy(Design design, const std::string& match, const Strategy& strategy)
+{
     auto& entries = design.strategies;
     const auto same = std::find_if(entries.rbegin(), entries.rend(), [&](const auto& e) { return e.match == match; });
     const StrategyEntry entry { match, strategy, same == entries.rend() ? std::nullopt : same->cut };

@@ -47,6 +47,8 @@ public:
     /// The design with `strategy` for all tensors that `match` names, as a new last entry; an entry with the same
     /// pattern is replaced instead, so that edits do not pile up.
     Design withStrategy(const std::string& match, const Strategy& strategy) const;
+    /// The same for any design, so that an edit of several weights can be one step.
+    static Design withStrategy(Design design, const std::string& match, const Strategy& strategy);
     /// The strategy in which mesh axis `axis` is added to (or, with dim -1, taken off) a tensor dim of a weight, as
     /// dragging does it; an axis moves if it cuts another dim.
     Strategy withAxisOnDim(int weight, int axis, int dim) const;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/axisdrag.h"
+
+#include "widgets/devicecolors.h"
+#include "widgets/theme.h"
+
+#include <QDrag>
+#include <QMimeData>
+#include <QPainter>
+#include <QPixmap>
+#include <QWidget>
+
+namespace shardboard {
+
+QMimeData* axisMimeData(const QString& axis)
+{
+    auto* data = new QMimeData;
+    data->setData(QLatin1String(kAxisMimeType), axis.toUtf8());
+    data->setText(axis);
+    return data;
+}
+
+QString axisFromMimeData(const QMimeData* data)
+{
+    if (!data || !data->hasFormat(QLatin1String(kAxisMimeType)))
+        return {};
+    return QString::fromUtf8(data->data(QLatin1String(kAxisMimeType)).left(256));
+}
+
+void dragAxis(QWidget* source, const QString& axis, int axisIndex)
+{
+    const QFont font = monoFont(source);
+    const QSize size(QFontMetrics(font).horizontalAdvance(axis) + 24, 24);
+    QPixmap picture(size * source->devicePixelRatioF());
+    picture.setDevicePixelRatio(source->devicePixelRatioF());
+    picture.fill(Qt::transparent);
+    {
+        QPainter painter(&picture);
+        paintChip(painter, QRectF(QPointF(0, 0), size), axis, axisIndex, source, font);
+    }
+    auto* drag = new QDrag(source);
+    drag->setMimeData(axisMimeData(axis));
+    drag->setPixmap(picture);
+    drag->setHotSpot(QPoint(size.width() / 2, size.height() / 2));
+    drag->exec(Qt::CopyAction);
+}
+
+void paintChip(QPainter& painter, const QRectF& rect, const QString& text, int axisIndex, const QWidget* widget,
+               const QFont& font)
+{
+    const Theme& theme = Theme::of(widget);
+    const QColor color = axisColor(axisIndex);
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(color, 1.5));
+    painter.setBrush(blended(theme.panel, color, theme.isDark ? 0.28 : 0.20));
+    const QRectF inner = rect.adjusted(0.75, 0.75, -0.75, -0.75);
+    painter.drawRoundedRect(inner, inner.height() / 2, inner.height() / 2);
+    painter.setPen(theme.text);
+    painter.setFont(font);
+    painter.drawText(rect, Qt::AlignCenter, text);
+    painter.restore();
+}
+
+} // namespace shardboard

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/collectivesmodel.h"
+
+#include "widgets/format.h"
+
+#include <QStringList>
+
+namespace shardboard {
+
+QString axesText(const Mesh& mesh, const std::vector<int>& axes)
+{
+    QStringList out;
+    for (const int axis : axes)
+        out << qstr(mesh.axis(axis).name);
+    return out.join(QStringLiteral(", "));
+}
+
+CollectivesModel::CollectivesModel(QObject* parent)
+    : QAbstractTableModel(parent)
+{
+}
+
+void CollectivesModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& quiet, const QColor& attention,
+                                     const QFont& mono)
+{
+    beginResetModel();
+    m_evaluation = std::move(evaluation);
+    m_quiet = quiet;
+    m_attention = attention;
+    m_mono = mono;
+    endResetModel();
+}
+
+int CollectivesModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() || !m_evaluation ? 0 : static_cast<int>(m_evaluation->plan.collectives.size());
+}
+
+int CollectivesModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+
+QString CollectivesModel::text(const Collective& collective, int column) const
+{
+    const Plan& plan = m_evaluation->plan;
+    switch (column) {
+    case KindColumn: return qstr(collectiveName(collective.kind));
+    case AxisColumn: return axesText(plan.mesh, collective.axes);
+    case GroupColumn: return QString::number(collective.groupSize);
+    case TensorColumn: return qstr(m_evaluation->graph.tensor(collective.tensor).name);
+    case BytesColumn: return bytesText(collective.bytes);
+    case CountColumn: return QString::number(collective.count);
+    case TimeColumn: return secondsText(collective.seconds * static_cast<double>(collective.count));
+    case CauseColumn: return qstr(collective.reason);
+    default: return {};
+    }
+}
+
+QVariant CollectivesModel::exact(const Collective& collective, int column) const
+{
+    switch (column) {
+    case GroupColumn: return static_cast<qlonglong>(collective.groupSize);
+    case BytesColumn: return static_cast<qlonglong>(collective.bytes);
+    case CountColumn: return static_cast<qlonglong>(collective.count);
+    case TimeColumn: return collective.seconds * static_cast<double>(collective.count);
+    default: return text(collective, column);
+    }
+}
+
+QString CollectivesModel::toolTip(const Collective& collective) const
+{
+    return tr("%1 of %2\n%3 on each of %4 devices, %5 times a step\n%6 each, %7 a step\n%8")
+        .arg(qstr(collectiveName(collective.kind)), qstr(m_evaluation->graph.tensor(collective.tensor).name),
+             exactBytesText(collective.bytes), QString::number(collective.groupSize), countText(collective.count),
+             QStringLiteral("%1 s").arg(collective.seconds, 0, 'g', 9),
+             QStringLiteral("%1 s").arg(collective.seconds * static_cast<double>(collective.count), 0, 'g', 9), qstr(collective.reason));
+}
+
+QVariant CollectivesModel::data(const QModelIndex& index, int role) const
+{
+    if (!index.isValid() || index.row() >= rowCount() || index.column() >= ColumnCount)
+        return {};
+    const Collective& collective = m_evaluation->plan.collectives[static_cast<std::size_t>(index.row())];
+    const int column = index.column();
+    const bool number = column == GroupColumn || column == BytesColumn || column == CountColumn || column == TimeColumn;
+    switch (role) {
+    case Qt::DisplayRole: return text(collective, column);
+    case kSortRole: return exact(collective, column);
+    case Qt::ToolTipRole: return toolTip(collective);
+    case Qt::TextAlignmentRole: return static_cast<int>((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    case Qt::FontRole:
+        if (number)
+            return m_mono;
+        if (column == KindColumn) {
+            QFont bold;
+            bold.setBold(true);
+            return bold;
+        }
+        return {};
+    case Qt::ForegroundRole: {
+        const double total = m_evaluation->plan.seconds();
+        const bool heavy = collective.bytes > 0 && total > 0
+            && collective.seconds * static_cast<double>(collective.count) > 0.1 * total;
+        if (heavy && (column == KindColumn || column == TimeColumn || column == BytesColumn))
+            return m_attention;
+        return column == CauseColumn ? QVariant(m_quiet) : QVariant();
+    }
+    default: return {};
+    }
+}
+
+QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    static const char* const titles[ColumnCount] = { QT_TR_NOOP("collective"), QT_TR_NOOP("mesh axis"), QT_TR_NOOP("group"),
+                                                     QT_TR_NOOP("tensor"), QT_TR_NOOP("bytes S"), QT_TR_NOOP("× a step"),
+                                                     QT_TR_NOOP("time a step"), QT_TR_NOOP("caused by") };
+    static const char* const tips[ColumnCount] = {
+        QT_TR_NOOP("What the devices of a group do together"), QT_TR_NOOP("Mesh axes over which the group stretches"),
+        QT_TR_NOOP("Devices in each device group"), QT_TR_NOOP("The tensor that is moved"),
+        QT_TR_NOOP("The large side of one collective on one device"), QT_TR_NOOP("How often in a step of the workload, all layers"),
+        QT_TR_NOOP("Predicted, all occurrences of a step"), QT_TR_NOOP("The operation that wanted it, and why") };
+    if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount)
+        return {};
+    if (role == Qt::DisplayRole)
+        return tr(titles[section]);
+    if (role == Qt::ToolTipRole)
+        return tr(tips[section]);
+    if (role == Qt::TextAlignmentRole) {
+        const bool number = section == GroupColumn || section == BytesColumn || section == CountColumn || section == TimeColumn;
+        return static_cast<int>((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    }
+    return {};
+}
+
+} // namespace shardboard

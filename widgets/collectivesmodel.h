@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The collectives of a plan as a table. A snapshot of one evaluation, replaced as a whole.
+#pragma once
+
+#include "model/design/evaluate.h"
+
+#include <QAbstractTableModel>
+#include <QColor>
+#include <QFont>
+
+#include <memory>
+
+namespace shardboard {
+
+class CollectivesModel : public QAbstractTableModel {
+    Q_OBJECT
+public:
+    enum Column { KindColumn, AxisColumn, GroupColumn, TensorColumn, BytesColumn, CountColumn, TimeColumn, CauseColumn, ColumnCount };
+    static constexpr int kSortRole = Qt::UserRole; ///< exact numbers instead of rounded texts
+
+    explicit CollectivesModel(QObject* parent = nullptr);
+    /// `attention` marks the rows that take more than a tenth of the step and move data.
+    void setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& quiet, const QColor& attention, const QFont& mono);
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role = Qt::DisplayRole) const override;
+
+private:
+    QString text(const Collective& collective, int column) const;
+    QVariant exact(const Collective& collective, int column) const;
+    QString toolTip(const Collective& collective) const;
+
+    std::shared_ptr<const Evaluation> m_evaluation;
+    QColor m_quiet;
+    QColor m_attention;
+    QFont m_mono;
+};
+
+/// `model`, `data, model`
+QString axesText(const Mesh& mesh, const std::vector<int>& axes);
+
+} // namespace shardboard

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/collectivesview.h"
+
+#include "widgets/collectivesmodel.h"
+#include "widgets/format.h"
+#include "widgets/theme.h"
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSortFilterProxyModel>
+#include <QTableView>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace shardboard {
+
+CollectivesView::CollectivesView(Document* document, QWidget* parent)
+    : DocumentView(document, parent)
+    , m_model(new CollectivesModel(this))
+    , m_filter(new QSortFilterProxyModel(this))
+    , m_filterEdit(new QLineEdit(this))
+    , m_table(new QTableView(this))
+    , m_total(new QLabel(this))
+    , m_empty(new QLabel(this))
+{
+    setObjectName(QStringLiteral("collectivesView"));
+    setAccessibleName(tr("Collectives"));
+    setAutoFillBackground(true);
+    setBackgroundRole(QPalette::Base);
+    m_filter->setSourceModel(m_model);
+    m_filter->setSortRole(CollectivesModel::kSortRole);
+    m_filter->setFilterKeyColumn(-1);
+    m_filter->setFilterCaseSensitivity(Qt::CaseInsensitive);
+    m_table->setObjectName(QStringLiteral("collectivesTable"));
+    m_table->setAccessibleName(tr("Collectives"));
+    m_table->setModel(m_filter);
+    m_table->setSortingEnabled(true);
+    m_table->sortByColumn(-1, Qt::AscendingOrder); // execution order until a header is clicked
+    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    m_table->setShowGrid(false);
+    m_table->setWordWrap(false);
+    m_table->verticalHeader()->hide();
+    m_table->verticalHeader()->setDefaultSectionSize(kRowHeight);
+    m_table->horizontalHeader()->setHighlightSections(false);
+    m_table->horizontalHeader()->setStretchLastSection(true);
+    m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    m_table->setTabKeyNavigation(false);
+    m_table->installEventFilter(this);
+    m_filterEdit->setObjectName(QStringLiteral("collectivesFilter"));
+    m_filterEdit->setAccessibleName(tr("Filter of the collectives"));
+    m_filterEdit->setPlaceholderText(tr("Filter"));
+    m_filterEdit->setToolTip(tr("Shows the collectives that have this text in any column"));
+    m_filterEdit->setClearButtonEnabled(true);
+    m_filterEdit->setMaximumWidth(240);
+    m_filterEdit->installEventFilter(this);
+    m_total->setObjectName(QStringLiteral("collectivesTotal"));
+    m_empty->setObjectName(QStringLiteral("collectivesEmpty"));
+    m_empty->setAlignment(Qt::AlignCenter);
+    m_empty->setWordWrap(true);
+    auto* top = new QHBoxLayout;
+    top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
+    top->addWidget(m_total, 1);
+    top->addWidget(m_filterEdit);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addLayout(top);
+    auto* table = new QHBoxLayout;
+    table->setContentsMargins(8, 0, 8, 0);
+    table->addWidget(m_table);
+    column->addLayout(table, 1);
+    column->addWidget(m_empty, 1);
+    connect(m_filterEdit, &QLineEdit::textChanged, this, [this](const QString& text) {
+        m_filter->setFilterFixedString(text);
+        showState();
+    });
+    connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this] {
+        const QModelIndex current = m_filter->mapToSource(m_table->currentIndex());
+        if (m_following || !current.isValid() || !m_table->selectionModel()->isSelected(m_table->currentIndex()))
+            return;
+        m_following = true;
+        selection()->setCollective(current.row());
+        m_following = false;
+    });
+    refresh();
+}
+
+QSize CollectivesView::sizeHint() const { return { 720, 240 }; }
+
+void CollectivesView::refresh()
+{
+    const Theme& theme = Theme::of(this);
+    m_following = true;
+    m_model->setEvaluation(document()->evaluation(), theme.quiet, theme.attention, monoFont(this, -0.5));
+    m_following = false;
+    const QFontMetrics metrics(font());
+    const int digit = metrics.horizontalAdvance(QLatin1Char('0'));
+    const int widths[CollectivesModel::ColumnCount] = { 14, 12, 7, 18, 11, 9, 12, 30 };
+    for (int column = 0; column < CollectivesModel::ColumnCount; ++column)
+        if (m_table->columnWidth(column) == m_table->horizontalHeader()->defaultSectionSize())
+            m_table->setColumnWidth(column, widths[column] * digit + 16);
+    showState();
+    selectionChanged();
+}
+
+void CollectivesView::showState()
+{
+    const Theme& theme = Theme::of(this);
+    for (QLabel* label : { m_total, m_empty }) {
+        QPalette palette = label->palette();
+        palette.setColor(QPalette::WindowText, theme.quiet);
+        label->setPalette(palette);
+    }
+    const int all = m_model->rowCount();
+    const int shown = m_filter->rowCount();
+    if (const auto evaluation = document()->evaluation()) {
+        const Plan& plan = evaluation->plan;
+        m_total->setText(tr("%1 a step · %2 of %3").arg(bytesText(plan.collectiveBytes()), secondsText(plan.collectiveSeconds),
+                                                       secondsText(plan.seconds())));
+        m_total->setToolTip(tr("Bytes of all collectives on one device; predicted time in them, of the whole step"));
+    }
+    if (!document()->hasDesign())
+        m_empty->setText(tr("No design is open."));
+    else if (!document()->design().model.hasGraph())
+        m_empty->setText(tr("There is no plan: this model is open as weights only."));
+    else if (all == 0)
+        m_empty->setText(tr("No collective: every operation finds its operands where it needs them."));
+    else
+        m_empty->setText(tr("No collective matches “%1”. Press Esc to clear the filter.").arg(m_filterEdit->text()));
+    m_empty->setVisible(shown == 0);
+    m_table->setVisible(shown > 0);
+    m_filterEdit->setVisible(all > 0);
+    m_total->setVisible(all > 0);
+}
+
+void CollectivesView::selectionChanged()
+{
+    if (m_following)
+        return;
+    m_following = true;
+    const int row = selection()->collective();
+    const QModelIndex index = row < 0 ? QModelIndex() : m_filter->mapFromSource(m_model->index(row, 0));
+    if (!index.isValid()) {
+        m_table->selectionModel()->clear();
+    } else if (!m_table->selectionModel()->isSelected(index)) {
+        m_table->selectRow(index.row());
+        m_table->setCurrentIndex(index);
+        m_table->scrollTo(index);
+    }
+    m_following = false;
+}
+
+QString CollectivesView::selectedText() const
+{
+    QStringList lines;
+    QStringList header;
+    for (int column = 0; column < CollectivesModel::ColumnCount; ++column)
+        header << m_model->headerData(column, Qt::Horizontal).toString();
+    lines << header.join(QLatin1Char('\t'));
+    auto rows = m_table->selectionModel()->selectedRows();
+    std::sort(rows.begin(), rows.end(), [](const QModelIndex& a, const QModelIndex& b) { return a.row() < b.row(); });
+    for (const QModelIndex& row : rows) {
+        QStringList cells;
+        for (int column = 0; column < CollectivesModel::ColumnCount; ++column)
+            cells << row.siblingAtColumn(column).data().toString();
+        lines << cells.join(QLatin1Char('\t'));
+    }
+    return lines.join(QLatin1Char('\n'));
+}
+
+void CollectivesView::copy() const
+{
+    if (m_table->selectionModel()->hasSelection())
+        QGuiApplication::clipboard()->setText(selectedText());
+}
+
+bool CollectivesView::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::KeyPress) {
+        auto* key = static_cast<QKeyEvent*>(event);
+        if (watched == m_table && key->matches(QKeySequence::Copy)) {
+            copy();
+            return true;
+        }
+        if (watched == m_table && key->matches(QKeySequence::Find)) {
+            m_filterEdit->setFocus(Qt::ShortcutFocusReason);
+            return true;
+        }
+        if (watched == m_filterEdit && key->key() == Qt::Key_Escape) {
+            m_filterEdit->clear();
+            return true;
+        }
+    }
+    return DocumentView::eventFilter(watched, event);
+}
+
+} // namespace shardboard

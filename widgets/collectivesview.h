@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of collectives: sortable, filterable, copied as TSV, linked with the selection.
+#pragma once
+
+#include "widgets/documentview.h"
+
+class QLineEdit;
+class QSortFilterProxyModel;
+class QTableView;
+
+namespace shardboard {
+
+class CollectivesModel;
+
+class CollectivesView : public DocumentView {
+    Q_OBJECT
+public:
+    explicit CollectivesView(Document* document, QWidget* parent = nullptr);
+    QSize sizeHint() const override;
+    /// The selected rows with a header line, tab-separated.
+    QString selectedText() const;
+    void copy() const;
+
+protected:
+    void refresh() override;
+    void selectionChanged() override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    void showState();
+
+    CollectivesModel* m_model;
+    QSortFilterProxyModel* m_filter;
+    QLineEdit* m_filterEdit;
+    QTableView* m_table;
+    QLabel* m_total;
+    QLabel* m_empty;
+    bool m_following = false;
+};
+
+} // namespace shardboard

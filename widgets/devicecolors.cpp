@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/devicecolors.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace shardboard {
+
+namespace {
+
+// Lightness (L*): 46, 70, 58, 72, 53, 89, 61.
+constexpr std::array<unsigned, kHueCount> kHues { 0x0072B2, 0x56B4E9, 0x009E73, 0xE69F00, 0xD55E00, 0xF0E442, 0xCC79A7 };
+// Mesh axes: the outer ones first, so that data is orange and model is sky blue.
+constexpr std::array<unsigned, kHueCount> kAxisHues { 0xE69F00, 0x56B4E9, 0x009E73, 0xCC79A7, 0xD55E00, 0x0072B2, 0xF0E442 };
+constexpr std::array<Qt::BrushStyle, 4> kHatches { Qt::BDiagPattern, Qt::HorPattern, Qt::VerPattern, Qt::Dense6Pattern };
+
+QColor hue(unsigned rgb) { return QColor(QRgb(rgb | 0xff000000u)); }
+
+double luminance(const QColor& color)
+{
+    const auto linear = [](double c) { return c <= 0.03928 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
+    return 0.2126 * linear(color.redF()) + 0.7152 * linear(color.greenF()) + 0.0722 * linear(color.blueF());
+}
+
+} // namespace
+
+double contrastRatio(const QColor& a, const QColor& b)
+{
+    const double la = luminance(a);
+    const double lb = luminance(b);
+    return (std::max(la, lb) + 0.05) / (std::min(la, lb) + 0.05);
+}
+
+PartColor partColor(std::int64_t index)
+{
+    PartColor out;
+    out.fill = hue(kHues[static_cast<std::size_t>(index % kHueCount)]);
+    const QColor ink(QRgb(0xff0b0d10u));
+    out.label = contrastRatio(out.fill, Qt::white) >= 4.5 ? QColor(Qt::white) : ink;
+    const std::int64_t round = index / kHueCount;
+    if (round > 0) {
+        out.hatch = kHatches[static_cast<std::size_t>((round - 1) % static_cast<std::int64_t>(kHatches.size()))];
+        // Away from the label, so that the lines add contrast under it instead of taking it.
+        out.hatchColor = out.label == QColor(Qt::white) ? out.fill.darker(150) : out.fill.lighter(145);
+    }
+    return out;
+}
+
+QColor axisColor(int axis)
+{
+    return hue(kAxisHues[static_cast<std::size_t>(std::max(axis, 0) % kHueCount)]);
+}
+
+DeviceColors::DeviceColors(const Mesh& mesh, const ShardMap* shards)
+    : m_mesh(mesh)
+{
+    if (shards && shards->distinctCount() > 1) {
+        m_shards = *shards;
+        m_byShard = true;
+    }
+    for (int axis = 0; axis < mesh.axisCount(); ++axis)
+        if (mesh.axis(axis).size > 1)
+            m_axis = axis;
+}
+
+std::int64_t DeviceColors::indexAt(std::int64_t position) const
+{
+    if (m_byShard)
+        return m_shards.distinctIndex(position);
+    return m_axis < 0 ? 0 : m_mesh.coordinate(position, m_axis);
+}
+
+} // namespace shardboard

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Colours of parts, devices and mesh axes. Pure functions. The seven Okabe-Ito hues in an order in which neighbours
+// differ in lightness too; after seven the hues come again with a hatching, so that colour never stands alone.
+#pragma once
+
+#include "model/core/shards.h"
+
+#include <QBrush>
+#include <QColor>
+
+#include <cstdint>
+
+namespace shardboard {
+
+inline constexpr int kHueCount = 7;
+
+struct PartColor {
+    QColor fill;
+    QColor label; ///< text on fill, contrast at least 4.5:1, hatched or not
+    Qt::BrushStyle hatch = Qt::NoBrush; ///< drawn over fill in `hatchColor`
+    QColor hatchColor;
+};
+
+/// Colour of part `index` (0, 1, 2, …) of a cut.
+PartColor partColor(std::int64_t index);
+/// Colour of a mesh axis, by its index in the mesh.
+QColor axisColor(int axis);
+/// WCAG contrast ratio, 1 to 21.
+double contrastRatio(const QColor& a, const QColor& b);
+
+/// Gives every device of a mesh the colour index of the shard that it holds: devices with equal shards share a colour.
+/// While the shown tensor is whole everywhere (or there is none) the last mesh axis with more than one device decides.
+class DeviceColors {
+public:
+    DeviceColors() = default;
+    DeviceColors(const Mesh& mesh, const ShardMap* shards);
+    std::int64_t indexAt(std::int64_t position) const;
+
+private:
+    Mesh m_mesh;
+    ShardMap m_shards;
+    bool m_byShard = false;
+    int m_axis = -1;
+};
+
+} // namespace shardboard

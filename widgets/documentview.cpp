@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/documentview.h"
+
+#include "widgets/theme.h"
+
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QResizeEvent>
+
+namespace shardboard {
+
+DocumentView::DocumentView(Document* document, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+{
+    connect(document, &Document::evaluated, this, [this] { refresh(); });
+    connect(document->selection(), &Selection::changed, this, [this] { selectionChanged(); });
+    connect(document->selection(), &Selection::hoverChanged, this, [this] { hoverChanged(); });
+}
+
+void DocumentView::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange)
+        themeChanged();
+}
+
+ViewHeader::ViewHeader(const QString& title, QWidget* parent)
+    : QWidget(parent)
+    , m_title(new QLabel(this))
+    , m_detail(new QLabel(this))
+    , m_titleText(title)
+{
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(kPanelMargin, 8, kPanelMargin, 4);
+    row->setSpacing(8);
+    row->addWidget(m_title);
+    row->addWidget(m_detail, 1);
+    m_title->setObjectName(QStringLiteral("headerTitle"));
+    m_detail->setObjectName(QStringLiteral("headerDetail"));
+    m_title->setTextFormat(Qt::PlainText);
+    m_detail->setTextFormat(Qt::PlainText);
+    m_detail->setMinimumWidth(0);
+    m_detail->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+    updateLook();
+}
+
+void ViewHeader::setTitle(const QString& title)
+{
+    m_titleText = title;
+    elide();
+}
+
+void ViewHeader::setTitleMono(bool mono)
+{
+    m_mono = mono;
+    updateLook();
+}
+
+void ViewHeader::setDetail(const QString& detail)
+{
+    m_detailText = detail;
+    elide();
+}
+
+QString ViewHeader::title() const { return m_titleText; }
+QString ViewHeader::detail() const { return m_detailText; }
+
+void ViewHeader::addRight(QWidget* widget) { layout()->addWidget(widget); }
+
+void ViewHeader::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange)
+        updateLook();
+}
+
+void ViewHeader::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    elide();
+}
+
+void ViewHeader::updateLook()
+{
+    QFont bold = m_mono ? monoFont(this) : uiFont(this);
+    bold.setBold(true);
+    m_title->setFont(bold);
+    m_detail->setFont(uiFont(this, -1));
+    QPalette quiet = m_detail->palette();
+    quiet.setColor(QPalette::WindowText, Theme::of(this).quiet);
+    m_detail->setPalette(quiet);
+    elide();
+}
+
+void ViewHeader::elide()
+{
+    const QFontMetrics titleMetrics(m_title->font());
+    const int room = std::max(60, width() - 2 * kPanelMargin - 8);
+    m_title->setText(titleMetrics.elidedText(m_titleText, Qt::ElideMiddle, room));
+    m_title->setToolTip(m_title->text() == m_titleText ? QString() : m_titleText);
+    const int left = m_detail->width();
+    m_detail->setText(QFontMetrics(m_detail->font()).elidedText(m_detailText, Qt::ElideRight, std::max(left, 24)));
+    m_detail->setToolTip(m_detail->text() == m_detailText ? QString() : m_detailText);
+}
+
+QLabel* quietLabel(const QString& text, QWidget* parent)
+{
+    auto* label = new QLabel(text, parent);
+    label->setFont(uiFont(parent, -1));
+    QPalette palette = label->palette();
+    palette.setColor(QPalette::WindowText, Theme::of(parent).quiet);
+    label->setPalette(palette);
+    return label;
+}
+
+const WeightLayout* selectedWeight(const Document& document)
+{
+    const auto evaluation = document.evaluation();
+    const int index = document.selection()->weight();
+    if (!evaluation || index < 0 || index >= static_cast<int>(evaluation->weights.size()))
+        return nullptr;
+    return &evaluation->weights[static_cast<std::size_t>(index)]; // owned by the document, which holds the evaluation
+}
+
+const Collective* selectedCollective(const Document& document)
+{
+    const auto evaluation = document.evaluation();
+    const int index = document.selection()->collective();
+    if (!evaluation || index < 0 || index >= static_cast<int>(evaluation->plan.collectives.size()))
+        return nullptr;
+    return &evaluation->plan.collectives[static_cast<std::size_t>(index)];
+}
+
+int weightOfTensor(const Evaluation& evaluation, TensorId tensor)
+{
+    if (tensor == kNoTensor)
+        return -1;
+    for (std::size_t i = 0; i < evaluation.weights.size(); ++i)
+        if (evaluation.weights[i].tensor == tensor)
+            return static_cast<int>(i);
+    return -1;
+}
+
+int weightOfOp(const Evaluation& evaluation, OpId op)
+{
+    if (op < 0 || op >= static_cast<OpId>(evaluation.graph.ops.size()))
+        return -1;
+    for (const TensorId tensor : evaluation.graph.op(op).operands)
+        if (evaluation.graph.tensor(tensor).role == TensorRole::Weight)
+            return weightOfTensor(evaluation, tensor);
+    return -1;
+}
+
+std::int64_t shownDevice(const Document& document)
+{
+    if (!document.hasDesign())
+        return -1;
+    const std::int64_t count = document.design().mesh.deviceCount();
+    for (const std::int64_t position : { document.selection()->hoveredDevice(), document.selection()->device() })
+        if (position >= 0 && position < count)
+            return position;
+    return -1;
+}
+
+} // namespace shardboard

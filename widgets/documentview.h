@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all views share: they hold a document, read its evaluation when it is replaced, and follow the selection.
+#pragma once
+
+#include "model/session/document.h"
+#include "model/session/selection.h"
+
+#include <QPointer>
+#include <QWidget>
+
+class QLabel;
+
+namespace shardboard {
+
+class DocumentView : public QWidget {
+    Q_OBJECT
+public:
+    explicit DocumentView(Document* document, QWidget* parent = nullptr);
+
+protected:
+    /// The evaluation was replaced; prepare everything that painting reads. A derived class calls it when it is built.
+    virtual void refresh() = 0;
+    /// Weight, device, collective or mesh axis was selected.
+    virtual void selectionChanged() { }
+    /// Another device is under the mouse.
+    virtual void hoverChanged() { }
+    /// Light and dark were switched.
+    virtual void themeChanged() { refresh(); }
+    void changeEvent(QEvent* event) override;
+
+    Document* document() const { return m_document; }
+    Selection* selection() const { return m_document->selection(); }
+
+private:
+    Document* m_document;
+};
+
+/// The line at the top of a view: a bold title, quiet text beside it, and room for one widget at the right.
+class ViewHeader : public QWidget {
+    Q_OBJECT
+public:
+    explicit ViewHeader(const QString& title, QWidget* parent = nullptr);
+    void setTitle(const QString& title);
+    void setTitleMono(bool mono);
+    void setDetail(const QString& detail);
+    QString title() const;
+    QString detail() const;
+    void addRight(QWidget* widget);
+
+protected:
+    void changeEvent(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    void updateLook();
+    void elide();
+
+    QLabel* m_title;
+    QLabel* m_detail;
+    QString m_titleText;
+    QString m_detailText;
+    bool m_mono = false;
+};
+
+/// A label in the quiet colour of the theme.
+QLabel* quietLabel(const QString& text, QWidget* parent);
+
+/// The selected weight or collective, or null; safe while an evaluation is being replaced.
+const WeightLayout* selectedWeight(const Document& document);
+const Collective* selectedCollective(const Document& document);
+/// Index into Evaluation::weights of a tensor, or -1.
+int weightOfTensor(const Evaluation& evaluation, TensorId tensor);
+/// Index of the weight that an operation takes, or -1.
+int weightOfOp(const Evaluation& evaluation, OpId op);
+/// The device that a view should show details of: the hovered one, else the selected one, else -1.
+std::int64_t shownDevice(const Document& document);
+
+} // namespace shardboard

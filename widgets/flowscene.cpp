@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/flowscene.h"
+
+#include "widgets/collectivesmodel.h"
+#include "widgets/documentview.h"
+#include "widgets/format.h"
+
+#include <QStringList>
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+enum class Part { Alone, Projection, Attention, Activation };
+
+Part partOf(const Op& op)
+{
+    switch (op.kind) {
+    case OpKind::Linear: return Part::Projection;
+    case OpKind::Add: return op.name.ends_with(".bias") ? Part::Projection : Part::Alone;
+    case OpKind::SplitHeads:
+    case OpKind::MergeHeads:
+    case OpKind::Rope:
+    case OpKind::KvAppend:
+    case OpKind::Attention: return Part::Attention;
+    case OpKind::RmsNorm: return op.name.starts_with("self_attn.") ? Part::Attention : Part::Alone;
+    case OpKind::Silu:
+    case OpKind::Gelu:
+    case OpKind::Mul: return Part::Activation;
+    default: return Part::Alone;
+    }
+}
+
+QString lastName(const std::string& name)
+{
+    const QString text = qstr(name);
+    return text.mid(text.lastIndexOf(QLatin1Char('.')) + 1);
+}
+
+class Builder {
+public:
+    Builder(const Evaluation& evaluation, const PlannedSegment& segment)
+        : m_evaluation(evaluation)
+        , m_segment(segment)
+    {
+    }
+
+    FlowScene build()
+    {
+        const Segment& source = m_evaluation.graph.segments[static_cast<std::size_t>(m_segment.segment)];
+        m_scene.name = qstr(m_segment.name);
+        if (m_segment.count > 1)
+            m_scene.name += QStringLiteral(" × %1").arg(m_segment.count);
+        findBase(source);
+        for (const PlannedOp& op : m_segment.ops)
+            add(op);
+        close();
+        return std::move(m_scene);
+    }
+
+private:
+    /// The residual stream's layout, from the first operation that takes it.
+    void findBase(const Segment& source)
+    {
+        for (const PlannedOp& op : m_segment.ops)
+            for (const OperandUse& use : op.operands)
+                if (m_base.dims.empty() && use.tensor == source.carryIn && source.carryIn != kNoTensor)
+                    m_base = use.before;
+        if (!m_base.dims.empty())
+            m_scene.residual = QObject::tr("residual stream %1").arg(qstr(specText(m_base, m_evaluation.plan.mesh, true)));
+        else if (!m_segment.ops.empty())
+            m_base = m_segment.ops.front().result;
+    }
+
+    bool joins(const PlannedOp& planned, Part part) const
+    {
+        if (m_ops.empty() || part == Part::Alone || part != m_part)
+            return false;
+        const Op& op = m_evaluation.graph.op(planned.op);
+        const Op& first = m_evaluation.graph.op(m_ops.front()->op);
+        if (part == Part::Projection && op.kind == OpKind::Linear && op.operands.front() != first.operands.front())
+            return false;
+        for (const OperandUse& use : planned.operands) {
+            const bool inside = std::any_of(m_ops.begin(), m_ops.end(), [&](const PlannedOp* member) {
+                return m_evaluation.graph.op(member->op).result == use.tensor;
+            });
+            if (inside && !use.collectives.empty())
+                return false;
+        }
+        return true;
+    }
+
+    void add(const PlannedOp& planned)
+    {
+        const Part part = partOf(m_evaluation.graph.op(planned.op));
+        if (!joins(planned, part))
+            close();
+        m_part = part;
+        for (const OperandUse& use : planned.operands)
+            for (const int index : use.collectives)
+                m_collectives.push_back({ index, m_evaluation.graph.tensor(use.tensor).role == TensorRole::Weight });
+        m_ops.push_back(&planned);
+    }
+
+    void close()
+    {
+        if (m_ops.empty())
+            return;
+        std::stable_sort(m_collectives.begin(), m_collectives.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+        for (const auto& [index, hanging] : m_collectives)
+            m_scene.items.push_back(pill(index, hanging));
+        m_scene.items.push_back(box());
+        m_ops.clear();
+        m_collectives.clear();
+    }
+
+    FlowItem pill(int index, bool hanging) const
+    {
+        const Collective& collective = m_evaluation.plan.collectives[static_cast<std::size_t>(index)];
+        FlowItem out;
+        out.kind = FlowItem::CollectivePill;
+        out.title = qstr(collectiveName(collective.kind));
+        out.detail = collective.bytes == 0 ? axesText(m_evaluation.plan.mesh, collective.axes)
+                                           : QStringLiteral("%1 · %2").arg(bytesText(collective.bytes), secondsText(collective.seconds));
+        out.toolTip = QStringLiteral("%1 over %2\n%3").arg(out.title, axesText(m_evaluation.plan.mesh, collective.axes), qstr(collective.reason));
+        out.collective = index;
+        out.bytes = collective.bytes;
+        out.hanging = hanging;
+        return out;
+    }
+
+    QString title() const
+    {
+        const Op& first = m_evaluation.graph.op(m_ops.front()->op);
+        if (m_part == Part::Alone)
+            return first.kind == OpKind::Embedding || first.kind == OpKind::Output ? lastName(first.name).replace(QLatin1Char('_'), QLatin1Char(' '))
+                                                                                   : qstr(opKindName(first.kind));
+        QStringList names;
+        for (const PlannedOp* planned : m_ops) {
+            const Op& op = m_evaluation.graph.op(planned->op);
+            if (m_part == Part::Projection && op.kind == OpKind::Linear)
+                names << lastName(op.name);
+            else if (m_part == Part::Attention && op.kind == OpKind::Attention)
+                names << qstr(opKindName(op.kind));
+            else if (m_part == Part::Activation)
+                names << qstr(opKindName(op.kind));
+        }
+        if (names.size() > 1)
+            for (QString& name : names)
+                name.remove(QStringLiteral("_proj"));
+        if (names.isEmpty())
+            return qstr(opKindName(first.kind)).replace(QLatin1Char('_'), QLatin1Char(' '));
+        return names.join(QStringLiteral(" · "));
+    }
+
+    FlowItem box() const
+    {
+        FlowItem out;
+        const Op& first = m_evaluation.graph.op(m_ops.front()->op);
+        out.kind = m_part == Part::Alone && (first.kind == OpKind::Add || first.kind == OpKind::Output) ? FlowItem::Small : FlowItem::Operation;
+        out.title = title();
+        out.detail = shortLayout(m_ops.back()->result, m_evaluation.plan.mesh, m_base);
+        QStringList tip;
+        double seconds = 0;
+        for (const PlannedOp* planned : m_ops) {
+            const Op& op = m_evaluation.graph.op(planned->op);
+            out.ops.push_back(planned->op);
+            if (const int weight = weightOfOp(m_evaluation, planned->op); weight >= 0)
+                out.weights.push_back(weight);
+            tip << QStringLiteral("%1  %2 → %3").arg(qstr(op.name), qstr(opKindName(op.kind)),
+                                                    qstr(specText(planned->result, m_evaluation.plan.mesh, true)));
+            seconds += planned->seconds;
+        }
+        tip << QObject::tr("%1 predicted").arg(secondsText(seconds));
+        out.toolTip = tip.join(QLatin1Char('\n'));
+        return out;
+    }
+
+    const Evaluation& m_evaluation;
+    const PlannedSegment& m_segment;
+    FlowScene m_scene;
+    Layout m_base;
+    Part m_part = Part::Alone;
+    std::vector<const PlannedOp*> m_ops;
+    std::vector<std::pair<int, bool>> m_collectives;
+};
+
+} // namespace
+
+QString shortLayout(const Layout& layout, const Mesh& mesh, const Layout& base)
+{
+    const auto names = [&mesh](const std::vector<AxisRef>& refs) {
+        QStringList out;
+        for (const AxisRef& ref : refs)
+            out << qstr(mesh.axis(ref.axis).name);
+        return out.join(QLatin1Char(','));
+    };
+    QStringList out;
+    for (std::size_t dim = 0; dim < layout.dims.size(); ++dim)
+        if (!layout.dims[dim].empty() && !(dim < base.dims.size() && base.dims[dim] == layout.dims[dim]))
+            out << QStringLiteral("S(%1) %2").arg(dim).arg(names(layout.dims[dim]));
+    if (!layout.partial.empty())
+        out << QStringLiteral("P(%1)").arg(names(layout.partial));
+    return out.isEmpty() ? QStringLiteral("R") : out.join(QStringLiteral(" "));
+}
+
+FlowScene makeFlowScene(const Evaluation& evaluation, int plannedSegment)
+{
+    const auto index = static_cast<std::size_t>(plannedSegment);
+    if (plannedSegment < 0 || index >= evaluation.plan.segments.size())
+        return {};
+    return Builder(evaluation, evaluation.plan.segments[index]).build();
+}
+
+} // namespace shardboard

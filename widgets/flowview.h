@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations of one planned segment with the collectives between them.
+#pragma once
+
+#include "widgets/documentview.h"
+
+class QComboBox;
+class QScrollArea;
+class QToolButton;
+
+namespace shardboard {
+
+class FlowCanvas;
+
+class FlowView : public DocumentView {
+    Q_OBJECT
+public:
+    explicit FlowView(Document* document, QWidget* parent = nullptr);
+    FlowCanvas* canvas() const { return m_canvas; }
+    int segment() const { return m_segment; } ///< index into Plan::segments
+
+public Q_SLOTS:
+    void showSegment(int plannedSegment);
+    void stepCollective(int by); ///< selects the collective before or after the selected one
+
+protected:
+    void refresh() override;
+    void selectionChanged() override;
+
+private:
+    int segmentOfSelection() const;
+    void revealSelection();
+
+    ViewHeader* m_header;
+    QComboBox* m_choice;
+    QToolButton* m_back;
+    QToolButton* m_forward;
+    QLabel* m_step;
+    QScrollArea* m_scroll;
+    FlowCanvas* m_canvas;
+    QLabel* m_empty;
+    int m_segment = -1;
+};
+
+} // namespace shardboard

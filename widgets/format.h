@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers and names as people read them: three significant digits, binary units for memory, seconds with a unit.
+#pragma once
+
+#include "model/core/shards.h"
+#include "model/core/tensor.h"
+
+#include <QString>
+
+#include <cstdint>
+#include <string>
+
+namespace shardboard {
+
+inline QString qstr(const std::string& text) { return QString::fromStdString(text); }
+
+/// Three significant digits without a needless fraction: 131, 43.1, 0.36, 8.
+QString digitsText(double value);
+/// `8 MiB`, `43.1 GiB`; exact below 1 KiB.
+QString bytesText(std::int64_t bytes);
+/// `131 ms`, `5.5 µs`, `1.2 s`: one to three digits before the point; `0 s`.
+QString secondsText(double seconds);
+/// `8 030 261 248`, grouped by narrow spaces.
+QString countText(std::int64_t count);
+/// `1 device`, `8 devices`.
+QString counted(std::int64_t count, const QString& singular, const QString& plural);
+/// `4096 × 14336`; `scalar` for rank 0.
+QString shapeLabel(const Shape& shape);
+/// `[0:4096, 2048:3072]`; pieces of a joined shard are separated by ` + `.
+QString shardText(const Shard& shard);
+/// A tensor's name without what its neighbours share: `self_attn.o_proj` for `model.layers.*.self_attn.o_proj.weight`.
+QString shortName(const std::string& tensor);
+/// Exact value behind a rounded one, for tool tips: `8 388 608 bytes`.
+QString exactBytesText(std::int64_t bytes);
+
+} // namespace shardboard

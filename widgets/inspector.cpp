@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/inspector.h"
+
+#include "widgets/collectivesmodel.h"
+#include "widgets/findingsview.h"
+#include "widgets/format.h"
+#include "widgets/inspectorparts.h"
+#include "widgets/theme.h"
+#include "widgets/whatif.h"
+
+#include "model/cost/collectivetime.h"
+
+#include <QScrollArea>
+#include <QTimer>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+constexpr std::size_t kMostCards = 12;
+
+QString deltaText(double now, double then)
+{
+    if (now <= 0)
+        return {};
+    const double percent = (then - now) / now * 100;
+    if (std::abs(percent) < 0.05)
+        return QObject::tr("same step time");
+    return QObject::tr("%1%2 % step time").arg(percent < 0 ? QStringLiteral("−") : QStringLiteral("+"), digitsText(std::abs(percent)));
+}
+
+QString bytesDelta(std::int64_t now, std::int64_t then)
+{
+    if (now == then)
+        return QObject::tr("same memory");
+    return (then < now ? QStringLiteral("−") : QStringLiteral("+")) + bytesText(std::abs(then - now));
+}
+
+const PlannedOp* plannedOpOf(const Evaluation& evaluation, const Collective& collective)
+{
+    const auto& segments = evaluation.plan.segments;
+    if (collective.plannedSegment < 0 || collective.plannedSegment >= static_cast<int>(segments.size()))
+        return nullptr;
+    for (const PlannedOp& op : segments[static_cast<std::size_t>(collective.plannedSegment)].ops)
+        if (op.op == collective.op)
+            return &op;
+    return nullptr;
+}
+
+Card::Look lookOf(Severity severity)
+{
+    return severity == Severity::Error ? Card::Look::Error : severity == Severity::Warning ? Card::Look::Attention : Card::Look::Plain;
+}
+
+} // namespace
+
+InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
+    : DocumentView(document, parent)
+    , m_header(new ViewHeader(tr("Inspector"), this))
+    , m_scroll(new QScrollArea(this))
+    , m_timer(new QTimer(this))
+{
+    setObjectName(QStringLiteral("inspectorPanel"));
+    setAccessibleName(tr("Inspector"));
+    setAutoFillBackground(true);
+    setBackgroundRole(QPalette::Base);
+    m_scroll->setObjectName(QStringLiteral("inspectorScroll"));
+    m_scroll->setAccessibleName(tr("Explanation of the selection"));
+    m_scroll->setWidgetResizable(true);
+    m_scroll->setFrameShape(QFrame::NoFrame);
+    m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_timer->setSingleShot(true);
+    m_timer->setInterval(0);
+    connect(m_timer, &QTimer::timeout, this, [this] { buildNow(); });
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(m_header);
+    column->addWidget(m_scroll, 1);
+    later();
+}
+
+QSize InspectorPanel::sizeHint() const { return { 340, 560 }; }
+
+void InspectorPanel::refresh() { later(); }
+void InspectorPanel::selectionChanged() { later(); }
+
+void InspectorPanel::showEvent(QShowEvent* event)
+{
+    DocumentView::showEvent(event);
+    later();
+}
+
+// The alternatives are evaluated, so a burst of changes builds one page, and a hidden panel none.
+void InspectorPanel::later() { m_timer->start(); }
+
+void InspectorPanel::buildNow()
+{
+    m_timer->stop();
+    auto* page = new InspectorPage(m_scroll);
+    if (!document()->hasDesign()) {
+        m_header->setDetail(QString());
+        page->sentence(tr("Open or make a design to see what it does and why."));
+    } else if (const Collective* collective = selectedCollective(*document())) {
+        collectivePage(*page, *collective);
+    } else if (const WeightLayout* weight = selectedWeight(*document())) {
+        weightPage(*page, *weight);
+    } else {
+        designPage(*page);
+    }
+    if (!m_refusal.isEmpty())
+        page->card(tr("Not done"), QString(), m_refusal, Card::Look::Error);
+    m_refusal.clear();
+    page->finish();
+    page->setAutoFillBackground(true);
+    page->setBackgroundRole(QPalette::Base);
+    m_scroll->setWidget(page); // deletes the page before
+}
+
+void InspectorPanel::designPage(InspectorPage& page)
+{
+    const auto evaluation = document()->evaluation();
+    const Design& design = document()->design();
+    const Plan& plan = evaluation->plan;
+    m_header->setDetail(qstr(design.model.name));
+    page.section(tr("What"));
+    page.fact(tr("model"), qstr(design.model.name), qstr(design.model.source));
+    page.fact(tr("parameters"), countText(evaluation->parameters));
+    page.fact(tr("mesh"), qstr(design.mesh.text()));
+    page.fact(tr("weights"), bytesText(evaluation->weightBytes), exactBytesText(evaluation->weightBytes));
+    page.fact(tr("weights on a device"), bytesText(plan.memory.weights), exactBytesText(plan.memory.weights));
+    if (design.model.hasGraph()) {
+        page.fact(tr("step"), secondsText(plan.seconds()));
+        page.fact(tr("of it collectives"), secondsText(plan.collectiveSeconds));
+        page.fact(tr("bytes moved"), bytesText(plan.collectiveBytes()), exactBytesText(plan.collectiveBytes()));
+    }
+    page.sentence(tr("Select a weight or a collective to see why it is as it is."));
+    findings(page, std::string());
+}
+
+void InspectorPanel::weightPage(InspectorPage& page, const WeightLayout& weight)
+{
+    m_header->setDetail(shortName(weight.spec.name));
+    weightFacts(page, weight);
+    weightReason(page, weight);
+    if (!weight.unknownShape)
+        weightChoices(page);
+    findings(page, weight.spec.name);
+}
+
+void InspectorPanel::weightFacts(InspectorPage& page, const WeightLayout& weight)
+{
+    const Mesh& mesh = document()->design().mesh;
+    page.section(tr("What"));
+    page.fact(tr("shape"), weight.unknownShape ? tr("not known") : shapeLabel(weight.spec.shape) + QLatin1Char(' ') + qstr(dtypeName(weight.spec.dtype)));
+    if (weight.unknownShape)
+        return;
+    page.fact(tr("spec"), qstr(specText(weight.layout, mesh, true)));
+    page.fact(tr("DTensor"), qstr(placementsText(weight.layout, mesh)));
+    page.fact(tr("on a device"), bytesText(weight.bytesPerDevice), exactBytesText(weight.bytesPerDevice));
+    if (weight.copies > 1)
+        page.fact(tr("in %1 layers").arg(weight.copies), bytesText(weight.bytesPerDevice * weight.copies),
+                  exactBytesText(weight.bytesPerDevice * weight.copies));
+    page.fact(tr("distinct shards"), countText(weight.shards.distinctCount()));
+    page.fact(tr("copies of each"), countText(weight.shards.replication()));
+}
+
+void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weight)
+{
+    const auto evaluation = document()->evaluation();
+    page.section(tr("Why"));
+    const auto& entries = document()->design().strategies;
+    if (weight.entry < 0 || weight.entry >= static_cast<int>(entries.size())) {
+        page.sentence(tr("No strategy names it, so every device holds all of it."));
+    } else {
+        page.sentence(tr("Strategy %1 of %2 decides: “%3” is %4. Later ones win.")
+                          .arg(weight.entry + 1).arg(entries.size())
+                          .arg(qstr(entries[static_cast<std::size_t>(weight.entry)].match), qstr(weight.strategy.text())));
+    }
+    // Collectives of the operations that take it, and of those that take their results.
+    const auto& collectives = evaluation->plan.collectives;
+    const int self = selection()->weight();
+    for (std::size_t i = 0; i < collectives.size(); ++i) {
+        const Collective& collective = collectives[i];
+        bool caused = collective.tensor == weight.tensor && weight.tensor != kNoTensor;
+        for (const Op& op : evaluation->graph.ops) {
+            if (op.result != collective.tensor)
+                continue;
+            for (const TensorId operand : op.operands)
+                caused = caused || weightOfTensor(*evaluation, operand) == self;
+        }
+        if (!caused)
+            continue;
+        Card* card = page.card(qstr(collectiveName(collective.kind)) + tr(" over ") + axesText(evaluation->plan.mesh, collective.axes),
+                               secondsText(collective.seconds * static_cast<double>(collective.count)), qstr(collective.reason),
+                               Card::Look::Plain);
+        card->setActionable(tr("Select this collective"));
+        connect(card, &Card::activated, this, [this, i] { selection()->setCollective(static_cast<int>(i)); });
+    }
+}
+
+void InspectorPanel::weightChoices(InspectorPage& page)
+{
+    constexpr double kSlow = 0.25; // seconds; half a dozen evaluations of such a design would be felt
+    page.section(tr("Alternatives"));
+    if (document()->evaluationSeconds() > kSlow) {
+        page.sentence(tr("Not weighed: one evaluation of this design takes %1.").arg(secondsText(document()->evaluationSeconds())));
+        return;
+    }
+    const bool planned = document()->design().model.hasGraph();
+    const auto choices = weightAlternatives(*document(), selection()->weight());
+    for (const Alternative& choice : choices) {
+        if (!choice.refusal.isEmpty()) {
+            page.card(choice.title, tr("refused"), choice.refusal, Card::Look::Plain);
+            continue;
+        }
+        QString detail = choice.current ? tr("as it is · %1").arg(choice.spec) : choice.spec;
+        if (!choice.current) {
+            if (planned)
+                detail += QStringLiteral(" · ") + deltaText(choices.front().seconds, choice.seconds);
+            detail += QStringLiteral(" · ") + bytesDelta(choices.front().peak, choice.peak);
+        }
+        Card* card = page.card(choice.title, planned ? secondsText(choice.seconds) : bytesText(choice.peak), detail,
+                               choice.current ? Card::Look::Chosen : Card::Look::Plain);
+        if (choice.current)
+            continue;
+        card->setActionable(tr("%1 (can be undone)").arg(choice.edit.text));
+        connect(card, &Card::activated, this, [this, edit = choice.edit] { apply(edit.design, edit.text); });
+    }
+}
+
+void InspectorPanel::collectivePage(InspectorPage& page, const Collective& collective)
+{
+    const auto evaluation = document()->evaluation();
+    const Plan& plan = evaluation->plan;
+    const QString op = collective.op >= 0 ? shortName(evaluation->graph.op(collective.op).name) : QString();
+    m_header->setDetail(tr("%1 before %2").arg(qstr(collectiveName(collective.kind)), op));
+    page.section(tr("What"));
+    page.fact(collective.kind == CollectiveKind::AllReduce ? tr("sums") : tr("moves"), qstr(evaluation->graph.tensor(collective.tensor).name));
+    page.fact(tr("over"), axesText(plan.mesh, collective.axes));
+    const std::int64_t groups = collective.groupSize > 0 ? plan.mesh.deviceCount() / collective.groupSize : 0;
+    page.fact(tr("group"), tr("%1 devices, %2").arg(collective.groupSize).arg(counted(groups, tr("group"), tr("groups"))));
+    page.fact(tr("large side S"), tr("%1 a device").arg(bytesText(collective.bytes)), exactBytesText(collective.bytes));
+    const auto hardware = findHardware(document()->design().hardware);
+    if (hardware.ok() && collective.bytes > 0)
+        page.fact(tr("link"), tr("%1 GB/s").arg(digitsText(linkOf(collective.axes, plan.mesh, hardware.value()).bytesPerSecond / 1e9)));
+    const double total = collective.seconds * static_cast<double>(collective.count);
+    page.fact(tr("predicted"), QStringLiteral("%1 × %2 = %3").arg(secondsText(collective.seconds)).arg(collective.count).arg(secondsText(total)));
+    if (plan.seconds() > 0)
+        page.fact(tr("of the step"), digitsText(total / plan.seconds() * 100) + QStringLiteral(" %"));
+    page.fact(tr("from"), qstr(specText(collective.step.before, plan.mesh, true)));
+    page.fact(tr("to"), qstr(specText(collective.step.after, plan.mesh, true)));
+    page.section(tr("Why"));
+    page.sentence(qstr(collective.reason));
+    candidates(page, collective);
+    if (collective.op >= 0)
+        findings(page, evaluation->graph.op(collective.op).name);
+}
+
+void InspectorPanel::candidates(InspectorPage& page, const Collective& collective)
+{
+    const auto evaluation = document()->evaluation();
+    const PlannedOp* planned = plannedOpOf(*evaluation, collective);
+    if (!planned || planned->candidates.empty())
+        return;
+    page.section(tr("Alternatives"));
+    page.sentence(tr("Ways to run %1 that the picker weighed, by the bytes that its operands would move:")
+                      .arg(shortName(evaluation->graph.op(collective.op).name)));
+    std::size_t shown = 0;
+    for (const Candidate& candidate : planned->candidates) {
+        if (std::find(collective.axes.begin(), collective.axes.end(), candidate.axis) == collective.axes.end() || shown++ >= kMostCards)
+            continue;
+        QStringList operands;
+        for (const std::string& operand : candidate.operands)
+            operands << qstr(operand);
+        QString detail = tr("over %1").arg(qstr(evaluation->plan.mesh.axis(candidate.axis).name));
+        detail = candidate.picked ? tr("picked: cheapest allowed, ") + detail : detail;
+        if (!candidate.allowed)
+            detail = qstr(candidate.refusal);
+        page.card(operands.join(QStringLiteral(", ")) + QStringLiteral(" → ") + qstr(candidate.result),
+                  candidate.allowed ? bytesText(static_cast<std::int64_t>(candidate.cost)) : tr("refused"), detail,
+                  candidate.picked ? Card::Look::Chosen : Card::Look::Plain);
+    }
+}
+
+void InspectorPanel::findings(InspectorPage& page, const std::string& where)
+{
+    const auto evaluation = document()->evaluation();
+    bool first = true;
+    std::size_t shown = 0;
+    for (const Finding& finding : evaluation->findings) {
+        if ((!where.empty() && finding.where != where) || shown++ >= kMostCards)
+            continue;
+        if (first)
+            page.section(where.empty() ? tr("Findings") : tr("Finding"));
+        first = false;
+        Card* card = page.card(where.empty() ? shortName(finding.where) : qstr(finding.kind).replace(QLatin1Char('-'), QLatin1Char(' ')),
+                               finding.costBytes > 0 ? bytesText(finding.costBytes) : QString(),
+                               qstr(finding.message) + QStringLiteral(" — ") + qstr(finding.repair), lookOf(finding.severity));
+        if (where.empty()) {
+            card->setActionable(tr("Select what it is about"));
+            connect(card, &Card::activated, this, [this, about = finding.where] { selectWhere(*document(), about); });
+        }
+    }
+}
+
+void InspectorPanel::apply(const Design& design, const QString& text)
+{
+    const Status status = document()->edit(design, text);
+    m_refusal = status.ok() ? QString() : qstr(status.error().text());
+    if (!status.ok())
+        later();
+}
+
+} // namespace shardboard

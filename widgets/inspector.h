@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Explains what is selected: what it is, why it is so, what else was possible and at what price, what is wrong with it.
+#pragma once
+
+#include "widgets/documentview.h"
+
+class QScrollArea;
+class QTimer;
+
+namespace shardboard {
+
+class InspectorPage;
+
+class InspectorPanel : public DocumentView {
+    Q_OBJECT
+public:
+    explicit InspectorPanel(Document* document, QWidget* parent = nullptr);
+    QSize sizeHint() const override;
+    /// Builds the page now instead of when the event loop is idle (pictures and tests).
+    void buildNow();
+
+protected:
+    void refresh() override;
+    void selectionChanged() override;
+    void showEvent(QShowEvent* event) override;
+
+private:
+    void later();
+    void designPage(InspectorPage& page);
+    void weightPage(InspectorPage& page, const WeightLayout& weight);
+    void collectivePage(InspectorPage& page, const Collective& collective);
+    void weightFacts(InspectorPage& page, const WeightLayout& weight);
+    void weightReason(InspectorPage& page, const WeightLayout& weight);
+    void weightChoices(InspectorPage& page);
+    void candidates(InspectorPage& page, const Collective& collective);
+    void findings(InspectorPage& page, const std::string& where);
+    void apply(const Design& design, const QString& text);
+
+    ViewHeader* m_header;
+    QScrollArea* m_scroll;
+    QTimer* m_timer;
+    QString m_refusal;
+};
+
+} // namespace shardboard

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/inspectorparts.h"
+
+#include "widgets/theme.h"
+
+#include <QGridLayout>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QVBoxLayout>
+
+namespace shardboard {
+
+namespace {
+
+QLabel* coloured(QLabel* label, const QColor& color)
+{
+    QPalette palette = label->palette();
+    palette.setColor(QPalette::WindowText, color);
+    label->setPalette(palette);
+    label->setTextFormat(Qt::PlainText);
+    return label;
+}
+
+} // namespace
+
+Card::Card(const QString& title, const QString& value, const QString& detail, Look look, QWidget* parent)
+    : QWidget(parent)
+    , m_title(title)
+    , m_value(value)
+    , m_look(look)
+{
+    const Theme& theme = Theme::of(parent);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(10, 7, 10, 7);
+    column->setSpacing(2);
+    auto* line = new QHBoxLayout;
+    line->setSpacing(8);
+    auto* titleLabel = coloured(new QLabel(title, this), look == Look::Attention ? theme.attention : look == Look::Error ? theme.error : theme.text);
+    titleLabel->setFont(uiFont(parent, -0.5, true));
+    titleLabel->setWordWrap(true);
+    line->addWidget(titleLabel, 1);
+    if (!value.isEmpty()) {
+        auto* valueLabel = coloured(new QLabel(value, this), value == tr("refused") ? theme.error : theme.text);
+        valueLabel->setFont(monoFont(parent, -0.5));
+        line->addWidget(valueLabel, 0, Qt::AlignTop);
+    }
+    column->addLayout(line);
+    if (!detail.isEmpty()) {
+        auto* detailLabel = coloured(new QLabel(detail, this), look == Look::Attention || look == Look::Error ? theme.text : theme.quiet);
+        detailLabel->setFont(uiFont(parent, -1));
+        detailLabel->setWordWrap(true);
+        column->addWidget(detailLabel);
+    }
+    setAccessibleName(title);
+    setAccessibleDescription(value + QLatin1Char(' ') + detail);
+}
+
+void Card::setActionable(const QString& toolTip)
+{
+    m_actionable = true;
+    setFocusPolicy(Qt::StrongFocus);
+    setCursor(Qt::PointingHandCursor);
+    setToolTip(toolTip);
+}
+
+void Card::addButton(QWidget* button)
+{
+    static_cast<QVBoxLayout*>(layout())->addWidget(button, 0, Qt::AlignLeft);
+}
+
+void Card::paintEvent(QPaintEvent*)
+{
+    const Theme& theme = Theme::of(this);
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    QColor border = theme.line;
+    QColor fill = theme.panel;
+    if (m_look == Look::Chosen) {
+        border = theme.accent;
+        fill = theme.selection;
+    } else if (m_look == Look::Attention) {
+        border = theme.attention;
+        fill = theme.attentionFill;
+    } else if (m_look == Look::Error) {
+        border = theme.error;
+        fill = blended(theme.panel, theme.error, 0.1);
+    }
+    painter.setPen(QPen(hasFocus() ? theme.accent : border, hasFocus() ? 2 : 1));
+    painter.setBrush(fill);
+    painter.drawRoundedRect(QRectF(rect()).adjusted(1, 1, -1, -1), kCornerRadius, kCornerRadius);
+}
+
+void Card::mouseReleaseEvent(QMouseEvent* event)
+{
+    if (m_actionable && event->button() == Qt::LeftButton && rect().contains(event->pos()))
+        Q_EMIT activated();
+}
+
+void Card::keyPressEvent(QKeyEvent* event)
+{
+    if (m_actionable && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter || event->key() == Qt::Key_Space))
+        Q_EMIT activated();
+    else
+        QWidget::keyPressEvent(event);
+}
+
+void Card::focusInEvent(QFocusEvent*) { update(); }
+void Card::focusOutEvent(QFocusEvent*) { update(); }
+
+InspectorPage::InspectorPage(QWidget* parent)
+    : QWidget(parent)
+    , m_column(new QVBoxLayout(this))
+{
+    m_column->setContentsMargins(kPanelMargin, 0, kPanelMargin, kPanelMargin);
+    m_column->setSpacing(6);
+}
+
+void InspectorPage::section(const QString& title)
+{
+    m_facts = nullptr;
+    const Theme& theme = Theme::of(parentWidget());
+    if (!m_first) {
+        auto* line = new QWidget(this);
+        line->setFixedHeight(1);
+        line->setAutoFillBackground(true);
+        QPalette palette = line->palette();
+        palette.setColor(QPalette::Window, theme.line);
+        line->setPalette(palette);
+        m_column->addSpacing(6);
+        m_column->addWidget(line);
+        m_column->addSpacing(2);
+    }
+    m_first = false;
+    auto* label = coloured(new QLabel(title.toUpper(), this), theme.quiet);
+    label->setFont(uiFont(parentWidget(), -1.5, true));
+    m_column->addWidget(label);
+}
+
+void InspectorPage::fact(const QString& name, const QString& value, const QString& toolTip)
+{
+    const Theme& theme = Theme::of(parentWidget());
+    if (!m_facts) {
+        m_facts = new QGridLayout;
+        m_facts->setContentsMargins(0, 0, 0, 0);
+        m_facts->setHorizontalSpacing(12);
+        m_facts->setVerticalSpacing(5);
+        m_facts->setColumnStretch(1, 1);
+        m_column->addLayout(m_facts);
+    }
+    const int row = m_facts->rowCount();
+    auto* nameLabel = coloured(new QLabel(name, this), theme.quiet);
+    nameLabel->setFont(uiFont(parentWidget(), -0.5));
+    auto* valueLabel = coloured(new QLabel(value, this), theme.text);
+    valueLabel->setFont(monoFont(parentWidget(), -1));
+    valueLabel->setAlignment(Qt::AlignRight | Qt::AlignTop);
+    valueLabel->setWordWrap(true);
+    valueLabel->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    valueLabel->setToolTip(toolTip);
+    m_facts->addWidget(nameLabel, row, 0, Qt::AlignTop);
+    m_facts->addWidget(valueLabel, row, 1);
+}
+
+void InspectorPage::sentence(const QString& text)
+{
+    m_facts = nullptr;
+    auto* label = coloured(new QLabel(text, this), Theme::of(parentWidget()).text);
+    label->setFont(uiFont(parentWidget(), -0.5));
+    label->setWordWrap(true);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_column->addWidget(label);
+}
+
+Card* InspectorPage::card(const QString& title, const QString& value, const QString& detail, Card::Look look)
+{
+    m_facts = nullptr;
+    auto* out = new Card(title, value, detail, look, this);
+    m_column->addWidget(out);
+    return out;
+}
+
+void InspectorPage::finish() { m_column->addStretch(1); }
+
+} // namespace shardboard

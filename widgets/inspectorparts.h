@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The building blocks of the inspector: sections, rows of facts, sentences, and cards that can be chosen.
+#pragma once
+
+#include <QFrame>
+#include <QString>
+#include <QWidget>
+
+class QGridLayout;
+class QLabel;
+class QVBoxLayout;
+
+namespace shardboard {
+
+/// A rounded card of a title, a value at the right and a line of quiet text. With `setAction` it is a button too.
+class Card : public QWidget {
+    Q_OBJECT
+public:
+    enum class Look { Plain, Chosen, Attention, Error };
+    Card(const QString& title, const QString& value, const QString& detail, Look look, QWidget* parent);
+    void setActionable(const QString& toolTip);
+    QString title() const { return m_title; }
+    QString value() const { return m_value; }
+    void addButton(QWidget* button);
+
+Q_SIGNALS:
+    void activated();
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
+
+private:
+    QString m_title;
+    QString m_value;
+    Look m_look;
+    bool m_actionable = false;
+};
+
+/// A column of sections that is built anew for every selection.
+class InspectorPage : public QWidget {
+    Q_OBJECT
+public:
+    explicit InspectorPage(QWidget* parent = nullptr);
+    void section(const QString& title);
+    void fact(const QString& name, const QString& value, const QString& toolTip = {});
+    void sentence(const QString& text);
+    Card* card(const QString& title, const QString& value, const QString& detail, Card::Look look);
+    void finish();
+
+private:
+    QVBoxLayout* m_column;
+    QGridLayout* m_facts = nullptr;
+    bool m_first = true;
+};
+
+} // namespace shardboard

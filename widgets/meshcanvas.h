@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The picture of the device mesh: cells with ids and memory, axis bars, hover, selection, zoom. Level of detail goes by
+// the size of a cell on screen, so that 16,384 devices cost one image. Reads prepared data only while painting.
+#pragma once
+
+#include "widgets/canvas/meshgrid.h"
+#include "widgets/canvas/viewport.h"
+#include "widgets/devicecolors.h"
+
+#include "model/cost/hardware.h"
+#include "model/session/document.h"
+
+#include <QImage>
+#include <QPixmap>
+#include <QWidget>
+
+#include <vector>
+
+namespace shardboard {
+
+class MeshCanvas : public QWidget {
+    Q_OBJECT
+public:
+    explicit MeshCanvas(Document* document, QWidget* parent = nullptr);
+
+    void refresh(); ///< the evaluation, the shown weight or the theme is another one
+    void updateOverlay(); ///< only hover or selection moved
+
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+    /// Rectangle of a device on this widget, for tests and tool tips.
+    QRectF deviceRect(std::int64_t position) const;
+    std::int64_t deviceAt(const QPointF& point) const;
+    /// Mesh axis whose bar or labels are under a point, or -1.
+    int axisAt(const QPointF& point) const;
+    QString deviceText(std::int64_t position) const; ///< what the tool tip and the accessible description say
+
+Q_SIGNALS:
+    void axisHovered(int axis);
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    struct Bar {
+        int axis = -1;
+        QRectF rect; ///< line in the axis's colour
+        QRectF zone; ///< line and labels
+    };
+    QRectF gridArea() const;
+    void layoutBars();
+    void renderBase();
+    void paintCells(QPainter& painter);
+    void paintCell(QPainter& painter, std::int64_t position, const QRectF& rect);
+    void paintCard(QPainter& painter, std::int64_t position, const QRectF& rect, const PartColor& color);
+    void paintAxes(QPainter& painter);
+    void paintRowLabels(QPainter& painter);
+    void paintGroup(QPainter& painter);
+    void paintOutline(QPainter& painter, std::int64_t position, bool selected);
+    std::vector<int> groupAxes() const;
+    QString footerText() const;
+    void moveDevice(int dx, int dy);
+
+    Document* m_document;
+    Mesh m_mesh;
+    MeshGrid m_grid;
+    Viewport m_viewport;
+    DeviceColors m_colors;
+    Hardware m_hardware;
+    double m_fill = 0; ///< share of the device's memory that is used, 0 when unknown
+    QString m_memoryText;
+    QImage m_image; ///< one pixel a device, in grid shape
+    QPixmap m_base;
+    std::vector<Bar> m_bars;
+    int m_hoveredAxis = -1;
+    QPointF m_pressed;
+    int m_pressedAxis = -1;
+    bool m_panning = false;
+};
+
+} // namespace shardboard

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mesh axes as chips: drag one onto a tensor dim, double click to edit its name and size, `+` for a new axis.
+#pragma once
+
+#include "widgets/documentview.h"
+
+#include <QAbstractButton>
+
+#include <vector>
+
+class QHBoxLayout;
+class QLineEdit;
+class QMenu;
+class QToolButton;
+
+namespace shardboard {
+
+/// One chip, `model = 4`.
+class AxisChip : public QAbstractButton {
+    Q_OBJECT
+public:
+    AxisChip(const MeshAxis& axis, int index, QWidget* parent);
+    QSize sizeHint() const override;
+    int axisIndex() const { return m_index; }
+
+Q_SIGNALS:
+    void editRequested();
+    void dragged();
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    QString m_name;
+    int m_index;
+    QPoint m_pressed;
+};
+
+class MeshChips : public DocumentView {
+    Q_OBJECT
+public:
+    explicit MeshChips(Document* document, QWidget* parent = nullptr);
+    QString refusal() const { return m_refusal; } ///< why the last edit was not made
+
+public Q_SLOTS:
+    /// Opens the editor on an axis, or for a new one with -1.
+    void startEdit(int axis);
+
+protected:
+    void refresh() override;
+    void selectionChanged() override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    void commit();
+    void stopEdit();
+    bool apply(const Design& design, const QString& text);
+    void fillMenu(QMenu* menu, int axis);
+
+    QHBoxLayout* m_row;
+    QLineEdit* m_edit;
+    QToolButton* m_add;
+    std::vector<AxisChip*> m_chips;
+    int m_edited = -2; ///< axis in the editor, -1 for a new one, -2: none
+    QString m_refusal;
+};
+
+/// The design with axis `index` named and sized anew (strategies follow the name); -1 appends an axis at the end.
+Result<Design> withMeshAxis(const Design& design, int index, const MeshAxis& axis);
+/// The design without an axis; strategies no longer cut over it.
+Result<Design> withoutMeshAxis(const Design& design, int index);
+
+} // namespace shardboard

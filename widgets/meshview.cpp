@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/meshview.h"
+
+#include "widgets/format.h"
+#include "widgets/meshcanvas.h"
+
+#include <QVBoxLayout>
+
+namespace shardboard {
+
+MeshView::MeshView(Document* document, QWidget* parent)
+    : DocumentView(document, parent)
+    , m_header(new ViewHeader(tr("Mesh"), this))
+    , m_canvas(new MeshCanvas(document, this))
+{
+    setObjectName(QStringLiteral("meshView"));
+    setAccessibleName(tr("Mesh"));
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(m_header);
+    column->addWidget(m_canvas, 1);
+    refresh();
+}
+
+void MeshView::refresh()
+{
+    QString detail;
+    if (document()->hasDesign()) {
+        const auto hardware = findHardware(document()->design().hardware);
+        detail = counted(document()->design().mesh.deviceCount(), tr("device"), tr("devices"));
+        detail += QStringLiteral(" · ") + qstr(hardware.ok() ? hardware.value().name : document()->design().hardware);
+    }
+    m_header->setDetail(detail);
+    m_shownWeight = selection()->weight();
+    m_canvas->refresh();
+}
+
+void MeshView::selectionChanged()
+{
+    if (m_shownWeight != selection()->weight()) {
+        m_shownWeight = selection()->weight(); // its tiles colour the devices
+        m_canvas->refresh();
+    }
+    m_canvas->updateOverlay();
+}
+
+void MeshView::hoverChanged() { m_canvas->updateOverlay(); }
+
+} // namespace shardboard

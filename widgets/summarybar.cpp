@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/summarybar.h"
+
+#include "widgets/devicecolors.h"
+#include "widgets/format.h"
+#include "widgets/meshchips.h"
+#include "widgets/theme.h"
+
+#include "model/cost/hardware.h"
+
+#include <QAction>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+#include <QResizeEvent>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace shardboard {
+
+MemoryBar::MemoryBar(QWidget* parent)
+    : QWidget(parent)
+{
+    setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
+}
+
+QSize MemoryBar::sizeHint() const { return { 110, 8 }; }
+
+void MemoryBar::setShares(double weights, double others)
+{
+    m_weights = weights;
+    m_others = others;
+    update();
+}
+
+void MemoryBar::paintEvent(QPaintEvent*)
+{
+    const Theme& theme = Theme::of(this);
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(theme.track);
+    painter.drawRoundedRect(rect(), 4, 4);
+    const double total = m_weights + m_others;
+    const double fit = total > 1 ? 1 / total : 1;
+    const double split = m_weights * fit * width();
+    painter.setBrush(total > 1 ? theme.error : partColor(3).fill);
+    painter.drawRoundedRect(QRectF(0, 0, std::min(1.0, total) * width(), height()), 4, 4);
+    painter.setBrush(total > 1 ? theme.error.darker(130) : partColor(0).fill);
+    painter.drawRoundedRect(QRectF(0, 0, split, height()), 4, 4);
+}
+
+SummaryBar::SummaryBar(Document* document, QWidget* parent)
+    : DocumentView(document, parent)
+    , m_name(new QLabel(this))
+    , m_workload(new QLabel(this))
+    , m_chips(new MeshChips(document, this))
+    , m_stepTitle(new QLabel(tr("step"), this))
+    , m_step(new QLabel(this))
+    , m_memoryTitle(new QLabel(tr("memory per device"), this))
+    , m_memoryBar(new MemoryBar(this))
+    , m_memory(new QLabel(this))
+    , m_actions(new QHBoxLayout)
+{
+    setObjectName(QStringLiteral("summaryBar"));
+    setAccessibleName(tr("Summary"));
+    m_name->setObjectName(QStringLiteral("summaryName"));
+    m_workload->setObjectName(QStringLiteral("summaryWorkload"));
+    m_step->setObjectName(QStringLiteral("summaryStep"));
+    m_memory->setObjectName(QStringLiteral("summaryMemory"));
+    m_memoryBar->setObjectName(QStringLiteral("summaryMemoryBar"));
+    for (QLabel* label : { m_name, m_workload })
+        label->setTextFormat(Qt::PlainText);
+    m_workload->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(kPanelMargin, 4, kPanelMargin, 4);
+    row->setSpacing(12);
+    row->addWidget(m_name);
+    row->addWidget(m_workload, 1);
+    row->addWidget(m_chips);
+    row->addSpacing(16);
+    auto* step = new QVBoxLayout;
+    step->setSpacing(0);
+    step->addWidget(m_stepTitle);
+    step->addWidget(m_step);
+    row->addLayout(step);
+    row->addSpacing(8);
+    auto* memory = new QVBoxLayout;
+    memory->setSpacing(0);
+    memory->addWidget(m_memoryTitle);
+    auto* line = new QHBoxLayout;
+    line->setSpacing(8);
+    line->addWidget(m_memoryBar);
+    line->addWidget(m_memory);
+    memory->addLayout(line);
+    row->addLayout(memory);
+    row->addSpacing(8);
+    m_actions->setSpacing(8);
+    row->addLayout(m_actions);
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+    setMinimumHeight(48);
+    refresh();
+}
+
+void SummaryBar::addAction(QAction* action, bool primary)
+{
+    auto* button = new QPushButton(action->text(), this);
+    button->setProperty("primary", primary);
+    button->setAccessibleName(action->text());
+    const auto follow = [button, action] {
+        button->setText(action->iconText());
+        button->setEnabled(action->isEnabled());
+        button->setVisible(action->isVisible());
+        button->setToolTip(action->toolTip());
+    };
+    follow();
+    connect(action, &QAction::changed, button, follow);
+    connect(button, &QPushButton::clicked, action, &QAction::trigger);
+    m_actions->addWidget(button);
+}
+
+void SummaryBar::refresh()
+{
+    const Theme& theme = Theme::of(this);
+    for (QLabel* label : { m_workload, m_stepTitle, m_memoryTitle }) {
+        label->setFont(uiFont(this, -1));
+        QPalette palette = label->palette();
+        palette.setColor(QPalette::WindowText, theme.quiet);
+        label->setPalette(palette);
+    }
+    m_name->setFont(uiFont(this, 1, true));
+    m_step->setFont(monoFont(this));
+    m_memory->setFont(monoFont(this));
+    const auto evaluation = document()->evaluation();
+    for (QWidget* widget : std::initializer_list<QWidget*> { m_chips, m_stepTitle, m_step, m_memoryTitle, m_memoryBar, m_memory })
+        widget->setVisible(evaluation != nullptr);
+    if (!evaluation) {
+        m_name->setText(tr("No design"));
+        m_workloadText.clear();
+        elide();
+        return;
+    }
+    const Design& design = document()->design();
+    m_name->setText(qstr(design.model.name));
+    m_workloadText = tr("%1 · batch %2 · sequence %3 · %4")
+                         .arg(qstr(workloadName(design.workload.kind))).arg(design.workload.batch)
+                         .arg(design.workload.sequence).arg(qstr(dtypeName(design.workload.dtype)));
+    const Plan& plan = evaluation->plan;
+    m_step->setText(design.model.hasGraph() ? secondsText(plan.seconds()) : QStringLiteral("–"));
+    m_step->setToolTip(tr("predicted: %1 computing, %2 in collectives").arg(secondsText(plan.computeSeconds), secondsText(plan.collectiveSeconds)));
+    const auto hardware = findHardware(design.hardware);
+    const double limit = hardware.ok() ? hardware.value().memoryBytes : 0;
+    constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+    const double used = static_cast<double>(plan.memory.peak);
+    m_memory->setText(QStringLiteral("%1 / %2 GiB").arg(digitsText(used / kGib), digitsText(limit / kGib)));
+    m_memory->setToolTip(tr("%1 on the fullest device, of %2").arg(exactBytesText(plan.memory.peak), exactBytesText(static_cast<std::int64_t>(limit))));
+    QPalette palette = m_memory->palette();
+    palette.setColor(QPalette::WindowText, limit > 0 && used > limit ? theme.error : theme.text);
+    m_memory->setPalette(palette);
+    const double weights = static_cast<double>(std::min(plan.memory.weights, plan.memory.peak));
+    if (limit > 0)
+        m_memoryBar->setShares(weights / limit, (used - weights) / limit);
+    elide();
+}
+
+void SummaryBar::elide()
+{
+    m_workload->setText(QFontMetrics(m_workload->font()).elidedText(m_workloadText, Qt::ElideRight, std::max(0, m_workload->width())));
+    m_workload->setToolTip(m_workloadText);
+}
+
+void SummaryBar::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    layout()->activate();
+    elide();
+}
+
+void SummaryBar::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    const Theme& theme = Theme::of(this);
+    painter.fillRect(rect(), theme.panel);
+    painter.fillRect(QRect(0, height() - 1, width(), 1), theme.line);
+}
+
+} // namespace shardboard

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bar at the top: what is open, on which mesh, how fast, does it fit; the window adds its main actions.
+#pragma once
+
+#include "widgets/documentview.h"
+
+class QAction;
+class QHBoxLayout;
+
+namespace shardboard {
+
+class MeshChips;
+
+/// A thin bar that shows how much of the device's memory is used.
+class MemoryBar : public QWidget {
+    Q_OBJECT
+public:
+    explicit MemoryBar(QWidget* parent = nullptr);
+    /// Shares of the limit: weights, and everything else.
+    void setShares(double weights, double others);
+    QSize sizeHint() const override;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    double m_weights = 0;
+    double m_others = 0;
+};
+
+class SummaryBar : public DocumentView {
+    Q_OBJECT
+public:
+    explicit SummaryBar(Document* document, QWidget* parent = nullptr);
+    /// A button for an action of the window at the right; the primary one is filled.
+    void addAction(QAction* action, bool primary);
+    MeshChips* chips() const { return m_chips; }
+
+protected:
+    void refresh() override;
+    void resizeEvent(QResizeEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+
+private:
+    void elide();
+
+    QLabel* m_name;
+    QLabel* m_workload;
+    MeshChips* m_chips;
+    QLabel* m_stepTitle;
+    QLabel* m_step;
+    QLabel* m_memoryTitle;
+    MemoryBar* m_memoryBar;
+    QLabel* m_memory;
+    QHBoxLayout* m_actions;
+    QString m_workloadText;
+};
+
+} // namespace shardboard

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/theme.h"
+
+#include <QApplication>
+#include <QFontDatabase>
+#include <QFontInfo>
+#include <QStyleFactory>
+#include <QWidget>
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+QColor hex(unsigned rgb) { return QColor(QRgb(rgb | 0xff000000u)); }
+
+} // namespace
+
+Theme Theme::light()
+{
+    Theme out;
+    out.window = hex(0xF6F7F9);
+    out.panel = hex(0xFFFFFF);
+    out.line = hex(0xE1E4E8);
+    out.text = hex(0x1F2328);
+    out.quiet = hex(0x667085);
+    out.accent = hex(0x2563EB);
+    out.onAccent = hex(0xFFFFFF);
+    out.selection = hex(0xE8F0FE);
+    out.attention = hex(0xB45309);
+    out.attentionFill = hex(0xFEF3C7);
+    out.error = hex(0xB42318);
+    out.track = hex(0xECEEF2);
+    return out;
+}
+
+Theme Theme::dark()
+{
+    Theme out;
+    out.isDark = true;
+    out.window = hex(0x14161A);
+    out.panel = hex(0x1B1E24);
+    out.line = hex(0x2B3038);
+    out.text = hex(0xE6E8EB);
+    out.quiet = hex(0x98A2B3);
+    out.accent = hex(0x5B8DEF);
+    out.onAccent = hex(0x0B0D10);
+    out.selection = hex(0x22314F);
+    out.attention = hex(0xF5B94A);
+    out.attentionFill = hex(0x3A2E14);
+    out.error = hex(0xF97066);
+    out.track = hex(0x262B33);
+    return out;
+}
+
+const Theme& Theme::of(const QWidget* widget)
+{
+    static const Theme lightTheme = light();
+    static const Theme darkTheme = dark();
+    return widget->palette().color(QPalette::Active, QPalette::Window).lightness() < 128 ? darkTheme : lightTheme;
+}
+
+QPalette Theme::palette() const
+{
+    QPalette out;
+    const QColor disabled = blended(panel, quiet, 0.65);
+    out.setColor(QPalette::Window, window);
+    out.setColor(QPalette::WindowText, text);
+    out.setColor(QPalette::Base, panel);
+    out.setColor(QPalette::AlternateBase, window);
+    out.setColor(QPalette::Text, text);
+    out.setColor(QPalette::PlaceholderText, quiet);
+    out.setColor(QPalette::Button, panel);
+    out.setColor(QPalette::ButtonText, text);
+    out.setColor(QPalette::BrightText, error);
+    out.setColor(QPalette::ToolTipBase, panel);
+    out.setColor(QPalette::ToolTipText, text);
+    out.setColor(QPalette::Highlight, accent);
+    out.setColor(QPalette::HighlightedText, onAccent);
+    out.setColor(QPalette::Link, accent);
+    out.setColor(QPalette::LinkVisited, accent);
+    out.setColor(QPalette::Light, isDark ? blended(panel, text, 0.12) : QColor(Qt::white));
+    out.setColor(QPalette::Midlight, line);
+    out.setColor(QPalette::Mid, line);
+    out.setColor(QPalette::Dark, blended(line, text, 0.25));
+    out.setColor(QPalette::Shadow, isDark ? QColor(Qt::black) : blended(line, text, 0.5));
+    for (const auto role : { QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::PlaceholderText,
+                             QPalette::HighlightedText, QPalette::ToolTipText, QPalette::Link })
+        out.setColor(QPalette::Disabled, role, disabled);
+    out.setColor(QPalette::Disabled, QPalette::Highlight, line);
+    return out;
+}
+
+QString Theme::styleSheet() const
+{
+    QString css = QStringLiteral(R"(
+QToolTip { background: @panel; color: @text; border: 1px solid @line; padding: 4px 6px; }
+QMenu { background: @panel; border: 1px solid @line; padding: 4px; }
+QMenu::item { padding: 5px 24px 5px 20px; border-radius: 4px; }
+QMenu::item:selected { background: @selection; color: @text; }
+QMenu::item:disabled { color: @disabled; }
+QMenu::separator { height: 1px; background: @line; margin: 4px 8px; }
+QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox { background: @field; color: @text; border: 1px solid @line;
+    border-radius: 6px; padding: 4px 8px; selection-background-color: @accent; selection-color: @onAccent; }
+QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus { border: 1px solid @accent; }
+QLineEdit[refused="true"] { border: 1px solid @error; }
+QPushButton { background: @panel; color: @text; border: 1px solid @line; border-radius: 6px; padding: 5px 12px; }
+QPushButton:hover { background: @selection; }
+QPushButton:focus { border: 1px solid @accent; }
+QPushButton:disabled { color: @disabled; }
+QPushButton[primary="true"] { background: @accent; color: @onAccent; border: 1px solid @accent; font-weight: bold; }
+QPushButton[primary="true"]:hover { background: @accentHover; }
+QPushButton[primary="true"]:focus { border: 2px solid @text; padding: 4px 11px; }
+QPushButton[primary="true"]:disabled { background: @line; color: @disabled; border: 1px solid @line; }
+QToolButton { background: transparent; color: @text; border: 1px solid transparent; border-radius: 6px; padding: 3px 6px; }
+QToolButton:hover { background: @selection; }
+QToolButton:checked { background: @selection; border: 1px solid @accent; }
+QToolButton:focus { border: 1px solid @accent; }
+QToolButton:disabled { color: @disabled; }
+QAbstractItemView { background: @panel; color: @text; border: none; outline: none;
+    selection-background-color: @selection; selection-color: @text; }
+QTreeView::item, QTableView::item, QListView::item { border: none; padding: 0 8px; }
+QTreeView::item:selected, QTableView::item:selected, QListView::item:selected { background: @selection; color: @text; }
+QHeaderView { background: @panel; border: none; }
+QHeaderView::section { background: @panel; color: @quiet; border: none; border-bottom: 1px solid @line; padding: 4px 8px; }
+QTabWidget::pane { border: none; border-top: 1px solid @line; background: @panel; }
+QTabBar { background: transparent; }
+QTabBar::tab { background: transparent; color: @quiet; border: none; border-bottom: 2px solid transparent;
+    padding: 6px 4px; margin: 0 12px; }
+QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
+QTabBar::tab:focus { color: @accent; }
+QScrollArea { border: none; background: transparent; }
+QScrollBar { background: transparent; border: none; }
+QScrollBar:vertical { width: 10px; margin: 0; }
+QScrollBar:horizontal { height: 10px; margin: 0; }
+QScrollBar::handle { background: @handle; border-radius: 4px; margin: 1px; }
+QScrollBar::handle:vertical { min-height: 24px; }
+QScrollBar::handle:horizontal { min-width: 24px; }
+QScrollBar::handle:hover { background: @quiet; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QSplitter::handle { background: @line; }
+QSplitter::handle:horizontal { width: 1px; }
+QSplitter::handle:vertical { height: 1px; }
+QMainWindow::separator { background: @line; width: 1px; height: 1px; }
+QStatusBar { background: @panel; color: @quiet; border-top: 1px solid @line; }
+QStatusBar::item { border: none; }
+)");
+    const auto put = [&css](const char* name, const QColor& color) {
+        css.replace(QLatin1Char('@') + QLatin1String(name) + QLatin1Char(';'), color.name() + QLatin1Char(';'));
+    };
+    put("panel", panel);
+    put("text", text);
+    put("line", line);
+    put("selection", selection);
+    put("disabled", blended(panel, quiet, 0.65));
+    put("field", isDark ? blended(panel, window, 0.6) : blended(panel, window, 1.0));
+    put("accent", accent);
+    put("onAccent", onAccent);
+    put("accentHover", blended(accent, text, 0.15));
+    put("error", error);
+    put("quiet", quiet);
+    put("handle", blended(panel, quiet, 0.4));
+    return css;
+}
+
+void applyTheme(QApplication& application, const Theme& theme)
+{
+    if (QStyle* style = QStyleFactory::create(QStringLiteral("Fusion")))
+        application.setStyle(style);
+    application.setPalette(theme.palette());
+    application.setStyleSheet(theme.styleSheet());
+}
+
+namespace {
+
+QFont sized(QFont font, const QWidget* widget, double delta)
+{
+    const double points = widget->font().pointSizeF() > 0 ? widget->font().pointSizeF() : QFontInfo(widget->font()).pointSizeF();
+    font.setPointSizeF(std::max(6.0, points + delta));
+    return font;
+}
+
+} // namespace
+
+QFont monoFont(const QWidget* widget, double delta)
+{
+    QFont font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
+    if (!QFontInfo(font).fixedPitch()) {
+        font = QFont(QStringLiteral("monospace"));
+        font.setStyleHint(QFont::Monospace);
+    }
+    return sized(font, widget, delta);
+}
+
+QFont uiFont(const QWidget* widget, double delta, bool bold)
+{
+    QFont font = sized(widget->font(), widget, delta);
+    font.setBold(bold);
+    return font;
+}
+
+QColor blended(const QColor& base, const QColor& top, double opacity)
+{
+    const auto mix = [opacity](float a, float b) { return static_cast<float>(a + (b - a) * opacity); };
+    return QColor::fromRgbF(mix(base.redF(), top.redF()), mix(base.greenF(), top.greenF()), mix(base.blueF(), top.blueF()));
+}
+
+} // namespace shardboard

@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/tilecanvas.h"
+
+#include "widgets/axisdrag.h"
+#include "widgets/devicecolors.h"
+#include "widgets/documentview.h"
+#include "widgets/format.h"
+#include "widgets/theme.h"
+#include "widgets/weightedits.h"
+
+#include <QApplication>
+#include <QDragEnterEvent>
+#include <QHelpEvent>
+#include <QMimeData>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+constexpr double kTop = 36; ///< room for the label and the chips of the dim to the right
+constexpr double kLeft = 44; ///< room for those of the dim downwards
+constexpr double kBottom = 28; ///< room for the off zone while an axis is dragged
+constexpr double kChipHeight = 22;
+constexpr int kNothing = -2;
+
+} // namespace
+
+TileCanvas::TileCanvas(Document* document, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+{
+    setObjectName(QStringLiteral("tileCanvas"));
+    setAccessibleName(tr("Tiles of the selected weight"));
+    setMouseTracking(true);
+    setAcceptDrops(true);
+    setFocusPolicy(Qt::StrongFocus);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+}
+
+QSize TileCanvas::sizeHint() const { return { 380, 320 }; }
+QSize TileCanvas::minimumSizeHint() const { return { 200, 150 }; }
+
+void TileCanvas::show(int weight)
+{
+    const auto evaluation = m_document->evaluation();
+    m_weight = evaluation && weight < static_cast<int>(evaluation->weights.size()) ? weight : -1;
+    m_scene = TileScene();
+    m_spec = TensorSpec();
+    m_layout = Layout();
+    if (m_weight >= 0) {
+        const auto& shown = evaluation->weights[static_cast<std::size_t>(m_weight)];
+        m_spec = shown.spec;
+        m_layout = shown.layout;
+        if (shown.unknownShape)
+            m_weight = -1;
+        else
+            m_scene = makeTileScene(shown);
+    }
+    layout();
+    update();
+}
+
+void TileCanvas::layout()
+{
+    m_chips.clear();
+    m_picture = QRectF();
+    if (m_weight < 0)
+        return;
+    const double left = m_scene.rowDim >= 0 ? kLeft : 8;
+    const QRectF room = QRectF(rect()).adjusted(kPanelMargin + left, kTop, -kPanelMargin, -kBottom);
+    const double ratio = static_cast<double>(m_scene.columnSize) / static_cast<double>(m_scene.rowSize);
+    // Shown to scale between 1:2 and 2:1; beyond that a picture to scale would be a line.
+    const double aspect = std::clamp(ratio, 0.6, 1.8);
+    QSizeF size(room.width(), room.width() / aspect);
+    if (m_scene.rowDim < 0)
+        size = QSizeF(room.width(), std::min(72.0, room.height()));
+    else if (size.height() > room.height())
+        size = QSizeF(room.height() * aspect, room.height());
+    const double top = m_scene.rowDim < 0 ? room.top() : room.top() + (room.height() - size.height()) / 3;
+    m_picture = QRectF(room.left() + (m_scene.rowDim < 0 ? 0 : std::max(0.0, (room.width() - size.width()) / 2)), top,
+                       std::max(8.0, size.width()), std::max(8.0, size.height()));
+    m_picture = m_picture.toRect();
+    if (m_scene.columnDim >= 0)
+        placeChips(m_scene.columnDim, false);
+    if (m_scene.rowDim >= 0)
+        placeChips(m_scene.rowDim, true);
+}
+
+void TileCanvas::placeChips(int dim, bool vertical)
+{
+    const QFontMetricsF metrics(monoFont(this, -1));
+    const auto axes = axesOnDim(m_layout, dim);
+    double at = vertical ? m_picture.top() : m_picture.right();
+    // To the right the chips end with the picture (major first), downwards they stand side by side above each other.
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        const int axis = vertical ? axes[i] : axes[axes.size() - 1 - i];
+        const double width = metrics.horizontalAdvance(qstr(m_document->design().mesh.axis(axis).name)) + 18;
+        if (vertical) {
+            m_chips.push_back({ axis, dim, QRectF(m_picture.left() - 6 - kChipHeight, at, kChipHeight, width) });
+            at += width + 4;
+        } else {
+            at -= width;
+            m_chips.push_back({ axis, dim, QRectF(at, m_picture.top() - 6 - kChipHeight, width, kChipHeight) });
+            at -= 4;
+        }
+    }
+}
+
+QRectF TileCanvas::zone(int dim) const
+{
+    if (m_weight < 0)
+        return {};
+    if (dim == m_scene.columnDim && dim >= 0)
+        return QRectF(m_picture.left(), m_picture.top() - kTop + 4, m_picture.width(), kTop - 8);
+    if (dim == m_scene.rowDim && dim >= 0)
+        return QRectF(m_picture.left() - kLeft + 4, m_picture.top(), kLeft - 8, m_picture.height());
+    if (dim == -1)
+        return QRectF(m_picture.left(), m_picture.bottom() + 5, m_picture.width(), kBottom - 8);
+    return {};
+}
+
+QRectF TileCanvas::chipRect(int axis) const
+{
+    for (const Chip& chip : m_chips)
+        if (chip.axis == axis)
+            return chip.rect;
+    return {};
+}
+
+QRectF TileCanvas::bandRect(int row, int column) const
+{
+    const Range& r = m_scene.rows[static_cast<std::size_t>(row)].range;
+    const Range& c = m_scene.columns[static_cast<std::size_t>(column)].range;
+    const auto x = [this](std::int64_t at) {
+        return m_picture.left() + m_picture.width() * static_cast<double>(at) / static_cast<double>(m_scene.columnSize);
+    };
+    const auto y = [this](std::int64_t at) {
+        return m_picture.top() + m_picture.height() * static_cast<double>(at) / static_cast<double>(m_scene.rowSize);
+    };
+    return QRectF(QPointF(x(c.lo), y(r.lo)), QPointF(x(c.hi), y(r.hi)));
+}
+
+QRectF TileCanvas::tileRect(std::int64_t position) const
+{
+    QRectF out;
+    if (m_weight >= 0 && position >= 0 && position < m_scene.deviceCount)
+        for (const auto& [row, column] : m_scene.tilesOf(position))
+            out = out.united(bandRect(row, column));
+    return out;
+}
+
+std::int64_t TileCanvas::deviceAt(const QPointF& point) const
+{
+    if (m_weight < 0 || m_scene.replicated || !m_picture.contains(point))
+        return -1;
+    return m_scene.ownerAt((point.x() - m_picture.left()) / m_picture.width(),
+                           (point.y() - m_picture.top()) / m_picture.height());
+}
+
+int TileCanvas::dimAt(const QPointF& point) const
+{
+    if (m_weight < 0)
+        return kNothing;
+    if (m_scene.columnDim < 0)
+        return kNothing;
+    if (m_scene.rowDim < 0)
+        return point.y() < m_picture.bottom() ? m_scene.columnDim : -1;
+    if (point.y() > m_picture.bottom() || point.x() > m_picture.right() + kPanelMargin)
+        return -1;
+    // Above the diagonal is nearer to the upper edge, below it to the left one; that holds for the zones beside too.
+    const double x = (point.x() - m_picture.left()) / m_picture.width();
+    const double y = (point.y() - m_picture.top()) / m_picture.height();
+    return y < x ? m_scene.columnDim : m_scene.rowDim;
+}
+
+void TileCanvas::paintTiles(QPainter& painter) const
+{
+    if (!m_scene.image.isNull()) {
+        painter.drawImage(m_picture, m_scene.image);
+        return;
+    }
+    for (const Tile& tile : m_scene.tiles)
+        paintTile(painter, tile);
+}
+
+void TileCanvas::paintTile(QPainter& painter, const Tile& tile) const
+{
+    const QRectF whole = bandRect(tile.row, tile.column);
+    const double gap = std::min(whole.width(), whole.height()) > 8 ? 1 : 0;
+    const QRect rect = whole.toAlignedRect().adjusted(0, 0, -static_cast<int>(gap), -static_cast<int>(gap));
+    const PartColor color = partColor(tile.color);
+    painter.fillRect(rect, color.fill);
+    if (color.hatch != Qt::NoBrush)
+        painter.fillRect(rect, QBrush(color.hatchColor, color.hatch));
+    const bool uneven = m_scene.rows[static_cast<std::size_t>(tile.row)].uneven
+        || m_scene.columns[static_cast<std::size_t>(tile.column)].uneven;
+    if (uneven && std::min(rect.width(), rect.height()) >= 6) {
+        painter.setPen(QPen(color.label, 2, Qt::DotLine));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(rect.adjusted(2, 2, -3, -3));
+    }
+    paintTileLabel(painter, tile, rect);
+}
+
+void TileCanvas::paintTileLabel(QPainter& painter, const Tile& tile, const QRectF& rect) const
+{
+    const PartColor color = partColor(tile.color);
+    const QFont bold = uiFont(this, 0, true);
+    const QFontMetricsF boldMetrics(bold);
+    QString text = tile.devices;
+    if (boldMetrics.horizontalAdvance(text) + 6 > rect.width())
+        text = QString::number(m_scene.shards.mesh().deviceId(tile.firstOwner)) + QStringLiteral(" …");
+    if (boldMetrics.horizontalAdvance(text) + 6 > rect.width() || boldMetrics.height() > rect.height())
+        return;
+    const QFont mono = monoFont(this, -2);
+    const QFontMetricsF monoMetrics(mono);
+    const Range& r = m_scene.rows[static_cast<std::size_t>(tile.row)].range;
+    const Range& c = m_scene.columns[static_cast<std::size_t>(tile.column)].range;
+    QStringList lines;
+    if (m_scene.rows.size() > 1)
+        lines << QStringLiteral("%1–%2").arg(r.lo).arg(r.hi);
+    if (m_scene.columns.size() > 1)
+        lines << QStringLiteral("%1–%2").arg(c.lo).arg(c.hi);
+    double height = boldMetrics.height();
+    for (const QString& line : lines)
+        if (monoMetrics.horizontalAdvance(line) + 4 > rect.width())
+            lines.clear();
+    if (height + static_cast<double>(lines.size()) * monoMetrics.height() > rect.height())
+        lines.clear();
+    height += static_cast<double>(lines.size()) * monoMetrics.height();
+    double y = rect.center().y() - height / 2;
+    painter.setPen(color.label);
+    painter.setFont(bold);
+    painter.drawText(QRectF(rect.left(), y, rect.width(), boldMetrics.height()), Qt::AlignCenter, text);
+    y += boldMetrics.height();
+    painter.setFont(mono);
+    for (const QString& line : lines) {
+        painter.drawText(QRectF(rect.left(), y, rect.width(), monoMetrics.height()), Qt::AlignCenter, line);
+        y += monoMetrics.height();
+    }
+}
+
+void TileCanvas::paintReplicated(QPainter& painter) const
+{
+    const Theme& theme = Theme::of(this);
+    painter.fillRect(m_picture, theme.panel);
+    painter.setPen(QPen(theme.quiet, 2));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawRect(m_picture.adjusted(1, 1, -1, -1));
+    painter.setPen(theme.text);
+    painter.setFont(uiFont(this, 0, true));
+    const QString text = m_scene.deviceCount == 1 ? tr("whole on the one device") : tr("on all %1 devices").arg(m_scene.deviceCount);
+    painter.drawText(m_picture.adjusted(4, 0, -4, 0), Qt::AlignCenter | Qt::TextWordWrap, text);
+}
+
+void TileCanvas::paintLabels(QPainter& painter) const
+{
+    const Theme& theme = Theme::of(this);
+    painter.setPen(theme.quiet);
+    const QFont font = uiFont(this, -1);
+    const QFontMetricsF metrics(font);
+    painter.setFont(font);
+    double room = m_picture.width();
+    double roomDown = m_picture.height();
+    for (const Chip& chip : m_chips) {
+        room -= chip.dim == m_scene.columnDim ? chip.rect.width() + 6 : 0;
+        roomDown -= chip.dim == m_scene.rowDim ? chip.rect.height() + 6 : 0;
+    }
+    if (m_scene.columnDim >= 0)
+        painter.drawText(QRectF(m_picture.left(), m_picture.top() - 28, room, 22), Qt::AlignLeft | Qt::AlignVCenter,
+                         metrics.elidedText(dimText(m_spec, m_scene.columnDim), Qt::ElideMiddle, room));
+    if (m_scene.rowDim >= 0) {
+        painter.save();
+        painter.translate(m_picture.left() - 17, m_picture.bottom());
+        painter.rotate(-90);
+        painter.drawText(QRectF(0, -11, roomDown, 22), Qt::AlignLeft | Qt::AlignVCenter,
+                         metrics.elidedText(dimText(m_spec, m_scene.rowDim), Qt::ElideMiddle, roomDown));
+        painter.restore();
+    }
+    const QFont chipFont = monoFont(this, -1);
+    for (const Chip& chip : m_chips) {
+        const QString name = qstr(m_document->design().mesh.axis(chip.axis).name);
+        if (chip.dim == m_scene.columnDim) {
+            paintChip(painter, chip.rect, name, chip.axis, this, chipFont);
+            continue;
+        }
+        painter.save();
+        painter.translate(chip.rect.left(), chip.rect.bottom());
+        painter.rotate(-90);
+        paintChip(painter, QRectF(0, 0, chip.rect.height(), chip.rect.width()), name, chip.axis, this, chipFont);
+        painter.restore();
+    }
+}
+
+void TileCanvas::paintShard(QPainter& painter) const
+{
+    const std::int64_t device = shownDevice(*m_document);
+    if (device < 0 || m_scene.replicated)
+        return;
+    const Theme& theme = Theme::of(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setBrush(Qt::NoBrush);
+    for (const auto& [row, column] : m_scene.tilesOf(device)) {
+        QRectF rect = bandRect(row, column);
+        if (rect.width() < 5 || rect.height() < 5)
+            rect = rect.adjusted(-2, -2, 2, 2);
+        painter.setPen(QPen(theme.window, 4));
+        painter.drawRoundedRect(rect.adjusted(-0.5, -1.5, 0.5, 0.5), 3, 3);
+        painter.setPen(QPen(theme.text, 2));
+        painter.drawRoundedRect(rect.adjusted(-0.5, -1.5, 0.5, 0.5), 3, 3);
+    }
+    painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+void TileCanvas::paintDrag(QPainter& painter) const
+{
+    if (m_dragAxis < 0)
+        return;
+    const Theme& theme = Theme::of(this);
+    const QString name = qstr(m_document->design().mesh.axis(m_dragAxis).name);
+    const QColor color = m_refusal.isEmpty() ? theme.accent : theme.error;
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setFont(uiFont(this, -1));
+    for (const int dim : { m_scene.rowDim, m_scene.columnDim, -1 }) {
+        const QRectF rect = zone(dim);
+        if (rect.isEmpty() || (dim == -1 && dimOfAxis(m_layout, m_dragAxis) < 0))
+            continue;
+        const bool active = dim == m_dragDim;
+        QColor fill = active ? color : theme.quiet;
+        fill.setAlphaF(active ? 0.30f : 0.10f);
+        painter.setPen(QPen(active ? color : theme.quiet, 1.5, Qt::DashLine));
+        painter.setBrush(fill);
+        painter.drawRoundedRect(rect, kCornerRadius, kCornerRadius);
+        if (dim == -1) {
+            painter.setPen(theme.text);
+            painter.drawText(rect, Qt::AlignCenter, tr("take %1 off").arg(name));
+        }
+    }
+    if (m_dragDim >= 0 && m_refusal.isEmpty()) { // the cut as it will be
+        const std::int64_t parts = partsOf(m_layout.dims[static_cast<std::size_t>(m_dragDim)], m_document->design().mesh)
+            * (dimOfAxis(m_layout, m_dragAxis) == m_dragDim ? 1 : m_document->design().mesh.axis(m_dragAxis).size);
+        painter.setPen(QPen(theme.accent, 2, Qt::DashLine));
+        for (std::int64_t part = 1; part < std::min<std::int64_t>(parts, 256); ++part) {
+            const double at = static_cast<double>(part) / static_cast<double>(parts);
+            if (m_dragDim == m_scene.columnDim)
+                painter.drawLine(QPointF(m_picture.left() + at * m_picture.width(), m_picture.top()),
+                                 QPointF(m_picture.left() + at * m_picture.width(), m_picture.bottom()));
+            else
+                painter.drawLine(QPointF(m_picture.left(), m_picture.top() + at * m_picture.height()),
+                                 QPointF(m_picture.right(), m_picture.top() + at * m_picture.height()));
+        }
+    }
+    QString text = m_refusal;
+    if (text.isEmpty() && m_dragDim >= -1)
+        text = axisEditText(*m_document, { m_weight }, m_dragAxis, m_dragDim);
+    if (text.isEmpty())
+        return;
+    const QFontMetricsF metrics(painter.font());
+    const QRectF wanted = metrics.boundingRect(QRectF(0, 0, std::max(120.0, width() - 40.0), 400), Qt::TextWordWrap, text);
+    QRectF box(0, 0, wanted.width() + 20, wanted.height() + 12);
+    box.moveCenter(QPointF(width() / 2.0, m_picture.center().y()));
+    painter.setPen(QPen(color, 1));
+    painter.setBrush(theme.panel);
+    painter.drawRoundedRect(box, kCornerRadius, kCornerRadius);
+    painter.setPen(m_refusal.isEmpty() ? theme.text : theme.error);
+    painter.drawText(box.adjusted(10, 6, -10, -6), Qt::AlignCenter | Qt::TextWordWrap, text);
+}
+
+void TileCanvas::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    const Theme& theme = Theme::of(this);
+    painter.fillRect(rect(), theme.window);
+    if (m_weight < 0) {
+        painter.setPen(theme.quiet);
+        painter.setFont(font());
+        const QString text = m_spec.name.empty() ? tr("Select a weight to see its tiles.")
+                                                 : tr("The shape of this tensor is not known, so it has no tiles.");
+        painter.drawText(rect().adjusted(kPanelMargin, 0, -kPanelMargin, 0), Qt::AlignCenter | Qt::TextWordWrap, text);
+        return;
+    }
+    if (m_scene.replicated)
+        paintReplicated(painter);
+    else
+        paintTiles(painter);
+    paintLabels(painter);
+    paintShard(painter);
+    paintDrag(painter);
+    if (hasFocus()) {
+        painter.setRenderHint(QPainter::Antialiasing, false);
+        painter.setPen(QPen(theme.accent, 1));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(rect().adjusted(0, 0, -1, -1));
+    }
+}
+
+void TileCanvas::resizeEvent(QResizeEvent*) { layout(); }
+
+void TileCanvas::mouseMoveEvent(QMouseEvent* event)
+{
+    if (m_pressedChip >= 0 && (event->buttons() & Qt::LeftButton)) {
+        if ((event->position() - m_pressed).manhattanLength() >= QApplication::startDragDistance()) {
+            const int axis = std::exchange(m_pressedChip, -1);
+            dragAxis(this, qstr(m_document->design().mesh.axis(axis).name), axis);
+        }
+        return;
+    }
+    bool overChip = false;
+    for (const Chip& chip : m_chips)
+        overChip = overChip || chip.rect.contains(event->position());
+    setCursor(overChip ? Qt::OpenHandCursor : Qt::ArrowCursor);
+    m_document->selection()->setHoveredDevice(deviceAt(event->position()));
+}
+
+void TileCanvas::mousePressEvent(QMouseEvent* event)
+{
+    if (event->button() != Qt::LeftButton)
+        return;
+    m_pressed = event->position();
+    m_pressedChip = -1;
+    for (const Chip& chip : m_chips)
+        if (chip.rect.contains(event->position()))
+            m_pressedChip = chip.axis;
+    if (m_pressedChip >= 0)
+        m_document->selection()->setMeshAxis(m_pressedChip);
+    else if (const std::int64_t device = deviceAt(event->position()); device >= 0)
+        m_document->selection()->setDevice(device);
+}
+
+void TileCanvas::mouseReleaseEvent(QMouseEvent*) { m_pressedChip = -1; }
+void TileCanvas::leaveEvent(QEvent*) { m_document->selection()->setHoveredDevice(-1); }
+
+void TileCanvas::dragEnterEvent(QDragEnterEvent* event)
+{
+    if (m_weight < 0 || !m_document->hasDesign())
+        return;
+    const QString name = axisFromMimeData(event->mimeData());
+    m_dragAxis = name.isEmpty() ? -1 : m_document->design().mesh.find(name.toStdString());
+    m_dragDim = kNothing;
+    m_refusal.clear();
+    if (m_dragAxis >= 0)
+        event->acceptProposedAction();
+    update();
+}
+
+void TileCanvas::dragMoveEvent(QDragMoveEvent* event)
+{
+    if (m_dragAxis < 0)
+        return;
+    const int dim = dimAt(event->position());
+    if (dim != m_dragDim) {
+        m_dragDim = dim;
+        m_refusal = dim >= -1 && m_judge ? m_judge(m_dragAxis, dim) : QString();
+        update();
+    }
+    event->setAccepted(m_dragDim >= -1 && m_refusal.isEmpty());
+}
+
+void TileCanvas::dragLeaveEvent(QDragLeaveEvent*)
+{
+    m_dragAxis = -1;
+    m_refusal.clear();
+    update();
+}
+
+void TileCanvas::dropEvent(QDropEvent* event)
+{
+    const int axis = std::exchange(m_dragAxis, -1);
+    update();
+    if (axis < 0)
+        return;
+    const int dim = dimAt(event->position());
+    m_refusal.clear();
+    if (dim < -1)
+        return;
+    event->acceptProposedAction();
+    Q_EMIT axisDropped(axis, dim);
+}
+
+QString TileCanvas::tileText(std::int64_t position) const
+{
+    const Shard shard = m_scene.shards.shardAt(position);
+    return tr("device %1\n%2\n%3").arg(QString::number(m_scene.shards.mesh().deviceId(position)), shardText(shard),
+                                       exactBytesText(bytesOf(shard.elements(), m_spec.dtype)));
+}
+
+bool TileCanvas::event(QEvent* event)
+{
+    if (event->type() == QEvent::ToolTip) {
+        auto* help = static_cast<QHelpEvent*>(event);
+        const std::int64_t device = deviceAt(help->pos());
+        if (device >= 0)
+            QToolTip::showText(help->globalPos(), tileText(device), this);
+        else
+            QToolTip::hideText();
+        return true;
+    }
+    return QWidget::event(event);
+}
+
+} // namespace shardboard

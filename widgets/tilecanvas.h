@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The picture of one sharded weight: tiles in the colours of their owners, the axis chips on the dims that they cut, and
+// the zones on which a dragged mesh axis can be dropped. It asks for edits by a signal and makes none itself.
+#pragma once
+
+#include "widgets/canvas/tilescene.h"
+
+#include "model/session/document.h"
+
+#include <QWidget>
+
+#include <functional>
+#include <vector>
+
+namespace shardboard {
+
+class TileCanvas : public QWidget {
+    Q_OBJECT
+public:
+    explicit TileCanvas(Document* document, QWidget* parent = nullptr);
+
+    /// Shows a weight of the evaluation, or nothing for -1.
+    void show(int weight);
+    const TileScene& scene() const { return m_scene; }
+
+    /// Asked while an axis is dragged over a dim (-1: off): empty when the edit would be accepted, else why not.
+    using Judge = std::function<QString(int axis, int dim)>;
+    void setJudge(Judge judge) { m_judge = std::move(judge); }
+
+    QRectF picture() const { return m_picture; } ///< where the tensor is drawn
+    QRectF zone(int dim) const; ///< drop zone of a dim; of -1: the one that takes an axis off
+    QRectF chipRect(int axis) const; ///< empty when the axis cuts nothing here
+    QRectF tileRect(std::int64_t position) const; ///< bounding rectangle of what a device holds
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+
+Q_SIGNALS:
+    void axisDropped(int axis, int dim); ///< dim -1: take it off
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dragMoveEvent(QDragMoveEvent* event) override;
+    void dragLeaveEvent(QDragLeaveEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    struct Chip {
+        int axis = -1;
+        int dim = -1;
+        QRectF rect;
+    };
+    void layout();
+    void placeChips(int dim, bool vertical);
+    QRectF bandRect(int row, int column) const;
+    std::int64_t deviceAt(const QPointF& point) const;
+    int dimAt(const QPointF& point) const; ///< drawn dim or -1 (off); -2: nothing
+    void paintTiles(QPainter& painter) const;
+    void paintTile(QPainter& painter, const Tile& tile) const;
+    void paintTileLabel(QPainter& painter, const Tile& tile, const QRectF& rect) const;
+    void paintReplicated(QPainter& painter) const;
+    void paintLabels(QPainter& painter) const;
+    void paintShard(QPainter& painter) const;
+    void paintDrag(QPainter& painter) const;
+    QString tileText(std::int64_t position) const;
+
+    Document* m_document;
+    int m_weight = -1;
+    TensorSpec m_spec;
+    Layout m_layout;
+    TileScene m_scene;
+    QRectF m_picture;
+    std::vector<Chip> m_chips;
+    Judge m_judge;
+    int m_dragAxis = -1;
+    int m_dragDim = -2;
+    QString m_refusal;
+    QPointF m_pressed;
+    int m_pressedChip = -1;
+};
+
+} // namespace shardboard

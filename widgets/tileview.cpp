@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/tileview.h"
+
+#include "widgets/format.h"
+#include "widgets/theme.h"
+#include "widgets/tilecanvas.h"
+#include "widgets/weightedits.h"
+
+#include <QContextMenuEvent>
+#include <QGridLayout>
+#include <QLabel>
+#include <QMenu>
+#include <QVBoxLayout>
+
+namespace shardboard {
+
+namespace {
+
+constexpr int kSideWidth = 190;
+constexpr int kNarrow = 520; ///< below this width the spec stands under the tiles
+
+void colorText(QLabel* label, const QColor& color)
+{
+    QPalette palette = label->palette();
+    palette.setColor(QPalette::WindowText, color);
+    label->setPalette(palette);
+}
+
+} // namespace
+
+TileView::TileView(Document* document, QWidget* parent)
+    : DocumentView(document, parent)
+    , m_header(new ViewHeader(QString(), this))
+    , m_canvas(new TileCanvas(document, this))
+    , m_side(new QWidget(this))
+    , m_spec(new QLabel(m_side))
+    , m_words(new QLabel(m_side))
+    , m_shard(new QLabel(this))
+    , m_message(new QLabel(this))
+    , m_grid(new QGridLayout)
+{
+    setObjectName(QStringLiteral("tileView"));
+    setAccessibleName(tr("Tiles"));
+    m_header->setTitleMono(true);
+    m_spec->setObjectName(QStringLiteral("tileSpec"));
+    m_words->setObjectName(QStringLiteral("tileWords"));
+    m_shard->setObjectName(QStringLiteral("tileShard"));
+    m_message->setObjectName(QStringLiteral("tileMessage"));
+    for (QLabel* label : { m_spec, m_words, m_shard, m_message }) {
+        label->setTextFormat(Qt::PlainText);
+        label->setWordWrap(true);
+        label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    }
+    m_message->hide();
+    auto* side = new QVBoxLayout(m_side);
+    side->setContentsMargins(0, 0, kPanelMargin, 0);
+    side->setSpacing(4);
+    side->addWidget(m_spec);
+    side->addWidget(m_words);
+    side->addStretch(1);
+    m_shard->setContentsMargins(kPanelMargin, 0, kPanelMargin, 8);
+    m_message->setContentsMargins(kPanelMargin, 0, kPanelMargin, 8);
+    m_grid->setContentsMargins(0, 0, 0, 0);
+    m_grid->setSpacing(0);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(m_header);
+    column->addLayout(m_grid, 1);
+    column->addWidget(m_shard);
+    column->addWidget(m_message);
+    m_canvas->setJudge([this](int axis, int dim) { return judge(axis, dim); });
+    connect(m_canvas, &TileCanvas::axisDropped, this, &TileView::putAxis);
+    arrange();
+    refresh();
+}
+
+void TileView::arrange()
+{
+    m_sideBelow = width() < kNarrow;
+    m_grid->removeWidget(m_canvas);
+    m_grid->removeWidget(m_side);
+    m_grid->addWidget(m_canvas, 0, 0);
+    m_grid->addWidget(m_side, m_sideBelow ? 1 : 0, m_sideBelow ? 0 : 1);
+    m_grid->setColumnStretch(0, 1);
+    m_grid->setRowStretch(0, 1);
+    m_side->setMaximumWidth(m_sideBelow ? QWIDGETSIZE_MAX : kSideWidth);
+    m_side->setMinimumWidth(m_sideBelow ? 0 : kSideWidth);
+    m_side->layout()->setContentsMargins(m_sideBelow ? kPanelMargin : 0, m_sideBelow ? 0 : 36, kPanelMargin, m_sideBelow ? 4 : 0);
+    if (const WeightLayout* weight = selectedWeight(*document()))
+        showSpec(*weight);
+}
+
+void TileView::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    if (m_sideBelow != (width() < kNarrow))
+        arrange();
+}
+
+void TileView::refresh()
+{
+    const Theme& theme = Theme::of(this);
+    m_spec->setFont(monoFont(this, 0.5));
+    m_words->setFont(uiFont(this, -0.5));
+    m_shard->setFont(monoFont(this, -0.5));
+    m_message->setFont(uiFont(this, -0.5));
+    colorText(m_words, theme.quiet);
+    colorText(m_message, theme.error);
+    m_message->hide();
+    showWeight();
+}
+
+void TileView::selectionChanged()
+{
+    m_message->hide();
+    showWeight();
+}
+
+void TileView::hoverChanged()
+{
+    showShard();
+    m_canvas->update();
+}
+
+void TileView::showWeight()
+{
+    const WeightLayout* weight = selectedWeight(*document());
+    m_canvas->show(weight ? selection()->weight() : -1);
+    m_side->setVisible(weight != nullptr);
+    m_header->setTitle(weight ? qstr(weight->spec.name) : tr("Tiles"));
+    if (!weight) {
+        m_header->setDetail(QString());
+        m_shard->clear();
+        return;
+    }
+    QString detail = qstr(dtypeName(weight->spec.dtype)) + QStringLiteral(" · ")
+        + (weight->unknownShape ? tr("shape unknown") : shapeLabel(weight->spec.shape));
+    if (weight->copies > 1)
+        detail += tr(" · %1 layers").arg(weight->copies);
+    m_header->setDetail(detail);
+    showSpec(*weight);
+    showShard();
+}
+
+void TileView::showSpec(const WeightLayout& weight)
+{
+    const Mesh& mesh = document()->design().mesh;
+    m_spec->setText(qstr(specText(weight.layout, mesh)));
+    QStringList words { parallelText(weight) };
+    if (const QString max = maxText(weight); !max.isEmpty())
+        words << QStringLiteral("MAX: %1").arg(max);
+    words << QStringLiteral("DTensor: %1").arg(qstr(placementsText(weight.layout, mesh)));
+    if (!weight.layout.isReplicated())
+        words << tr("cut: %1").arg(qstr(cutRuleName(weight.cut)));
+    if (!m_canvas->scene().otherDims.isEmpty())
+        words << m_canvas->scene().otherDims;
+    m_words->setText(words.join(m_sideBelow ? QStringLiteral(" · ") : QStringLiteral("\n")));
+}
+
+void TileView::showShard()
+{
+    const WeightLayout* weight = selectedWeight(*document());
+    if (!weight || weight->unknownShape) {
+        m_shard->clear();
+        return;
+    }
+    const std::int64_t device = shownDevice(*document());
+    const std::int64_t copies = weight->shards.replication();
+    const QString on = counted(copies, tr("copy"), tr("copies"));
+    if (device < 0) {
+        m_shard->setText(tr("%1 per device · %2").arg(bytesText(weight->bytesPerDevice), on));
+        m_shard->setToolTip(exactBytesText(weight->bytesPerDevice));
+        return;
+    }
+    const Shard shard = weight->shards.shardAt(device);
+    const std::int64_t bytes = bytesOf(shard.elements(), weight->spec.dtype);
+    m_shard->setText(tr("Shard of device %1  %2 · %3 · %4")
+                         .arg(QString::number(document()->design().mesh.deviceId(device)), shardText(shard), bytesText(bytes), on));
+    m_shard->setToolTip(exactBytesText(bytes));
+}
+
+QString TileView::judge(int axis, int dim) const
+{
+    const int weight = selection()->weight();
+    if (!selectedWeight(*document()))
+        return tr("No weight is selected.");
+    const Status status = document()->check(axisEdit(*document(), { weight }, axis, dim).design);
+    return status.ok() ? QString() : qstr(status.error().text());
+}
+
+void TileView::putAxis(int axis, int dim)
+{
+    const WeightLayout* weight = selectedWeight(*document());
+    if (!weight || axis < 0 || axis >= document()->design().mesh.axisCount() || dimOfAxis(weight->layout, axis) == dim)
+        return;
+    const WeightEdit edit = axisEdit(*document(), { selection()->weight() }, axis, dim);
+    const Status status = document()->edit(edit.design, edit.text);
+    showMessage(status.ok() ? QString() : qstr(status.error().text()));
+}
+
+void TileView::showMessage(const QString& message)
+{
+    m_message->setText(message);
+    m_message->setVisible(!message.isEmpty());
+}
+
+void TileView::fillMenu(QMenu* menu)
+{
+    const WeightLayout* weight = selectedWeight(*document());
+    if (!weight)
+        return;
+    const Mesh& mesh = document()->design().mesh;
+    menu->setToolTipsVisible(true);
+    for (int axis = 0; axis < mesh.axisCount(); ++axis) {
+        const QString name = qstr(mesh.axis(axis).name);
+        const int now = dimOfAxis(weight->layout, axis);
+        for (int dim = -1; dim < static_cast<int>(weight->spec.shape.size()); ++dim) {
+            if (dim == now || (dim < 0 && now < 0))
+                continue;
+            QAction* action = menu->addAction(dim < 0 ? tr("Take %1 off").arg(name) : tr("Cut dim %1 over %2").arg(dim).arg(name));
+            const QString refusal = judge(axis, dim);
+            action->setEnabled(refusal.isEmpty());
+            action->setToolTip(refusal);
+            connect(action, &QAction::triggered, this, [this, axis, dim] { putAxis(axis, dim); });
+        }
+    }
+}
+
+void TileView::contextMenuEvent(QContextMenuEvent* event)
+{
+    QMenu menu(this);
+    fillMenu(&menu);
+    if (!menu.isEmpty())
+        menu.exec(event->globalPos());
+}
+
+} // namespace shardboard

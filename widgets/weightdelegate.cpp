@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/weightdelegate.h"
+
+#include "widgets/format.h"
+#include "widgets/theme.h"
+#include "widgets/weightmodel.h"
+
+#include <QPainter>
+#include <QWidget>
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+constexpr int kSide = 24;
+constexpr int kRight = 10;
+
+void paintGroup(QPainter* painter, const QRect& rect, const QModelIndex& index, const QWidget* widget)
+{
+    const Theme& theme = Theme::of(widget);
+    painter->setFont(monoFont(widget, -1));
+    painter->setPen(theme.quiet);
+    const QString bytes = bytesText(index.data(WeightModel::BytesPerDeviceRole).toLongLong());
+    painter->drawText(rect.adjusted(0, 0, -kRight, 0), Qt::AlignRight | Qt::AlignVCenter, bytes);
+    painter->setFont(uiFont(widget));
+    painter->setPen(theme.text);
+    painter->drawText(rect.adjusted(4, 0, -80, 0), Qt::AlignLeft | Qt::AlignVCenter, index.data().toString());
+}
+
+} // namespace
+
+WeightDelegate::WeightDelegate(QObject* parent)
+    : QStyledItemDelegate(parent)
+{
+}
+
+QSize WeightDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const
+{
+    const int line = option.fontMetrics.height();
+    if (index.data(WeightModel::WeightRole).toInt() < 0)
+        return { 120, std::max(kRowHeight, line + 8) };
+    return { 160, std::max(kTwoLineRowHeight, 2 * line + 8) };
+}
+
+void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const
+{
+    const QWidget* widget = option.widget;
+    const Theme& theme = Theme::of(widget);
+    painter->save();
+    painter->setRenderHint(QPainter::Antialiasing);
+    const QRect rect = option.rect;
+    if (option.state & (QStyle::State_Selected | QStyle::State_MouseOver)) {
+        QColor fill = theme.selection;
+        if (!(option.state & QStyle::State_Selected))
+            fill.setAlphaF(0.45f);
+        painter->setPen(Qt::NoPen);
+        painter->setBrush(fill);
+        painter->drawRoundedRect(rect.adjusted(0, 1, -4, -1), kCornerRadius, kCornerRadius);
+    }
+    if ((option.state & QStyle::State_HasFocus) && widget && widget->hasFocus()) {
+        painter->setPen(QPen(theme.accent, 1));
+        painter->setBrush(Qt::NoBrush);
+        painter->drawRoundedRect(QRectF(rect).adjusted(0.5, 1.5, -4.5, -1.5), kCornerRadius, kCornerRadius);
+    }
+    if (index.data(WeightModel::WeightRole).toInt() < 0) {
+        paintGroup(painter, rect, index, widget);
+        painter->restore();
+        return;
+    }
+    const bool attention = index.data(WeightModel::ReplicatedRole).toBool();
+    const QFont nameFont = uiFont(widget, 0, (option.state & QStyle::State_Selected) != 0);
+    const QFont smallFont = monoFont(widget, -1.5);
+    const QFontMetrics nameMetrics(nameFont);
+    const QFontMetrics smallMetrics(smallFont);
+    const int top = rect.top() + (rect.height() - nameMetrics.height() - smallMetrics.height() - 1) / 2;
+    const QRect upper(rect.left() + 4, top, rect.width() - 4 - kRight, nameMetrics.height());
+    const QRect lower(upper.left(), upper.bottom() + 2, upper.width(), smallMetrics.height());
+    const QString bytes = bytesText(index.data(WeightModel::BytesPerDeviceRole).toLongLong());
+    const int bytesWidth = std::max(smallMetrics.horizontalAdvance(QStringLiteral("88.8 MiB")), smallMetrics.horizontalAdvance(bytes));
+    const int thumbLeft = upper.right() - bytesWidth - 8 - kSide;
+
+    painter->setFont(nameFont);
+    painter->setPen(theme.text);
+    const QFont markFont = uiFont(widget, -1.5, true);
+    const QString mark = attention ? tr("replicated") : QString();
+    const int markWidth = attention ? QFontMetrics(markFont).horizontalAdvance(mark) : 0;
+    // Without a mark the name may run on over the column of the bytes only as far as the thumbnail.
+    painter->drawText(upper, Qt::AlignLeft | Qt::AlignVCenter,
+                      nameMetrics.elidedText(index.data().toString(), Qt::ElideMiddle, thumbLeft - upper.left() - 6));
+    if (attention && markWidth <= upper.right() - thumbLeft - kSide - 4) {
+        painter->setFont(markFont);
+        painter->setPen(theme.attention);
+        painter->drawText(upper, Qt::AlignRight | Qt::AlignVCenter, mark);
+    }
+    painter->setFont(smallFont);
+    painter->setPen(theme.quiet);
+    painter->drawText(lower, Qt::AlignLeft | Qt::AlignVCenter,
+                      smallMetrics.elidedText(index.data(WeightModel::ShapeRole).toString(), Qt::ElideRight, thumbLeft - lower.left() - 4));
+    painter->setPen(attention ? theme.attention : theme.quiet);
+    painter->drawText(lower, Qt::AlignRight | Qt::AlignVCenter, bytes);
+    const QRectF thumb(thumbLeft, rect.top() + (rect.height() - kSide) / 2, kSide, kSide);
+    painter->drawImage(thumb, index.data(WeightModel::ThumbnailRole).value<QImage>());
+    if (attention) {
+        painter->setPen(QPen(theme.attention, 1.5));
+        painter->setBrush(Qt::NoBrush);
+        painter->drawRoundedRect(thumb.adjusted(0.75, 0.75, -0.75, -0.75), 2, 2);
+    }
+    painter->restore();
+}
+
+} // namespace shardboard

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/weightmodel.h"
+
+#include "widgets/canvas/tilescene.h"
+#include "widgets/devicecolors.h"
+#include "widgets/format.h"
+#include "widgets/weightedits.h"
+
+#include <QPainter>
+#include <QRegularExpression>
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardboard {
+
+namespace {
+
+constexpr int kThumbnail = 24;
+constexpr double kThumbnailScale = 2; ///< pixels are kept for twofold scale, so that it is crisp there too
+
+std::string lowerOf(const QString& text) { return text.toLower().toStdString(); }
+
+} // namespace
+
+QImage cutThumbnail(const WeightLayout& weight, const QColor& empty, const QColor& outline)
+{
+    const int side = static_cast<int>(kThumbnail * kThumbnailScale);
+    QImage image(side, side, QImage::Format_ARGB32_Premultiplied);
+    image.fill(Qt::transparent);
+    const bool flat = weight.spec.shape.size() < 2;
+    const QRect room = flat ? QRect(0, side / 3, side, side / 3) : QRect(0, 0, side, side);
+    QPainter painter(&image);
+    const TileScene scene = weight.unknownShape ? TileScene() : makeTileScene(weight);
+    if (weight.unknownShape || scene.replicated) {
+        painter.fillRect(room, outline);
+        painter.fillRect(room.adjusted(2, 2, -2, -2), empty);
+        return image;
+    }
+    if (!scene.image.isNull()) {
+        painter.drawImage(room, scene.image);
+        return image;
+    }
+    for (const Tile& tile : scene.tiles) {
+        const Range& r = scene.rows[static_cast<std::size_t>(tile.row)].range;
+        const Range& c = scene.columns[static_cast<std::size_t>(tile.column)].range;
+        const auto x = [&](std::int64_t at) {
+            return room.left() + static_cast<int>(std::lround(static_cast<double>(room.width()) * static_cast<double>(at)
+                                                              / static_cast<double>(scene.columnSize)));
+        };
+        const auto y = [&](std::int64_t at) {
+            return room.top() + static_cast<int>(std::lround(static_cast<double>(room.height()) * static_cast<double>(at)
+                                                             / static_cast<double>(scene.rowSize)));
+        };
+        QRect rect(QPoint(x(c.lo), y(r.lo)), QPoint(x(c.hi) - 1, y(r.hi) - 1));
+        if (scene.columns.size() > 1 && rect.width() > 5)
+            rect.setWidth(rect.width() - 2);
+        if (scene.rows.size() > 1 && rect.height() > 5)
+            rect.setHeight(rect.height() - 2);
+        const PartColor color = partColor(tile.color);
+        painter.fillRect(rect, color.fill);
+        if (color.hatch != Qt::NoBrush)
+            painter.fillRect(rect, QBrush(color.hatchColor, color.hatch));
+    }
+    return image;
+}
+
+WeightModel::WeightModel(QObject* parent)
+    : QAbstractItemModel(parent)
+{
+}
+
+int WeightModel::addGroup(const WeightLayout& weight)
+{
+    QString title = tr("layers × %1").arg(weight.copies);
+    if (weight.firstLayer > 0 || weight.segment != "block")
+        title = tr("layers %1–%2").arg(weight.firstLayer).arg(weight.firstLayer + weight.copies - 1);
+    for (const int top : m_top)
+        if (m_nodes[static_cast<std::size_t>(top)].weight < 0 && m_nodes[static_cast<std::size_t>(top)].title == title)
+            return top;
+    Node group;
+    group.title = title;
+    group.row = static_cast<int>(m_top.size());
+    m_nodes.push_back(std::move(group));
+    m_top.push_back(static_cast<int>(m_nodes.size()) - 1);
+    return m_top.back();
+}
+
+void WeightModel::addWeight(int weight, const QColor& empty, const QColor& outline)
+{
+    const WeightLayout& from = m_evaluation->weights[static_cast<std::size_t>(weight)];
+    Node node;
+    node.weight = weight;
+    node.title = from.firstLayer >= 0 ? shortName(from.spec.name) : qstr(from.spec.name);
+    if (node.title.endsWith(QLatin1String(".weight")))
+        node.title.chop(7);
+    node.thumbnail = cutThumbnail(from, empty, outline);
+    node.bytes = bytesOf(from.spec) * from.copies;
+    node.bytesPerDevice = from.bytesPerDevice;
+    for (const Finding& finding : m_evaluation->findings)
+        node.replicated = node.replicated || (finding.kind == "silently-replicated" && finding.where == from.spec.name);
+    const int self = static_cast<int>(m_nodes.size());
+    if (from.firstLayer < 0) {
+        node.row = static_cast<int>(m_top.size());
+        m_nodes.push_back(std::move(node));
+        m_top.push_back(self);
+        return;
+    }
+    node.parent = addGroup(from); // may move the nodes
+    Node& group = m_nodes[static_cast<std::size_t>(node.parent)];
+    node.row = static_cast<int>(group.children.size());
+    group.children.push_back(static_cast<int>(m_nodes.size()));
+    group.bytes += node.bytes;
+    group.bytesPerDevice += node.bytesPerDevice * from.copies;
+    m_nodes.push_back(std::move(node));
+}
+
+void WeightModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& empty, const QColor& outline)
+{
+    beginResetModel();
+    m_evaluation = std::move(evaluation);
+    m_nodes.clear();
+    m_top.clear();
+    for (std::size_t i = 0; m_evaluation && i < m_evaluation->weights.size(); ++i)
+        addWeight(static_cast<int>(i), empty, outline);
+    endResetModel();
+}
+
+QModelIndex WeightModel::indexOfWeight(int weight) const
+{
+    for (std::size_t i = 0; i < m_nodes.size(); ++i)
+        if (weight >= 0 && m_nodes[i].weight == weight)
+            return createIndex(m_nodes[i].row, 0, static_cast<quintptr>(i));
+    return {};
+}
+
+QModelIndex WeightModel::index(int row, int column, const QModelIndex& parent) const
+{
+    if (!hasIndex(row, column, parent))
+        return {};
+    const auto& rows = parent.isValid() ? m_nodes[parent.internalId()].children : m_top;
+    return createIndex(row, column, static_cast<quintptr>(rows[static_cast<std::size_t>(row)]));
+}
+
+QModelIndex WeightModel::parent(const QModelIndex& child) const
+{
+    if (!child.isValid())
+        return {};
+    const int parent = m_nodes[child.internalId()].parent;
+    if (parent < 0)
+        return {};
+    return createIndex(m_nodes[static_cast<std::size_t>(parent)].row, 0, static_cast<quintptr>(parent));
+}
+
+int WeightModel::rowCount(const QModelIndex& parent) const
+{
+    if (!parent.isValid())
+        return static_cast<int>(m_top.size());
+    return parent.column() > 0 ? 0 : static_cast<int>(m_nodes[parent.internalId()].children.size());
+}
+
+int WeightModel::columnCount(const QModelIndex&) const { return 1; }
+
+QVariant WeightModel::groupData(const Node& node, int role) const
+{
+    switch (role) {
+    case Qt::DisplayRole:
+    case NameRole: return node.title;
+    case Qt::ToolTipRole:
+        return tr("%1 per device, %2 in all").arg(exactBytesText(node.bytesPerDevice), exactBytesText(node.bytes));
+    case WeightRole: return -1;
+    case BytesRole: return static_cast<qlonglong>(node.bytes);
+    case BytesPerDeviceRole: return static_cast<qlonglong>(node.bytesPerDevice);
+    case OrderRole: return node.row;
+    case ReplicatedRole: return false;
+    default: return {};
+    }
+}
+
+QVariant WeightModel::data(const QModelIndex& index, int role) const
+{
+    if (!index.isValid() || index.internalId() >= m_nodes.size())
+        return {};
+    const Node& node = m_nodes[index.internalId()];
+    if (node.weight < 0)
+        return groupData(node, role);
+    const WeightLayout& weight = m_evaluation->weights[static_cast<std::size_t>(node.weight)];
+    const QString spec = qstr(specText(weight.layout, weight.shards.mesh()));
+    switch (role) {
+    case Qt::DisplayRole: return node.title;
+    case Qt::EditRole:
+    case LayoutRole: return spec;
+    case Qt::ToolTipRole:
+        return QStringLiteral("%1\n%2\n%3\n%4").arg(qstr(weight.spec.name), spec, parallelText(weight),
+                                                   tr("%1 per device and layer").arg(exactBytesText(node.bytesPerDevice)));
+    case Qt::AccessibleTextRole:
+        return QStringLiteral("%1, %2, %3").arg(node.title, shapeLabel(weight.spec.shape), parallelText(weight));
+    case WeightRole: return node.weight;
+    case NameRole: return qstr(weight.spec.name);
+    case ShapeRole: return weight.unknownShape ? tr("shape unknown") : shapeLabel(weight.spec.shape);
+    case BytesRole: return static_cast<qlonglong>(node.bytes);
+    case BytesPerDeviceRole: return static_cast<qlonglong>(node.bytesPerDevice);
+    case ThumbnailRole: return node.thumbnail;
+    case ReplicatedRole: return node.replicated;
+    case OrderRole: return node.row;
+    default: return {};
+    }
+}
+
+bool matchesWeight(const WeightLayout& weight, const QString& text)
+{
+    const QString wanted = text.trimmed();
+    if (wanted.isEmpty())
+        return true;
+    if (wanted.compare(QLatin1String("replicated"), Qt::CaseInsensitive) == 0)
+        return weight.layout.isReplicated();
+    static const QRegularExpression cut(QStringLiteral("^dim\\s*(\\d{1,3})\\s*=\\s*(\\S+)$"), QRegularExpression::CaseInsensitiveOption);
+    if (const auto match = cut.match(wanted); match.hasMatch()) {
+        const auto dim = match.captured(1).toUInt();
+        if (dim >= weight.layout.dims.size())
+            return false;
+        for (const int axis : axesOnDim(weight.layout, static_cast<int>(dim)))
+            if (qstr(weight.shards.mesh().axis(axis).name).compare(match.captured(2), Qt::CaseInsensitive) == 0)
+                return true;
+        return false;
+    }
+    const std::string name = lowerOf(qstr(weight.spec.name));
+    if (wanted.contains(QLatin1Char('*')) || wanted.contains(QLatin1Char('?')) || wanted.contains(QLatin1Char('[')))
+        return globMatch(lowerOf(wanted), name) || globMatch("*" + lowerOf(wanted) + "*", name);
+    return name.find(lowerOf(wanted)) != std::string::npos;
+}
+
+WeightFilter::WeightFilter(QObject* parent)
+    : QSortFilterProxyModel(parent)
+{
+    setRecursiveFilteringEnabled(true);
+    setSortRole(WeightModel::OrderRole);
+}
+
+void WeightFilter::setText(const QString& text)
+{
+    m_text = text;
+    invalidateFilter();
+}
+
+int WeightFilter::matches() const
+{
+    int out = 0;
+    for (int row = 0; row < rowCount(); ++row) {
+        const QModelIndex top = index(row, 0);
+        out += top.data(WeightModel::WeightRole).toInt() >= 0 ? 1 : rowCount(top);
+    }
+    return out;
+}
+
+bool WeightFilter::filterAcceptsRow(int row, const QModelIndex& parent) const
+{
+    const auto* model = static_cast<const WeightModel*>(sourceModel());
+    const int weight = model->index(row, 0, parent).data(WeightModel::WeightRole).toInt();
+    if (weight < 0)
+        return m_text.trimmed().isEmpty(); // else it stays because of its weights
+    return matchesWeight(model->evaluation()->weights[static_cast<std::size_t>(weight)], m_text);
+}
+
+bool WeightFilter::lessThan(const QModelIndex& left, const QModelIndex& right) const
+{
+    const QVariant a = left.data(sortRole());
+    const QVariant b = right.data(sortRole());
+    if (a.userType() == QMetaType::QString || b.userType() == QMetaType::QString)
+        return a.toString().compare(b.toString(), Qt::CaseInsensitive) < 0;
+    return a.toLongLong() < b.toLongLong();
+}
+
+} // namespace shardboard

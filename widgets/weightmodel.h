@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The weights of a model as a tree for views: weights outside layers at the top level, those of repeated layers in a
+// group each. A snapshot of one evaluation, replaced as a whole; rows hold no pointers into it.
+#pragma once
+
+#include "model/design/evaluate.h"
+
+#include <QAbstractItemModel>
+#include <QImage>
+#include <QSortFilterProxyModel>
+
+#include <memory>
+#include <vector>
+
+namespace shardboard {
+
+class WeightModel : public QAbstractItemModel {
+    Q_OBJECT
+public:
+    enum Role {
+        WeightRole = Qt::UserRole, ///< index into Evaluation::weights, -1 for a group
+        NameRole, ///< full name
+        ShapeRole,
+        BytesRole, ///< of all copies, whole model
+        BytesPerDeviceRole, ///< of one copy; a group: of all its layers
+        LayoutRole, ///< JAX notation
+        ThumbnailRole, ///< QImage, empty for groups
+        ReplicatedRole, ///< a large weight that lies whole on every device while others are cut
+        OrderRole ///< position in the model
+    };
+    explicit WeightModel(QObject* parent = nullptr);
+
+    void setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& empty, const QColor& outline);
+    QModelIndex indexOfWeight(int weight) const;
+    const Evaluation* evaluation() const { return m_evaluation.get(); }
+
+    QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
+    QModelIndex parent(const QModelIndex& child) const override;
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+
+private:
+    struct Node {
+        int weight = -1;
+        int parent = -1; ///< index of the group's node, -1 at the top
+        int row = 0;
+        std::vector<int> children;
+        QString title;
+        QImage thumbnail;
+        bool replicated = false;
+        std::int64_t bytes = 0;
+        std::int64_t bytesPerDevice = 0;
+    };
+    int addGroup(const WeightLayout& weight);
+    void addWeight(int weight, const QColor& empty, const QColor& outline);
+    QVariant groupData(const Node& node, int role) const;
+
+    std::shared_ptr<const Evaluation> m_evaluation;
+    std::vector<Node> m_nodes;
+    std::vector<int> m_top;
+};
+
+/// The cut of a weight in 24 x 24 pixels: tiles in the owners' colours, an empty frame where it is whole everywhere.
+QImage cutThumbnail(const WeightLayout& weight, const QColor& empty, const QColor& outline);
+
+/// Filters by what a person types: `*.mlp.*` (glob), `proj` (part of the name), `dim 0 = model`, `replicated`.
+/// Groups stay as long as one of their weights does.
+class WeightFilter : public QSortFilterProxyModel {
+    Q_OBJECT
+public:
+    explicit WeightFilter(QObject* parent = nullptr);
+    void setText(const QString& text);
+    /// How many weights pass.
+    int matches() const;
+
+protected:
+    bool filterAcceptsRow(int row, const QModelIndex& parent) const override;
+    bool lessThan(const QModelIndex& left, const QModelIndex& right) const override;
+
+private:
+    QString m_text;
+};
+
+/// Whether a weight matches a filter text; the rules of WeightFilter.
+bool matchesWeight(const WeightLayout& weight, const QString& text);
+
+} // namespace shardboard

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// All weights: filter, sort, group by layer, and the strategies of one or many changed in place.
+#pragma once
+
+#include "widgets/documentview.h"
+
+#include <vector>
+
+class QComboBox;
+class QLineEdit;
+class QMenu;
+class QTreeView;
+
+namespace shardboard {
+
+class WeightFilter;
+class WeightModel;
+
+class WeightPanel : public DocumentView {
+    Q_OBJECT
+public:
+    explicit WeightPanel(Document* document, QWidget* parent = nullptr);
+
+    QSize sizeHint() const override;
+    /// Indices into Evaluation::weights of the selected rows; a selected group stands for all its weights.
+    std::vector<int> selectedWeights() const;
+    /// Replicate, cut a dim over an axis, take an axis off, write a spec; refused ones are disabled and say why.
+    void fillMenu(QMenu* menu);
+    /// Puts the cursor into the filter.
+    void focusFilter();
+
+protected:
+    void refresh() override;
+    void selectionChanged() override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    void buildLayout();
+    void showCount();
+    void followRows();
+    void apply(const Design& design, const QString& text);
+    void addAction(QMenu* menu, const QString& text, const Design& design, const QString& undoText);
+    void startSpec();
+    void checkSpec();
+    void applySpec();
+    void contextMenu(const QPoint& point);
+
+    WeightModel* m_model;
+    WeightFilter* m_filter;
+    ViewHeader* m_header;
+    QLineEdit* m_filterEdit;
+    QComboBox* m_sort;
+    QTreeView* m_tree;
+    QLabel* m_empty;
+    QLabel* m_message;
+    QWidget* m_specRow;
+    QLineEdit* m_specEdit;
+    std::vector<int> m_specWeights;
+    bool m_following = false;
+};
+
+} // namespace shardboard
