@@ -9,7 +9,8 @@ constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
 constexpr double kMicro = 1e-6;
 
-// Effective rates of links as NCCL's tuner assumes them and nccl-tests measures them; alpha with the low-latency protocol.
+// Effective rates of links as NCCL's tuner assumes them and nccl-tests measures them; alpha with the low-latency
+// protocol.
 constexpr Link kNvlink3 { 0.6 * kMicro, 240 * kGiga };
 constexpr Link kNvlink4 { 0.6 * kMicro, 370 * kGiga };
 constexpr Link kNvlink5 { 0.6 * kMicro, 721 * kGiga };
@@ -31,7 +32,8 @@ Hardware dgx(const std::string& id, const std::string& name, const std::string& 
 
 Hardware dgxH100()
 {
-    Hardware out = dgx("dgx-h100", "8 x NVIDIA H100 SXM5 80 GB, NVLink 4, InfiniBand NDR", "NVIDIA H100 datasheet, dense rates");
+    Hardware out
+        = dgx("dgx-h100", "8 x NVIDIA H100 SXM5 80 GB, NVLink 4, InfiniBand NDR", "NVIDIA H100 datasheet, dense rates");
     out.flopsBf16 = 989.4 * kTera;
     out.flopsF32 = 66.9 * kTera;
     out.memoryBytes = 80 * kGiga;
@@ -54,7 +56,8 @@ Hardware dgxH200()
 
 Hardware dgxA100()
 {
-    Hardware out = dgx("dgx-a100", "8 x NVIDIA A100 SXM4 80 GB, NVLink 3, InfiniBand HDR", "NVIDIA A100 datasheet, dense rates");
+    Hardware out
+        = dgx("dgx-a100", "8 x NVIDIA A100 SXM4 80 GB, NVLink 3, InfiniBand HDR", "NVIDIA A100 datasheet, dense rates");
     out.flopsBf16 = 312 * kTera;
     out.flopsF32 = 19.5 * kTera;
     out.memoryBytes = 80 * kGiga;
@@ -81,7 +84,8 @@ Hardware tpuV5p()
     Hardware out;
     out.id = "tpu-v5p";
     out.name = "Google TPU v5p, slice of 4 x 4 x 4 chips on ICI";
-    out.source = "Google Cloud TPU v5p and TPU7x pages, scaling-book tpus.md; a ring uses one ICI link per direction; no float32 "
+    out.source = "Google Cloud TPU v5p and TPU7x pages, scaling-book tpus.md; a ring uses one ICI link per direction; "
+                 "no float32 "
                  "rate is published, taken as six bf16 passes; network latency assumed";
     out.flopsBf16 = 459 * kTera;
     out.flopsF32 = 459 * kTera / 6;
@@ -98,7 +102,8 @@ Hardware cpu()
     Hardware out;
     out.id = "cpu";
     out.name = "Two CPU cores with AVX-512 that play all devices, shared memory";
-    out.source = "measured with oneDNN on a 2-core AMD EPYC; all devices share these rates, so runs take longer with more devices";
+    out.source = "measured with oneDNN on a 2-core AMD EPYC; all devices share these rates, so runs take longer with "
+                 "more devices";
     out.flopsBf16 = 1000 * kGiga;
     out.flopsF32 = 490 * kGiga;
     out.memoryBytes = 24696061952.0;
@@ -127,7 +132,8 @@ Result<Hardware> findHardware(const std::string& id, const std::string& where)
     }
     // An option of a command is wrong usage; the same word in a file is input that cannot be used.
     const std::string what = "there is no hardware preset '" + id + "'";
-    return where.starts_with("--") ? usageError(where, what, "known are " + known) : inputError(where, what, "known are " + known);
+    return where.starts_with("--") ? usageError(where, what, "known are " + known)
+                                   : inputError(where, what, "known are " + known);
 }
 
 } // namespace shardboard

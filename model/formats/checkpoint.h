@@ -28,8 +28,8 @@ struct Checkpoint {
     std::vector<Finding> findings;
 };
 
-/// A folder with an index, or with .safetensors files alone. No tensors when it holds neither. Errors: a broken index or
-/// header; a pointer or a missing file is a finding.
+/// A folder with an index, or with .safetensors files alone. No tensors when it holds neither. Errors: a broken index
+/// or header; a pointer or a missing file is a finding.
 Result<Checkpoint> readCheckpointFolder(const std::string& folder);
 /// One .safetensors file.
 Result<Checkpoint> readCheckpointFile(const std::string& path);

@@ -9,8 +9,8 @@
 
 namespace shardboard {
 
-inline Finding checkpointFinding(const std::string& kind, Severity severity, const std::string& where, const std::string& message,
-                                 const std::string& repair = {})
+inline Finding checkpointFinding(const std::string& kind, Severity severity, const std::string& where,
+                                 const std::string& message, const std::string& repair = {})
 {
     return Finding { kind, severity, where, 0, message, repair };
 }

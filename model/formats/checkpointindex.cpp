@@ -51,14 +51,16 @@ Result<CheckpointIndex> readCheckpointIndex(const std::string& path)
     std::map<std::string, std::size_t> numbers;
     for (const auto& [tensor, file] : map->items()) {
         if (!file.is_string())
-            return inputError(path + ":weight_map." + tensor, "does not name a file", "use the name of a file in the folder");
+            return inputError(path + ":weight_map." + tensor, "does not name a file",
+                              "use the name of a file in the folder");
         const auto name = file.get<std::string>();
         if (!staysInside(name))
             return inputError(path + ":weight_map." + tensor, "names '" + name + "', which is not in the folder",
                               "use the name of a file in the folder");
         const auto [number, isNew] = numbers.emplace(name, index.files.size());
         if (index.files.size() > kMostFiles)
-            return inputError(path, "names more than " + std::to_string(kMostFiles) + " files", "check that this is the right file");
+            return inputError(path, "names more than " + std::to_string(kMostFiles) + " files",
+                              "check that this is the right file");
         if (isNew)
             index.files.push_back(name);
         index.entries.push_back({ tensor, number->second });

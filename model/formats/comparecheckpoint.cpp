@@ -58,10 +58,28 @@ private:
 
 bool isQuantizationCompanion(const std::string& name)
 {
-    constexpr std::array kEndings { ".SCB", ".weight_format", ".qweight", ".qzeros", ".scales", ".g_idx", ".weight_scale",
-                                    ".weight_scale_inv", ".weight_zero_point", ".weight_packed", ".weight_shape", ".input_scale",
-                                    ".output_scale", ".k_scale", ".v_scale", ".absmax", ".quant_map", ".nested_absmax",
-                                    ".nested_quant_map", ".zeros", ".weight_scale_2", ".biases" };
+    constexpr std::array kEndings { ".SCB",
+                                    ".weight_format",
+                                    ".qweight",
+                                    ".qzeros",
+                                    ".scales",
+                                    ".g_idx",
+                                    ".weight_scale",
+                                    ".weight_scale_inv",
+                                    ".weight_zero_point",
+                                    ".weight_packed",
+                                    ".weight_shape",
+                                    ".input_scale",
+                                    ".output_scale",
+                                    ".k_scale",
+                                    ".v_scale",
+                                    ".absmax",
+                                    ".quant_map",
+                                    ".nested_absmax",
+                                    ".nested_quant_map",
+                                    ".zeros",
+                                    ".weight_scale_2",
+                                    ".biases" };
     return name.find(".quant_state.") != std::string::npos
         || std::any_of(kEndings.begin(), kEndings.end(), [&](const char* ending) { return name.ends_with(ending); });
 }
@@ -152,7 +170,8 @@ private:
         ++m_compared;
         const TensorSpec& spec = expected.tensor->spec;
         if (stored.shape != spec.shape)
-            m_shapes.add(stored.name, ": " + shapeText(stored.shape) + " stored, " + shapeText(spec.shape) + " in the graph");
+            m_shapes.add(stored.name,
+                         ": " + shapeText(stored.shape) + " stored, " + shapeText(spec.shape) + " in the graph");
         if (stored.dtype != m_model.dtype)
             m_types.add(stored.name, " " + dtypeName(stored.dtype));
     }
@@ -201,18 +220,23 @@ private:
         if (m_missing.count() > 0)
             add("checkpoint-missing", m_options.quantized ? Severity::Warning : Severity::Error,
                 m_missing.counted() + " of the graph not in the checkpoint: " + m_missing.text(),
-                m_options.quantized ? "quantised weights may be stored under other names" : "check that config.json and weights belong together");
+                m_options.quantized ? "quantised weights may be stored under other names"
+                                    : "check that config.json and weights belong together");
         if (m_extra.count() > 0)
-            add("checkpoint-extra", Severity::Warning, m_extra.counted() + " of the checkpoint not in the graph: " + m_extra.text(),
+            add("checkpoint-extra", Severity::Warning,
+                m_extra.counted() + " of the checkpoint not in the graph: " + m_extra.text(),
                 "they are not shown and not counted");
         if (m_companions.count() > 0)
             add("quantized", m_options.quantized ? Severity::Note : Severity::Warning,
-                m_companions.counted() + " beside the weights from quantisation, not in the graph: " + m_companions.text(),
+                m_companions.counted()
+                    + " beside the weights from quantisation, not in the graph: " + m_companions.text(),
                 "they are not shown and not counted");
         if (m_buffers.count() > 0)
-            add("checkpoint-extra", Severity::Note, m_buffers.counted() + " that can be computed again, not in the graph: " + m_buffers.text());
+            add("checkpoint-extra", Severity::Note,
+                m_buffers.counted() + " that can be computed again, not in the graph: " + m_buffers.text());
         if (m_tied.count() > 0)
-            add("checkpoint-extra", Severity::Note, m_tied.text() + " is stored although the head is the embedding table (tie_word_embeddings)");
+            add("checkpoint-extra", Severity::Note,
+                m_tied.text() + " is stored although the head is the embedding table (tie_word_embeddings)");
         if (m_others.count() > 0)
             add("not-in-graph", Severity::Warning,
                 m_others.counted() + " of other parts of the model, which the graph does not have: " + m_others.text(),
@@ -224,12 +248,15 @@ private:
         if (m_shapes.count() > 0)
             add("checkpoint-shape", m_options.quantized ? Severity::Warning : Severity::Error,
                 m_shapes.counted() + " of another shape: " + m_shapes.text(),
-                m_options.quantized ? "quantised weights may be packed" : "check that config.json and weights belong together");
+                m_options.quantized ? "quantised weights may be packed"
+                                    : "check that config.json and weights belong together");
         if (m_types.count() > 0 && !m_options.quantized)
             add("checkpoint-dtype", Severity::Note,
-                m_types.counted() + " of another element type than " + dtypeName(m_model.dtype) + ": " + m_types.text());
-        const bool plain = m_missing.count() == 0 && m_extra.count() == 0 && m_companions.count() == 0 && m_others.count() == 0
-            && m_buffers.count() == 0 && m_tied.count() == 0 && m_types.count() == 0 && m_shapes.count() == 0;
+                m_types.counted() + " of another element type than " + dtypeName(m_model.dtype) + ": "
+                    + m_types.text());
+        const bool plain = m_missing.count() == 0 && m_extra.count() == 0 && m_companions.count() == 0
+            && m_others.count() == 0 && m_buffers.count() == 0 && m_tied.count() == 0 && m_types.count() == 0
+            && m_shapes.count() == 0;
         if (!m_checkpoint.totalSize || m_options.quantized || !plain)
             return;
         const std::int64_t bytes = bytesOf(m_graph.parameterCount(), m_model.dtype);

@@ -20,7 +20,8 @@ constexpr std::size_t kMostValues = 2'500'000; // a mesh of 2^20 devices with an
 
 /// The value of a text that must be one of a few words.
 template <class T, class FromName>
-T word(JsonFields& fields, const std::string& key, const std::string& text, FromName fromName, const std::string& known, T fallback)
+T word(JsonFields& fields, const std::string& key, const std::string& text, FromName fromName, const std::string& known,
+       T fallback)
 {
     const std::optional<T> found = fromName(text);
     if (!found)
@@ -39,7 +40,8 @@ std::optional<AttentionBias> attentionBiasFromName(std::string_view name)
 DType dtypeField(JsonFields& fields, const std::string& key)
 {
     const std::string text = fields.text(key);
-    return fields.error() ? DType::BF16 : word(fields, key, text, dtypeFromName, "a type such as bf16 or f32", DType::BF16);
+    return fields.error() ? DType::BF16
+                          : word(fields, key, text, dtypeFromName, "a type such as bf16 or f32", DType::BF16);
 }
 
 class DesignReader {
@@ -85,14 +87,15 @@ private:
     {
         const json* format = top.find("format");
         if (!format || !format->is_string() || *format != "shardboard")
-            return inputError(m_file, "is not a Shardboard design (no \"format\": \"shardboard\")", "open a *.shardboard file");
+            return inputError(m_file, "is not a Shardboard design (no \"format\": \"shardboard\")",
+                              "open a *.shardboard file");
         const std::int64_t version = top.integer("version", 1, kLargest);
         if (top.error())
             return *top.error();
         if (version > kDesignVersion)
             return inputError(m_file + ":version",
-                              "the design was saved by a newer program (version " + std::to_string(version) + ", this one reads up to "
-                                  + std::to_string(kDesignVersion) + ")",
+                              "the design was saved by a newer program (version " + std::to_string(version)
+                                  + ", this one reads up to " + std::to_string(kDesignVersion) + ")",
                               "update Shardboard");
         return done();
     }
@@ -124,7 +127,8 @@ private:
         const auto sizes = fields.integers("sizes", 1, kMaxDevices);
         auto ids = fields.integers("device_ids", 0, kLargest);
         if (names.size() != sizes.size())
-            fields.fail("sizes", "has " + std::to_string(sizes.size()) + " sizes for " + std::to_string(names.size()) + " axes",
+            fields.fail("sizes",
+                        "has " + std::to_string(sizes.size()) + " sizes for " + std::to_string(names.size()) + " axes",
                         "give each mesh axis one size");
         finishMesh(fields, names, sizes, std::move(ids));
         finish(fields, "mesh");
@@ -189,7 +193,8 @@ private:
             return;
         }
         for (const json& entry : *list) {
-            JsonFields fields(entry, m_file, "model.weights[" + std::to_string(m_design.model.looseWeights.size()) + "]");
+            JsonFields fields(entry, m_file,
+                              "model.weights[" + std::to_string(m_design.model.looseWeights.size()) + "]");
             ModelSpec::LooseWeight weight;
             weight.tensor.name = fields.text("name");
             weight.tensor.dtype = dtypeField(fields, "dtype");
@@ -198,7 +203,8 @@ private:
             if (!weight.unknownShape)
                 weight.tensor.shape = fields.integers("shape", 0, kLargest);
             if (!shape || !elementCount(weight.tensor.shape))
-                fields.fail("shape", shape ? "is too large to count" : "the key is missing", "use a list of sizes, or null");
+                fields.fail("shape", shape ? "is too large to count" : "the key is missing",
+                            "use a list of sizes, or null");
             weight.tensor.dimLabels = fields.texts("dims");
             if (fields.error()) {
                 model.adopt(*fields.error());
@@ -214,7 +220,8 @@ private:
     {
         JsonFields fields(value, m_file, "workload");
         Workload& workload = m_design.workload;
-        workload.kind = word(fields, "kind", fields.text("kind"), workloadFromName, "prefill or decode", WorkloadKind::Prefill);
+        workload.kind
+            = word(fields, "kind", fields.text("kind"), workloadFromName, "prefill or decode", WorkloadKind::Prefill);
         workload.batch = fields.integer("batch", 1, kLargest);
         workload.sequence = fields.integer("sequence", 1, kLargest);
         workload.dtype = dtypeField(fields, "dtype");
@@ -227,8 +234,8 @@ private:
     void readPicker(const json& value)
     {
         JsonFields fields(value, m_file, "picker");
-        m_design.picker.profile
-            = word(fields, "profile", fields.text("profile"), profileFromName, "shardboard or G1", PickerProfile::Shardboard);
+        m_design.picker.profile = word(fields, "profile", fields.text("profile"), profileFromName, "shardboard or G1",
+                                       PickerProfile::Shardboard);
         m_design.picker.allowPartialToSharded = fields.flag("allow_partial_to_sharded", false);
         finish(fields, "picker");
     }

@@ -104,7 +104,8 @@ std::string prettyText(const json& value, int level)
     std::string out;
     for (const auto& item : value.items()) {
         out += (out.empty() ? "\n" : ",\n") + indented(level + 1);
-        out += object ? compactText(json(item.key())) + ": " + prettyText(item.value(), level + 1) : compactText(item.value());
+        out += object ? compactText(json(item.key())) + ": " + prettyText(item.value(), level + 1)
+                      : compactText(item.value());
     }
     return (object ? "{" : "[") + out + "\n" + indented(level) + (object ? "}" : "]");
 }

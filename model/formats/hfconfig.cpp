@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::int64_t kLargest = std::int64_t { 1 } << 31;
 
-/// A family whose decoder we build, with the defaults of its configuration class: what a `text_config`, which lists only
-/// what differs from them, leaves out.
+/// A family whose decoder we build, with the defaults of its configuration class: what a `text_config`, which lists
+/// only what differs from them, leaves out.
 struct Family {
     const char* type;
     const char* className; ///< beginning of `architectures` where `model_type` is missing
@@ -174,7 +174,8 @@ private:
         model.rmsNormEps = m_fields.number("rms_norm_eps", 0, 1, 1e-6);
         const bool windowOn = type == "mistral" || m_fields.flag("use_sliding_window", false);
         if (m_fields.find("sliding_window") && windowOn)
-            note("not-in-graph", Severity::Note, "attention is limited to a sliding window; the graph computes it over all tokens");
+            note("not-in-graph", Severity::Note,
+                 "attention is limited to a sliding window; the graph computes it over all tokens");
     }
 
     void readRope()
@@ -193,9 +194,10 @@ private:
         }
         model.ropeTheta = m_fields.number("rope_theta", 1e-3, 1e18, model.ropeTheta);
         if (scaling && scaling->is_object() && !scaling->empty())
-            note("not-in-graph", Severity::Note,
-                 "rotary embedding is scaled for long texts (rope_scaling); the graph uses the plain one, which changes "
-                 "numbers but no shapes and no collectives");
+            note(
+                "not-in-graph", Severity::Note,
+                "rotary embedding is scaled for long texts (rope_scaling); the graph uses the plain one, which changes "
+                "numbers but no shapes and no collectives");
     }
 
     void readActivation()
@@ -233,7 +235,8 @@ private:
                 continue;
             m_out.quantized = true;
             const auto method = value->find("quant_method");
-            const std::string name = method != value->end() && method->is_string() ? method->get<std::string>() : "unnamed";
+            const std::string name
+                = method != value->end() && method->is_string() ? method->get<std::string>() : "unnamed";
             note("quantized", Severity::Warning,
                  "the weights are quantised (" + name + "); the graph shows them unquantised, as "
                      + dtypeName(m_out.model.dtype),

@@ -34,8 +34,9 @@ std::string shown(const json& value)
 
 std::string rangeText(std::int64_t low, std::int64_t high)
 {
-    return high >= (std::int64_t { 1 } << 31) ? "use a whole number of at least " + std::to_string(low)
-                                              : "use a whole number from " + std::to_string(low) + " to " + std::to_string(high);
+    return high >= (std::int64_t { 1 } << 31)
+        ? "use a whole number of at least " + std::to_string(low)
+        : "use a whole number from " + std::to_string(low) + " to " + std::to_string(high);
 }
 
 } // namespace

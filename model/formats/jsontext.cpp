@@ -73,14 +73,16 @@ private:
     bool add(json value)
     {
         if (++m_values > m_limits.values)
-            return refuse("more than " + std::to_string(m_limits.values) + " values", "check that this is the right file");
+            return refuse("more than " + std::to_string(m_limits.values) + " values",
+                          "check that this is the right file");
         place(std::move(value));
         return true;
     }
     bool open(json value)
     {
         if (++m_values > m_limits.values)
-            return refuse("more than " + std::to_string(m_limits.values) + " values", "check that this is the right file");
+            return refuse("more than " + std::to_string(m_limits.values) + " values",
+                          "check that this is the right file");
         m_open.push_back(place(std::move(value)));
         return true;
     }
@@ -92,7 +94,8 @@ private:
 
     JsonLimits m_limits;
     json m_root;
-    std::vector<json*> m_open; ///< objects and arrays that are not closed yet; an inner one never moves while it is open
+    std::vector<json*>
+        m_open; ///< objects and arrays that are not closed yet; an inner one never moves while it is open
     json* m_slot = nullptr; ///< of the last key
     std::size_t m_values = 0;
 };

@@ -41,8 +41,8 @@ private:
 /// Fills a buffer of `size` bytes and returns how many it got, 0 at the end.
 using JsonSource = std::function<std::size_t(char* buffer, std::size_t size)>;
 
-/// Reads one document to the end of the source; memory stays bounded whatever the source holds. Texts longer than 64 KiB
-/// are cut at 64 KiB when `cutLongTexts`, so that a handler which does not keep them never pays for them.
+/// Reads one document to the end of the source; memory stays bounded whatever the source holds. Texts longer than 64
+/// KiB are cut at 64 KiB when `cutLongTexts`, so that a handler which does not keep them never pays for them.
 Status readJsonEvents(const JsonSource& source, JsonEvents& events, const std::string& where, const JsonLimits& limits,
                       bool cutLongTexts = false);
 

@@ -58,12 +58,16 @@ private:
     enum class Field { None, DType, Shape, Offsets, Other };
 
     bool inEntry() const { return m_depth == 2 && !m_inMetadata; }
-    bool wrong(const std::string& what) { return refuse((m_depth > 1 ? "tensor '" + m_name + "' " : "the header ") + what, kBroken); }
+    bool wrong(const std::string& what)
+    {
+        return refuse((m_depth > 1 ? "tensor '" + m_name + "' " : "the header ") + what, kBroken);
+    }
     bool scalar(const std::string& what)
     {
         if (m_skip > 0 || (inEntry() && m_field == Field::Other))
             return true;
-        return m_inMetadata ? refuse("__metadata__ holds something else than texts", kBroken) : wrong("has " + what + " where it cannot be");
+        return m_inMetadata ? refuse("__metadata__ holds something else than texts", kBroken)
+                            : wrong("has " + what + " where it cannot be");
     }
     bool integer(std::int64_t value);
     bool finishEntry();
@@ -178,7 +182,10 @@ bool HeaderEvents::key(std::string& name)
         m_name = name;
         return true;
     }
-    m_field = name == "dtype" ? Field::DType : name == "shape" ? Field::Shape : name == "data_offsets" ? Field::Offsets : Field::Other;
+    m_field = name == "dtype"    ? Field::DType
+        : name == "shape"        ? Field::Shape
+        : name == "data_offsets" ? Field::Offsets
+                                 : Field::Other;
     const bool twice = (m_field == Field::DType && m_hasType) || (m_field == Field::Shape && m_hasShape)
         || (m_field == Field::Offsets && !m_offsets.empty());
     return twice ? wrong("has '" + name + "' twice") : true;
@@ -211,7 +218,8 @@ Status checkWhole(const std::vector<StoredTensor>& tensors, std::int64_t dataByt
 {
     std::vector<std::size_t> order(tensors.size());
     std::iota(order.begin(), order.end(), std::size_t { 0 });
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return tensors[a].name < tensors[b].name; });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return tensors[a].name < tensors[b].name; });
     for (std::size_t i = 1; i < order.size(); ++i)
         if (tensors[order[i]].name == tensors[order[i - 1]].name)
             return inputError(path + ":" + tensors[order[i]].name, "the tensor is there twice", kBroken);
@@ -231,7 +239,8 @@ Status checkWhole(const std::vector<StoredTensor>& tensors, std::int64_t dataByt
         expected = tensor.end;
     }
     if (expected != dataBytes)
-        return inputError(path, "the tensors take " + std::to_string(expected) + " bytes, the file has "
+        return inputError(path,
+                          "the tensors take " + std::to_string(expected) + " bytes, the file has "
                               + std::to_string(dataBytes) + " bytes of data",
                           expected > dataBytes ? "the file is cut off; get it again" : kBroken);
     return done();
@@ -250,17 +259,20 @@ Result<std::vector<StoredTensor>> readSafetensorsHeader(const std::string& path)
     std::array<char, 8> head {};
     const auto got = file.read(head.data(), head.size());
     if (!got || *got < head.size())
-        return inputError(path, file.size() == 0 ? "the file is empty" : "the file is too short for a safetensors header",
+        return inputError(path,
+                          file.size() == 0 ? "the file is empty" : "the file is too short for a safetensors header",
                           "get it again");
     std::uint64_t length = 0;
     for (std::size_t i = head.size(); i-- > 0;)
         length = length << 8 | static_cast<unsigned char>(head[i]);
     if (length > static_cast<std::uint64_t>(kLongestHeader))
-        return inputError(path, "its header claims " + std::to_string(length) + " bytes, the format allows "
+        return inputError(path,
+                          "its header claims " + std::to_string(length) + " bytes, the format allows "
                               + std::to_string(kLongestHeader),
                           "this is not a safetensors file, or it is damaged");
     if (static_cast<std::int64_t>(length) > file.size() - 8)
-        return inputError(path, "its header claims " + std::to_string(length) + " bytes, the file has only "
+        return inputError(path,
+                          "its header claims " + std::to_string(length) + " bytes, the file has only "
                               + std::to_string(file.size()),
                           "the file is cut off; get it again");
     std::size_t left = static_cast<std::size_t>(length);
@@ -280,7 +292,8 @@ Result<std::vector<StoredTensor>> readSafetensorsHeader(const std::string& path)
     limits.token = std::size_t { 1 } << 17;
     const auto status = readJsonEvents(source, events, path + ":header", limits, true);
     if (!begins)
-        return inputError(path + ":header", "does not begin with '{'", "this is not a safetensors file, or it is damaged");
+        return inputError(path + ":header", "does not begin with '{'",
+                          "this is not a safetensors file, or it is damaged");
     if (!status.ok())
         return status.error();
     const std::int64_t dataBytes = file.size() - 8 - static_cast<std::int64_t>(length);

@@ -56,7 +56,7 @@ bool writeAll(int file, const std::string& content)
 /// The rights of the file that is replaced, or what the user's mask gives a new one.
 mode_t modeFor(const std::string& path)
 {
-    struct stat info {};
+    struct stat info { };
     if (::stat(path.c_str(), &info) == 0)
         return info.st_mode & 07777;
     const mode_t mask = ::umask(0);
@@ -83,7 +83,7 @@ Result<OpenFile> OpenFile::open(const std::string& path)
     if (file < 0)
         return inputError(path, "cannot be opened: " + reason(), "check the path and its permissions");
     OpenFile out(file);
-    struct stat info {};
+    struct stat info { };
     if (::fstat(file, &info) != 0)
         return inputError(path, "cannot be read: " + reason());
     if (S_ISDIR(info.st_mode))
@@ -132,7 +132,8 @@ Result<std::string> readTextFile(const std::string& path, std::size_t limit)
         if (*count == 0)
             return content;
         if (content.size() + *count > limit)
-            return inputError(path, "is larger than " + std::to_string(limit) + " bytes", "check that this is the right file");
+            return inputError(path, "is larger than " + std::to_string(limit) + " bytes",
+                              "check that this is the right file");
         content.append(buffer.data(), *count);
     }
 }
@@ -140,9 +141,10 @@ Result<std::string> readTextFile(const std::string& path, std::size_t limit)
 Status writeFileAtomically(const std::string& path, const std::string& content)
 {
     const std::string target = resolved(path);
-    struct stat info {};
+    struct stat info { };
     if (::stat(target.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
-        return inputError(path, S_ISDIR(info.st_mode) ? "is a folder" : "is not a regular file", "name a file to write to");
+        return inputError(path, S_ISDIR(info.st_mode) ? "is a folder" : "is not a regular file",
+                          "name a file to write to");
     std::string temporary = target + ".XXXXXX";
     const int file = ::mkstemp(temporary.data());
     if (file < 0)

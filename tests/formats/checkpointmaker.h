@@ -43,8 +43,9 @@ inline QByteArray safetensorsOf(const std::vector<MadeTensor>& tensors)
             bytes *= size;
             shape += (shape.isEmpty() ? "" : ",") + QByteArray::number(static_cast<qlonglong>(size));
         }
-        header += (header.size() > 1 ? "," : "") + QByteArray("\"") + tensor.name.c_str() + "\":{\"dtype\":\"BF16\",\"shape\":[" + shape
-            + "],\"data_offsets\":[" + QByteArray::number(static_cast<qlonglong>(offset)) + ","
+        header += (header.size() > 1 ? "," : "") + QByteArray("\"") + tensor.name.c_str()
+            + "\":{\"dtype\":\"BF16\",\"shape\":[" + shape + "],\"data_offsets\":["
+            + QByteArray::number(static_cast<qlonglong>(offset)) + ","
             + QByteArray::number(static_cast<qlonglong>(offset + bytes)) + "]}";
         offset += bytes;
     }
@@ -65,10 +66,10 @@ inline std::vector<MadeTensor> tinyDecoder(int layers, const std::string& prefix
     for (int i = 0; i < layers; ++i) {
         const std::string layer = prefix + "layers." + std::to_string(i) + ".";
         const std::vector<MadeTensor> block {
-            { layer + "self_attn.q_proj.weight", { 8, 8 } },    { layer + "self_attn.k_proj.weight", { 4, 8 } },
-            { layer + "self_attn.v_proj.weight", { 4, 8 } },    { layer + "self_attn.o_proj.weight", { 8, 8 } },
-            { layer + "mlp.gate_proj.weight", { 16, 8 } },      { layer + "mlp.up_proj.weight", { 16, 8 } },
-            { layer + "mlp.down_proj.weight", { 8, 16 } },      { layer + "input_layernorm.weight", { 8 } },
+            { layer + "self_attn.q_proj.weight", { 8, 8 } },      { layer + "self_attn.k_proj.weight", { 4, 8 } },
+            { layer + "self_attn.v_proj.weight", { 4, 8 } },      { layer + "self_attn.o_proj.weight", { 8, 8 } },
+            { layer + "mlp.gate_proj.weight", { 16, 8 } },        { layer + "mlp.up_proj.weight", { 16, 8 } },
+            { layer + "mlp.down_proj.weight", { 8, 16 } },        { layer + "input_layernorm.weight", { 8 } },
             { layer + "post_attention_layernorm.weight", { 8 } },
         };
         out.insert(out.end(), block.begin(), block.end());

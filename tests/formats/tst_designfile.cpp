@@ -22,8 +22,12 @@ Design sample()
     design.model = builtinModel("qwen2.5-0.5b").value();
     design.workload = { WorkloadKind::Decode, 3, 777, DType::F16 };
     StrategyEntry rowwise { "model.layers.*.mlp.up_proj.weight", { StrategyKind::Rowwise, { "model" }, 0, "" }, {} };
-    StrategyEntry axiswise { "*.o_proj.*", { StrategyKind::Axiswise, { "data", "model" }, -1, "" }, CutRule::CeilNested };
-    StrategyEntry spec { "lm_head.weight", { StrategyKind::Spec, {}, 0, "P(None, ('model', 'data'))" }, CutRule::Strict };
+    StrategyEntry axiswise { "*.o_proj.*",
+                             { StrategyKind::Axiswise, { "data", "model" }, -1, "" },
+                             CutRule::CeilNested };
+    StrategyEntry spec { "lm_head.weight",
+                         { StrategyKind::Spec, {}, 0, "P(None, ('model', 'data'))" },
+                         CutRule::Strict };
     design.strategies = { { "*", {}, {} }, rowwise, axiswise, spec };
     design.picker = { PickerProfile::G1, true };
     design.viewState = R"({"panes":[1,2],"theme":"dark"})";
@@ -36,9 +40,10 @@ Design looseSample()
     design.model = {};
     design.model.name = "falcon";
     design.model.notUnderstood = "not understood";
-    design.model.looseWeights = { { { "a \"quoted\" \xc3\xa9", { 3, 0 }, DType::F8E4M3, TensorRole::Weight, { "out", "in" } }, false },
-                                  { { "b", {}, DType::BF16, TensorRole::Weight, {} }, true },
-                                  { { "scalar", {}, DType::I64, TensorRole::Weight, {} }, false } };
+    design.model.looseWeights
+        = { { { "a \"quoted\" \xc3\xa9", { 3, 0 }, DType::F8E4M3, TensorRole::Weight, { "out", "in" } }, false },
+            { { "b", {}, DType::BF16, TensorRole::Weight, {} }, true },
+            { { "scalar", {}, DType::I64, TensorRole::Weight, {} }, false } };
     design.viewState.clear();
     design.mesh = Mesh();
     return design;
@@ -82,7 +87,8 @@ private Q_SLOTS:
         const std::string text = designText(sample());
         QCOMPARE(text.back(), '\n');
         const QStringList lines = QString::fromStdString(text).split(QLatin1Char('\n'));
-        QVERIFY(lines.contains(QStringLiteral(R"(    {"axes":["model"],"match":"model.layers.*.mlp.up_proj.weight","strategy":"rowwise"},)")));
+        QVERIFY(lines.contains(QStringLiteral(
+            R"(    {"axes":["model"],"match":"model.layers.*.mlp.up_proj.weight","strategy":"rowwise"},)")));
         QVERIFY(lines.contains(QStringLiteral(R"(    "hidden_size": 896,)")));
         QStringList keys;
         for (const QString& line : lines)
@@ -112,7 +118,8 @@ private Q_SLOTS:
         const auto first = designFromText(text, "d");
         QVERIFY2(first.ok(), first.ok() ? "" : first.error().text().c_str());
         const std::string written = designText(first.value());
-        for (const char* kept : { "\"aaa\": {\n    \"x\": [1,2.5]\n  },", "\"halo\": null", "\"pin\":true", "\"cache\": \"paged\"" })
+        for (const char* kept :
+             { "\"aaa\": {\n    \"x\": [1,2.5]\n  },", "\"halo\": null", "\"pin\":true", "\"cache\": \"paged\"" })
             QVERIFY2(written.find(kept) != std::string::npos, kept);
         const auto again = designFromText(written, "d");
         QVERIFY(again.ok() && again.value() == first.value());
@@ -127,9 +134,11 @@ private Q_SLOTS:
         QTest::addColumn<QString>("after");
         QTest::addColumn<QString>("says");
         const auto row = [](const char* name, const char* before, const char* after, const char* says) {
-            QTest::newRow(name) << QString::fromLatin1(before) << QString::fromLatin1(after) << QString::fromLatin1(says);
+            QTest::newRow(name) << QString::fromLatin1(before) << QString::fromLatin1(after)
+                                << QString::fromLatin1(says);
         };
-        row("newer", "\"version\": 1", "\"version\": 2", "d:version: the design was saved by a newer program (version 2");
+        row("newer", "\"version\": 1", "\"version\": 2",
+            "d:version: the design was saved by a newer program (version 2");
         row("version text", "\"version\": 1", "\"version\": \"1\"", "d:version: cannot be");
         row("format", "\"format\": \"shardboard\"", "\"format\": \"other\"", "not a Shardboard design");
         row("hardware", "dgx-h200", "dgx-x", "d:hardware: there is no hardware preset");
@@ -206,7 +215,8 @@ private Q_SLOTS:
         const auto rights = QFileDevice::ReadOwner | QFileDevice::WriteOwner | QFileDevice::ReadGroup;
         QVERIFY(QFile::setPermissions(path, rights));
         QVERIFY(writeDesign(path.toStdString(), sample()).ok());
-        QCOMPARE(QFile::permissions(path) & (QFileDevice::ReadGroup | QFileDevice::WriteGroup | QFileDevice::ReadOther), QFileDevice::ReadGroup);
+        QCOMPARE(QFile::permissions(path) & (QFileDevice::ReadGroup | QFileDevice::WriteGroup | QFileDevice::ReadOther),
+                 QFileDevice::ReadGroup);
     }
 
     void failedSavesNameThePath()

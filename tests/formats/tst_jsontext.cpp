@@ -54,7 +54,10 @@ private Q_SLOTS:
 
     void depthLimitIsExact()
     {
-        const auto nested = [](int depth) { return std::string(static_cast<std::size_t>(depth), '[') + std::string(static_cast<std::size_t>(depth), ']'); };
+        const auto nested = [](int depth) {
+            return std::string(static_cast<std::size_t>(depth), '[')
+                + std::string(static_cast<std::size_t>(depth), ']');
+        };
         QVERIFY(parseJson(nested(64), "f").ok());
         QVERIFY(!parseJson(nested(65), "f").ok());
     }
@@ -81,9 +84,11 @@ private Q_SLOTS:
 
     void namesAreOrderedAsPeopleCount()
     {
-        std::vector<std::string> names { "l.10.a", "l.2.b", "l.2", "l.02.a", "l.2.a", "l", "l.1x", "l.x", "l.100.a", "l.9" };
+        std::vector<std::string> names { "l.10.a", "l.2.b", "l.2", "l.02.a",  "l.2.a",
+                                         "l",      "l.1x",  "l.x", "l.100.a", "l.9" };
         std::sort(names.begin(), names.end(), naturalLess);
-        const std::vector<std::string> expected { "l", "l.1x", "l.02.a", "l.2", "l.2.a", "l.2.b", "l.9", "l.10.a", "l.100.a", "l.x" };
+        const std::vector<std::string> expected { "l",     "l.1x", "l.02.a", "l.2",     "l.2.a",
+                                                  "l.2.b", "l.9",  "l.10.a", "l.100.a", "l.x" };
         QCOMPARE(names, expected);
         for (const std::string& a : names)
             for (const std::string& b : names)
