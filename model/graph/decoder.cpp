@@ -207,14 +207,13 @@ private:
         m_graph.segments.back().carryOut = like("output", OpKind::Output, { logits }, "model output");
     }
 
-    /// `model.embed_tokens` goes with `lm_head`, `language_model.model.embed_tokens` with `language_model.lm_head`.
+    /// `model.embed_tokens` goes with `lm_head`, `language_model.model.embed_tokens` with `language_model.lm_head`, and
+    /// `model.language_model.embed_tokens` with `lm_head`.
     std::string headName() const
     {
-        const std::string inner = "model.";
-        std::string prefix = m_model.weightPrefix;
-        if (prefix.ends_with(inner))
-            prefix.erase(prefix.size() - inner.size());
-        return prefix + "lm_head.weight";
+        const std::string& prefix = m_model.weightPrefix;
+        const bool wrapped = prefix.ends_with(".model.");
+        return (wrapped ? prefix.substr(0, prefix.size() - 6) : std::string()) + "lm_head.weight";
     }
 
     const ModelSpec& m_model;

@@ -64,6 +64,26 @@ private Q_SLOTS:
         QVERIFY(names == wanted);
     }
 
+    void headGoesWithThePrefix_data()
+    {
+        QTest::addColumn<QString>("prefix");
+        QTest::addColumn<QString>("head");
+        QTest::newRow("plain") << "model." << "lm_head.weight";
+        QTest::newRow("wrapped model") << "language_model.model." << "language_model.lm_head.weight";
+        QTest::newRow("model of a wrapper") << "model.language_model." << "lm_head.weight";
+        QTest::newRow("none") << "" << "lm_head.weight";
+    }
+    void headGoesWithThePrefix()
+    {
+        QFETCH(QString, prefix);
+        QFETCH(QString, head);
+        ModelSpec model = llama3Model();
+        model.weightPrefix = prefix.toStdString();
+        const Graph graph = buildDecoder(model, Workload {}).value();
+        QVERIFY(std::any_of(graph.tensors.begin(), graph.tensors.end(),
+                            [&](const GraphTensor& tensor) { return tensor.spec.name == head.toStdString(); }));
+    }
+
     /// Every operand is written before it is read, by an operation, as a weight or as an input.
     void graphIsInProgramOrder()
     {
