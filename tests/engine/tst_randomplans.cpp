@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever layouts a design asks for, the plan that follows computes what the unsharded model computes. Random meshes,
+// layouts with several axes on a dim in any order, sizes that do not divide, both workloads, both profiles.
+#include "engine/runner.h"
+#include "tests/engine/testprogram.h"
+
+#include <QTest>
+
+#include <random>
+
+using namespace shardboard;
+using namespace shardboard::engine;
+using namespace shardboard::test;
+
+namespace {
+
+class RandomDesigns {
+public:
+    explicit RandomDesigns(unsigned seed)
+        : m_random(seed)
+    {
+    }
+
+    Design next()
+    {
+        Design design;
+        const char* meshes[] = { "a=2,b=2", "a=2,b=3", "a=3", "a=2,b=2,c=2", "a=4,b=1,c=2" };
+        design.mesh = Mesh::parse(meshes[below(5)]).value();
+        design.model = tinyModel();
+        design.model.layers = 2;
+        const int groups[][2] = { { 6, 3 }, { 4, 4 }, { 4, 2 }, { 8, 2 }, { 3, 1 }, { 12, 6 } };
+        const auto& heads = groups[below(6)];
+        design.model.heads = heads[0];
+        design.model.kvHeads = heads[1];
+        design.model.tiedEmbeddings = below(2);
+        design.model.qkNorm = below(2);
+        design.model.mlpBias = below(2);
+        design.model.attentionBias = static_cast<AttentionBias>(below(3));
+        design.workload = { below(3) ? WorkloadKind::Prefill : WorkloadKind::Decode, 1 + below(5), 1 + below(9), DType::BF16 };
+        design.picker.profile = below(4) ? PickerProfile::Shardboard : PickerProfile::G1;
+        design.picker.allowPartialToSharded = below(2);
+        const char* matches[] = { "tokens", "*q_proj.weight", "*[kv]_proj.weight", "*o_proj.weight", "*gate_proj.weight", "*up_proj.weight",
+                                  "*down_proj.weight", "*embed_tokens.weight", "*lm_head.weight", "*norm.weight", "model.layers.1.*_proj.weight" };
+        for (const char* match : matches)
+            if (below(3))
+                design.strategies.push_back(specFor(match, spec(design.mesh, std::string(match) == "*norm.weight" ? 1 : 2)));
+        return design;
+    }
+
+private:
+    int below(int n) { return static_cast<int>(m_random() % static_cast<unsigned>(n)); }
+
+    std::string spec(const Mesh& mesh, std::size_t rank)
+    {
+        Layout layout = Layout::replicated(rank);
+        std::vector<int> axes;
+        for (int axis = 0; axis < mesh.axisCount(); ++axis)
+            axes.push_back(axis);
+        std::shuffle(axes.begin(), axes.end(), m_random);
+        for (const int axis : axes)
+            if (const auto dim = static_cast<std::size_t>(below(static_cast<int>(rank) + 1)); dim < rank)
+                layout.dims[dim].push_back(AxisRef { axis });
+        return specText(layout, mesh);
+    }
+
+    std::mt19937 m_random;
+};
+
+std::string describe(const Design& design)
+{
+    std::string text = design.mesh.text() + " heads " + std::to_string(design.model.heads) + "/" + std::to_string(design.model.kvHeads)
+        + " " + workloadName(design.workload.kind) + " " + std::to_string(design.workload.batch) + "x"
+        + std::to_string(design.workload.sequence);
+    for (const StrategyEntry& entry : design.strategies)
+        text += "; " + entry.match + " " + entry.strategy.spec;
+    return text;
+}
+
+} // namespace
+
+class TestRandomPlans : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void everyPlanComputesTheModel()
+    {
+        RandomDesigns designs(20);
+        RunOptions options;
+        options.verify = true;
+        std::size_t collectives = 0;
+        int planned = 0;
+        for (int trial = 0; trial < 300; ++trial) {
+            const Design design = designs.next();
+            const auto evaluation = evaluate(design);
+            QVERIFY2(evaluation.ok(), (describe(design) + ": " + (evaluation.ok() ? "" : evaluation.error().text())).c_str());
+            ++planned;
+            collectives += evaluation.value()->plan.collectives.size();
+            const RunOutcome outcome = runProgram({ evaluation.value()->graph, evaluation.value()->plan }, options, {}, {});
+            if (const auto* failure = std::get_if<Failure>(&outcome))
+                QFAIL((describe(design) + ": " + failure->where + ": " + failure->message).c_str());
+            const auto& result = std::get<RunResult>(outcome);
+            QVERIFY2(result.verified, (describe(design) + ": " + result.worstOp + " "
+                                       + std::to_string(result.maxRelativeError)).c_str());
+        }
+        QVERIFY(collectives > 1000);
+        QCOMPARE(planned, 300);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestRandomPlans)
+#include "tst_randomplans.moc"
