@@ -49,7 +49,16 @@ Result<Strategy> strategyOf(const Arguments& arguments, const Mesh& mesh)
     return strategy;
 }
 
-nlohmann::json tilesJson(const ShardMap& shards, DType dtype)
+nlohmann::json rangesJson(const Piece& piece)
+{
+    nlohmann::json ranges = nlohmann::json::array();
+    for (const Range& range : piece)
+        ranges.push_back({ range.lo, range.hi });
+    return ranges;
+}
+
+/// Written device by device: a mesh can have a million of them.
+void printJson(const ShardMap& shards, DType dtype)
 {
     nlohmann::json axes = nlohmann::json::array();
     nlohmann::json sizes = nlohmann::json::array();
@@ -57,22 +66,22 @@ nlohmann::json tilesJson(const ShardMap& shards, DType dtype)
         axes.push_back(axis.name);
         sizes.push_back(axis.size);
     }
-    nlohmann::json list = nlohmann::json::array();
+    const nlohmann::json head { { "shape", shards.shape() }, { "mesh", { { "axes", axes }, { "sizes", sizes } } },
+                                { "join_dim", shards.joinDim() < 0 ? nlohmann::json(nullptr) : nlohmann::json(shards.joinDim()) },
+                                { "bytes_per_device", bytesOf(shards.maxElements(), dtype) },
+                                { "replication", shards.replication() } };
+    std::string text = head.dump();
+    text.back() = ','; // the object goes on with its shards
+    std::cout << text << "\"shards\":[";
     for (std::int64_t position = 0; position < shards.mesh().deviceCount(); ++position) {
         const Shard shard = shards.shardAt(position);
         nlohmann::json pieces = nlohmann::json::array();
-        for (const Piece& piece : shard.pieces) {
-            nlohmann::json ranges = nlohmann::json::array();
-            for (const Range& range : piece)
-                ranges.push_back({ range.lo, range.hi });
-            pieces.push_back(std::move(ranges));
-        }
-        list.push_back({ { "device", shards.mesh().deviceId(position) }, { "shape", shard.shape() }, { "pieces", std::move(pieces) } });
+        for (const Piece& piece : shard.pieces)
+            pieces.push_back(rangesJson(piece));
+        const nlohmann::json entry { { "device", shards.mesh().deviceId(position) }, { "shape", shard.shape() }, { "pieces", pieces } };
+        std::cout << (position > 0 ? ",\n" : "\n") << entry.dump();
     }
-    return { { "shape", shards.shape() }, { "mesh", { { "axes", axes }, { "sizes", sizes } } },
-             { "join_dim", shards.joinDim() < 0 ? nlohmann::json(nullptr) : nlohmann::json(shards.joinDim()) },
-             { "bytes_per_device", bytesOf(shards.maxElements(), dtype) }, { "replication", shards.replication() },
-             { "shards", std::move(list) } };
+    std::cout << "\n]}\n";
 }
 
 std::string shardText(const Shard& shard)
@@ -144,7 +153,7 @@ int tilesCommand(const Arguments& arguments)
     if (!shards.ok())
         return report(shards.error());
     if (arguments.has("--json"))
-        std::cout << tilesJson(shards.value(), *dtype).dump() << "\n";
+        printJson(shards.value(), *dtype);
     else
         std::cout << tilesText(shards.value(), layout.value(), *dtype);
     return kDone;
