@@ -19,10 +19,17 @@ DocumentView::DocumentView(Document* document, QWidget* parent)
     connect(document->selection(), &Selection::hoverChanged, this, [this] { hoverChanged(); });
 }
 
+void DocumentView::start()
+{
+    m_started = true;
+    refresh();
+}
+
 void DocumentView::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange)
+    // Before the first polish the derived class may not be built yet.
+    if (event->type() == QEvent::PaletteChange && testAttribute(Qt::WA_WState_Polished))
         themeChanged();
 }
 
@@ -59,6 +66,8 @@ void ViewHeader::setTitleMono(bool mono)
     updateLook();
 }
 
+void ViewHeader::setDetailAtRight() { m_detail->setAlignment(Qt::AlignRight | Qt::AlignVCenter); }
+
 void ViewHeader::setDetail(const QString& detail)
 {
     m_detailText = detail;
@@ -89,9 +98,7 @@ void ViewHeader::updateLook()
     bold.setBold(true);
     m_title->setFont(bold);
     m_detail->setFont(uiFont(this, -1));
-    QPalette quiet = m_detail->palette();
-    quiet.setColor(QPalette::WindowText, Theme::of(this).quiet);
-    m_detail->setPalette(quiet);
+    setTextColor(m_detail, Theme::of(this).quiet);
     elide();
 }
 
@@ -104,16 +111,6 @@ void ViewHeader::elide()
     const int left = m_detail->width();
     m_detail->setText(QFontMetrics(m_detail->font()).elidedText(m_detailText, Qt::ElideRight, std::max(left, 24)));
     m_detail->setToolTip(m_detail->text() == m_detailText ? QString() : m_detailText);
-}
-
-QLabel* quietLabel(const QString& text, QWidget* parent)
-{
-    auto* label = new QLabel(text, parent);
-    label->setFont(uiFont(parent, -1));
-    QPalette palette = label->palette();
-    palette.setColor(QPalette::WindowText, Theme::of(parent).quiet);
-    label->setPalette(palette);
-    return label;
 }
 
 const WeightLayout* selectedWeight(const Document& document)

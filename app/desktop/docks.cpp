@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/docks.h"
+
+#include <QDockWidget>
+#include <QMainWindow>
+#include <QTabBar>
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+constexpr int kLayoutVersion = 1; // raise it when panels are added, renamed or removed
+constexpr int kLeftWidth = 310;
+constexpr int kRightWidth = 340;
+constexpr int kBottomHeight = 260;
+
+Qt::DockWidgetArea areaOf(Docks::Place place)
+{
+    return place == Docks::Place::Left ? Qt::LeftDockWidgetArea
+        : place == Docks::Place::Right ? Qt::RightDockWidgetArea
+                                       : Qt::BottomDockWidgetArea;
+}
+
+} // namespace
+
+Docks::Docks(QMainWindow* window)
+    : QObject(window)
+    , m_window(window)
+{
+    window->setDockNestingEnabled(true);
+    window->setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+    window->setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
+    window->setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+}
+
+QDockWidget* Docks::add(const QString& name, const QString& title, QWidget* content, Place place)
+{
+    auto* dock = new QDockWidget(title, m_window);
+    dock->setObjectName(name);
+    dock->setWidget(content);
+    dock->setTitleBarWidget(new QWidget(dock));
+    m_docks.push_back(dock);
+    m_places.push_back(place);
+    return dock;
+}
+
+QDockWidget* Docks::find(const QString& name) const
+{
+    const auto it
+        = std::find_if(m_docks.begin(), m_docks.end(), [&](const QDockWidget* d) { return d->objectName() == name; });
+    return it == m_docks.end() ? nullptr : *it;
+}
+
+void Docks::raise(const QString& name)
+{
+    if (QDockWidget* dock = find(name)) {
+        dock->show();
+        dock->raise();
+    }
+}
+
+void Docks::setVisible(bool visible)
+{
+    for (QDockWidget* dock : m_docks)
+        dock->setVisible(visible);
+}
+
+void Docks::setMovable(bool movable)
+{
+    if (movable == m_movable)
+        return;
+    m_movable = movable;
+    for (QDockWidget* dock : m_docks) {
+        QWidget* old = dock->titleBarWidget();
+        dock->setTitleBarWidget(movable ? nullptr : new QWidget(dock));
+        delete old;
+    }
+}
+
+void Docks::reset()
+{
+    QDockWidget* firstBelow = nullptr;
+    for (std::size_t i = 0; i < m_docks.size(); ++i) {
+        QDockWidget* dock = m_docks[i];
+        dock->setFloating(false);
+        m_window->addDockWidget(areaOf(m_places[i]), dock);
+        dock->show();
+        if (m_places[i] != Place::Bottom)
+            continue;
+        if (firstBelow != nullptr)
+            m_window->tabifyDockWidget(firstBelow, dock);
+        else
+            firstBelow = dock;
+    }
+    for (std::size_t i = 0; i < m_docks.size(); ++i) {
+        const int size = m_places[i] == Place::Left ? kLeftWidth : m_places[i] == Place::Right ? kRightWidth : kBottomHeight;
+        m_window->resizeDocks({ m_docks[i] }, { size }, m_places[i] == Place::Bottom ? Qt::Vertical : Qt::Horizontal);
+    }
+    if (firstBelow != nullptr)
+        firstBelow->raise();
+}
+
+QByteArray Docks::save() const { return m_window->saveState(kLayoutVersion); }
+
+bool Docks::restore(const QByteArray& state)
+{
+    // Every panel needs a place first; restoreState moves those that the state knows.
+    reset();
+    if (!state.isEmpty() && m_window->restoreState(state, kLayoutVersion))
+        return true;
+    reset();
+    return false;
+}
+
+} // namespace shardboard

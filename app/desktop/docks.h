@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The dock panels of the window: creates them in the default places, saves, restores and resets their layout. Panels are
+// without title bars until `setMovable(true)`, since each has its own heading.
+#pragma once
+
+#include <QByteArray>
+#include <QObject>
+#include <QString>
+
+#include <vector>
+
+class QDockWidget;
+class QMainWindow;
+class QWidget;
+
+namespace shardboard {
+
+class Docks : public QObject {
+    Q_OBJECT
+public:
+    enum class Place { Left, Right, Bottom };
+
+    explicit Docks(QMainWindow* window);
+
+    /// `name` is the object name that a saved layout refers to; bottom panels become tabs in the order of adding.
+    QDockWidget* add(const QString& name, const QString& title, QWidget* content, Place place);
+    const std::vector<QDockWidget*>& all() const { return m_docks; }
+    QDockWidget* find(const QString& name) const;
+    /// Brings a panel to the front, and back if it was hidden.
+    void raise(const QString& name);
+
+    void setVisible(bool visible);
+    void setMovable(bool movable);
+    bool isMovable() const { return m_movable; }
+
+    /// Weights left, inspector right, everything else as tabs below.
+    void reset();
+    QByteArray save() const;
+    /// False, and the default layout, for a state that another version wrote or that cannot be read.
+    bool restore(const QByteArray& state);
+
+private:
+
+    QMainWindow* m_window;
+    std::vector<QDockWidget*> m_docks;
+    std::vector<Place> m_places;
+    bool m_movable = false;
+};
+
+} // namespace shardboard

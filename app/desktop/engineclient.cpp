@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/engineclient.h"
+
+#include "model/protocol/jsonline.h"
+#include "model/protocol/messages.h"
+
+namespace shardboard {
+
+namespace {
+constexpr int kLeaveMs = 2000;
+constexpr int kTerminateMs = 500;
+constexpr qsizetype kLogBytes = 64 * 1024;
+constexpr qsizetype kTailLines = 6;
+}
+
+EngineClient::EngineClient(QObject* parent)
+    : QObject(parent)
+{
+    m_stopTimer.setSingleShot(true);
+    connect(&m_process, &QProcess::readyReadStandardOutput, this, &EngineClient::readLines);
+    connect(&m_process, &QProcess::readyReadStandardError, this, &EngineClient::readLog);
+    connect(&m_process, &QProcess::finished, this, &EngineClient::onFinished);
+    connect(&m_process, &QProcess::errorOccurred, this, &EngineClient::onError);
+    connect(&m_stopTimer, &QTimer::timeout, this, [this] {
+        if (m_terminated) {
+            m_process.kill();
+            return;
+        }
+        m_terminated = true;
+        m_process.terminate();
+        m_stopTimer.start(kTerminateMs);
+    });
+}
+
+EngineClient::~EngineClient()
+{
+    disconnect(&m_process, nullptr, this, nullptr);
+    if (!isRunning())
+        return;
+    m_process.closeWriteChannel();
+    if (m_process.waitForFinished(kLeaveMs))
+        return;
+    m_process.terminate();
+    if (m_process.waitForFinished(kTerminateMs))
+        return;
+    m_process.kill();
+    m_process.waitForFinished(kTerminateMs);
+}
+
+void EngineClient::start(const QStringList& command)
+{
+    if (isRunning() || command.isEmpty())
+        return;
+    m_input.clear();
+    m_log.clear();
+    m_terminated = false;
+    m_stopTimer.stop();
+    m_process.start(command.first(), command.mid(1));
+}
+
+void EngineClient::send(const nlohmann::json& message)
+{
+    const std::string line = message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+    m_process.write(line.data(), static_cast<qint64>(line.size()));
+}
+
+void EngineClient::stop()
+{
+    if (!isRunning() || m_stopTimer.isActive())
+        return;
+    m_process.closeWriteChannel();
+    m_stopTimer.start(kLeaveMs);
+}
+
+void EngineClient::kill() { m_process.kill(); }
+
+QString EngineClient::logTail() const
+{
+    const auto lines = m_log.trimmed().split('\n');
+    return QString::fromUtf8(lines.mid(qMax(qsizetype { 0 }, lines.size() - kTailLines)).join('\n')).trimmed();
+}
+
+void EngineClient::readLines()
+{
+    m_input += m_process.readAllStandardOutput();
+    qsizetype begin = 0;
+    for (qsizetype end = m_input.indexOf('\n'); end >= 0; end = m_input.indexOf('\n', begin)) {
+        const std::string_view line(m_input.constData() + begin, static_cast<std::size_t>(end - begin));
+        const auto message = parseJsonLine(line, "engine");
+        begin = end + 1;
+        if (message.ok() && message.value().is_object() && message.value().contains("type")
+            && message.value()["type"].is_string()) {
+            Q_EMIT received(message.value());
+            continue;
+        }
+        const QString start = QString::fromUtf8(line.data(), static_cast<qsizetype>(qMin(line.size(), std::size_t { 60 })));
+        m_input.clear();
+        Q_EMIT garbled(tr("it wrote a line that is no message: “%1”").arg(start.simplified()));
+        return;
+    }
+    m_input.remove(0, begin);
+    if (m_input.size() > static_cast<qsizetype>(kMaxLine)) {
+        m_input.clear();
+        Q_EMIT garbled(tr("it wrote a line of more than %1 MiB").arg(kMaxLine >> 20));
+    }
+}
+
+void EngineClient::readLog()
+{
+    m_log += m_process.readAllStandardError();
+    if (m_log.size() > kLogBytes)
+        m_log = m_log.right(kLogBytes);
+}
+
+void EngineClient::onFinished(int code, QProcess::ExitStatus status)
+{
+    m_stopTimer.stop();
+    readLog();
+    readLines();
+    // For a crash QProcess reports the signal as the code.
+    Q_EMIT ended(status == QProcess::CrashExit ? tr("killed by signal %1").arg(code) : tr("exit status %1").arg(code));
+}
+
+void EngineClient::onError(QProcess::ProcessError error)
+{
+    if (error == QProcess::FailedToStart)
+        Q_EMIT ended(tr("“%1” cannot be started: %2").arg(m_process.program(), m_process.errorString()));
+}
+
+} // namespace shardboard

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the open design for another framework into a folder.
+#pragma once
+
+#include "model/core/result.h"
+
+#include <QString>
+
+namespace shardboard {
+
+class Document;
+
+/// Exports to `folder`. The text says which files were written; an error says which tensor refused and why, and then
+/// nothing was written.
+Result<QString> exportTo(const QString& target, const Document& document, const QString& folder);
+
+} // namespace shardboard

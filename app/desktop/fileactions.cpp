@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/fileactions.h"
+
+#include "app/desktop/banner.h"
+#include "app/desktop/exportaction.h"
+#include "app/desktop/newdialog.h"
+#include "app/desktop/recentfiles.h"
+#include "app/desktop/sample.h"
+#include "app/desktop/settings.h"
+#include "model/session/document.h"
+#include "widgets/format.h"
+
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QUrl>
+
+namespace shardboard {
+
+namespace {
+const QString kSuffix = QStringLiteral(".shardboard");
+
+QString filter() { return FileActions::tr("Shardboard designs (*.shardboard);;All files (*)"); }
+}
+
+FileActions::FileActions(Document* document, Settings& settings, RecentFiles* recent, Banner* banner, QWidget* window)
+    : QObject(window)
+    , m_document(document)
+    , m_settings(settings)
+    , m_recent(recent)
+    , m_banner(banner)
+    , m_window(window)
+{
+}
+
+void FileActions::newDesign(const QString& model)
+{
+    if (!mayReplace())
+        return;
+    NewDialog dialog(m_window);
+    if (!model.isEmpty())
+        dialog.setModel(model);
+    if (dialog.exec() != QDialog::Accepted)
+        return;
+    const Status status = m_document->setDesign(dialog.design());
+    if (!status.ok()) {
+        m_banner->showError(qstr(status.error().text()));
+        return;
+    }
+    m_banner->hide();
+    showNotes(dialog.notes());
+}
+
+void FileActions::showNotes(const std::vector<std::string>& notes)
+{
+    if (notes.empty())
+        return;
+    constexpr std::size_t kShown = 3;
+    QStringList lines;
+    for (std::size_t i = 0; i < notes.size() && i < kShown; ++i)
+        lines << qstr(notes[i]);
+    if (notes.size() > kShown)
+        lines << tr("… and %n more", nullptr, static_cast<int>(notes.size() - kShown));
+    m_banner->showInfo(lines.join(QLatin1Char('\n')));
+}
+
+void FileActions::open()
+{
+    if (!mayReplace())
+        return;
+    const QString path = QFileDialog::getOpenFileName(m_window, tr("Open Design"), m_settings.lastFolder(), filter());
+    if (!path.isEmpty())
+        openPath(path);
+}
+
+bool FileActions::openPath(const QString& path)
+{
+    const Status status = m_document->open(path);
+    if (!status.ok()) {
+        m_banner->showError(qstr(status.error().text()));
+        return false;
+    }
+    m_banner->hide();
+    m_recent->add(path);
+    rememberFolder(path);
+    return true;
+}
+
+void FileActions::openSample()
+{
+    if (!mayReplace())
+        return;
+    const auto design = sampleDesign();
+    const Status status = design.ok() ? m_document->setDesign(design.value()) : Status(design.error());
+    if (status.ok())
+        m_banner->hide();
+    else
+        m_banner->showError(qstr(status.error().text()));
+}
+
+bool FileActions::save()
+{
+    return m_document->filePath().isEmpty() ? saveAs() : saveTo(m_document->filePath());
+}
+
+bool FileActions::saveAs()
+{
+    if (!m_document->hasDesign())
+        return false;
+    const QString current = m_document->filePath();
+    const QString proposal = current.isEmpty()
+        ? m_settings.lastFolder() + QLatin1Char('/') + qstr(m_document->design().model.name) + kSuffix
+        : current;
+    QString path = QFileDialog::getSaveFileName(m_window, tr("Save Design As"), proposal, filter());
+    if (path.isEmpty())
+        return false;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += kSuffix;
+    return saveTo(path);
+}
+
+bool FileActions::saveTo(const QString& path)
+{
+    const Status status = m_document->save(path);
+    if (!status.ok()) {
+        m_banner->showError(qstr(status.error().text()));
+        return false;
+    }
+    m_recent->add(path);
+    rememberFolder(path);
+    return true;
+}
+
+void FileActions::exportJax()
+{
+    if (!m_document->hasDesign())
+        return;
+    const QString folder
+        = QFileDialog::getExistingDirectory(m_window, tr("Export to JAX: Choose a Folder"), m_settings.lastFolder());
+    if (folder.isEmpty())
+        return;
+    const auto written = exportTo(QStringLiteral("jax"), *m_document, folder);
+    if (written.ok())
+        m_banner->showInfo(written.value());
+    else
+        m_banner->showError(tr("Nothing was exported. %1").arg(qstr(written.error().text())));
+}
+
+bool FileActions::mayReplace()
+{
+    if (!m_document->hasDesign() || !m_document->isModified())
+        return true;
+    const QString name = m_document->filePath().isEmpty() ? qstr(m_document->design().model.name)
+                                                          : QFileInfo(m_document->filePath()).fileName();
+    QMessageBox box(QMessageBox::Question, tr("Unsaved Changes"), tr("Save the changes to “%1”?").arg(name),
+                    QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, m_window);
+    box.setObjectName(QStringLiteral("unsavedBox"));
+    box.setInformativeText(tr("They are lost otherwise."));
+    box.setDefaultButton(QMessageBox::Save);
+    switch (box.exec()) {
+    case QMessageBox::Save:
+        return save();
+    case QMessageBox::Discard:
+        return true;
+    default:
+        return false;
+    }
+}
+
+QString FileActions::droppedFile(const QMimeData* data)
+{
+    const QList<QUrl> urls = data->urls();
+    return urls.size() == 1 && urls.first().isLocalFile() ? urls.first().toLocalFile() : QString();
+}
+
+void FileActions::openDropped(const QString& path)
+{
+    const QFileInfo info(path);
+    if (path.endsWith(kSuffix)) {
+        if (mayReplace())
+            openPath(path);
+    } else if (info.isDir() || info.fileName() == QLatin1String("config.json")
+               || info.suffix() == QLatin1String("safetensors")) {
+        newDesign(path);
+    } else {
+        m_banner->showError(tr("%1: is neither a design (*.shardboard) nor a model; drop a design, a checkpoint folder, a "
+                               "config.json or a .safetensors file")
+                                .arg(path));
+    }
+}
+
+void FileActions::rememberFolder(const QString& path) { m_settings.setLastFolder(QFileInfo(path).absolutePath()); }
+
+} // namespace shardboard

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the File menu does to the document: new, open, sample, save, save as, export, and the question about unsaved
+// changes. Problems go to the banner; the document that was open stays.
+#pragma once
+
+#include <QObject>
+#include <QString>
+
+#include <string>
+#include <vector>
+
+class QMimeData;
+class QWidget;
+
+namespace shardboard {
+
+class Banner;
+class Document;
+class RecentFiles;
+class Settings;
+
+class FileActions : public QObject {
+    Q_OBJECT
+public:
+    FileActions(Document* document, Settings& settings, RecentFiles* recent, Banner* banner, QWidget* window);
+
+    void newDesign(const QString& model = {});
+    void open();
+    bool openPath(const QString& path);
+    void openSample();
+    bool save();
+    bool saveAs();
+    bool saveTo(const QString& path);
+    void exportJax();
+    /// True when the document may be replaced or closed: nothing is unsaved, or it was saved, or the user said so.
+    bool mayReplace();
+
+    /// The one local file that is dragged, or empty.
+    static QString droppedFile(const QMimeData* data);
+    void openDropped(const QString& path);
+
+private:
+    void showNotes(const std::vector<std::string>& notes);
+    void rememberFolder(const QString& path);
+
+    Document* m_document;
+    Settings& m_settings;
+    RecentFiles* m_recent;
+    Banner* m_banner;
+    QWidget* m_window;
+};
+
+} // namespace shardboard

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The desktop program. Exit codes: 0 done, 2 wrong command line, 3 a tour whose input cannot be read or written.
+#include "app/desktop/commandline.h"
+#include "app/desktop/fileactions.h"
+#include "app/desktop/fonts.h"
+#include "app/desktop/mainwindow.h"
+#include "app/desktop/settings.h"
+#include "app/desktop/themecontrol.h"
+#include "app/desktop/tour.h"
+
+#include <QApplication>
+
+#include <cstdio>
+
+using namespace shardboard;
+
+namespace {
+
+int fail(const Error& error)
+{
+    std::fprintf(stderr, "shardboard: %s\n", error.text().c_str());
+    return error.code == ErrorCode::Usage ? 2 : error.code == ErrorCode::Engine ? 4 : 3;
+}
+
+/// The platform without a display says this of every resized window; it means nothing to anybody.
+void quietOffscreen(QtMsgType type, const QMessageLogContext& context, const QString& message)
+{
+    if (!message.contains(QLatin1String("propagateSizeHints")))
+        std::fprintf(stderr, "%s\n", qPrintable(qFormatLogMessage(type, context, message)));
+}
+
+bool hasDisplay()
+{
+    return qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY")
+        || qEnvironmentVariableIsSet("QT_QPA_PLATFORM");
+}
+
+int showWindow(const CommandLine& line, QApplication& application)
+{
+    Settings settings;
+    ThemeControl theme(application, settings);
+    if (!line.theme.isEmpty())
+        theme.setChoice(line.theme == QLatin1String("dark") ? ThemeChoice::Dark : ThemeChoice::Light, false);
+    MainWindow window(settings, theme);
+    if (line.sizeGiven)
+        window.resize(line.size);
+    window.show();
+    if (!line.file.isEmpty())
+        window.fileActions()->openPath(line.file);
+    return QApplication::exec();
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    QStringList arguments;
+    for (int i = 1; i < argc; ++i)
+        arguments << QString::fromLocal8Bit(argv[i]);
+    const auto parsed = parseCommandLine(arguments);
+    if (!parsed.ok())
+        return fail(parsed.error());
+    const CommandLine& line = parsed.value();
+    if (line.help || line.version) {
+        std::fputs(line.help ? helpText().toLocal8Bit().constData() : "shardboard " SHARDBOARD_VERSION "\n", stdout);
+        return 0;
+    }
+    const bool tour = !line.tourFolder.isEmpty();
+    if (!hasDisplay()) {
+        if (!tour)
+            return fail(inputError("display", "there is none (neither DISPLAY nor WAYLAND_DISPLAY is set)",
+                                   "use --tour DIR for pictures, or shardctl"));
+        qputenv("QT_QPA_PLATFORM", "offscreen");
+    }
+    QApplication::setApplicationName(QStringLiteral("shardboard"));
+    QApplication::setApplicationVersion(QStringLiteral(SHARDBOARD_VERSION));
+    QApplication::setDesktopFileName(QStringLiteral("shardboard"));
+    if (tour)
+        qInstallMessageHandler(quietOffscreen);
+    QApplication application(argc, argv);
+    ensureFonts(application);
+    if (!tour)
+        return showWindow(line, application);
+    const Status status = writeTour(application, line);
+    return status.ok() ? 0 : fail(status.error());
+}

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/mainwindow.h"
+
+#include "app/desktop/actions.h"
+#include "app/desktop/banner.h"
+#include "app/desktop/docks.h"
+#include "app/desktop/enginesession.h"
+#include "app/desktop/fileactions.h"
+#include "app/desktop/helpwindow.h"
+#include "app/desktop/recentfiles.h"
+#include "app/desktop/runpanel.h"
+#include "app/desktop/settings.h"
+#include "app/desktop/themecontrol.h"
+#include "app/desktop/welcome.h"
+#include "model/session/document.h"
+#include "model/session/selection.h"
+#include "widgets/collectivesview.h"
+#include "widgets/documentview.h"
+#include "widgets/findingsview.h"
+#include "widgets/flowview.h"
+#include "widgets/format.h"
+#include "widgets/inspector.h"
+#include "widgets/memoryview.h"
+#include "widgets/meshview.h"
+#include "widgets/summarybar.h"
+#include "widgets/theme.h"
+#include "widgets/tileview.h"
+#include "widgets/weighttable.h"
+
+#include <QActionGroup>
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QFileInfo>
+#include <QLabel>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QToolBar>
+#include <QUndoStack>
+#include <QUndoView>
+#include <QVBoxLayout>
+
+namespace shardboard {
+
+MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
+    : QMainWindow(parent)
+    , m_settings(settings)
+    , m_theme(theme)
+    , m_document(new Document(this))
+    , m_actions(new Actions(this))
+    , m_recent(new RecentFiles(settings, this))
+    , m_engine(new EngineSession(engineCommand(settings.engineCommand()), this))
+    , m_banner(new Banner(this))
+    , m_fileActions(new FileActions(m_document, settings, m_recent, m_banner, this))
+    , m_docks(new Docks(this))
+{
+    setObjectName(QStringLiteral("mainWindow"));
+    setWindowIcon(QIcon(QStringLiteral(":/icons/shardboard.png")));
+    setAcceptDrops(true);
+    createActions();
+    createCentre();
+    createDocks();
+    createMenus();
+    createStatus();
+    connectDocument();
+    if (!restoreGeometry(m_settings.geometry()))
+        resize(1600, 1000);
+    updateTitle();
+    updateActions();
+}
+
+MainWindow::~MainWindow() = default;
+
+void MainWindow::createActions()
+{
+    const auto id = [](const char* name) { return QString::fromLatin1(name); };
+    m_actions->add(id("file.new"), tr("&New …"), QKeySequence::New, [this] { m_fileActions->newDesign(); });
+    m_actions->add(id("file.open"), tr("&Open …"), QKeySequence::Open, [this] { m_fileActions->open(); });
+    m_actions->add(id("file.sample"), tr("Open S&ample"), {}, [this] { m_fileActions->openSample(); });
+    m_actions->add(id("file.save"), tr("&Save"), QKeySequence::Save, [this] { m_fileActions->save(); });
+    m_actions->add(id("file.saveAs"), tr("Save &As …"), QKeySequence::SaveAs, [this] { m_fileActions->saveAs(); });
+    m_actions->add(id("file.exportJax"), tr("&Export to JAX …"), tr("Ctrl+E"), [this] { m_fileActions->exportJax(); });
+    QAction* exportJax = m_actions->get(id("file.exportJax"));
+    exportJax->setIconText(tr("Export …"));
+    exportJax->setToolTip(tr("Write the layout for JAX, with shards.json (%1)").arg(exportJax->shortcut().toString(QKeySequence::NativeText)));
+    m_actions->add(id("file.quit"), tr("&Quit"), QKeySequence::Quit, [this] { close(); });
+    m_actions->adopt(id("edit.undo"), m_document->undoStack()->createUndoAction(m_actions, tr("&Undo")), QKeySequence::Undo);
+    m_actions->adopt(id("edit.redo"), m_document->undoStack()->createRedoAction(m_actions, tr("&Redo")), QKeySequence::Redo);
+    m_actions->add(id("run.start"), tr("&Run"), tr("F5"), [this] {
+        showRun();
+        m_runPanel->run();
+    });
+    QAction* run = m_actions->get(id("run.start"));
+    run->setIconText(tr("▶ Run"));
+    run->setToolTip(tr("Run the plan on this machine and check its numbers (%1)").arg(run->shortcut().toString(QKeySequence::NativeText)));
+    m_actions->add(id("run.cancel"), tr("&Cancel"), tr("Shift+F5"), [this] { m_engine->cancel(); });
+    m_actions->add(id("run.restart"), tr("Restart &Engine"), {}, [this] { m_engine->restart(); });
+    m_actions->add(id("view.reset"), tr("&Reset Layout"), {}, [this] { m_docks->reset(); });
+    m_actions->add(id("help.show"), tr("&Help"), QKeySequence::HelpContents, [this] { showHelp(); });
+    m_actions->add(id("help.about"), tr("&About Shardboard"), {}, [this] { showAbout(); });
+}
+
+void MainWindow::createMenus()
+{
+    const auto add = [this](QMenu* menu, const char* id) { menu->addAction(m_actions->get(QString::fromLatin1(id))); };
+    QMenu* file = menuBar()->addMenu(tr("&File"));
+    add(file, "file.new");
+    add(file, "file.open");
+    m_recent->attach(file->addMenu(tr("Open &Recent")));
+    add(file, "file.sample");
+    file->addSeparator();
+    add(file, "file.save");
+    add(file, "file.saveAs");
+    add(file, "file.exportJax");
+    file->addSeparator();
+    add(file, "file.quit");
+    QMenu* edit = menuBar()->addMenu(tr("&Edit"));
+    add(edit, "edit.undo");
+    add(edit, "edit.redo");
+    QMenu* view = menuBar()->addMenu(tr("&View"));
+    for (QDockWidget* dock : m_docks->all())
+        view->addAction(dock->toggleViewAction());
+    view->addSeparator();
+    QAction* movable = view->addAction(tr("&Move Panels"));
+    movable->setObjectName(QStringLiteral("view.move"));
+    movable->setCheckable(true);
+    movable->setToolTip(tr("Show the title bars by which panels can be moved, floated and closed"));
+    connect(movable, &QAction::toggled, m_docks, &Docks::setMovable);
+    add(view, "view.reset");
+    view->addSeparator();
+    createThemeMenu(view);
+    QMenu* run = menuBar()->addMenu(tr("&Run"));
+    add(run, "run.start");
+    add(run, "run.cancel");
+    add(run, "run.restart");
+    QMenu* help = menuBar()->addMenu(tr("&Help"));
+    add(help, "help.show");
+    add(help, "help.about");
+}
+
+void MainWindow::createThemeMenu(QMenu* view)
+{
+    QMenu* menu = view->addMenu(tr("&Theme"));
+    auto* group = new QActionGroup(menu);
+    const std::pair<ThemeChoice, QString> choices[] = { { ThemeChoice::System, tr("&System") },
+                                                        { ThemeChoice::Light, tr("&Light") },
+                                                        { ThemeChoice::Dark, tr("&Dark") } };
+    for (const auto& [choice, text] : choices) {
+        QAction* action = group->addAction(menu->addAction(text));
+        action->setCheckable(true);
+        action->setChecked(m_theme.choice() == choice);
+        const ThemeChoice wanted = choice;
+        connect(action, &QAction::triggered, this, [this, wanted] { m_theme.setChoice(wanted); });
+    }
+}
+
+void MainWindow::createCentre()
+{
+    auto* upper = new QSplitter(Qt::Horizontal);
+    upper->setObjectName(QStringLiteral("upperSplitter"));
+    m_meshView = new MeshView(m_document);
+    m_tileView = new TileView(m_document);
+    upper->addWidget(m_meshView);
+    upper->addWidget(m_tileView);
+    upper->setSizes({ 400, 550 });
+    auto* bench = new QSplitter(Qt::Vertical);
+    bench->setObjectName(QStringLiteral("benchSplitter"));
+    bench->addWidget(upper);
+    bench->addWidget(new FlowView(m_document));
+    bench->setSizes({ 420, 245 });
+    for (QSplitter* splitter : { upper, bench }) {
+        splitter->setChildrenCollapsible(false);
+        splitter->setHandleWidth(1);
+    }
+    m_pages = new QStackedWidget;
+    m_pages->addWidget(new Welcome(*m_actions, m_recent));
+    m_pages->addWidget(bench);
+    auto* centre = new QWidget(this);
+    auto* layout = new QVBoxLayout(centre);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(m_banner);
+    layout->addWidget(m_pages, 1);
+    setCentralWidget(centre);
+}
+
+void MainWindow::createDocks()
+{
+    using Place = Docks::Place;
+    m_bar = addToolBar(tr("Summary"));
+    m_bar->setObjectName(QStringLiteral("summary"));
+    m_bar->setMovable(false);
+    auto* summary = new SummaryBar(m_document);
+    summary->addAction(m_actions->get(QStringLiteral("run.start")), true);
+    summary->addAction(m_actions->get(QStringLiteral("file.exportJax")), false);
+    m_bar->addWidget(summary);
+    m_bar->toggleViewAction()->setVisible(false);
+    const auto add = [this](const char* name, const QString& title, QWidget* content, Place place) {
+        return m_docks->add(QString::fromLatin1(name), title, content, place);
+    };
+    m_runPanel = new RunPanel(m_document, m_engine);
+    auto* history = new QUndoView(m_document->undoStack());
+    history->setEmptyLabel(tr("As opened"));
+    history->setAccessibleName(tr("History"));
+    add("weights", tr("Weights"), new WeightPanel(m_document), Place::Left);
+    add("inspector", tr("Inspector"), new InspectorPanel(m_document), Place::Right);
+    add("collectives", tr("Collectives"), new CollectivesView(m_document), Place::Bottom);
+    add("findings", tr("Findings"), new FindingsView(m_document), Place::Bottom);
+    add("memory", tr("Memory"), new MemoryView(m_document), Place::Bottom);
+    add("run", tr("Run"), m_runPanel, Place::Bottom);
+    add("history", tr("History"), history, Place::Bottom);
+    m_docks->reset();
+    m_docks->setVisible(false);
+    m_bar->hide();
+}
+
+void MainWindow::createStatus()
+{
+    m_engineStatus = new QLabel(this);
+    m_planStatus = new QLabel(this);
+    m_specStatus = new QLabel(this);
+    m_engineStatus->setObjectName(QStringLiteral("status.engine"));
+    m_planStatus->setObjectName(QStringLiteral("status.plan"));
+    m_specStatus->setObjectName(QStringLiteral("status.spec"));
+    for (QLabel* label : { m_engineStatus, m_planStatus, m_specStatus })
+        label->setForegroundRole(QPalette::PlaceholderText);
+    m_specStatus->setFont(monoFont(m_specStatus));
+    m_specStatus->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    statusBar()->setSizeGripEnabled(false);
+    statusBar()->setContentsMargins(kPanelMargin - 6, 0, kPanelMargin - 6, 0);
+    statusBar()->addWidget(m_engineStatus, 1);
+    statusBar()->addWidget(m_planStatus, 1);
+    statusBar()->addWidget(m_specStatus);
+}
+
+void MainWindow::connectDocument()
+{
+    connect(m_document, &Document::evaluated, this, &MainWindow::showDocument);
+    connect(m_document, &Document::filePathChanged, this, &MainWindow::updateTitle);
+    connect(m_document, &Document::modifiedChanged, this, &MainWindow::updateTitle);
+    connect(m_document->selection(), &Selection::changed, this, &MainWindow::updateStatus);
+    connect(m_engine, &EngineSession::stateChanged, this, &MainWindow::updateActions);
+    connect(m_engine, &EngineSession::stateChanged, this, &MainWindow::updateStatus);
+    connect(m_recent, &RecentFiles::chosen, this, [this](const QString& path) {
+        if (m_fileActions->mayReplace())
+            m_fileActions->openPath(path);
+    });
+    updateStatus();
+}
+
+void MainWindow::showDocument()
+{
+    if (!m_shown) {
+        m_shown = true;
+        m_bar->show();
+        m_docks->restore(m_settings.windowState());
+        m_pages->setCurrentIndex(1);
+    }
+    updateTitle();
+    updateStatus();
+    updateActions();
+    const auto& findings = m_document->evaluation()->findings;
+    m_docks->find(QStringLiteral("collectives"))
+        ->setWindowTitle(tr("Collectives %1").arg(m_document->evaluation()->plan.collectives.size()));
+    m_docks->find(QStringLiteral("findings"))
+        ->setWindowTitle(findings.empty() ? tr("Findings") : tr("Findings %1").arg(findings.size()));
+}
+
+void MainWindow::showRun() { m_docks->raise(QStringLiteral("run")); }
+
+void MainWindow::updateTitle()
+{
+    const QString path = m_document->filePath();
+    if (!m_document->hasDesign())
+        setWindowTitle(tr("Shardboard"));
+    else if (path.isEmpty())
+        setWindowTitle(tr("%1 (not saved)[*] – Shardboard").arg(qstr(m_document->design().model.name)));
+    else
+        setWindowTitle(tr("%1[*] – Shardboard").arg(QFileInfo(path).fileName()));
+    setWindowModified(m_document->isModified());
+    updateStatus();
+}
+
+void MainWindow::updateStatus()
+{
+    if (m_engineStatus == nullptr)
+        return;
+    using State = EngineSession::State;
+    const State state = m_engine->state();
+    m_engineStatus->setText(state == State::Off ? tr("engine: starts with the first run")
+                                : state == State::Starting ? tr("engine: starting")
+                                : state == State::Ready    ? tr("engine: %1 · ready").arg(m_engine->description())
+                                : state == State::Running  ? tr("engine: %1 · running").arg(m_engine->description())
+                                                           : tr("engine: ended, see Run"));
+    if (!m_document->hasDesign()) {
+        m_planStatus->clear();
+        m_specStatus->clear();
+        return;
+    }
+    m_planStatus->setText(tr("plan in %1 · %2")
+                              .arg(secondsText(m_document->evaluationSeconds()),
+                                   m_document->isModified()              ? tr("not saved")
+                                       : m_document->filePath().isEmpty() ? tr("unchanged")
+                                                                          : tr("saved")));
+    const WeightLayout* weight = selectedWeight(*m_document);
+    const Mesh& mesh = m_document->evaluation()->plan.mesh;
+    m_specStatus->setText(weight == nullptr ? QString()
+                                            : qstr(specText(weight->layout, mesh)) + QStringLiteral("   ")
+                                  + qstr(placementsText(weight->layout, mesh)));
+}
+
+void MainWindow::updateActions()
+{
+    using State = EngineSession::State;
+    const bool design = m_document->hasDesign();
+    const State state = m_engine->state();
+    const auto enable = [this](const char* id, bool on) { m_actions->get(QString::fromLatin1(id))->setEnabled(on); };
+    enable("file.save", design);
+    enable("file.saveAs", design);
+    enable("file.exportJax", design);
+    enable("view.reset", design);
+    enable("run.start", m_runPanel->canRun());
+    enable("run.cancel", state == State::Running || state == State::Starting);
+    enable("run.restart", state == State::Ready || state == State::Failed);
+}
+
+void MainWindow::showHelp()
+{
+    auto* help = findChild<HelpWindow*>();
+    if (help == nullptr)
+        help = new HelpWindow(*m_actions, this);
+    help->show();
+    help->raise();
+    help->activateWindow();
+}
+
+void MainWindow::showAbout()
+{
+    QMessageBox::about(this, tr("About Shardboard"),
+                       tr("<b>Shardboard %1</b><br>Designs how a neural network is sharded over a device mesh.<br><br>"
+                          "Own code: Apache-2.0. This program links QCustomPlot (GPL-3), so that it is distributed under "
+                          "GPL-3 as a whole.<br>Qt %2")
+                           .arg(QApplication::applicationVersion(), QString::fromLatin1(qVersion())));
+}
+
+void MainWindow::closeEvent(QCloseEvent* event)
+{
+    if (!m_fileActions->mayReplace()) {
+        event->ignore();
+        return;
+    }
+    m_settings.setWindow(saveGeometry(), m_shown ? m_docks->save() : m_settings.windowState());
+    m_engine->stop();
+    event->accept();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event)
+{
+    if (!FileActions::droppedFile(event->mimeData()).isEmpty())
+        event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event)
+{
+    const QString path = FileActions::droppedFile(event->mimeData());
+    if (path.isEmpty())
+        return;
+    event->acceptProposedAction();
+    // A question may be asked, so only after the drag is over.
+    QMetaObject::invokeMethod(this, [this, path] { m_fileActions->openDropped(path); }, Qt::QueuedConnection);
+}
+
+} // namespace shardboard

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window: composes document, views, docks, actions and the engine. Everything with a decision in it lives elsewhere.
+#pragma once
+
+#include <QMainWindow>
+
+class QLabel;
+class QMenu;
+class QStackedWidget;
+class QToolBar;
+
+namespace shardboard {
+
+class Actions;
+class Banner;
+class Docks;
+class Document;
+class EngineSession;
+class FileActions;
+class MeshView;
+class RecentFiles;
+class RunPanel;
+class Settings;
+class ThemeControl;
+class TileView;
+
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+public:
+    MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    Document* document() const { return m_document; }
+    Actions* actionRegistry() const { return m_actions; }
+    FileActions* fileActions() const { return m_fileActions; }
+    RecentFiles* recentFiles() const { return m_recent; }
+    Docks* docks() const { return m_docks; }
+    Banner* banner() const { return m_banner; }
+    EngineSession* engine() const { return m_engine; }
+    RunPanel* runPanel() const { return m_runPanel; }
+    MeshView* meshView() const { return m_meshView; }
+    TileView* tileView() const { return m_tileView; }
+
+protected:
+    void closeEvent(QCloseEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+
+private:
+    void createActions();
+    void createMenus();
+    void createThemeMenu(QMenu* view);
+    void createCentre();
+    void createDocks();
+    void createStatus();
+    void connectDocument();
+    void showDocument();
+    void showRun();
+    void updateTitle();
+    void updateStatus();
+    void updateActions();
+    void showHelp();
+    void showAbout();
+
+    Settings& m_settings;
+    ThemeControl& m_theme;
+    Document* m_document;
+    Actions* m_actions;
+    RecentFiles* m_recent;
+    EngineSession* m_engine;
+    Banner* m_banner;
+    FileActions* m_fileActions;
+    Docks* m_docks;
+    QStackedWidget* m_pages = nullptr; ///< welcome page, workbench
+    QToolBar* m_bar = nullptr;
+    MeshView* m_meshView = nullptr;
+    TileView* m_tileView = nullptr;
+    RunPanel* m_runPanel = nullptr;
+    QLabel* m_engineStatus = nullptr;
+    QLabel* m_planStatus = nullptr;
+    QLabel* m_specStatus = nullptr;
+    bool m_shown = false; ///< the workbench has been laid out
+};
+
+} // namespace shardboard

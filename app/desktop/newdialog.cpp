@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/newdialog.h"
+
+#include "model/cost/hardware.h"
+#include "model/design/evaluate.h"
+#include "model/design/presets.h"
+#include "model/formats/openmodel.h"
+#include "widgets/format.h"
+#include "widgets/theme.h"
+
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QFileDialog>
+#include <QFormLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QVBoxLayout>
+
+namespace shardboard {
+
+namespace {
+
+QSpinBox* countBox(const QString& name, int value, QWidget* parent)
+{
+    auto* box = new QSpinBox(parent);
+    box->setObjectName(name);
+    box->setRange(1, std::numeric_limits<int>::max());
+    box->setValue(value);
+    box->setGroupSeparatorShown(true);
+    return box;
+}
+
+} // namespace
+
+NewDialog::NewDialog(QWidget* parent)
+    : QDialog(parent)
+    , m_model(new QComboBox(this))
+    , m_mesh(new QLineEdit(QStringLiteral("data=2,model=4"), this))
+    , m_hardware(new QComboBox(this))
+    , m_workload(new QComboBox(this))
+    , m_batch(countBox(QStringLiteral("new.batch"), 8, this))
+    , m_sequence(countBox(QStringLiteral("new.sequence"), 4096, this))
+    , m_dtype(new QComboBox(this))
+    , m_preset(new QComboBox(this))
+    , m_error(new QLabel(this))
+{
+    setObjectName(QStringLiteral("newDialog"));
+    setWindowTitle(tr("New Design"));
+    m_model->setObjectName(QStringLiteral("new.model"));
+    m_mesh->setObjectName(QStringLiteral("new.mesh"));
+    m_preset->setObjectName(QStringLiteral("new.preset"));
+    m_error->setObjectName(QStringLiteral("new.error"));
+    m_model->setEditable(true);
+    m_model->setToolTip(tr("A built-in model, or the path of a config.json, a checkpoint folder or a .safetensors file"));
+    for (const std::string& name : builtinModelNames())
+        m_model->addItem(qstr(name));
+    m_model->setCurrentText(QStringLiteral("llama3-8b"));
+    m_mesh->setToolTip(tr("Mesh axes in order, the first slowest: NAME=SIZE,NAME=SIZE"));
+    for (const Hardware& hardware : hardwarePresets())
+        m_hardware->addItem(qstr(hardware.name), qstr(hardware.id));
+    for (const WorkloadKind kind : { WorkloadKind::Prefill, WorkloadKind::Decode })
+        m_workload->addItem(qstr(workloadName(kind)), static_cast<int>(kind));
+    for (const DType type : { DType::BF16, DType::F16, DType::F32 })
+        m_dtype->addItem(qstr(dtypeName(type)), static_cast<int>(type));
+    for (const std::string& name : presetNames())
+        m_preset->addItem(qstr(name));
+    m_preset->setCurrentText(QStringLiteral("megatron-tp"));
+    m_error->setWordWrap(true);
+    m_error->setTextFormat(Qt::PlainText);
+    QPalette colors = m_error->palette();
+    colors.setColor(QPalette::WindowText, Theme::of(this).error);
+    m_error->setPalette(colors);
+
+    auto* browseFolder = new QPushButton(tr("&Folder …"), this);
+    auto* browseFile = new QPushButton(tr("F&ile …"), this);
+    auto* modelRow = new QHBoxLayout;
+    modelRow->addWidget(m_model, 1);
+    modelRow->addWidget(browseFolder);
+    modelRow->addWidget(browseFile);
+    auto* form = new QFormLayout;
+    form->addRow(tr("&Model"), modelRow);
+    form->addRow(tr("Me&sh"), m_mesh);
+    form->addRow(tr("&Hardware"), m_hardware);
+    form->addRow(tr("&Workload"), m_workload);
+    form->addRow(tr("&Batch"), m_batch);
+    form->addRow(tr("Se&quence"), m_sequence);
+    form->addRow(tr("&Type"), m_dtype);
+    form->addRow(tr("&Preset"), m_preset);
+    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);
+    buttons->button(QDialogButtonBox::Ok)->setText(tr("Create"));
+    buttons->button(QDialogButtonBox::Ok)->setProperty("primary", true);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(kPanelMargin, kPanelMargin, kPanelMargin, kPanelMargin);
+    layout->addLayout(form);
+    layout->addWidget(m_error);
+    layout->addWidget(buttons);
+    m_model->setMinimumWidth(260);
+    connect(browseFolder, &QPushButton::clicked, this, [this] { browse(true); });
+    connect(browseFile, &QPushButton::clicked, this, [this] { browse(false); });
+    connect(buttons, &QDialogButtonBox::accepted, this, &NewDialog::accept);
+    connect(buttons, &QDialogButtonBox::rejected, this, &NewDialog::reject);
+}
+
+void NewDialog::setModel(const QString& nameOrPath) { m_model->setCurrentText(nameOrPath); }
+
+void NewDialog::browse(bool folder)
+{
+    const QString path = folder
+        ? QFileDialog::getExistingDirectory(this, tr("Checkpoint Folder"))
+        : QFileDialog::getOpenFileName(this, tr("Model"), {}, tr("Models (config.json *.safetensors);;All files (*)"));
+    if (!path.isEmpty())
+        m_model->setCurrentText(path);
+}
+
+NewDesign NewDialog::wanted() const
+{
+    NewDesign wanted;
+    wanted.model = m_model->currentText().trimmed().toLocal8Bit().toStdString();
+    wanted.mesh = m_mesh->text().toStdString();
+    wanted.hardware = m_hardware->currentData().toString().toStdString();
+    wanted.preset = m_preset->currentText().toStdString();
+    wanted.workload = { static_cast<WorkloadKind>(m_workload->currentData().toInt()), m_batch->value(),
+                        m_sequence->value(), static_cast<DType>(m_dtype->currentData().toInt()) };
+    return wanted;
+}
+
+void NewDialog::accept()
+{
+    m_notes.clear();
+    const auto made = makeDesign(wanted(), m_notes);
+    if (!made.ok()) {
+        m_error->setText(qstr(made.error().text()));
+        return;
+    }
+    const auto evaluation = evaluate(made.value());
+    if (!evaluation.ok()) {
+        m_error->setText(qstr(evaluation.error().text()));
+        return;
+    }
+    m_design = made.value();
+    QDialog::accept();
+}
+
+} // namespace shardboard

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/recentfiles.h"
+
+#include "app/desktop/settings.h"
+
+#include <QFileInfo>
+#include <QMenu>
+
+namespace shardboard {
+
+RecentFiles::RecentFiles(Settings& settings, QObject* parent)
+    : QObject(parent)
+    , m_settings(settings)
+    , m_files(settings.recentFiles().mid(0, kLimit))
+{
+}
+
+void RecentFiles::add(const QString& path)
+{
+    const QString file = QFileInfo(path).absoluteFilePath();
+    m_files.removeAll(file);
+    m_files.prepend(file);
+    m_files = m_files.mid(0, kLimit);
+    store();
+}
+
+void RecentFiles::clear()
+{
+    m_files.clear();
+    store();
+}
+
+void RecentFiles::store()
+{
+    m_settings.setRecentFiles(m_files);
+    Q_EMIT changed();
+}
+
+void RecentFiles::attach(QMenu* menu)
+{
+    menu->setToolTipsVisible(true);
+    connect(menu, &QMenu::aboutToShow, this, [this, menu] { fill(menu); });
+    fill(menu);
+}
+
+void RecentFiles::fill(QMenu* menu)
+{
+    menu->clear();
+    for (qsizetype i = 0; i < m_files.size(); ++i) {
+        const QFileInfo info(m_files[i]);
+        // An & in a name must not become a mnemonic.
+        const QString name = info.fileName().replace(QLatin1Char('&'), QStringLiteral("&&"));
+        const QString text = i < 9 ? tr("&%1  %2").arg(i + 1).arg(name) : name;
+        QAction* action = menu->addAction(text, this, [this, path = m_files[i]] { Q_EMIT chosen(path); });
+        action->setEnabled(info.isFile());
+        action->setToolTip(info.isFile() ? m_files[i] : tr("%1 is not there any more").arg(m_files[i]));
+    }
+    if (m_files.isEmpty())
+        menu->addAction(tr("No file was opened yet"))->setEnabled(false);
+    menu->addSeparator();
+    QAction* clearAction = menu->addAction(tr("&Clear List"), this, &RecentFiles::clear);
+    clearAction->setEnabled(!m_files.isEmpty());
+}
+
+} // namespace shardboard

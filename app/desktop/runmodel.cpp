@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/runmodel.h"
+
+#include "widgets/format.h"
+
+#include <QCoreApplication>
+#include <QFontDatabase>
+
+#include <cmath>
+
+namespace shardboard {
+
+namespace {
+
+QString say(const char* text) { return QCoreApplication::translate("shardboard::RunModel", text); }
+
+bool isCollective(const RunOperation& operation)
+{
+    return collectiveFromName(operation.kind).has_value();
+}
+
+} // namespace
+
+QString relativeErrorText(double error)
+{
+    if (!std::isfinite(error))
+        return say("not finite");
+    return error == 0 ? say("exact") : QString::number(error, 'e', 1);
+}
+
+QString verdictText(const RunResult& result)
+{
+    if (!result.compared)
+        return say("Not compared with the unsharded computation: turn on “Verify” to check the numbers.");
+    const QString worst = relativeErrorText(result.maxRelativeError);
+    const QString tolerance = QString::number(result.tolerance, 'g', 2);
+    if (result.verified)
+        return say("Equal to the unsharded computation: largest relative error %1 at %2, allowed %3.")
+            .arg(worst, qstr(result.worstOp), tolerance);
+    return say("Not equal to the unsharded computation: first at %1; largest relative error %2 at %3, allowed %4.")
+        .arg(qstr(result.firstDeviation), worst, qstr(result.worstOp), tolerance);
+}
+
+void RunModel::setResult(const RunResult& result)
+{
+    beginResetModel();
+    m_result = result;
+    endResetModel();
+}
+
+void RunModel::clear() { setResult({}); }
+
+int RunModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(m_result.operations.size());
+}
+
+int RunModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
+
+QString RunModel::text(const RunOperation& operation, int column) const
+{
+    switch (column) {
+    case Operation:
+        return qstr(operation.id);
+    case Kind:
+        return qstr(operation.kind);
+    case Measured:
+        return secondsText(operation.medianSeconds);
+    case Predicted:
+        return secondsText(operation.predictedSeconds);
+    case Ratio:
+        return operation.predictedSeconds > 0 ? digitsText(operation.medianSeconds / operation.predictedSeconds) : QString();
+    case Bytes:
+        return operation.bytes > 0 ? bytesText(operation.bytes) : QString();
+    case Count:
+        return QString::number(operation.count);
+    case RelativeError:
+        return operation.relativeError < 0 ? QString() : relativeErrorText(operation.relativeError);
+    default:
+        return {};
+    }
+}
+
+QString RunModel::exactText(const RunOperation& operation, int column) const
+{
+    switch (column) {
+    case Measured:
+        return say("%1 s for one occurrence, on the slowest logical device").arg(operation.medianSeconds, 0, 'g', 9);
+    case Predicted:
+        return say("%1 s for one occurrence, predicted for the design's hardware").arg(operation.predictedSeconds, 0, 'g', 9);
+    case Bytes:
+        return operation.bytes > 0 ? exactBytesText(operation.bytes) : QString();
+    case RelativeError:
+        return operation.relativeError < 0 ? QString() : QString::number(operation.relativeError, 'g', 9);
+    default:
+        return text(operation, column);
+    }
+}
+
+QVariant RunModel::data(const QModelIndex& index, int role) const
+{
+    if (!index.isValid())
+        return {};
+    const RunOperation& operation = m_result.operations[static_cast<std::size_t>(index.row())];
+    switch (role) {
+    case Qt::DisplayRole:
+        return text(operation, index.column());
+    case Qt::ToolTipRole:
+        return exactText(operation, index.column());
+    case Qt::TextAlignmentRole:
+        return int((index.column() < Measured ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    case Qt::FontRole: {
+        QFont font;
+        if (index.column() >= Measured)
+            font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
+        font.setBold(index.column() == Operation && isCollective(operation));
+        return font;
+    }
+    default:
+        return {};
+    }
+}
+
+QVariant RunModel::headerData(int section, Qt::Orientation orientation, int role) const
+{
+    if (orientation != Qt::Horizontal || section >= ColumnCount)
+        return {};
+    if (role == Qt::TextAlignmentRole)
+        return int((section < Measured ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    if (role != Qt::DisplayRole)
+        return {};
+    static constexpr const char* kNames[ColumnCount] = {
+        QT_TRANSLATE_NOOP("shardboard::RunModel", "operation"), QT_TRANSLATE_NOOP("shardboard::RunModel", "kind"),
+        QT_TRANSLATE_NOOP("shardboard::RunModel", "measured"), QT_TRANSLATE_NOOP("shardboard::RunModel", "predicted"),
+        QT_TRANSLATE_NOOP("shardboard::RunModel", "ratio"), QT_TRANSLATE_NOOP("shardboard::RunModel", "bytes"),
+        QT_TRANSLATE_NOOP("shardboard::RunModel", "× a step"), QT_TRANSLATE_NOOP("shardboard::RunModel", "relative error"),
+    };
+    return say(kNames[section]);
+}
+
+} // namespace shardboard

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The measured times of a run as a table: an operation or collective a row, in program order.
+#pragma once
+
+#include "model/plan/reshard.h"
+#include "model/protocol/messages.h"
+
+#include <QAbstractTableModel>
+
+namespace shardboard {
+
+class RunModel : public QAbstractTableModel {
+    Q_OBJECT
+public:
+    enum Column { Operation, Kind, Measured, Predicted, Ratio, Bytes, Count, RelativeError, ColumnCount };
+
+    using QAbstractTableModel::QAbstractTableModel;
+
+    void setResult(const RunResult& result);
+    void clear();
+    const RunResult& result() const { return m_result; }
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+private:
+    QString text(const RunOperation& operation, int column) const;
+    QString exactText(const RunOperation& operation, int column) const;
+
+    RunResult m_result;
+};
+
+/// `3.1e-07`, `exact` for 0, `not finite`.
+QString relativeErrorText(double error);
+/// What a run proved, in one sentence.
+QString verdictText(const RunResult& result);
+
+} // namespace shardboard

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/runpanel.h"
+
+#include "app/desktop/runmodel.h"
+#include "model/session/document.h"
+#include "widgets/format.h"
+#include "widgets/theme.h"
+
+#include <QCheckBox>
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QTableView>
+#include <QVBoxLayout>
+
+namespace shardboard {
+
+namespace {
+
+QSpinBox* countBox(const QString& name, int lowest, int value, QWidget* parent)
+{
+    auto* box = new QSpinBox(parent);
+    box->setObjectName(name);
+    box->setRange(lowest, 10000);
+    box->setValue(value);
+    return box;
+}
+
+QLabel* textLabel(const QString& name, QWidget* parent)
+{
+    auto* label = new QLabel(parent);
+    label->setObjectName(name);
+    label->setTextFormat(Qt::PlainText);
+    label->setWordWrap(true);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    return label;
+}
+
+void setColor(QLabel* label, const QColor& color)
+{
+    QPalette colors = label->palette();
+    colors.setColor(QPalette::WindowText, color);
+    label->setPalette(colors);
+}
+
+} // namespace
+
+RunPanel::RunPanel(Document* document, EngineSession* session, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+    , m_session(session)
+    , m_model(new RunModel(this))
+{
+    setObjectName(QStringLiteral("runPanel"));
+    setAutoFillBackground(true);
+    setBackgroundRole(QPalette::Base);
+    build();
+    connect(m_run, &QPushButton::clicked, this, &RunPanel::run);
+    connect(m_cancel, &QPushButton::clicked, m_session, &EngineSession::cancel);
+    connect(m_restart, &QPushButton::clicked, m_session, &EngineSession::restart);
+    connect(m_session, &EngineSession::stateChanged, this, &RunPanel::updateState);
+    connect(m_session, &EngineSession::announced, this, [this](qint64 bytes, double seconds) {
+        m_needs->setText(tr("needs %1 and about %2").arg(bytesText(bytes), secondsText(seconds)));
+    });
+    connect(m_session, &EngineSession::progressed, this, &RunPanel::onProgress);
+    connect(m_session, &EngineSession::finished, this, &RunPanel::onFinished);
+    connect(m_session, &EngineSession::refused, this, [this](const QString& text) { showProblem(text); });
+    connect(m_session, &EngineSession::cancelled, this, [this] { m_needs->setText(tr("cancelled")); });
+    connect(m_document, &Document::evaluated, this, [this] {
+        updateState();
+        updateVerdict();
+    });
+    updateState();
+    updateVerdict();
+}
+
+void RunPanel::build()
+{
+    m_layers = countBox(QStringLiteral("run.layers"), 0, 2, this);
+    m_layers->setSpecialValueText(tr("all"));
+    m_layers->setToolTip(tr("How many layers of each repeated block to run; 0 is all of them"));
+    m_steps = countBox(QStringLiteral("run.steps"), 1, 1, this);
+    m_steps->setToolTip(tr("Timed repetitions; times are medians over them"));
+    m_verify = new QCheckBox(tr("&Verify"), this);
+    m_verify->setObjectName(QStringLiteral("run.verify"));
+    m_verify->setToolTip(tr("Compare every result with the unsharded computation on the same inputs"));
+    m_verify->setChecked(true);
+    m_ends = new QCheckBox(tr("&Embedding and head"), this);
+    m_ends->setObjectName(QStringLiteral("run.ends"));
+    m_run = new QPushButton(tr("▶ Run"), this);
+    m_run->setObjectName(QStringLiteral("run.start"));
+    m_run->setProperty("primary", true);
+    m_cancel = new QPushButton(tr("Cancel"), this);
+    m_cancel->setObjectName(QStringLiteral("run.cancel"));
+    m_restart = new QPushButton(tr("Restart engine"), this);
+    m_restart->setObjectName(QStringLiteral("run.restart"));
+    m_needs = new QLabel(this);
+    m_needs->setObjectName(QStringLiteral("run.needs"));
+    m_needs->setForegroundRole(QPalette::PlaceholderText);
+    m_progress = new QProgressBar(this);
+    m_progress->setObjectName(QStringLiteral("run.progress"));
+    m_progress->setTextVisible(true);
+    m_problem = textLabel(QStringLiteral("run.problem"), this);
+    m_verdict = textLabel(QStringLiteral("run.verdict"), this);
+
+    auto* layersLabel = new QLabel(tr("&Layers"), this);
+    layersLabel->setBuddy(m_layers);
+    auto* stepsLabel = new QLabel(tr("&Steps"), this);
+    stepsLabel->setBuddy(m_steps);
+    auto* bar = new QHBoxLayout;
+    bar->setSpacing(8);
+    for (QWidget* widget : std::initializer_list<QWidget*> { layersLabel, m_layers, stepsLabel, m_steps, m_verify, m_ends })
+        bar->addWidget(widget);
+    bar->addSpacing(8);
+    for (QWidget* widget : std::initializer_list<QWidget*> { m_run, m_cancel, m_restart })
+        bar->addWidget(widget);
+    bar->addSpacing(8);
+    bar->addWidget(m_needs, 1);
+
+    m_table = new QTableView(this);
+    m_table->setObjectName(QStringLiteral("run.table"));
+    m_table->setAccessibleName(tr("Measured times"));
+    m_table->setModel(m_model);
+    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    m_table->setShowGrid(false);
+    m_table->setFrameShape(QFrame::NoFrame);
+    m_table->verticalHeader()->hide();
+    m_table->verticalHeader()->setDefaultSectionSize(kRowHeight);
+    m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    m_table->horizontalHeader()->setSectionResizeMode(RunModel::Operation, QHeaderView::Stretch);
+    m_table->horizontalHeader()->setHighlightSections(false);
+    m_table->horizontalHeader()->setResizeContentsPrecision(200);
+
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
+    layout->setSpacing(8);
+    layout->addLayout(bar);
+    layout->addWidget(m_progress);
+    layout->addWidget(m_problem);
+    layout->addWidget(m_verdict);
+    layout->addWidget(m_table, 1);
+    setMinimumHeight(120);
+    m_problem->hide();
+}
+
+RunOptions RunPanel::options() const
+{
+    RunOptions options;
+    options.layers = m_layers->value();
+    options.steps = m_steps->value();
+    options.verify = m_verify->isChecked();
+    options.ends = m_ends->isChecked();
+    return options;
+}
+
+void RunPanel::setOptions(const RunOptions& options)
+{
+    m_layers->setValue(static_cast<int>(options.layers));
+    m_steps->setValue(static_cast<int>(options.steps));
+    m_verify->setChecked(options.verify);
+    m_ends->setChecked(options.ends);
+}
+
+bool RunPanel::canRun() const
+{
+    const auto state = m_session->state();
+    const bool free = state == EngineSession::State::Off || state == EngineSession::State::Ready
+        || state == EngineSession::State::Failed;
+    return free && m_document->hasDesign() && !m_document->evaluation()->plan.segments.empty();
+}
+
+void RunPanel::run()
+{
+    if (!canRun())
+        return;
+    m_problem->hide();
+    m_needs->setText(tr("starting …"));
+    m_progress->setRange(0, 0);
+    m_session->run(m_document->evaluation(), options());
+}
+
+bool RunPanel::isStale() const { return m_resultOf != nullptr && m_resultOf != m_document->evaluation(); }
+
+void RunPanel::updateState()
+{
+    using State = EngineSession::State;
+    const State state = m_session->state();
+    const bool busy = state == State::Running || state == State::Starting;
+    m_run->setEnabled(canRun());
+    m_cancel->setEnabled(busy);
+    m_restart->setVisible(state == State::Failed);
+    m_progress->setVisible(busy);
+    if (!busy)
+        m_progress->reset();
+    if (state == State::Failed) {
+        m_needs->clear();
+        showProblem(m_session->failure(), m_session->failureLog());
+    } else if (state == State::Starting) {
+        m_problem->hide();
+    }
+    Q_EMIT canRunChanged();
+}
+
+void RunPanel::showProblem(const QString& text, const QString& log)
+{
+    m_needs->clear();
+    m_problem->setText(log.isEmpty() ? text : text + QLatin1Char('\n') + log);
+    setColor(m_problem, Theme::of(this).error);
+    m_problem->show();
+}
+
+void RunPanel::onProgress(qint64 step, qint64 of, const QString& what)
+{
+    m_progress->setRange(0, static_cast<int>(qMin<qint64>(of, INT_MAX)));
+    m_progress->setValue(static_cast<int>(qMin(step, of)));
+    m_progress->setFormat(what.isEmpty() ? QStringLiteral("%p %") : QStringLiteral("%p %   ") + QString(what).replace(QLatin1Char('%'), QStringLiteral("%%")));
+}
+
+void RunPanel::onFinished(const RunResult& result)
+{
+    m_resultOf = m_session->evaluation();
+    m_fresh = false;
+    m_model->setResult(result);
+    m_needs->setText(tr("step %1 on %2, predicted %3 · %4")
+                         .arg(secondsText(result.stepMedian), qstr(result.backend), secondsText(result.predictedStepSeconds),
+                              bytesText(result.peakBytes)));
+    updateVerdict();
+}
+
+void RunPanel::updateVerdict()
+{
+    const Theme& theme = Theme::of(this);
+    if (m_fresh) {
+        m_verdict->setText(tr("A run executes the plan with made-up data on logical devices of the engine, measures every "
+                              "operation and collective, and checks the numbers."));
+        setColor(m_verdict, theme.quiet);
+        return;
+    }
+    const RunResult& result = m_model->result();
+    const QString verdict = verdictText(result);
+    if (isStale()) {
+        m_verdict->setText(tr("Stale: measured on an earlier layout. Run again for this one. (%1)").arg(verdict));
+        setColor(m_verdict, theme.attention);
+        return;
+    }
+    m_verdict->setText(verdict);
+    setColor(m_verdict, !result.compared ? theme.quiet : result.verified ? theme.text : theme.error);
+}
+
+void RunPanel::changeEvent(QEvent* event)
+{
+    if (event->type() == QEvent::StyleChange && m_verdict != nullptr) {
+        updateVerdict();
+        setColor(m_problem, Theme::of(this).error);
+    }
+    QWidget::changeEvent(event);
+}
+
+} // namespace shardboard

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run dock: options, what the run will need, progress, and the measured times beside the predicted ones.
+#pragma once
+
+#include "app/desktop/enginesession.h"
+
+#include <QWidget>
+
+class QCheckBox;
+class QLabel;
+class QProgressBar;
+class QPushButton;
+class QSpinBox;
+class QTableView;
+
+namespace shardboard {
+
+class Document;
+class RunModel;
+
+class RunPanel : public QWidget {
+    Q_OBJECT
+public:
+    RunPanel(Document* document, EngineSession* session, QWidget* parent = nullptr);
+
+    RunOptions options() const;
+    void setOptions(const RunOptions& options);
+    void run();
+    bool canRun() const;
+    /// The results shown are of a layout that was edited since.
+    bool isStale() const;
+
+Q_SIGNALS:
+    void canRunChanged();
+
+protected:
+    void changeEvent(QEvent* event) override;
+
+private:
+    void build();
+    void updateState();
+    void updateVerdict();
+    void showProblem(const QString& text, const QString& log = {});
+    void onFinished(const RunResult& result);
+    void onProgress(qint64 step, qint64 of, const QString& what);
+
+    Document* m_document;
+    EngineSession* m_session;
+    RunModel* m_model;
+    std::shared_ptr<const Evaluation> m_resultOf; ///< what the results shown were measured on
+
+    QSpinBox* m_layers = nullptr;
+    QSpinBox* m_steps = nullptr;
+    QCheckBox* m_verify = nullptr;
+    QCheckBox* m_ends = nullptr;
+    QPushButton* m_run = nullptr;
+    QPushButton* m_cancel = nullptr;
+    QPushButton* m_restart = nullptr;
+    QLabel* m_needs = nullptr; ///< memory and time that the run announced
+    QProgressBar* m_progress = nullptr;
+    QLabel* m_problem = nullptr;
+    QLabel* m_verdict = nullptr;
+    QTableView* m_table = nullptr;
+    bool m_fresh = true; ///< nothing was run yet
+};
+
+} // namespace shardboard

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Designs that need no file: the built-in sample and what the New dialog asks for.
+#pragma once
+
+#include "model/core/result.h"
+#include "model/design/design.h"
+
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+struct NewDesign {
+    std::string model = "llama3-8b"; ///< built-in name, config.json, checkpoint folder or .safetensors file
+    std::string mesh = "data=2,model=4";
+    std::string hardware = "dgx-h100";
+    std::string preset = "megatron-tp";
+    Workload workload;
+};
+
+/// `notes` gets a sentence for everything that the checkpoint has differently and that the preset could not do as named.
+Result<Design> makeDesign(const NewDesign& wanted, std::vector<std::string>& notes);
+
+/// Llama 3 8B on 8 H100s, data=2, model=4, Megatron tensor parallelism, prefill of 8 x 4096 tokens.
+Result<Design> sampleDesign();
+
+} // namespace shardboard

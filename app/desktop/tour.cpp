@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/tour.h"
+
+#include "app/desktop/docks.h"
+#include "app/desktop/enginesession.h"
+#include "app/desktop/fileactions.h"
+#include "app/desktop/mainwindow.h"
+#include "app/desktop/runpanel.h"
+#include "app/desktop/sample.h"
+#include "app/desktop/settings.h"
+#include "app/desktop/themecontrol.h"
+#include "model/session/document.h"
+#include "model/session/selection.h"
+#include "widgets/axisdrag.h"
+#include "widgets/meshview.h"
+#include "widgets/tileview.h"
+
+#include <QApplication>
+#include <QDir>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QElapsedTimer>
+#include <QEventLoop>
+#include <QMimeData>
+#include <QTemporaryDir>
+#include <QTextStream>
+#include <QTimer>
+#include <QUndoStack>
+
+#include <memory>
+
+namespace shardboard {
+
+namespace {
+
+constexpr int kRunLimitMs = 60000;
+
+/// Lets layouts, posted paints and queued calls happen.
+void settle()
+{
+    for (int i = 0; i < 4; ++i) {
+        QApplication::sendPostedEvents();
+        QApplication::processEvents(QEventLoop::AllEvents, 50);
+    }
+}
+
+class Tour {
+public:
+    Tour(const QDir& folder, QString suffix, MainWindow& window)
+        : m_folder(folder)
+        , m_suffix(std::move(suffix))
+        , m_window(window)
+    {
+    }
+
+    Status welcome() { return grab(QStringLiteral("welcome"), &m_window); }
+
+    Status pictures()
+    {
+        selectExample();
+        Status status = grab(QStringLiteral("main"), &m_window);
+        const std::pair<const char*, const char*> views[] = {
+            { "weights", "weightPanel" }, { "mesh", "meshView" }, { "tiles", "tileView" },
+            { "flow", "flowView" }, { "inspector", "inspectorPanel" },
+        };
+        for (const auto& [name, object] : views) {
+            if (status.ok())
+                status = grab(QString::fromLatin1(name), m_window.findChild<QWidget*>(QString::fromLatin1(object)));
+        }
+        for (const char* tab : { "collectives", "findings", "memory" }) {
+            m_window.docks()->raise(QString::fromLatin1(tab));
+            if (status.ok())
+                status = grab(QString::fromLatin1(tab), m_window.docks()->find(QString::fromLatin1(tab))->widget());
+        }
+        m_window.docks()->raise(QStringLiteral("collectives"));
+        if (status.ok())
+            status = drag();
+        if (status.ok())
+            status = run();
+        return status;
+    }
+
+private:
+    /// The weight and collective of the sketch, or else the first ones that are cut.
+    void selectExample()
+    {
+        const auto evaluation = m_window.document()->evaluation();
+        Selection* selection = m_window.document()->selection();
+        int weight = evaluation->weights.empty() ? -1 : 0;
+        for (std::size_t i = 0; i < evaluation->weights.size(); ++i) {
+            const std::string& name = evaluation->weights[i].spec.name;
+            if (name.find("o_proj") != std::string::npos)
+                weight = static_cast<int>(i);
+        }
+        selection->setWeight(weight);
+        selection->setDevice(qMin<qint64>(2, evaluation->plan.mesh.deviceCount() - 1));
+    }
+
+    Status drag()
+    {
+        const Mesh& mesh = m_window.document()->evaluation()->plan.mesh;
+        QWidget* target = m_window.tileView()->findChild<QWidget*>(QStringLiteral("tileCanvas"));
+        if (target == nullptr)
+            target = m_window.tileView();
+        if (mesh.axisCount() == 0)
+            return grab(QStringLiteral("drag"), &m_window);
+        const std::unique_ptr<QMimeData> data(axisMimeData(QString::fromStdString(mesh.axis(0).name)));
+        const QPoint place(target->width() / 2, target->height() / 5);
+        QDragEnterEvent enter(place, Qt::MoveAction | Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(target, &enter);
+        QDragMoveEvent move(place, Qt::MoveAction | Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(target, &move);
+        const Status status = grab(QStringLiteral("drag"), &m_window);
+        QDragLeaveEvent leave;
+        QApplication::sendEvent(target, &leave);
+        return status;
+    }
+
+    /// One layer at real dimensions on few tokens, if there is an engine and it is quick enough.
+    Status run()
+    {
+        Document* document = m_window.document();
+        Design small = document->design();
+        small.workload.kind = WorkloadKind::Prefill;
+        small.workload.sequence = 64;
+        const bool edited = document->edit(small, QObject::tr("Shorten the workload")).ok();
+        RunOptions options;
+        options.layers = 1;
+        options.verify = true;
+        options.ends = false;
+        m_window.runPanel()->setOptions(options);
+        m_window.docks()->raise(QStringLiteral("run"));
+        EngineSession* engine = m_window.engine();
+        QEventLoop loop;
+        QTimer limit;
+        limit.setSingleShot(true);
+        const auto quit = [&loop] { loop.quit(); };
+        QObject::connect(engine, &EngineSession::finished, &loop, quit);
+        QObject::connect(engine, &EngineSession::refused, &loop, quit);
+        QObject::connect(engine, &EngineSession::stateChanged, &loop, [&] {
+            if (engine->state() == EngineSession::State::Failed)
+                loop.quit();
+        });
+        QObject::connect(&limit, &QTimer::timeout, &loop, quit);
+        if (m_window.runPanel()->canRun()) {
+            limit.start(kRunLimitMs);
+            m_window.runPanel()->run();
+            loop.exec();
+        }
+        const Status status = grab(QStringLiteral("run"), &m_window);
+        engine->stop();
+        if (edited)
+            document->undoStack()->undo();
+        return status;
+    }
+
+    Status grab(const QString& name, QWidget* widget)
+    {
+        if (widget == nullptr)
+            return inputError("--tour", "the view " + name.toStdString() + " was not found");
+        settle();
+        const QString path = m_folder.filePath(name + m_suffix + QStringLiteral(".png"));
+        if (!widget->grab().save(path, "PNG"))
+            return inputError(QDir::toNativeSeparators(path).toStdString(), "cannot be written",
+                              "check the folder's permissions and the space on the disk");
+        QTextStream(stdout) << path << Qt::endl;
+        return done();
+    }
+
+    QDir m_folder;
+    QString m_suffix;
+    MainWindow& m_window;
+};
+
+Status tourInTheme(const CommandLine& line, ThemeControl& control, Settings& settings, ThemeChoice choice,
+                   const QString& suffix, const QDir& folder)
+{
+    control.setChoice(choice);
+    MainWindow window(settings, control);
+    window.resize(line.size);
+    window.show();
+    Tour tour(folder, suffix, window);
+    Status status = tour.welcome();
+    if (!status.ok())
+        return status;
+    if (line.file.isEmpty()) {
+        const auto design = sampleDesign();
+        status = design.ok() ? window.document()->setDesign(design.value()) : Status(design.error());
+    } else {
+        status = window.document()->open(line.file);
+    }
+    return status.ok() ? tour.pictures() : status;
+}
+
+} // namespace
+
+Status writeTour(QApplication& application, const CommandLine& line)
+{
+    const QDir folder(line.tourFolder);
+    if (!folder.mkpath(QStringLiteral(".")))
+        return inputError(line.tourFolder.toStdString(), "cannot be made", "name a folder that can be written to");
+    const QTemporaryDir temporary;
+    Settings settings(temporary.filePath(QStringLiteral("settings.ini")));
+    ThemeControl control(application, settings);
+    const bool both = line.theme.isEmpty();
+    Status status = done();
+    if (both || line.theme == QLatin1String("light"))
+        status = tourInTheme(line, control, settings, ThemeChoice::Light, both ? QStringLiteral("-light") : QString(), folder);
+    if (status.ok() && (both || line.theme == QLatin1String("dark")))
+        status = tourInTheme(line, control, settings, ThemeChoice::Dark, both ? QStringLiteral("-dark") : QString(), folder);
+    return status;
+}
+
+} // namespace shardboard

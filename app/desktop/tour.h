@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tour: a PNG of every view and of the whole window, for the README and for looking at what was built.
+#pragma once
+
+#include "app/desktop/commandline.h"
+
+class QApplication;
+
+namespace shardboard {
+
+/// Writes main.png, welcome.png, weights.png, … into the folder; `main-light.png` and `main-dark.png` when no theme is
+/// given. Leaves the user's settings alone. Errors: the design cannot be read, a picture cannot be written.
+Status writeTour(QApplication& application, const CommandLine& line);
+
+} // namespace shardboard

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/welcome.h"
+
+#include "app/desktop/actions.h"
+#include "app/desktop/recentfiles.h"
+#include "widgets/theme.h"
+
+#include <QAction>
+#include <QDir>
+#include <QFileInfo>
+#include <QIcon>
+#include <QLabel>
+#include <QListWidget>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+namespace shardboard {
+
+namespace {
+
+constexpr int kColumnWidth = 460;
+constexpr int kIconSize = 72;
+
+QLabel* line(const QString& text, double larger, bool bold, QWidget* parent)
+{
+    auto* label = new QLabel(text, parent);
+    label->setFont(uiFont(label, larger, bold));
+    label->setWordWrap(true);
+    return label;
+}
+
+/// A way on: its button, and beside it what it leads to.
+QWidget* way(QAction* action, const QString& text, const QString& name, bool primary, QWidget* parent)
+{
+    auto* row = new QWidget(parent);
+    auto* button = new QPushButton(action->text().remove(QLatin1Char('&')).remove(QStringLiteral(" …")), row);
+    button->setObjectName(name);
+    button->setProperty("primary", primary);
+    button->setMinimumWidth(150);
+    button->setAutoDefault(true); // Enter presses the one with the focus
+    QObject::connect(button, &QPushButton::clicked, action, &QAction::trigger);
+    auto* label = new QLabel(text, row);
+    label->setForegroundRole(QPalette::PlaceholderText);
+    label->setWordWrap(true);
+    auto* layout = new QHBoxLayout(row);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(16);
+    layout->addWidget(button);
+    layout->addWidget(label, 1);
+    return row;
+}
+
+} // namespace
+
+Welcome::Welcome(const Actions& actions, RecentFiles* recent, QWidget* parent)
+    : QWidget(parent)
+    , m_recent(recent)
+    , m_recentBox(new QWidget(this))
+    , m_list(new QListWidget(m_recentBox))
+{
+    setObjectName(QStringLiteral("welcome"));
+    auto* icon = new QLabel(this);
+    icon->setPixmap(QIcon(QStringLiteral(":/icons/shardboard.png")).pixmap(kIconSize));
+    auto* column = new QVBoxLayout;
+    column->setSpacing(12);
+    column->addWidget(icon);
+    column->addWidget(line(tr("Shardboard"), 12, true, this));
+    column->addWidget(line(tr("Lay a neural network out over a device mesh: cut its weights, see the collectives that this "
+                              "costs, run it, export it."),
+                           1, false, this));
+    column->addSpacing(12);
+    column->addWidget(way(actions.get(QStringLiteral("file.sample")),
+                          tr("Llama 3 8B over 8 devices, the quickest way to look around"),
+                          QStringLiteral("welcome.sample"), true, this));
+    column->addWidget(way(actions.get(QStringLiteral("file.new")), tr("From a built-in model or a checkpoint of your own"),
+                          QStringLiteral("welcome.new"), false, this));
+    column->addWidget(way(actions.get(QStringLiteral("file.open")), tr("A *.shardboard file; it can be dropped here too"),
+                          QStringLiteral("welcome.open"), false, this));
+    column->addSpacing(12);
+
+    m_list->setObjectName(QStringLiteral("welcome.recent"));
+    m_list->setAccessibleName(tr("Recent designs"));
+    auto* recentLayout = new QVBoxLayout(m_recentBox);
+    recentLayout->setContentsMargins(0, 0, 0, 0);
+    recentLayout->addWidget(line(tr("Recent"), 0, true, m_recentBox));
+    recentLayout->addWidget(m_list);
+    column->addWidget(m_recentBox);
+
+    auto* frame = new QWidget(this);
+    frame->setFixedWidth(kColumnWidth);
+    frame->setLayout(column);
+    column->setContentsMargins(0, 0, 0, 0);
+    auto* layout = new QVBoxLayout(this);
+    layout->addStretch(2);
+    layout->addWidget(frame, 0, Qt::AlignHCenter);
+    layout->addStretch(3);
+    connect(m_list, &QListWidget::itemActivated, this, [this](const QListWidgetItem* item) {
+        Q_EMIT m_recent->chosen(item->data(Qt::UserRole).toString());
+    });
+    connect(recent, &RecentFiles::changed, this, &Welcome::fillRecent);
+    fillRecent();
+}
+
+void Welcome::fillRecent()
+{
+    m_list->clear();
+    for (const QString& path : m_recent->files()) {
+        const QFileInfo info(path);
+        auto* item = new QListWidgetItem(info.fileName() + QStringLiteral("   ") + QDir::toNativeSeparators(info.path()), m_list);
+        item->setData(Qt::UserRole, path);
+        item->setToolTip(info.isFile() ? path : tr("%1 is not there any more").arg(path));
+        if (!info.isFile())
+            item->setFlags(Qt::NoItemFlags);
+    }
+    const int rows = qMin(m_list->count(), 5);
+    m_list->setFixedHeight(qMax(1, rows) * qMax(kRowHeight, m_list->sizeHintForRow(0)));
+    m_recentBox->setVisible(m_list->count() > 0);
+}
+
+} // namespace shardboard
