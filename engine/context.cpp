@@ -3,12 +3,20 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
 namespace shardboard::engine {
 
 double now()
 {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double coreSeconds()
+{
+    timespec time {};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 double Timing::slowest() const { return seconds.empty() ? 0 : *std::max_element(seconds.begin(), seconds.end()); }
@@ -26,9 +34,9 @@ Timing runTimed(Context& context, std::int64_t deviceCount, const std::vector<st
     std::vector<double> spent(devices.size(), 0.0);
     context.pool->run(static_cast<std::int64_t>(devices.size()), [&](std::int64_t index, int worker) {
         const auto i = static_cast<std::size_t>(index);
-        const double start = now();
+        const double start = coreSeconds();
         const double uncounted = task(i, worker);
-        spent[i] = std::max(0.0, now() - start - uncounted);
+        spent[i] = std::max(0.0, coreSeconds() - start - uncounted);
     });
     for (std::size_t i = 0; i < devices.size(); ++i)
         timing.seconds[static_cast<std::size_t>(devices[i])] += spent[i];

@@ -32,7 +32,7 @@ struct Context {
     static std::int64_t scratchStride(std::int64_t floats) { return (floats + 63) / 64 * 64; }
 };
 
-/// Seconds that each logical device spent on its own shard.
+/// Seconds of one core that each logical device spent on its own shard.
 struct Timing {
     std::vector<double> seconds;
     double slowest() const;
@@ -46,5 +46,7 @@ Timing runTimed(Context& context, std::int64_t deviceCount, const std::vector<st
 
 /// Seconds on a clock that only goes forward.
 double now();
+/// Seconds that the calling thread has had a core: what a task takes, also on a machine that has other things to do.
+double coreSeconds();
 
 } // namespace shardboard::engine

@@ -143,11 +143,11 @@ Timing executeKvAppend(Context& context, const OpCall& call, Sharded& result)
             const std::int64_t token = box[1].lo + row % box[1].size();
             float* out = result.data(piece.device) + row * unit;
             if (token < old) {
-                const double start = now();
+                const double start = coreSeconds();
                 const std::int64_t sequence = box[0].lo + batch;
                 fillBox(*result.source, result.shape(), { { sequence, sequence + 1 }, { token, token + 1 }, box[2], box[3] },
                         out);
-                spent += now() - start;
+                spent += coreSeconds() - start;
             } else {
                 const std::int64_t local = batch * from[1].size() + token - old - from[1].lo;
                 std::memcpy(out, x.data(piece.device) + local * unit, at(unit) * sizeof(float));

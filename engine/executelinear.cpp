@@ -100,11 +100,11 @@ Timing executeLinear(Context& context, const OpCall& call, Sharded& result)
             multiplyChunk(context, x, weight.data(chunk.device) + chunk.first * box[1].size(), chunk, result);
             return 0.0;
         }
-        const double start = now();
+        const double start = coreSeconds();
         float* made = scratch.floats() + worker * Context::scratchStride(scratchFloats);
         box[0] = { box[0].lo + chunk.first, box[0].lo + chunk.last };
         fillBox(*weight.source, weight.shape(), box, made);
-        const double spent = now() - start;
+        const double spent = coreSeconds() - start;
         multiplyChunk(context, x, made, chunk, result);
         return spent;
     });
@@ -138,13 +138,13 @@ Timing executeEmbedding(Context& context, const OpCall& call, Sharded& result)
             const auto id = static_cast<std::int64_t>(ids[row]);
             return id >= held[0].lo && id < held[0].hi ? id - held[0].lo : -1; // -1: another device has this row
         };
-        const double start = now();
+        const double start = coreSeconds();
         if (made != nullptr)
             for (std::int64_t row = piece.first; row < piece.last; ++row)
                 if (const std::int64_t id = local(row); id >= 0)
                     fillBox(*table.source, table.shape(), { { held[0].lo + id, held[0].lo + id + 1 }, held[1] },
                             made + (row - piece.first) * n);
-        const double spent = now() - start;
+        const double spent = coreSeconds() - start;
         for (std::int64_t row = piece.first; row < piece.last; ++row) {
             float* out = result.data(piece.device) + row * n;
             const std::int64_t id = local(row);

@@ -152,13 +152,20 @@ void PassageRunner::runOp(const Passage& passage, std::size_t index)
         call.operands.push_back(operand.own ? &*operand.own : operand.value);
 
     Sharded result(m_graph.tensor(op.result).shape, planned.result, m_program.plan.mesh);
-    if (op.kind == OpKind::KvAppend)
-        result.source = m_maker.cacheOf(op.result, passage.layer);
-    result.allocate(m_context.arena);
     const double start = now();
-    const Timing timing = executeOp(m_context, call, result);
-    roundSharded(m_context, m_maker.roundingOfTensor(op.result), result);
-    recordTime(what, timing, start);
+    if (takesOver(passage, index, operands.front())) {
+        result = operands.front().own ? std::move(*operands.front().own)
+                                      : m_values.take(op.operands.front(), planned.result);
+        operands.front().own.reset();
+        recordTime(what, {}, start);
+    } else {
+        if (op.kind == OpKind::KvAppend)
+            result.source = m_maker.cacheOf(op.result, passage.layer);
+        result.allocate(m_context.arena);
+        const Timing timing = executeOp(m_context, call, result);
+        roundSharded(m_context, m_maker.roundingOfTensor(op.result), result);
+        recordTime(what, timing, start);
+    }
     keepOperands(passage, index, operands);
     operands.clear();
     m_current[op.result] = planned.result;
@@ -235,6 +242,17 @@ bool PassageRunner::breaks(const Collective& collective)
     const bool broken = collective.id == m_brokenId || collective.id == m_options.breakCollective;
     m_broke = m_broke || broken;
     return broken;
+}
+
+/// An Output is its operand under another name: where nobody else wants the operand, it becomes the result.
+bool PassageRunner::takesOver(const Passage& passage, std::size_t index, const Operand& operand) const
+{
+    const PlannedOp& planned = passage.planned->ops[index];
+    const Op& op = opOf(m_graph, planned);
+    const TensorId tensor = op.operands.front();
+    const Sharded& value = operand.own ? *operand.own : *operand.value;
+    return op.kind == OpKind::Output && !isMade(tensor) && value.layout() == planned.result
+        && tensor != passage.segment->carryOut && !usedLater(passage, index, tensor, nullptr);
 }
 
 void PassageRunner::keepOperands(const Passage& passage, std::size_t index, std::vector<Operand>& operands)

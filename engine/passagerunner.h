@@ -38,6 +38,7 @@ private:
     void runOp(const Passage& passage, std::size_t index);
     Operand fetch(const Passage& passage, const PlannedOp& planned, std::size_t operand);
     void runCollective(const Passage& passage, const Collective& collective, Operand& operand);
+    bool takesOver(const Passage& passage, std::size_t index, const Operand& operand) const;
     void keepOperands(const Passage& passage, std::size_t index, std::vector<Operand>& operands);
     void runReference(const Passage& passage, const Op& op, const std::string& id, const Sharded& result);
     void compare(const std::string& id, const Sharded& value, const Sharded& reference);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <malloc.h>
 #include <unistd.h>
 
 namespace {
@@ -37,6 +38,9 @@ int main(int argc, char** argv)
     }
     chooseBlasKernels(argv);
     std::signal(SIGPIPE, SIG_IGN);
+    // The matrix products take and return packing buffers all the time: keep them, first touch is slow.
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
     // The protocol gets a descriptor of its own; whatever a library prints goes to standard error.
     const int output = dup(STDOUT_FILENO);
     if (output < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
