@@ -88,7 +88,7 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
         selection()->setCollective(current.row());
         m_following = false;
     });
-    refresh();
+    start();
 }
 
 QSize CollectivesView::sizeHint() const { return { 720, 240 }; }
@@ -99,12 +99,11 @@ void CollectivesView::refresh()
     m_following = true;
     m_model->setEvaluation(document()->evaluation(), theme.quiet, theme.attention, monoFont(this, -0.5));
     m_following = false;
-    const QFontMetrics metrics(font());
-    const int digit = metrics.horizontalAdvance(QLatin1Char('0'));
-    const int widths[CollectivesModel::ColumnCount] = { 14, 12, 7, 18, 11, 9, 12, 30 };
-    for (int column = 0; column < CollectivesModel::ColumnCount; ++column)
-        if (m_table->columnWidth(column) == m_table->horizontalHeader()->defaultSectionSize())
-            m_table->setColumnWidth(column, widths[column] * digit + 16);
+    if (!m_sized && m_model->rowCount() > 0) { // once; afterwards the widths are the user's
+        m_table->resizeColumnsToContents();
+        m_table->setColumnWidth(CollectivesModel::CauseColumn, 120); // takes what is left
+        m_sized = true;
+    }
     showState();
     selectionChanged();
 }
@@ -112,11 +111,8 @@ void CollectivesView::refresh()
 void CollectivesView::showState()
 {
     const Theme& theme = Theme::of(this);
-    for (QLabel* label : { m_total, m_empty }) {
-        QPalette palette = label->palette();
-        palette.setColor(QPalette::WindowText, theme.quiet);
-        label->setPalette(palette);
-    }
+    for (QLabel* label : { m_total, m_empty })
+        setTextColor(label, theme.quiet);
     const int all = m_model->rowCount();
     const int shown = m_filter->rowCount();
     if (const auto evaluation = document()->evaluation()) {

@@ -36,6 +36,7 @@ private:
     QLabel* m_total;
     QLabel* m_empty;
     bool m_following = false;
+    bool m_sized = false;
 };
 
 } // namespace shardboard

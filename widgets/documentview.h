@@ -18,7 +18,9 @@ public:
     explicit DocumentView(Document* document, QWidget* parent = nullptr);
 
 protected:
-    /// The evaluation was replaced; prepare everything that painting reads. A derived class calls it when it is built.
+    /// A derived class calls this when it is built; nothing reaches it before.
+    void start();
+    /// The evaluation was replaced; prepare everything that painting reads.
     virtual void refresh() = 0;
     /// Weight, device, collective or mesh axis was selected.
     virtual void selectionChanged() { }
@@ -33,6 +35,7 @@ protected:
 
 private:
     Document* m_document;
+    bool m_started = false;
 };
 
 /// The line at the top of a view: a bold title, quiet text beside it, and room for one widget at the right.
@@ -43,6 +46,7 @@ public:
     void setTitle(const QString& title);
     void setTitleMono(bool mono);
     void setDetail(const QString& detail);
+    void setDetailAtRight();
     QString title() const;
     QString detail() const;
     void addRight(QWidget* widget);
@@ -61,9 +65,6 @@ private:
     QString m_detailText;
     bool m_mono = false;
 };
-
-/// A label in the quiet colour of the theme.
-QLabel* quietLabel(const QString& text, QWidget* parent);
 
 /// The selected weight or collective, or null; safe while an evaluation is being replaced.
 const WeightLayout* selectedWeight(const Document& document);

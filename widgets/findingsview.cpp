@@ -67,7 +67,7 @@ FindingsView::FindingsView(Document* document, QWidget* parent)
     m_list->setColumnWidth(0, 10 * digit + 16);
     m_list->setColumnWidth(1, 24 * digit);
     m_list->setColumnWidth(2, 48 * digit);
-    refresh();
+    start();
 }
 
 QSize FindingsView::sizeHint() const { return { 720, 240 }; }

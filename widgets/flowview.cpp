@@ -63,7 +63,7 @@ FlowView::FlowView(Document* document, QWidget* parent)
     connect(m_canvas, &FlowCanvas::currentMoved, this, [this](const QRect& rect) {
         m_scroll->ensureVisible(rect.center().x(), rect.center().y(), 40, 40);
     });
-    refresh();
+    start();
 }
 
 void FlowView::refresh()
@@ -76,10 +76,8 @@ void FlowView::refresh()
     m_empty->setVisible(!shown);
     for (QWidget* widget : std::initializer_list<QWidget*> { m_choice, m_back, m_step, m_forward })
         widget->setVisible(shown);
-    QPalette palette = m_empty->palette();
-    palette.setColor(QPalette::WindowText, Theme::of(this).quiet);
-    m_empty->setPalette(palette);
-    m_step->setPalette(palette);
+    setTextColor(m_empty, Theme::of(this).quiet);
+    setTextColor(m_step, Theme::of(this).quiet);
     m_step->setFont(uiFont(this, -1));
     if (!shown) {
         m_empty->setText(evaluation ? tr("This model is open as weights only, so there is no flow of operations.") : tr("No design is open."));

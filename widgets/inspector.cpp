@@ -67,6 +67,7 @@ InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
     setAccessibleName(tr("Inspector"));
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
+    m_header->setDetailAtRight();
     m_scroll->setObjectName(QStringLiteral("inspectorScroll"));
     m_scroll->setAccessibleName(tr("Explanation of the selection"));
     m_scroll->setWidgetResizable(true);
@@ -80,7 +81,7 @@ InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
     column->setSpacing(0);
     column->addWidget(m_header);
     column->addWidget(m_scroll, 1);
-    later();
+    start();
 }
 
 QSize InspectorPanel::sizeHint() const { return { 340, 560 }; }
@@ -270,7 +271,11 @@ void InspectorPanel::candidates(InspectorPage& page, const Collective& collectiv
     page.sentence(tr("Ways to run %1 that the picker weighed, by the bytes that its operands would move:")
                       .arg(shortName(evaluation->graph.op(collective.op).name)));
     std::size_t shown = 0;
-    for (const Candidate& candidate : planned->candidates) {
+    auto choices = planned->candidates;
+    std::stable_sort(choices.begin(), choices.end(), [](const Candidate& a, const Candidate& b) {
+        return a.picked != b.picked ? a.picked : a.allowed && !b.allowed;
+    });
+    for (const Candidate& candidate : choices) {
         if (std::find(collective.axes.begin(), collective.axes.end(), candidate.axis) == collective.axes.end() || shown++ >= kMostCards)
             continue;
         QStringList operands;

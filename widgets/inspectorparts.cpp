@@ -17,9 +17,7 @@ namespace {
 
 QLabel* coloured(QLabel* label, const QColor& color)
 {
-    QPalette palette = label->palette();
-    palette.setColor(QPalette::WindowText, color);
-    label->setPalette(palette);
+    setTextColor(label, color);
     label->setTextFormat(Qt::PlainText);
     return label;
 }
@@ -114,7 +112,7 @@ InspectorPage::InspectorPage(QWidget* parent)
     : QWidget(parent)
     , m_column(new QVBoxLayout(this))
 {
-    m_column->setContentsMargins(kPanelMargin, 0, kPanelMargin, kPanelMargin);
+    m_column->setContentsMargins(kPanelMargin, 8, kPanelMargin, kPanelMargin);
     m_column->setSpacing(6);
 }
 
@@ -126,6 +124,7 @@ void InspectorPage::section(const QString& title)
         auto* line = new QWidget(this);
         line->setFixedHeight(1);
         line->setAutoFillBackground(true);
+        line->setBackgroundRole(QPalette::Window);
         QPalette palette = line->palette();
         palette.setColor(QPalette::Window, theme.line);
         line->setPalette(palette);
@@ -155,11 +154,11 @@ void InspectorPage::fact(const QString& name, const QString& value, const QStrin
     nameLabel->setFont(uiFont(parentWidget(), -0.5));
     auto* valueLabel = coloured(new QLabel(value, this), theme.text);
     valueLabel->setFont(monoFont(parentWidget(), -1));
-    valueLabel->setAlignment(Qt::AlignRight | Qt::AlignTop);
+    valueLabel->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     valueLabel->setWordWrap(true);
     valueLabel->setTextInteractionFlags(Qt::TextSelectableByMouse);
     valueLabel->setToolTip(toolTip);
-    m_facts->addWidget(nameLabel, row, 0, Qt::AlignTop);
+    m_facts->addWidget(nameLabel, row, 0);
     m_facts->addWidget(valueLabel, row, 1);
 }
 

@@ -62,7 +62,7 @@ MemoryView::MemoryView(Document* document, QWidget* parent)
     column->addWidget(m_bar);
     column->addWidget(m_legend);
     column->addStretch(1);
-    refresh();
+    start();
 }
 
 QSize MemoryView::sizeHint() const { return { 600, 240 }; }
@@ -96,6 +96,7 @@ void MemoryView::refresh()
         auto* swatch = new QLabel(m_legend);
         swatch->setFixedSize(12, 12);
         swatch->setAutoFillBackground(true);
+        swatch->setBackgroundRole(QPalette::Window);
         QPalette palette = swatch->palette();
         palette.setColor(QPalette::Window, color.fill);
         swatch->setPalette(palette);

@@ -24,11 +24,11 @@ namespace shardboard {
 namespace {
 
 constexpr double kLargestCell = 92;
-constexpr double kCardCell = 62; ///< from here a cell is a card with memory
+constexpr double kCardCell = 50; ///< from here a cell is a card with memory
 constexpr double kLabelCell = 28; ///< from here a cell has its id
 constexpr double kSolidCell = 6; ///< below, cells are pixels of an image
 constexpr double kTopMargin = 32;
-constexpr double kSideMargin = 34; ///< per axis at the left
+constexpr double kSideMargin = 28; ///< per axis at the left
 constexpr double kFooter = 26;
 
 } // namespace
@@ -37,6 +37,7 @@ MeshCanvas::MeshCanvas(Document* document, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
 {
+    m_viewport.setVerticalPlace(0.25);
     setObjectName(QStringLiteral("meshCanvas"));
     setAccessibleName(tr("Device mesh"));
     setMouseTracking(true);
@@ -209,7 +210,8 @@ void MeshCanvas::paintCard(QPainter& painter, std::int64_t position, const QRect
     painter.drawRoundedRect(card.adjusted(0.5, 0.5, -0.5, -0.5), kCanvasRadius, kCanvasRadius);
     const QFont small = monoFont(this, -2.5);
     const double textHeight = QFontMetricsF(small).height();
-    const QRectF box = card.adjusted(7, 7, -7, -(textHeight + 15));
+    const double pad = card.width() < 60 ? 4 : 7;
+    const QRectF box = card.adjusted(pad, pad, -pad, -(textHeight + 8 + pad));
     painter.setPen(Qt::NoPen);
     painter.setBrush(color.fill);
     painter.drawRoundedRect(box, 3, 3);
@@ -218,9 +220,9 @@ void MeshCanvas::paintCard(QPainter& painter, std::int64_t position, const QRect
         painter.drawRoundedRect(box, 3, 3);
     }
     painter.setPen(color.label);
-    painter.setFont(uiFont(this, 3, true));
+    painter.setFont(uiFont(this, card.width() < 60 ? 0 : 3, true));
     painter.drawText(box, Qt::AlignCenter, QString::number(m_mesh.deviceId(position)));
-    const QRectF track(card.left() + 7, box.bottom() + 4, card.width() - 14, 4);
+    const QRectF track(card.left() + pad, box.bottom() + 4, card.width() - 2 * pad, 4);
     painter.setPen(Qt::NoPen);
     painter.setBrush(theme.track);
     painter.drawRoundedRect(track, 2, 2);
@@ -231,7 +233,7 @@ void MeshCanvas::paintCard(QPainter& painter, std::int64_t position, const QRect
     painter.setPen(m_fill > 1 ? theme.error : theme.quiet);
     painter.setFont(small);
     const QRectF label(card.left(), track.bottom() + 1, card.width(), textHeight + 2);
-    if (QFontMetricsF(small).horizontalAdvance(m_memoryText) <= card.width() - 4)
+    if (QFontMetricsF(small).horizontalAdvance(m_memoryText) <= card.width() - 2)
         painter.drawText(label, Qt::AlignCenter, m_memoryText);
     painter.restore();
 }

@@ -187,7 +187,7 @@ MeshChips::MeshChips(Document* document, QWidget* parent)
     connect(m_add, &QToolButton::clicked, this, [this] { startEdit(-1); });
     connect(m_edit, &QLineEdit::returnPressed, this, [this] { commit(); });
     connect(m_edit, &QLineEdit::textEdited, this, [this] { QToolTip::hideText(); });
-    refresh();
+    start();
 }
 
 void MeshChips::refresh()

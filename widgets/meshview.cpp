@@ -20,7 +20,7 @@ MeshView::MeshView(Document* document, QWidget* parent)
     column->setSpacing(0);
     column->addWidget(m_header);
     column->addWidget(m_canvas, 1);
-    refresh();
+    start();
 }
 
 void MeshView::refresh()

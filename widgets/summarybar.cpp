@@ -101,7 +101,7 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     row->addLayout(m_actions);
     setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
     setMinimumHeight(48);
-    refresh();
+    start();
 }
 
 void SummaryBar::addAction(QAction* action, bool primary)
@@ -126,9 +126,7 @@ void SummaryBar::refresh()
     const Theme& theme = Theme::of(this);
     for (QLabel* label : { m_workload, m_stepTitle, m_memoryTitle }) {
         label->setFont(uiFont(this, -1));
-        QPalette palette = label->palette();
-        palette.setColor(QPalette::WindowText, theme.quiet);
-        label->setPalette(palette);
+        setTextColor(label, theme.quiet);
     }
     m_name->setFont(uiFont(this, 1, true));
     m_step->setFont(monoFont(this));
@@ -156,9 +154,7 @@ void SummaryBar::refresh()
     const double used = static_cast<double>(plan.memory.peak);
     m_memory->setText(QStringLiteral("%1 / %2 GiB").arg(digitsText(used / kGib), digitsText(limit / kGib)));
     m_memory->setToolTip(tr("%1 on the fullest device, of %2").arg(exactBytesText(plan.memory.peak), exactBytesText(static_cast<std::int64_t>(limit))));
-    QPalette palette = m_memory->palette();
-    palette.setColor(QPalette::WindowText, limit > 0 && used > limit ? theme.error : theme.text);
-    m_memory->setPalette(palette);
+    setTextColor(m_memory, limit > 0 && used > limit ? theme.error : theme.text);
     const double weights = static_cast<double>(std::min(plan.memory.weights, plan.memory.peak));
     if (limit > 0)
         m_memoryBar->setShares(weights / limit, (used - weights) / limit);

@@ -117,11 +117,14 @@ QToolButton { background: transparent; color: @text; border: 1px solid transpare
 QToolButton:hover { background: @selection; }
 QToolButton:checked { background: @selection; border: 1px solid @accent; }
 QToolButton:focus { border: 1px solid @accent; }
+QToolButton::menu-indicator { image: none; }
 QToolButton:disabled { color: @disabled; }
 QAbstractItemView { background: @panel; color: @text; border: none; outline: none;
     selection-background-color: @selection; selection-color: @text; }
 QTreeView::item, QTableView::item, QListView::item { border: none; padding: 0 8px; }
 QTreeView::item:selected, QTableView::item:selected, QListView::item:selected { background: @selection; color: @text; }
+QTreeView { show-decoration-selected: 0; }
+QComboBox::drop-down { border: none; width: 20px; }
 QHeaderView { background: @panel; border: none; }
 QHeaderView::section { background: @panel; color: @quiet; border: none; border-bottom: 1px solid @line; padding: 4px 8px; }
 QTabWidget::pane { border: none; border-top: 1px solid @line; background: @panel; }
@@ -199,6 +202,14 @@ QFont uiFont(const QWidget* widget, double delta, bool bold)
     QFont font = sized(widget->font(), widget, delta);
     font.setBold(bold);
     return font;
+}
+
+void setTextColor(QWidget* label, const QColor& color)
+{
+    QPalette palette = label->palette();
+    palette.setColor(QPalette::WindowText, color);
+    palette.setColor(QPalette::Text, color);
+    label->setPalette(palette);
 }
 
 QColor blended(const QColor& base, const QColor& top, double opacity)

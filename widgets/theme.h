@@ -50,6 +50,8 @@ void applyTheme(QApplication& application, const Theme& theme);
 QFont monoFont(const QWidget* widget, double delta = 0);
 /// The widget's font, `delta` points larger and maybe bold.
 QFont uiFont(const QWidget* widget, double delta = 0, bool bold = false);
+/// Colours a label's text, on whatever background role it inherits.
+void setTextColor(QWidget* label, const QColor& color);
 /// `top` over `base` with an opacity in [0, 1].
 QColor blended(const QColor& base, const QColor& top, double opacity);
 

@@ -28,6 +28,8 @@ constexpr double kBottom = 28; ///< room for the off zone while an axis is dragg
 constexpr double kChipHeight = 22;
 constexpr int kNothing = -2;
 
+QString rangeText(const Range& range) { return QStringLiteral("%1–%2").arg(range.lo).arg(range.hi); }
+
 } // namespace
 
 TileCanvas::TileCanvas(Document* document, QWidget* parent)
@@ -89,6 +91,28 @@ void TileCanvas::layout()
         placeChips(m_scene.columnDim, false);
     if (m_scene.rowDim >= 0)
         placeChips(m_scene.rowDim, true);
+    m_showRanges = rangesFit();
+}
+
+/// Ranges in some tiles and not in others would look like a difference, so they are in all or in none.
+bool TileCanvas::rangesFit() const
+{
+    if (m_scene.tiles.empty())
+        return false;
+    const QFontMetricsF mono(monoFont(this, -2));
+    double widest = 0;
+    int lines = 0;
+    for (const auto* bands : { &m_scene.rows, &m_scene.columns }) {
+        lines += bands->size() > 1 ? 1 : 0;
+        for (const Band& band : *bands)
+            if (bands->size() > 1)
+                widest = std::max(widest, mono.horizontalAdvance(rangeText(band.range)));
+    }
+    const double height = QFontMetricsF(uiFont(this, 0, true)).height() + lines * mono.height();
+    return std::all_of(m_scene.tiles.begin(), m_scene.tiles.end(), [&](const Tile& tile) {
+        const QRectF rect = bandRect(tile.row, tile.column);
+        return rect.width() >= widest + 4 && rect.height() >= height;
+    });
 }
 
 void TileCanvas::placeChips(int dim, bool vertical)
@@ -218,21 +242,13 @@ void TileCanvas::paintTileLabel(QPainter& painter, const Tile& tile, const QRect
     if (boldMetrics.horizontalAdvance(text) + 6 > rect.width() || boldMetrics.height() > rect.height())
         return;
     const QFont mono = monoFont(this, -2);
-    const QFontMetricsF monoMetrics(mono);
-    const Range& r = m_scene.rows[static_cast<std::size_t>(tile.row)].range;
-    const Range& c = m_scene.columns[static_cast<std::size_t>(tile.column)].range;
+    const double monoHeight = QFontMetricsF(mono).height();
     QStringList lines;
-    if (m_scene.rows.size() > 1)
-        lines << QStringLiteral("%1–%2").arg(r.lo).arg(r.hi);
-    if (m_scene.columns.size() > 1)
-        lines << QStringLiteral("%1–%2").arg(c.lo).arg(c.hi);
-    double height = boldMetrics.height();
-    for (const QString& line : lines)
-        if (monoMetrics.horizontalAdvance(line) + 4 > rect.width())
-            lines.clear();
-    if (height + static_cast<double>(lines.size()) * monoMetrics.height() > rect.height())
-        lines.clear();
-    height += static_cast<double>(lines.size()) * monoMetrics.height();
+    if (m_showRanges && m_scene.rows.size() > 1)
+        lines << rangeText(m_scene.rows[static_cast<std::size_t>(tile.row)].range);
+    if (m_showRanges && m_scene.columns.size() > 1)
+        lines << rangeText(m_scene.columns[static_cast<std::size_t>(tile.column)].range);
+    const double height = boldMetrics.height() + static_cast<double>(lines.size()) * monoHeight;
     double y = rect.center().y() - height / 2;
     painter.setPen(color.label);
     painter.setFont(bold);
@@ -240,8 +256,8 @@ void TileCanvas::paintTileLabel(QPainter& painter, const Tile& tile, const QRect
     y += boldMetrics.height();
     painter.setFont(mono);
     for (const QString& line : lines) {
-        painter.drawText(QRectF(rect.left(), y, rect.width(), monoMetrics.height()), Qt::AlignCenter, line);
-        y += monoMetrics.height();
+        painter.drawText(QRectF(rect.left(), y, rect.width(), monoHeight), Qt::AlignCenter, line);
+        y += monoHeight;
     }
 }
 

@@ -59,6 +59,7 @@ private:
     void layout();
     void placeChips(int dim, bool vertical);
     QRectF bandRect(int row, int column) const;
+    bool rangesFit() const;
     std::int64_t deviceAt(const QPointF& point) const;
     int dimAt(const QPointF& point) const; ///< drawn dim or -1 (off); -2: nothing
     void paintTiles(QPainter& painter) const;
@@ -77,6 +78,7 @@ private:
     TileScene m_scene;
     QRectF m_picture;
     std::vector<Chip> m_chips;
+    bool m_showRanges = false; ///< the index ranges fit into every tile
     Judge m_judge;
     int m_dragAxis = -1;
     int m_dragDim = -2;

@@ -19,13 +19,6 @@ namespace {
 constexpr int kSideWidth = 190;
 constexpr int kNarrow = 520; ///< below this width the spec stands under the tiles
 
-void colorText(QLabel* label, const QColor& color)
-{
-    QPalette palette = label->palette();
-    palette.setColor(QPalette::WindowText, color);
-    label->setPalette(palette);
-}
-
 } // namespace
 
 TileView::TileView(Document* document, QWidget* parent)
@@ -72,7 +65,7 @@ TileView::TileView(Document* document, QWidget* parent)
     m_canvas->setJudge([this](int axis, int dim) { return judge(axis, dim); });
     connect(m_canvas, &TileCanvas::axisDropped, this, &TileView::putAxis);
     arrange();
-    refresh();
+    start();
 }
 
 void TileView::arrange()
@@ -105,8 +98,8 @@ void TileView::refresh()
     m_words->setFont(uiFont(this, -0.5));
     m_shard->setFont(monoFont(this, -0.5));
     m_message->setFont(uiFont(this, -0.5));
-    colorText(m_words, theme.quiet);
-    colorText(m_message, theme.error);
+    setTextColor(m_words, theme.quiet);
+    setTextColor(m_message, theme.error);
     m_message->hide();
     showWeight();
 }

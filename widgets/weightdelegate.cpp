@@ -78,7 +78,7 @@ void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     const QRect upper(rect.left() + 4, top, rect.width() - 4 - kRight, nameMetrics.height());
     const QRect lower(upper.left(), upper.bottom() + 2, upper.width(), smallMetrics.height());
     const QString bytes = bytesText(index.data(WeightModel::BytesPerDeviceRole).toLongLong());
-    const int bytesWidth = std::max(smallMetrics.horizontalAdvance(QStringLiteral("88.8 MiB")), smallMetrics.horizontalAdvance(bytes));
+    const int bytesWidth = std::max(smallMetrics.horizontalAdvance(QStringLiteral("0.888 GiB")), smallMetrics.horizontalAdvance(bytes));
     const int thumbLeft = upper.right() - bytesWidth - 8 - kSide;
 
     painter->setFont(nameFont);

@@ -7,7 +7,7 @@
 #include "widgets/weightedits.h"
 #include "widgets/weightmodel.h"
 
-#include <QComboBox>
+#include <QActionGroup>
 #include <QContextMenuEvent>
 #include <QHBoxLayout>
 #include <QHeaderView>
@@ -17,6 +17,7 @@
 #include <QMenu>
 #include <QSet>
 #include <QStyle>
+#include <QToolButton>
 #include <QTreeView>
 #include <QVBoxLayout>
 
@@ -57,7 +58,7 @@ WeightPanel::WeightPanel(Document* document, QWidget* parent)
     , m_filter(new WeightFilter(this))
     , m_header(new ViewHeader(tr("Weights"), this))
     , m_filterEdit(new QLineEdit(this))
-    , m_sort(new QComboBox(this))
+    , m_sort(new QToolButton(this))
     , m_tree(new QTreeView(this))
     , m_empty(new QLabel(this))
     , m_message(new QLabel(this))
@@ -70,16 +71,13 @@ WeightPanel::WeightPanel(Document* document, QWidget* parent)
     setBackgroundRole(QPalette::Base);
     m_filter->setSourceModel(m_model);
     m_filter->sort(0);
+    m_header->setDetailAtRight();
     buildLayout();
     connect(m_filterEdit, &QLineEdit::textChanged, this, [this](const QString& text) {
         m_filter->setText(text);
         m_tree->expandAll();
         showCount();
         selectionChanged();
-    });
-    connect(m_sort, &QComboBox::currentIndexChanged, this, [this](int index) {
-        m_filter->setSortRole(kSorts[index].role);
-        m_filter->sort(0, kSorts[index].order);
     });
     connect(m_tree->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this] { followRows(); });
     connect(m_tree, &QWidget::customContextMenuRequested, this, [this](const QPoint& point) { contextMenu(point); });
@@ -88,7 +86,7 @@ WeightPanel::WeightPanel(Document* document, QWidget* parent)
     m_filterEdit->installEventFilter(this);
     m_specEdit->installEventFilter(this);
     m_tree->installEventFilter(this);
-    refresh();
+    start();
 }
 
 void WeightPanel::buildLayout()
@@ -99,10 +97,22 @@ void WeightPanel::buildLayout()
     m_filterEdit->setToolTip(tr("Part of a name, a pattern with *, dim 0 = model, or replicated"));
     m_filterEdit->setClearButtonEnabled(true);
     m_sort->setObjectName(QStringLiteral("weightSort"));
+    m_sort->setText(QStringLiteral("↑↓"));
     m_sort->setAccessibleName(tr("Order of the weights"));
     m_sort->setToolTip(tr("Order of the weights"));
-    for (const SortChoice& choice : kSorts)
-        m_sort->addItem(tr(choice.title));
+    m_sort->setPopupMode(QToolButton::InstantPopup);
+    auto* menu = new QMenu(m_sort);
+    auto* group = new QActionGroup(m_sort);
+    for (const SortChoice& choice : kSorts) {
+        QAction* action = group->addAction(menu->addAction(tr(choice.title)));
+        action->setCheckable(true);
+        action->setChecked(menu->actions().size() == 1);
+        connect(action, &QAction::triggered, this, [this, choice] {
+            m_filter->setSortRole(choice.role);
+            m_filter->sort(0, choice.order);
+        });
+    }
+    m_sort->setMenu(menu);
     m_tree->setObjectName(QStringLiteral("weightTree"));
     m_tree->setAccessibleName(tr("Weights"));
     m_tree->setModel(m_filter);
@@ -132,10 +142,10 @@ void WeightPanel::buildLayout()
     specRow->addWidget(new QLabel(tr("Spec"), m_specRow));
     specRow->addWidget(m_specEdit, 1);
     m_specRow->hide();
-    auto* top = new QVBoxLayout;
-    top->setContentsMargins(12, 2, 12, 6);
-    top->setSpacing(6);
-    top->addWidget(m_filterEdit);
+    auto* top = new QHBoxLayout;
+    top->setContentsMargins(12, 2, 8, 6);
+    top->setSpacing(4);
+    top->addWidget(m_filterEdit, 1);
     top->addWidget(m_sort);
     auto* tree = new QHBoxLayout;
     tree->setContentsMargins(8, 0, 0, 0);
@@ -178,11 +188,8 @@ void WeightPanel::refresh()
         for (const int weight : selected)
             m_tree->selectionModel()->select(m_filter->mapFromSource(m_model->indexOfWeight(weight)), QItemSelectionModel::Select);
     m_following = false;
-    QPalette palette = m_message->palette();
-    palette.setColor(QPalette::WindowText, theme.error);
-    m_message->setPalette(palette);
-    palette.setColor(QPalette::WindowText, theme.quiet);
-    m_empty->setPalette(palette);
+    setTextColor(m_message, theme.error);
+    setTextColor(m_empty, theme.quiet);
     m_message->hide();
     showCount();
     selectionChanged();

@@ -6,9 +6,9 @@
 
 #include <vector>
 
-class QComboBox;
 class QLineEdit;
 class QMenu;
+class QToolButton;
 class QTreeView;
 
 namespace shardboard {
@@ -49,7 +49,7 @@ private:
     WeightFilter* m_filter;
     ViewHeader* m_header;
     QLineEdit* m_filterEdit;
-    QComboBox* m_sort;
+    QToolButton* m_sort;
     QTreeView* m_tree;
     QLabel* m_empty;
     QLabel* m_message;

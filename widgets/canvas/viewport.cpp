@@ -21,6 +21,12 @@ void Viewport::setView(const QRectF& view)
         clamp();
 }
 
+void Viewport::setVerticalPlace(double place)
+{
+    m_place = place;
+    clamp();
+}
+
 double Viewport::fittedScale() const
 {
     const double width = std::max(m_world.width(), 1e-9);
@@ -31,7 +37,8 @@ double Viewport::fittedScale() const
 void Viewport::fit()
 {
     m_scale = fittedScale();
-    m_origin = m_view.center() - m_world.center() * m_scale;
+    m_origin = -m_world.topLeft() * m_scale; // clamp() places it
+    clamp();
     m_fitted = true;
 }
 
@@ -75,15 +82,15 @@ void Viewport::pan(const QPointF& pixels)
 void Viewport::clamp()
 {
     const QRectF shown = toScreen(m_world);
-    const auto axis = [](double lo, double hi, double viewLo, double viewHi) {
+    const auto axis = [](double lo, double hi, double viewLo, double viewHi, double place) {
         if (hi - lo <= viewHi - viewLo)
-            return (viewLo + viewHi - lo - hi) / 2; // smaller than the view: centred
+            return viewLo + (viewHi - viewLo - (hi - lo)) * place - lo;
         if (lo > viewLo)
             return viewLo - lo;
         return hi < viewHi ? viewHi - hi : 0.0;
     };
-    m_origin += QPointF(axis(shown.left(), shown.right(), m_view.left(), m_view.right()),
-                        axis(shown.top(), shown.bottom(), m_view.top(), m_view.bottom()));
+    m_origin += QPointF(axis(shown.left(), shown.right(), m_view.left(), m_view.right(), 0.5),
+                        axis(shown.top(), shown.bottom(), m_view.top(), m_view.bottom(), m_place));
 }
 
 } // namespace shardboard

@@ -13,6 +13,8 @@ public:
     /// `world` is everything there is to see; `maxScale` pixels per world unit are never exceeded when fitting.
     void setWorld(const QRectF& world, double maxScale);
     void setView(const QRectF& view);
+    /// Where a world that is lower than the view lies in it: 0 at the top, 0.5 (as at first) in the middle.
+    void setVerticalPlace(double place);
     /// Shows the whole world, centred; also what a new viewport shows.
     void fit();
     bool isFitted() const { return m_fitted; }
@@ -37,6 +39,7 @@ private:
     QRectF m_world { 0, 0, 1, 1 };
     QRectF m_view { 0, 0, 1, 1 };
     double m_maxScale = 1;
+    double m_place = 0.5;
     double m_scale = 1;
     QPointF m_origin; ///< screen position of world (0, 0)
     bool m_fitted = true;
