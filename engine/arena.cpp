@@ -79,8 +79,14 @@ Block Arena::allocate(std::int64_t bytes)
     if (!planning() && offset + bytes > m_capacity)
         throw Failure { "memory", "the run wants more than the " + std::to_string(m_capacity) + " bytes it announced", "" };
     m_end = offset + bytes;
-    m_highWater = std::max(m_highWater, m_end);
-    return Block(this, offset, bytes);
+    Block block(this, offset, bytes); // given back should touching it be cancelled
+    if (m_end > m_highWater) {
+        const std::int64_t before = m_highWater;
+        m_highWater = m_end;
+        if (m_touch && !planning())
+            m_touch(m_base + before, m_highWater - before);
+    }
+    return block;
 }
 
 Block Arena::allocateFloats(std::int64_t count)

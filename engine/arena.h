@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -59,6 +60,10 @@ public:
     /// Of `count` floats.
     Block allocateFloats(std::int64_t count);
 
+    /// Called with every stretch of memory before it is handed out for the first time, to have its pages there before
+    /// anything that is timed uses them.
+    void onFirstUse(std::function<void(std::byte* memory, std::int64_t bytes)> touch) { m_touch = std::move(touch); }
+
     bool planning() const { return m_base == nullptr; }
     /// Most bytes of the range that were ever handed out at once, holes between them included.
     std::int64_t highWater() const { return m_highWater; }
@@ -71,6 +76,7 @@ private:
     std::int64_t m_capacity = 0;
     std::int64_t m_end = 0; ///< first byte behind everything that is handed out or a hole
     std::int64_t m_highWater = 0;
+    std::function<void(std::byte*, std::int64_t)> m_touch;
     std::map<std::int64_t, std::int64_t> m_holes; ///< offset -> bytes, never adjacent
 };
 

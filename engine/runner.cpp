@@ -64,6 +64,17 @@ Estimate plan(const Program& program, const RunOptions& options, const std::vect
     return out;
 }
 
+/// On all workers, in pieces after which a cancel is seen.
+void touchPages(TaskPool& pool, std::byte* memory, std::int64_t bytes)
+{
+    constexpr std::int64_t kPiece = 4 * kMiB;
+    constexpr std::int64_t kPage = 4096;
+    pool.run((bytes + kPiece - 1) / kPiece, [&](std::int64_t piece, int) {
+        for (std::int64_t at = piece * kPiece; at < std::min(bytes, (piece + 1) * kPiece); at += kPage)
+            memory[at] = std::byte { 0 };
+    });
+}
+
 void checkMemory(std::int64_t needed, std::int64_t available)
 {
     if (needed > available)
@@ -88,6 +99,7 @@ RunResult run(const Program& program, const RunOptions& options, const RunHooks&
 
     Arena arena(estimate.arenaBytes);
     TaskPool pool(workers, hooks.cancel);
+    arena.onFirstUse([&](std::byte* memory, std::int64_t bytes) { touchPages(pool, memory, bytes); });
     Context context { arena, &pool, workers, {} };
     RunRecord record;
     PassageRunner runner(program, options, hooks, context, record);
