@@ -28,9 +28,15 @@ void DocumentView::start()
 void DocumentView::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
-    // Before the first polish the derived class may not be built yet.
-    if (event->type() == QEvent::PaletteChange && testAttribute(Qt::WA_WState_Polished))
+    // Later: views make and drop widgets in themeChanged(), and Qt walks all widgets while it applies a style sheet.
+    if (event->type() != QEvent::PaletteChange || !m_started || m_themePending)
+        return;
+    m_themePending = true;
+    const auto follow = [this] {
+        m_themePending = false;
         themeChanged();
+    };
+    QMetaObject::invokeMethod(this, follow, Qt::QueuedConnection);
 }
 
 ViewHeader::ViewHeader(const QString& title, QWidget* parent)

@@ -36,6 +36,7 @@ protected:
 private:
     Document* m_document;
     bool m_started = false;
+    bool m_themePending = false;
 };
 
 /// The line at the top of a view: a bold title, quiet text beside it, and room for one widget at the right.

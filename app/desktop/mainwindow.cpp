@@ -44,6 +44,8 @@
 #include <QUndoView>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace shardboard {
 
 MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
@@ -259,7 +261,11 @@ void MainWindow::showDocument()
         m_bar->show();
         m_docks->restore(m_settings.windowState());
         m_pages->setCurrentIndex(1);
+        if (auto* tree = findChild<QWidget*>(QStringLiteral("weightTree")))
+            tree->setFocus();
     }
+    if (m_document->undoStack()->count() == 0 && m_document->selection()->weight() < 0)
+        selectFirstCut();
     updateTitle();
     updateStatus();
     updateActions();
@@ -268,6 +274,18 @@ void MainWindow::showDocument()
         ->setWindowTitle(tr("Collectives %1").arg(m_document->evaluation()->plan.collectives.size()));
     m_docks->find(QStringLiteral("findings"))
         ->setWindowTitle(findings.empty() ? tr("Findings") : tr("Findings %1").arg(findings.size()));
+}
+
+/// Something to look at in a design that was just opened: the first weight of a layer that is cut, or the first of all.
+void MainWindow::selectFirstCut()
+{
+    const auto& weights = m_document->evaluation()->weights;
+    const auto cut = std::find_if(weights.begin(), weights.end(), [](const WeightLayout& weight) {
+        return weight.firstLayer >= 0 && !weight.layout.isReplicated();
+    });
+    m_document->selection()->setWeight(weights.empty() ? -1
+                                           : cut == weights.end() ? 0
+                                                                  : static_cast<int>(cut - weights.begin()));
 }
 
 void MainWindow::showRun() { m_docks->raise(QStringLiteral("run")); }

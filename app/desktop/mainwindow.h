@@ -55,6 +55,7 @@ private:
     void createStatus();
     void connectDocument();
     void showDocument();
+    void selectFirstCut();
     void showRun();
     void updateTitle();
     void updateStatus();

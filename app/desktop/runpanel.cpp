@@ -118,8 +118,11 @@ void RunPanel::build()
     bar->addSpacing(8);
     for (QWidget* widget : std::initializer_list<QWidget*> { m_run, m_cancel, m_restart })
         bar->addWidget(widget);
-    bar->addSpacing(8);
-    bar->addWidget(m_needs, 1);
+    bar->addStretch(1);
+    auto* news = new QHBoxLayout;
+    news->setSpacing(12);
+    news->addWidget(m_progress, 1);
+    news->addWidget(m_needs);
 
     m_table = new QTableView(this);
     m_table->setObjectName(QStringLiteral("run.table"));
@@ -139,7 +142,7 @@ void RunPanel::build()
     layout->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
     layout->setSpacing(8);
     layout->addLayout(bar);
-    layout->addWidget(m_progress);
+    layout->addLayout(news);
     layout->addWidget(m_problem);
     layout->addWidget(m_verdict);
     layout->addWidget(m_table, 1);

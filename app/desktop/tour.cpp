@@ -94,6 +94,8 @@ private:
         }
         selection->setWeight(weight);
         selection->setDevice(qMin<qint64>(2, evaluation->plan.mesh.deviceCount() - 1));
+        if (QWidget* focused = QApplication::focusWidget())
+            focused->clearFocus();
     }
 
     Status drag()

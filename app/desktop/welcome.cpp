@@ -61,6 +61,7 @@ Welcome::Welcome(const Actions& actions, RecentFiles* recent, QWidget* parent)
     setObjectName(QStringLiteral("welcome"));
     auto* icon = new QLabel(this);
     icon->setPixmap(QIcon(QStringLiteral(":/icons/shardboard.png")).pixmap(kIconSize));
+    icon->setFixedSize(kIconSize, kIconSize);
     auto* column = new QVBoxLayout;
     column->setSpacing(12);
     column->addWidget(icon);

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client of the worker against a scripted one: whatever the worker does, the client says what happened and goes on.
+#include "app/desktop/enginesession.h"
+#include "app/desktop/sample.h"
+#include "model/design/evaluate.h"
+
+#include <QSignalSpy>
+#include <QTest>
+
+#include <csignal>
+
+using namespace shardboard;
+using State = EngineSession::State;
+
+namespace {
+
+QStringList fake(const char* script)
+{
+    return { QStringLiteral(SHARDBOARD_BINARY_DIR "/tests/fakeengine"), QString::fromLatin1(script) };
+}
+
+} // namespace
+
+class TestEngine : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase();
+    void runGivesTheResult();
+    void secondRunUsesTheSameWorker();
+    void cancelIsNoError();
+    void cancelOfAHangingWorkerEndsIt();
+    void failureIsNamed_data();
+    void failureIsNamed();
+    void refusedRunKeepsTheWorker();
+    void killedWorkerCanBeRestarted();
+    void killedWhileIdle();
+    void commandComesFromTheEnvironment();
+
+private:
+    std::shared_ptr<const Evaluation> m_evaluation;
+};
+
+void TestEngine::initTestCase()
+{
+    qRegisterMetaType<RunResult>("RunResult");
+    NewDesign wanted;
+    wanted.workload = { WorkloadKind::Prefill, 2, 64, DType::BF16 };
+    std::vector<std::string> notes;
+    const auto design = makeDesign(wanted, notes);
+    QVERIFY(design.ok());
+    const auto evaluation = evaluate(design.value());
+    QVERIFY(evaluation.ok());
+    m_evaluation = evaluation.value();
+}
+
+void TestEngine::runGivesTheResult()
+{
+    EngineSession session(fake("ok"));
+    QSignalSpy announced(&session, &EngineSession::announced);
+    QSignalSpy progressed(&session, &EngineSession::progressed);
+    double error = -1;
+    connect(&session, &EngineSession::finished, this, [&](const RunResult& result) { error = result.maxRelativeError; });
+    session.run(m_evaluation, {});
+    QCOMPARE(session.state(), State::Starting);
+    QTRY_COMPARE(error, 2.5e-7);
+    QCOMPARE(session.state(), State::Ready);
+    QCOMPARE(announced.size(), 1);
+    QCOMPARE(announced.first().first().toLongLong(), 1048576);
+    QCOMPARE(progressed.size(), 1);
+    QVERIFY(session.description().startsWith(QStringLiteral("cpu")));
+}
+
+void TestEngine::secondRunUsesTheSameWorker()
+{
+    EngineSession session(fake("ok"));
+    int finished = 0;
+    connect(&session, &EngineSession::finished, this, [&] { ++finished; });
+    session.run(m_evaluation, {});
+    QTRY_COMPARE(finished, 1);
+    const qint64 worker = session.workerId();
+    session.run(m_evaluation, {});
+    QTRY_COMPARE(finished, 2);
+    QCOMPARE(session.workerId(), worker);
+}
+
+void TestEngine::cancelIsNoError()
+{
+    EngineSession session(fake("slow"));
+    QSignalSpy cancelled(&session, &EngineSession::cancelled);
+    QSignalSpy progressed(&session, &EngineSession::progressed);
+    session.run(m_evaluation, {});
+    QTRY_COMPARE(progressed.size(), 1);
+    session.cancel();
+    QTRY_COMPARE(cancelled.size(), 1);
+    QCOMPARE(session.state(), State::Ready);
+    QVERIFY(session.failure().isEmpty());
+}
+
+void TestEngine::cancelOfAHangingWorkerEndsIt()
+{
+    EngineSession session(fake("hang"));
+    session.setCancelTimeout(100);
+    session.run(m_evaluation, {});
+    QTRY_COMPARE(session.state(), State::Running);
+    session.cancel();
+    QTRY_COMPARE(session.state(), State::Failed);
+    QVERIFY(session.failure().contains(QStringLiteral("did not answer the cancel")));
+}
+
+void TestEngine::failureIsNamed_data()
+{
+    QTest::addColumn<QStringList>("command");
+    QTest::addColumn<QString>("expected");
+    QTest::newRow("crash") << fake("crash") << QStringLiteral("killed by signal 9");
+    QTest::newRow("garbage") << fake("garbage") << QStringLiteral("“Segmentation fault (this is no JSON)”");
+    QTest::newRow("old version") << fake("old") << QStringLiteral("speaks protocol 0, this program speaks 1");
+    QTest::newRow("silent") << fake("silent") << QStringLiteral("did not say hello within 0.3 s");
+    QTest::newRow("leaves at once") << QStringList { QStringLiteral("/bin/false") } << QStringLiteral("exit status 1");
+    QTest::newRow("missing") << QStringList { QStringLiteral("/no/such/engine") }
+                             << QStringLiteral("“/no/such/engine” cannot be started");
+}
+
+void TestEngine::failureIsNamed()
+{
+    QFETCH(QStringList, command);
+    QFETCH(QString, expected);
+    EngineSession session(command);
+    session.setStartTimeout(expected.contains(QStringLiteral("0.3")) ? 300 : 5000);
+    session.run(m_evaluation, {});
+    QTRY_COMPARE(session.state(), State::Failed);
+    QVERIFY2(session.failure().contains(expected), qPrintable(session.failure()));
+    if (command.last() == QLatin1String("crash"))
+        QCOMPARE(session.failureLog(), QStringLiteral("out of luck in layer 0"));
+}
+
+void TestEngine::refusedRunKeepsTheWorker()
+{
+    EngineSession session(fake("fails"));
+    QSignalSpy refused(&session, &EngineSession::refused);
+    session.run(m_evaluation, {});
+    QTRY_COMPARE(refused.size(), 1);
+    QCOMPARE(refused.first().first().toString(), QStringLiteral("needs 900 GiB, this machine has 24 GiB; run fewer layers"));
+    QCOMPARE(session.state(), State::Ready);
+}
+
+void TestEngine::killedWorkerCanBeRestarted()
+{
+    EngineSession session(fake("slow"));
+    QSignalSpy progressed(&session, &EngineSession::progressed);
+    session.run(m_evaluation, {});
+    QTRY_COMPARE(progressed.size(), 1);
+    QCOMPARE(::kill(static_cast<pid_t>(session.workerId()), SIGKILL), 0);
+    QTRY_COMPARE(session.state(), State::Failed);
+    QVERIFY(session.failure().contains(QStringLiteral("ended during the run: killed by signal 9")));
+    session.restart();
+    QTRY_COMPARE(session.state(), State::Ready);
+    QVERIFY(session.failure().isEmpty());
+}
+
+void TestEngine::killedWhileIdle()
+{
+    EngineSession session(fake("ok"));
+    session.start();
+    QTRY_COMPARE(session.state(), State::Ready);
+    QCOMPARE(::kill(static_cast<pid_t>(session.workerId()), SIGKILL), 0);
+    QTRY_COMPARE(session.state(), State::Failed);
+    int finished = 0;
+    connect(&session, &EngineSession::finished, this, [&] { ++finished; });
+    session.run(m_evaluation, {}); // a run after a failure starts a worker again
+    QTRY_COMPARE(finished, 1);
+}
+
+void TestEngine::commandComesFromTheEnvironment()
+{
+    qunsetenv("SHARDBOARD_ENGINE");
+    QVERIFY(engineCommand({}).first().endsWith(QStringLiteral("/shardboard-engine")));
+    QCOMPARE(engineCommand(QStringLiteral("ssh host \"my engine\"")),
+             (QStringList { QStringLiteral("ssh"), QStringLiteral("host"), QStringLiteral("my engine") }));
+    qputenv("SHARDBOARD_ENGINE", "other --flag");
+    QCOMPARE(engineCommand(QStringLiteral("setting")), (QStringList { QStringLiteral("other"), QStringLiteral("--flag") }));
+    qunsetenv("SHARDBOARD_ENGINE");
+}
+
+QTEST_GUILESS_MAIN(TestEngine)
+#include "tst_engine.moc"

@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: Apache-2.0
+// The real window, driven as a person does: open, select, edit, undo, save, drop, run. Any warning of Qt is a failure.
+#include "app/desktop/actions.h"
+#include "app/desktop/banner.h"
+#include "app/desktop/docks.h"
+#include "app/desktop/enginesession.h"
+#include "app/desktop/fileactions.h"
+#include "app/desktop/fonts.h"
+#include "app/desktop/mainwindow.h"
+#include "app/desktop/newdialog.h"
+#include "app/desktop/recentfiles.h"
+#include "app/desktop/runpanel.h"
+#include "app/desktop/sample.h"
+#include "app/desktop/settings.h"
+#include "app/desktop/themecontrol.h"
+#include "model/session/document.h"
+#include "model/session/selection.h"
+#include "widgets/axisdrag.h"
+#include "widgets/theme.h"
+#include "widgets/tilecanvas.h"
+#include "widgets/tileview.h"
+#include "widgets/weighttable.h"
+
+#include <QAbstractItemView>
+#include <QApplication>
+#include <QComboBox>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QFile>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPushButton>
+#include <QRegularExpression>
+#include <QSpinBox>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QTimer>
+#include <QUndoStack>
+#include <QUrl>
+
+#include <csignal>
+#include <memory>
+
+using namespace shardboard;
+
+namespace {
+
+QString fakeEngine(const char* script)
+{
+    return QStringLiteral("\"" SHARDBOARD_BINARY_DIR "/tests/fakeengine\" ") + QString::fromLatin1(script);
+}
+
+/// A file at `path` with this content.
+void write(const QString& path, const QByteArray& content)
+{
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(content);
+}
+
+/// Answers the next modal box.
+void answerBox(QMessageBox::StandardButton button)
+{
+    QTimer::singleShot(0, qApp, [button] {
+        auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+        QVERIFY(box != nullptr);
+        box->button(button)->click();
+    });
+}
+
+/// Sends a drag and drop of `data` at a point of a widget; true when it was taken.
+bool drop(QWidget* target, const QPointF& point, const QMimeData* data)
+{
+    const QPoint place = point.toPoint();
+    QDragEnterEvent enter(place, Qt::CopyAction | Qt::MoveAction, data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(target, &enter);
+    if (!enter.isAccepted())
+        return false;
+    QDragMoveEvent move(place, Qt::CopyAction | Qt::MoveAction, data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(target, &move);
+    QDropEvent dropped(point, Qt::CopyAction | Qt::MoveAction, data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(target, &dropped);
+    return dropped.isAccepted();
+}
+
+int weightNamed(const Document& document, const std::string& part)
+{
+    const auto& weights = document.evaluation()->weights;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        if (weights[i].spec.name.find(part) != std::string::npos)
+            return static_cast<int>(i);
+    }
+    return -1;
+}
+
+/// All texts of a table, row by row.
+QStringList texts(const QAbstractItemView* view)
+{
+    QStringList out;
+    const QAbstractItemModel* model = view->model();
+    for (int row = 0; row < model->rowCount(); ++row) {
+        for (int column = 0; column < model->columnCount(); ++column)
+            out << model->index(row, column).data().toString();
+    }
+    return out;
+}
+
+} // namespace
+
+class TestMainWindow : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase();
+    void init();
+    void cleanup();
+
+    void startsWithTheWelcomePage();
+    void strategyChangesCollectivesAndUndoRestoresThem();
+    void droppingAnAxisCutsADim();
+    void titleShowsUnsavedChanges();
+    void closingAsksAboutUnsavedChanges();
+    void saveAndOpenRoundTrip();
+    void unreadableFileShowsABannerAndKeepsTheDesign();
+    void saveToAMissingFolderKeepsTheChanges();
+    void recentFilesAreNewestFirst();
+    void droppedFileOpens();
+    void droppedWrongFileChangesNothing();
+    void newDialogRefusesAWrongMesh();
+    void newDialogMakesADesign();
+    void layoutIsRestoredAndReset();
+    void themeSwitchesLive();
+    void everyActionHasAName();
+    void runShowsTimesAndVerdict();
+    void editMakesResultsStale();
+    void killedEngineLeavesTheWindowAlive();
+    void restartAfterACrash();
+    void cancelStopsTheRun();
+    void realEngineKilledDuringARun();
+    void realEngineRuns();
+
+private:
+    void openWindow(const QString& engine = {});
+    void openSmallSample();
+    void waitForState(EngineSession::State state, int timeout = 10000);
+    QString childText(const char* name) const;
+    bool isShown(const char* name) const;
+    QAbstractItemView* collectives() const { return m_window->findChild<QAbstractItemView*>(QStringLiteral("collectivesTable")); }
+
+    std::unique_ptr<QTemporaryDir> m_folder;
+    std::unique_ptr<Settings> m_settings;
+    std::unique_ptr<ThemeControl> m_theme;
+    std::unique_ptr<MainWindow> m_window;
+};
+
+void TestMainWindow::initTestCase() { ensureFonts(*qApp); }
+
+void TestMainWindow::init()
+{
+    // The offscreen platform says this of every window that is resized.
+    QTest::failOnWarning(QRegularExpression(QStringLiteral("^(?!.*propagateSizeHints).*$")));
+    m_folder = std::make_unique<QTemporaryDir>();
+    openWindow();
+}
+
+void TestMainWindow::cleanup()
+{
+    m_window.reset();
+    m_theme.reset();
+    m_settings.reset();
+}
+
+void TestMainWindow::openWindow(const QString& engine)
+{
+    m_window.reset();
+    m_theme.reset();
+    m_settings = std::make_unique<Settings>(m_folder->filePath(QStringLiteral("settings.ini")));
+    m_settings->setEngineCommand(engine);
+    m_theme = std::make_unique<ThemeControl>(*qApp, *m_settings);
+    m_window = std::make_unique<MainWindow>(*m_settings, *m_theme);
+    m_window->resize(1280, 800);
+    m_window->show();
+    QVERIFY(QTest::qWaitForWindowExposed(m_window.get()));
+}
+
+void TestMainWindow::openSmallSample()
+{
+    NewDesign wanted;
+    wanted.workload = { WorkloadKind::Prefill, 2, 64, DType::BF16 };
+    std::vector<std::string> notes;
+    const auto design = makeDesign(wanted, notes);
+    QVERIFY(design.ok());
+    QVERIFY(m_window->document()->setDesign(design.value()).ok());
+}
+
+void TestMainWindow::waitForState(EngineSession::State state, int timeout)
+{
+    QTRY_COMPARE_WITH_TIMEOUT(m_window->engine()->state(), state, timeout);
+}
+
+QString TestMainWindow::childText(const char* name) const
+{
+    const auto* label = m_window->findChild<QLabel*>(QString::fromLatin1(name));
+    return label == nullptr ? QStringLiteral("no such label") : label->text();
+}
+
+bool TestMainWindow::isShown(const char* name) const
+{
+    const auto* widget = m_window->findChild<QWidget*>(QString::fromLatin1(name));
+    return widget != nullptr && !widget->isHidden();
+}
+
+void TestMainWindow::startsWithTheWelcomePage()
+{
+    QVERIFY(!m_window->document()->hasDesign());
+    auto* sample = m_window->findChild<QPushButton*>(QStringLiteral("welcome.sample"));
+    QVERIFY(sample != nullptr && sample->isVisible());
+    QVERIFY(!m_window->docks()->find(QStringLiteral("weights"))->isVisible());
+    sample->setFocus();
+    QTest::keyClick(sample, Qt::Key_Return);
+    QVERIFY(m_window->document()->hasDesign());
+    QVERIFY(!sample->isVisible());
+    QVERIFY(m_window->docks()->find(QStringLiteral("weights"))->isVisible());
+    QCOMPARE(m_window->document()->design().mesh.text(), std::string("data=2,model=4"));
+}
+
+void TestMainWindow::strategyChangesCollectivesAndUndoRestoresThem()
+{
+    m_window->fileActions()->openSample();
+    Document* document = m_window->document();
+    const QStringList before = texts(collectives());
+    QVERIFY(before.contains(QStringLiteral("all-reduce")));
+    document->selection()->setWeight(weightNamed(*document, "o_proj"));
+    auto* panel = m_window->findChild<WeightPanel*>();
+    QVERIFY(panel != nullptr);
+    QMenu menu;
+    panel->fillMenu(&menu);
+    const auto actions = menu.actions();
+    QVERIFY(!actions.isEmpty());
+    QCOMPARE(actions.first()->text(), QStringLiteral("Replicate"));
+    QVERIFY(actions.first()->isEnabled());
+    actions.first()->trigger();
+    QVERIFY(document->evaluation()->weights[static_cast<std::size_t>(document->selection()->weight())].layout.isReplicated());
+    QVERIFY(texts(collectives()) != before);
+    QAction* undo = m_window->actionRegistry()->get(QStringLiteral("edit.undo"));
+    QVERIFY2(undo->text().contains(QStringLiteral("o_proj")), qPrintable(undo->text()));
+    undo->trigger();
+    QCOMPARE(texts(collectives()), before);
+    m_window->actionRegistry()->get(QStringLiteral("edit.redo"))->trigger();
+    QVERIFY(texts(collectives()) != before);
+}
+
+void TestMainWindow::droppingAnAxisCutsADim()
+{
+    m_window->fileActions()->openSample();
+    Document* document = m_window->document();
+    const int weight = weightNamed(*document, "o_proj");
+    document->selection()->setWeight(weight);
+    TileCanvas* canvas = m_window->tileView()->canvas();
+    const std::unique_ptr<QMimeData> axis(axisMimeData(QStringLiteral("model")));
+    QVERIFY(drop(canvas, canvas->zone(0).center(), axis.get()));
+    QCOMPARE(document->evaluation()->weights[static_cast<std::size_t>(weight)].layout, Layout::cut(2, 0, { 1 }));
+    QCOMPARE(document->undoStack()->count(), 1);
+    // Another program's text is not an axis.
+    QMimeData text;
+    text.setText(QStringLiteral("model"));
+    QVERIFY(!drop(canvas, canvas->zone(1).center(), &text));
+    QCOMPARE(document->undoStack()->count(), 1);
+}
+
+void TestMainWindow::titleShowsUnsavedChanges()
+{
+    m_window->fileActions()->openSample();
+    QVERIFY(!m_window->isWindowModified());
+    QVERIFY(m_window->windowTitle().startsWith(QStringLiteral("llama3-8b (not saved)[*]")));
+    Document* document = m_window->document();
+    Design edited = document->design();
+    edited.workload.batch = 4;
+    QVERIFY(document->edit(edited, QStringLiteral("Batch 4")).ok());
+    QVERIFY(m_window->isWindowModified());
+    QVERIFY(m_window->fileActions()->saveTo(m_folder->filePath(QStringLiteral("a.shardboard"))));
+    QVERIFY(!m_window->isWindowModified());
+    QVERIFY(m_window->windowTitle().startsWith(QStringLiteral("a.shardboard[*]")));
+    document->undoStack()->undo();
+    QVERIFY(m_window->isWindowModified());
+}
+
+void TestMainWindow::closingAsksAboutUnsavedChanges()
+{
+    m_window->fileActions()->openSample();
+    const QString path = m_folder->filePath(QStringLiteral("a.shardboard"));
+    QVERIFY(m_window->fileActions()->saveTo(path));
+    Document* document = m_window->document();
+    Design edited = document->design();
+    edited.workload.batch = 4;
+    QVERIFY(document->edit(edited, QStringLiteral("Batch 4")).ok());
+    answerBox(QMessageBox::Cancel);
+    QVERIFY(!m_window->close());
+    QVERIFY(m_window->isVisible());
+    QVERIFY(document->isModified());
+    answerBox(QMessageBox::Save);
+    QVERIFY(m_window->close());
+    Document saved;
+    QVERIFY(saved.open(path).ok());
+    QCOMPARE(saved.design().workload.batch, std::int64_t { 4 });
+}
+
+void TestMainWindow::saveAndOpenRoundTrip()
+{
+    m_window->fileActions()->openSample();
+    const Design design = m_window->document()->design();
+    const QString path = m_folder->filePath(QStringLiteral("Größe & co.shardboard"));
+    QVERIFY(m_window->fileActions()->saveTo(path));
+    openWindow();
+    QVERIFY(m_window->fileActions()->openPath(path));
+    QVERIFY(m_window->document()->design() == design);
+    QCOMPARE(m_window->recentFiles()->files(), QStringList { path });
+}
+
+void TestMainWindow::unreadableFileShowsABannerAndKeepsTheDesign()
+{
+    m_window->fileActions()->openSample();
+    const auto before = m_window->document()->evaluation();
+    const QString path = m_folder->filePath(QStringLiteral("wrong.shardboard"));
+    write(path, "{");
+    QVERIFY(!m_window->fileActions()->openPath(path));
+    QVERIFY(m_window->banner()->isVisible());
+    QVERIFY(m_window->banner()->isError());
+    QVERIFY2(m_window->banner()->text().startsWith(path), qPrintable(m_window->banner()->text()));
+    QVERIFY(m_window->document()->evaluation() == before);
+    QVERIFY(m_window->recentFiles()->files().isEmpty());
+}
+
+void TestMainWindow::saveToAMissingFolderKeepsTheChanges()
+{
+    m_window->fileActions()->openSample();
+    const QString path = m_folder->filePath(QStringLiteral("missing/a.shardboard"));
+    QVERIFY(!m_window->fileActions()->saveTo(path));
+    QVERIFY(m_window->banner()->text().contains(path));
+    QVERIFY(m_window->document()->filePath().isEmpty());
+}
+
+void TestMainWindow::recentFilesAreNewestFirst()
+{
+    RecentFiles recent(*m_settings);
+    for (int i = 0; i < 12; ++i)
+        recent.add(m_folder->filePath(QStringLiteral("%1.shardboard").arg(i)));
+    recent.add(m_folder->filePath(QStringLiteral("5.shardboard")));
+    write(m_folder->filePath(QStringLiteral("11.shardboard")), "{}");
+    QCOMPARE(recent.files().size(), 10);
+    QVERIFY(recent.files().at(0).endsWith(QStringLiteral("/5.shardboard")));
+    QVERIFY(recent.files().at(1).endsWith(QStringLiteral("/11.shardboard")));
+    QCOMPARE(recent.files().filter(QStringLiteral("/5.shardboard")).size(), 1);
+    QCOMPARE(RecentFiles(*m_settings).files(), recent.files());
+    QMenu menu;
+    recent.attach(&menu);
+    QVERIFY(!menu.actions().at(0)->isEnabled()); // 5 is missing
+    QVERIFY(menu.actions().at(0)->toolTip().contains(QStringLiteral("not there")));
+    QVERIFY(menu.actions().at(1)->isEnabled());
+}
+
+void TestMainWindow::droppedFileOpens()
+{
+    m_window->fileActions()->openSample();
+    const QString path = m_folder->filePath(QStringLiteral("a.shardboard"));
+    QVERIFY(m_window->fileActions()->saveTo(path));
+    openWindow();
+    QMimeData data;
+    data.setUrls({ QUrl::fromLocalFile(path) });
+    QVERIFY(drop(m_window.get(), QPointF(600, 400), &data));
+    QTRY_COMPARE(m_window->document()->filePath(), path);
+}
+
+void TestMainWindow::droppedWrongFileChangesNothing()
+{
+    const QString path = m_folder->filePath(QStringLiteral("notes.txt"));
+    write(path, "hello");
+    QMimeData data;
+    data.setUrls({ QUrl::fromLocalFile(path) });
+    QVERIFY(drop(m_window.get(), QPointF(600, 400), &data));
+    QTRY_VERIFY(m_window->banner()->isVisible());
+    QVERIFY(m_window->banner()->text().startsWith(path));
+    QVERIFY(!m_window->document()->hasDesign());
+}
+
+void TestMainWindow::newDialogRefusesAWrongMesh()
+{
+    NewDialog dialog;
+    dialog.show();
+    dialog.findChild<QLineEdit*>(QStringLiteral("new.mesh"))->setText(QStringLiteral("data=0"));
+    dialog.accept();
+    QVERIFY(dialog.isVisible());
+    QVERIFY(dialog.findChild<QLabel*>(QStringLiteral("new.error"))->text().startsWith(QStringLiteral("mesh")));
+    dialog.findChild<QLineEdit*>(QStringLiteral("new.mesh"))->setText(QStringLiteral("model=4"));
+    dialog.setModel(m_folder->filePath(QStringLiteral("nothing")));
+    dialog.accept();
+    QVERIFY(dialog.isVisible());
+    QVERIFY(dialog.findChild<QLabel*>(QStringLiteral("new.error"))->text().contains(QStringLiteral("nothing")));
+}
+
+void TestMainWindow::newDialogMakesADesign()
+{
+    NewDialog dialog;
+    dialog.show();
+    dialog.findChild<QLineEdit*>(QStringLiteral("new.mesh"))->setText(QStringLiteral("model=2"));
+    dialog.findChild<QComboBox*>(QStringLiteral("new.preset"))->setCurrentText(QStringLiteral("replicate"));
+    dialog.findChild<QSpinBox*>(QStringLiteral("new.batch"))->setValue(3);
+    dialog.accept();
+    QCOMPARE(dialog.result(), int(QDialog::Accepted));
+    QCOMPARE(dialog.design().mesh.text(), std::string("model=2"));
+    QCOMPARE(dialog.design().workload.batch, std::int64_t { 3 });
+    QVERIFY(m_window->document()->setDesign(dialog.design()).ok());
+}
+
+void TestMainWindow::layoutIsRestoredAndReset()
+{
+    m_window->fileActions()->openSample();
+    QDockWidget* memory = m_window->docks()->find(QStringLiteral("memory"));
+    memory->hide();
+    const QByteArray state = m_window->docks()->save();
+    m_window->docks()->reset();
+    QVERIFY(!memory->isHidden());
+    QVERIFY(m_window->docks()->restore(state));
+    QVERIFY(memory->isHidden());
+    QVERIFY(!m_window->docks()->restore(QByteArray("garbage")));
+    QVERIFY(!memory->isHidden());
+    QVERIFY(m_window->close()); // remembers
+    openWindow();
+    m_window->fileActions()->openSample();
+    QVERIFY(!m_window->docks()->find(QStringLiteral("memory"))->isHidden());
+    m_window->actionRegistry()->get(QStringLiteral("view.reset"))->trigger();
+}
+
+void TestMainWindow::themeSwitchesLive()
+{
+    m_window->fileActions()->openSample();
+    m_theme->setChoice(ThemeChoice::Dark);
+    QCOMPARE(m_window->palette().color(QPalette::Window), Theme::dark().window);
+    QCOMPARE(m_settings->theme(), ThemeChoice::Dark);
+    QCoreApplication::processEvents(); // views follow when the style has settled
+    m_theme->setChoice(ThemeChoice::Light);
+    QCOMPARE(m_window->palette().color(QPalette::Window), Theme::light().window);
+}
+
+void TestMainWindow::everyActionHasAName()
+{
+    for (const QAction* action : m_window->actionRegistry()->all()) {
+        QVERIFY2(!action->text().isEmpty(), qPrintable(action->objectName()));
+        QCOMPARE(m_window->actionRegistry()->get(action->objectName()), action);
+    }
+}
+
+void TestMainWindow::runShowsTimesAndVerdict()
+{
+    openWindow(fakeEngine("ok"));
+    openSmallSample();
+    m_window->actionRegistry()->get(QStringLiteral("run.start"))->trigger();
+    auto* table = m_window->findChild<QTableView*>(QStringLiteral("run.table"));
+    QTRY_COMPARE(table->model()->rowCount(), 1);
+    const QStringList row = texts(table);
+    QVERIFY2(row.contains(QStringLiteral("block/self_attn.o_proj")), qPrintable(row.join(QLatin1Char('|'))));
+    QVERIFY(row.contains(QStringLiteral("2 ms")));
+    QVERIFY(row.contains(QStringLiteral("1 ms")));
+    QVERIFY(row.contains(QStringLiteral("2.5e-07")));
+    QVERIFY(childText("run.verdict").startsWith(QStringLiteral("Equal to the unsharded computation")));
+    QVERIFY(!isShown("run.restart"));
+}
+
+void TestMainWindow::editMakesResultsStale()
+{
+    runShowsTimesAndVerdict();
+    QVERIFY(!m_window->runPanel()->isStale());
+    Document* document = m_window->document();
+    Design edited = document->design();
+    edited.workload.batch = 4;
+    QVERIFY(document->edit(edited, QStringLiteral("Batch 4")).ok());
+    QVERIFY(m_window->runPanel()->isStale());
+    QVERIFY(childText("run.verdict").startsWith(QStringLiteral("Stale")));
+    document->undoStack()->undo();
+    QVERIFY(!m_window->runPanel()->isStale());
+}
+
+void TestMainWindow::killedEngineLeavesTheWindowAlive()
+{
+    openWindow(fakeEngine("slow"));
+    openSmallSample();
+    const auto evaluation = m_window->document()->evaluation();
+    m_window->runPanel()->run();
+    waitForState(EngineSession::State::Running);
+    QCOMPARE(::kill(static_cast<pid_t>(m_window->engine()->workerId()), SIGKILL), 0);
+    waitForState(EngineSession::State::Failed);
+    QVERIFY(childText("run.problem").contains(QStringLiteral("killed by signal 9")));
+    QVERIFY(isShown("run.problem"));
+    QVERIFY(isShown("run.restart"));
+    QVERIFY(m_window->isVisible());
+    QVERIFY(m_window->document()->evaluation() == evaluation);
+    m_window->findChild<QPushButton*>(QStringLiteral("run.restart"))->click();
+    waitForState(EngineSession::State::Ready);
+    QVERIFY(!isShown("run.problem"));
+    QVERIFY(!isShown("run.restart"));
+}
+
+void TestMainWindow::restartAfterACrash()
+{
+    openWindow(fakeEngine("crash"));
+    openSmallSample();
+    m_window->runPanel()->run();
+    waitForState(EngineSession::State::Failed);
+    QVERIFY(childText("run.problem").contains(QStringLiteral("out of luck in layer 0")));
+    QVERIFY(m_window->runPanel()->canRun());
+}
+
+void TestMainWindow::cancelStopsTheRun()
+{
+    openWindow(fakeEngine("slow"));
+    openSmallSample();
+    m_window->runPanel()->run();
+    waitForState(EngineSession::State::Running);
+    auto* cancel = m_window->findChild<QPushButton*>(QStringLiteral("run.cancel"));
+    QVERIFY(cancel->isEnabled());
+    QTRY_VERIFY(childText("run.needs").contains(QStringLiteral("1 MiB")));
+    cancel->click();
+    waitForState(EngineSession::State::Ready);
+    QCOMPARE(childText("run.needs"), QStringLiteral("cancelled"));
+    QVERIFY(!isShown("run.problem"));
+}
+
+void TestMainWindow::realEngineKilledDuringARun()
+{
+    const QString engine = QStringLiteral(SHARDBOARD_BINARY_DIR "/bin/shardboard-engine");
+    if (!QFile::exists(engine))
+        QSKIP("the engine is not built");
+    openWindow(QLatin1Char('"') + engine + QLatin1Char('"'));
+    m_window->fileActions()->openSample(); // 8 x 4096 tokens: long enough to be caught
+    m_window->runPanel()->run();
+    waitForState(EngineSession::State::Running, 20000);
+    QTRY_VERIFY_WITH_TIMEOUT(childText("run.needs").startsWith(QStringLiteral("needs"))
+                                 || m_window->engine()->state() != EngineSession::State::Running,
+                             20000);
+    if (m_window->engine()->state() != EngineSession::State::Running)
+        QSKIP("this machine has not enough memory for the run");
+    QCOMPARE(::kill(static_cast<pid_t>(m_window->engine()->workerId()), SIGKILL), 0);
+    waitForState(EngineSession::State::Failed);
+    QVERIFY(childText("run.problem").contains(QStringLiteral("killed by signal 9")));
+    QVERIFY(isShown("run.restart"));
+    m_window->findChild<QPushButton*>(QStringLiteral("run.restart"))->click();
+    waitForState(EngineSession::State::Ready);
+    QVERIFY(m_window->isVisible());
+}
+
+void TestMainWindow::realEngineRuns()
+{
+    const QString engine = QStringLiteral(SHARDBOARD_BINARY_DIR "/bin/shardboard-engine");
+    if (!QFile::exists(engine))
+        QSKIP("the engine is not built");
+    openWindow(QLatin1Char('"') + engine + QLatin1Char('"'));
+    openSmallSample();
+    Design design = m_window->document()->design(); // a block of reduced dimensions
+    design.model.hiddenSize = 256;
+    design.model.intermediateSize = 512;
+    design.model.heads = 8;
+    design.model.kvHeads = 4;
+    design.model.headDim = 32;
+    design.model.vocabSize = 512;
+    design.model.layers = 2;
+    QVERIFY(m_window->document()->setDesign(design).ok());
+    RunOptions options;
+    options.layers = 2;
+    options.verify = true;
+    m_window->runPanel()->setOptions(options);
+    m_window->runPanel()->run();
+    auto* table = m_window->findChild<QTableView*>(QStringLiteral("run.table"));
+    QTRY_VERIFY_WITH_TIMEOUT(table->model()->rowCount() > 5 || isShown("run.problem"), 30000);
+    QVERIFY2(!isShown("run.problem"), qPrintable(childText("run.problem")));
+    QVERIFY2(childText("run.verdict").startsWith(QStringLiteral("Equal to the unsharded")), qPrintable(childText("run.verdict")));
+}
+
+QTEST_MAIN(TestMainWindow)
+#include "tst_mainwindow.moc"

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// A worker that follows a script, for tests of the client: fakeengine ok|slow|garbage|crash|hang|silent|old|fails
+//   ok       hello; a run is announced, makes progress and gives a verified result
+//   slow     as ok, but the run lasts until it is cancelled
+//   garbage  hello; then a line that is no message
+//   crash    hello; a run writes to the log and dies of a signal
+//   hang     hello; a run never answers, not even a cancel
+//   silent   never says hello
+//   old      hello of another protocol version
+//   fails    hello; a run is refused with an error of its own
+#include <nlohmann/json.hpp>
+
+#include <csignal>
+#include <iostream>
+#include <string>
+
+#include <unistd.h>
+
+using nlohmann::json;
+
+namespace {
+
+void say(const json& message) { std::cout << message.dump() << '\n' << std::flush; }
+
+json result()
+{
+    const json operation = { { "id", "block/self_attn.o_proj" }, { "kind", "matmul" }, { "median_seconds", 0.002 },
+                             { "predicted_seconds", 0.001 }, { "bytes", 0 }, { "count", 2 },
+                             { "relative_error", 2.5e-7 } };
+    return { { "backend", "cpu" }, { "devices", 8 }, { "steps", 1 }, { "layers", 2 }, { "verified", true },
+             { "compared", true }, { "tolerance", 1e-5 }, { "max_relative_error", 2.5e-7 },
+             { "worst_op", "block/self_attn.o_proj" }, { "first_deviation", "" },
+             { "step_seconds", { { "median", 0.01 }, { "min", 0.01 }, { "max", 0.01 } } },
+             { "predicted_step_seconds", 0.001 }, { "peak_bytes", 1048576 }, { "operations", { operation } } };
+}
+
+void run(const std::string& script, const json& id)
+{
+    say({ { "type", "announce" }, { "id", id }, { "bytes", 1048576 }, { "seconds", 0.5 } });
+    say({ { "type", "progress" }, { "id", id }, { "step", 1 }, { "of", 2 }, { "what", "layer 0" } });
+    if (script == "ok") {
+        say({ { "type", "unknown-to-you" }, { "id", id } });
+        say({ { "type", "result" }, { "id", id }, { "run", result() } });
+    } else if (script == "garbage") {
+        std::cout << "Segmentation fault (this is no JSON)\n" << std::flush;
+    } else if (script == "crash") {
+        std::cerr << "out of luck in layer 0\n" << std::flush;
+        std::raise(SIGKILL);
+    } else if (script == "fails") {
+        say({ { "type", "error" }, { "id", id }, { "code", "memory" },
+              { "message", "needs 900 GiB, this machine has 24 GiB; run fewer layers" }, { "where", "" } });
+    }
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    const std::string script = argc > 1 ? argv[1] : "ok";
+    if (script != "silent") {
+        const json device = { { "name", "test" }, { "threads", 2 }, { "memory_bytes", 1 << 30 } };
+        say({ { "type", "hello" }, { "protocol", script == "old" ? 0 : 1 },
+              { "backends", { { { "name", "cpu" }, { "devices", { device } } } } } });
+    }
+    std::string line;
+    while (std::getline(std::cin, line)) {
+        const json message = json::parse(line, nullptr, false);
+        if (message.value("type", "") == "run")
+            run(script, message["id"]);
+        else if (message.value("type", "") == "cancel" && script == "slow")
+            say({ { "type", "error" }, { "id", message["id"] }, { "code", "cancelled" }, { "message", "cancelled" },
+                  { "where", "" } });
+        else if (message.value("type", "") == "quit")
+            break;
+    }
+    if (script == "hang") {
+        for (;;)
+            ::pause(); // does not leave when its input closes
+    }
+    return 0;
+}
