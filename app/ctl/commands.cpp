@@ -54,6 +54,7 @@ const std::vector<Command>& commands()
         { "export", "writes the configuration of another framework, and shards.json", { "DESIGN" },
           { { "--to", "TARGET", "jax" }, { "-o", "FOLDER", "where to write" } },
           exportCommand, {} },
+        { "bench", "measures how long an edit takes to evaluate, small and large", {}, { kJson }, benchCommand, {} },
     };
     return kCommands;
 }
