@@ -110,8 +110,8 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const
 QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
     static const char* const titles[ColumnCount] = { QT_TR_NOOP("collective"), QT_TR_NOOP("mesh axis"), QT_TR_NOOP("group"),
-                                                     QT_TR_NOOP("tensor"), QT_TR_NOOP("bytes S"), QT_TR_NOOP("× a step"),
-                                                     QT_TR_NOOP("time a step"), QT_TR_NOOP("caused by") };
+                                                     QT_TR_NOOP("tensor"), QT_TR_NOOP("bytes S"), QT_TR_NOOP("× step"),
+                                                     QT_TR_NOOP("time"), QT_TR_NOOP("caused by") };
     static const char* const tips[ColumnCount] = {
         QT_TR_NOOP("What the devices of a group do together"), QT_TR_NOOP("Mesh axes over which the group stretches"),
         QT_TR_NOOP("Devices in each device group"), QT_TR_NOOP("The tensor that is moved"),

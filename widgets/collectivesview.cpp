@@ -20,6 +20,12 @@
 
 namespace shardboard {
 
+namespace {
+
+constexpr int kNarrow = 700; ///< below this width the size of the group is left to the tool tip
+
+} // namespace
+
 CollectivesView::CollectivesView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
     , m_model(new CollectivesModel(this))
@@ -48,6 +54,7 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
     m_table->verticalHeader()->hide();
     m_table->verticalHeader()->setDefaultSectionSize(kRowHeight);
     m_table->horizontalHeader()->setHighlightSections(false);
+    m_table->horizontalHeader()->setMinimumSectionSize(40);
     m_table->horizontalHeader()->setStretchLastSection(true);
     m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     m_table->setTabKeyNavigation(false);
@@ -101,11 +108,18 @@ void CollectivesView::refresh()
     m_following = false;
     if (!m_sized && m_model->rowCount() > 0) { // once; afterwards the widths are the user's
         m_table->resizeColumnsToContents();
-        m_table->setColumnWidth(CollectivesModel::CauseColumn, 120); // takes what is left
+        m_table->setColumnWidth(CollectivesModel::CauseColumn, 40); // and then what is left
         m_sized = true;
     }
+    m_table->horizontalHeader()->setFont(uiFont(this, -1));
     showState();
     selectionChanged();
+}
+
+void CollectivesView::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    m_table->setColumnHidden(CollectivesModel::GroupColumn, width() < kNarrow); // the tool tip has it too
 }
 
 void CollectivesView::showState()

@@ -24,6 +24,7 @@ public:
 protected:
     void refresh() override;
     void selectionChanged() override;
+    void resizeEvent(QResizeEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:

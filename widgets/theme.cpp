@@ -58,7 +58,8 @@ const Theme& Theme::of(const QWidget* widget)
 {
     static const Theme lightTheme = light();
     static const Theme darkTheme = dark();
-    return widget->palette().color(QPalette::Active, QPalette::Window).lightness() < 128 ? darkTheme : lightTheme;
+    // Not by Window, which style sheets make transparent in places.
+    return widget->palette().color(QPalette::Active, QPalette::AlternateBase).lightness() < 128 ? darkTheme : lightTheme;
 }
 
 QPalette Theme::palette() const
@@ -101,9 +102,9 @@ QMenu::item { padding: 5px 24px 5px 20px; border-radius: 4px; }
 QMenu::item:selected { background: @selection; color: @text; }
 QMenu::item:disabled { color: @disabled; }
 QMenu::separator { height: 1px; background: @line; margin: 4px 8px; }
-QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox { background: @field; color: @text; border: 1px solid @line;
+QLineEdit { background: @field; color: @text; border: 1px solid @line;
     border-radius: 6px; padding: 4px 8px; selection-background-color: @accent; selection-color: @onAccent; }
-QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus { border: 1px solid @accent; }
+QLineEdit:focus { border: 1px solid @accent; }
 QLineEdit[refused="true"] { border: 1px solid @error; }
 QPushButton { background: @panel; color: @text; border: 1px solid @line; border-radius: 6px; padding: 5px 12px; }
 QPushButton:hover { background: @selection; }
@@ -123,8 +124,6 @@ QAbstractItemView { background: @panel; color: @text; border: none; outline: non
     selection-background-color: @selection; selection-color: @text; }
 QTreeView::item, QTableView::item, QListView::item { border: none; padding: 0 8px; }
 QTreeView::item:selected, QTableView::item:selected, QListView::item:selected { background: @selection; color: @text; }
-QTreeView { show-decoration-selected: 0; }
-QComboBox::drop-down { border: none; width: 20px; }
 QHeaderView { background: @panel; border: none; }
 QHeaderView::section { background: @panel; color: @quiet; border: none; border-bottom: 1px solid @line; padding: 4px 8px; }
 QTabWidget::pane { border: none; border-top: 1px solid @line; background: @panel; }
@@ -147,6 +146,12 @@ QSplitter::handle { background: @line; }
 QSplitter::handle:horizontal { width: 1px; }
 QSplitter::handle:vertical { height: 1px; }
 QMainWindow::separator { background: @line; width: 1px; height: 1px; }
+QMenuBar { background: @panel; color: @text; border-bottom: 1px solid @line; padding: 2px 8px; }
+QMenuBar::item { background: transparent; padding: 4px 8px; border-radius: 4px; }
+QMenuBar::item:selected { background: @selection; }
+QToolBar { background: @panel; border: none; border-bottom: 1px solid @line; padding: 0; spacing: 0; }
+QProgressBar { background: @track; color: @text; border: none; border-radius: 6px; text-align: center; min-height: 16px; }
+QProgressBar::chunk { background: @accent; border-radius: 6px; }
 QStatusBar { background: @panel; color: @quiet; border-top: 1px solid @line; }
 QStatusBar::item { border: none; }
 )");
@@ -154,6 +159,7 @@ QStatusBar::item { border: none; }
         css.replace(QLatin1Char('@') + QLatin1String(name) + QLatin1Char(';'), color.name() + QLatin1Char(';'));
     };
     put("panel", panel);
+    put("track", track);
     put("text", text);
     put("line", line);
     put("selection", selection);

@@ -17,7 +17,9 @@ namespace shardboard {
 namespace {
 
 constexpr int kSideWidth = 190;
-constexpr int kNarrow = 520; ///< below this width the spec stands under the tiles
+constexpr int kNarrow = 520; ///< below this width the spec stands under the tiles, where there is height for both
+
+bool sideBelow(const QSize& size) { return size.width() < kNarrow && size.height() >= size.width(); }
 
 } // namespace
 
@@ -70,7 +72,7 @@ TileView::TileView(Document* document, QWidget* parent)
 
 void TileView::arrange()
 {
-    m_sideBelow = width() < kNarrow;
+    m_sideBelow = sideBelow(size());
     m_grid->removeWidget(m_canvas);
     m_grid->removeWidget(m_side);
     m_grid->addWidget(m_canvas, 0, 0);
@@ -87,7 +89,7 @@ void TileView::arrange()
 void TileView::resizeEvent(QResizeEvent* event)
 {
     DocumentView::resizeEvent(event);
-    if (m_sideBelow != (width() < kNarrow))
+    if (m_sideBelow != sideBelow(size()))
         arrange();
 }
 

@@ -6,6 +6,7 @@
 #include "widgets/weightmodel.h"
 
 #include <QPainter>
+#include <QPolygonF>
 #include <QWidget>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace {
 constexpr int kSide = 24;
 constexpr int kRight = 10;
 
-void paintGroup(QPainter* painter, const QRect& rect, const QModelIndex& index, const QWidget* widget)
+void paintGroup(QPainter* painter, const QRect& rect, const QModelIndex& index, const QWidget* widget, bool open)
 {
     const Theme& theme = Theme::of(widget);
     painter->setFont(monoFont(widget, -1));
@@ -25,8 +26,14 @@ void paintGroup(QPainter* painter, const QRect& rect, const QModelIndex& index, 
     const QString bytes = bytesText(index.data(WeightModel::BytesPerDeviceRole).toLongLong());
     painter->drawText(rect.adjusted(0, 0, -kRight, 0), Qt::AlignRight | Qt::AlignVCenter, bytes);
     painter->setFont(uiFont(widget));
+    const QPointF centre(rect.left() + WeightDelegate::kIndent / 2.0, rect.center().y() + 0.5);
+    painter->setPen(QPen(theme.quiet, 1.5));
+    if (open)
+        painter->drawPolyline(QPolygonF({ centre + QPointF(-4, -2), centre + QPointF(0, 2), centre + QPointF(4, -2) }));
+    else
+        painter->drawPolyline(QPolygonF({ centre + QPointF(-2, -4), centre + QPointF(2, 0), centre + QPointF(-2, 4) }));
     painter->setPen(theme.text);
-    painter->drawText(rect.adjusted(4, 0, -80, 0), Qt::AlignLeft | Qt::AlignVCenter, index.data().toString());
+    painter->drawText(rect.adjusted(WeightDelegate::kIndent, 0, -80, 0), Qt::AlignLeft | Qt::AlignVCenter, index.data().toString());
 }
 
 } // namespace
@@ -65,7 +72,7 @@ void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
         painter->drawRoundedRect(QRectF(rect).adjusted(0.5, 1.5, -4.5, -1.5), kCornerRadius, kCornerRadius);
     }
     if (index.data(WeightModel::WeightRole).toInt() < 0) {
-        paintGroup(painter, rect, index, widget);
+        paintGroup(painter, rect, index, widget, (option.state & QStyle::State_Open) != 0);
         painter->restore();
         return;
     }
@@ -75,7 +82,8 @@ void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     const QFontMetrics nameMetrics(nameFont);
     const QFontMetrics smallMetrics(smallFont);
     const int top = rect.top() + (rect.height() - nameMetrics.height() - smallMetrics.height() - 1) / 2;
-    const QRect upper(rect.left() + 4, top, rect.width() - 4 - kRight, nameMetrics.height());
+    const int left = 8 + (index.parent().isValid() ? kIndent - 6 : 0);
+    const QRect upper(rect.left() + left, top, rect.width() - left - kRight, nameMetrics.height());
     const QRect lower(upper.left(), upper.bottom() + 2, upper.width(), smallMetrics.height());
     const QString bytes = bytesText(index.data(WeightModel::BytesPerDeviceRole).toLongLong());
     const int bytesWidth = std::max(smallMetrics.horizontalAdvance(QStringLiteral("0.888 GiB")), smallMetrics.horizontalAdvance(bytes));

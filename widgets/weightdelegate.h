@@ -9,6 +9,8 @@ namespace shardboard {
 class WeightDelegate : public QStyledItemDelegate {
     Q_OBJECT
 public:
+    static constexpr int kIndent = 18; ///< of the weights of a group, and room for the group's arrow
+
     explicit WeightDelegate(QObject* parent = nullptr);
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
     QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;

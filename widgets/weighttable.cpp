@@ -8,6 +8,7 @@
 #include "widgets/weightmodel.h"
 
 #include <QActionGroup>
+#include <QCursor>
 #include <QContextMenuEvent>
 #include <QHBoxLayout>
 #include <QHeaderView>
@@ -80,6 +81,11 @@ WeightPanel::WeightPanel(Document* document, QWidget* parent)
         selectionChanged();
     });
     connect(m_tree->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this] { followRows(); });
+    connect(m_tree, &QTreeView::clicked, this, [this](const QModelIndex& index) {
+        const int x = m_tree->viewport()->mapFromGlobal(QCursor::pos()).x();
+        if (m_filter->hasChildren(index) && x < WeightDelegate::kIndent)
+            m_tree->setExpanded(index, !m_tree->isExpanded(index));
+    });
     connect(m_tree, &QWidget::customContextMenuRequested, this, [this](const QPoint& point) { contextMenu(point); });
     connect(m_specEdit, &QLineEdit::textChanged, this, [this] { checkSpec(); });
     connect(m_specEdit, &QLineEdit::returnPressed, this, [this] { applySpec(); });
@@ -118,7 +124,7 @@ void WeightPanel::buildLayout()
     m_tree->setModel(m_filter);
     m_tree->setItemDelegate(new WeightDelegate(m_tree));
     m_tree->setHeaderHidden(true);
-    m_tree->setIndentation(12);
+    m_tree->setIndentation(0); // the delegate indents, so that the selection is one shape
     m_tree->setSelectionMode(QAbstractItemView::ExtendedSelection);
     m_tree->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     m_tree->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);

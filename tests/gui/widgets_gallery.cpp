@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a picture of every view, light and dark, for people to look at: widgets_gallery DIR [MODEL] [MESH] [PRESET].
+#include "widgets/axisdrag.h"
 #include "widgets/collectivesview.h"
 #include "widgets/findingsview.h"
 #include "widgets/flowview.h"
@@ -8,6 +9,7 @@
 #include "widgets/meshview.h"
 #include "widgets/summarybar.h"
 #include "widgets/theme.h"
+#include "widgets/tilecanvas.h"
 #include "widgets/tileview.h"
 #include "widgets/weighttable.h"
 
@@ -17,10 +19,13 @@
 #include <QAction>
 #include <QApplication>
 #include <QDir>
+#include <QDragEnterEvent>
 #include <QHBoxLayout>
+#include <QMimeData>
 #include <QPixmap>
 
 #include <cstdio>
+#include <memory>
 
 using namespace shardboard;
 
@@ -101,6 +106,19 @@ void pictures(Document& document, const QString& directory, const QString& theme
     place(workbench, { 1600, 1000 }, file("workbench-embedding"));
     document.selection()->setWeight(selectByName(document, QStringLiteral("norm")));
     place(workbench, { 1600, 1000 }, file("workbench-norm"));
+    document.selection()->setWeight(selectByName(document, QStringLiteral("o_proj")));
+    TileView tiles(&document);
+    place(tiles, { 620, 420 }, file("tiles"));
+    if (document.design().mesh.axisCount() > 0) { // an axis is dragged over the upper edge
+        const QString axis = QString::fromStdString(document.design().mesh.axis(0).name);
+        const std::unique_ptr<QMimeData> data(axisMimeData(axis));
+        const QPoint at = tiles.canvas()->zone(1).center().toPoint();
+        QDragEnterEvent enter(at, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(tiles.canvas(), &enter);
+        QDragMoveEvent move(at, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(tiles.canvas(), &move);
+        place(tiles, { 620, 420 }, file("tiles-drag"));
+    }
     FindingsView findings(&document);
     place(findings, { 950, 260 }, file("findings"));
     MemoryView memory(&document);

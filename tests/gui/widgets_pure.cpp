@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+// What views compute without a window: numbers as text, colours, zoom, the grid of a mesh, tiles, the flow.
+#include "tests/gui/widgets_support.h"
+
+#include "widgets/canvas/meshgrid.h"
+#include "widgets/canvas/tilescene.h"
+#include "widgets/canvas/viewport.h"
+#include "widgets/devicecolors.h"
+#include "widgets/flowscene.h"
+#include "widgets/format.h"
+#include "widgets/meshchips.h"
+#include "widgets/theme.h"
+#include "widgets/weightmodel.h"
+
+#include <QTest>
+
+#include <cmath>
+
+using namespace shardboard;
+
+class TestWidgetsPure : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void bytes_data();
+    void bytes();
+    void seconds_data();
+    void seconds();
+    void countsAreGrouped();
+    void labelsAreReadable();
+    void neighboursDifferInLightness();
+    void pastSevenThereIsHatching();
+    void themesAreReadable();
+    void devicesWithEqualShardsShareAColour();
+    void zoomKeepsThePointUnderTheCursor();
+    void worldCannotLeaveTheView();
+    void everyDeviceHasItsOwnCell_data();
+    void everyDeviceHasItsOwnCell();
+    void tilesCoverTheTensor_data();
+    void tilesCoverTheTensor();
+    void manyTilesBecomeAnImage();
+    void filterRules_data();
+    void filterRules();
+    void flowHasTwoAllReducesInALayer();
+    void renamedAxisIsFollowedByStrategies();
+    void removedAxisLeavesStrategies();
+};
+
+void TestWidgetsPure::bytes_data()
+{
+    QTest::addColumn<qlonglong>("value");
+    QTest::addColumn<QString>("text");
+    QTest::newRow("zero") << 0LL << QStringLiteral("0 B");
+    QTest::newRow("below a KiB") << 999LL << QStringLiteral("999 B");
+    QTest::newRow("8 MiB") << (8LL << 20) << QStringLiteral("8 MiB");
+    QTest::newRow("three digits") << 46278246000LL << QStringLiteral("43.1 GiB");
+    QTest::newRow("1000 MiB is not four digits") << (1000LL << 20) << QStringLiteral("0.977 GiB");
+    QTest::newRow("112 MiB") << (112LL << 20) << QStringLiteral("112 MiB");
+    QTest::newRow("rounds up a digit") << 10732LL << QStringLiteral("10.5 KiB");
+}
+
+void TestWidgetsPure::bytes()
+{
+    QFETCH(qlonglong, value);
+    QTEST(bytesText(value), "text");
+}
+
+void TestWidgetsPure::seconds_data()
+{
+    QTest::addColumn<double>("value");
+    QTest::addColumn<QString>("text");
+    QTest::newRow("zero") << 0.0 << QStringLiteral("0 s");
+    QTest::newRow("ms") << 0.1314 << QStringLiteral("131 ms");
+    QTest::newRow("us") << 5.5e-6 << QStringLiteral("5.5 µs");
+    QTest::newRow("s") << 2.25 << QStringLiteral("2.25 s");
+    QTest::newRow("next unit") << 0.9999 << QStringLiteral("1 s");
+}
+
+void TestWidgetsPure::seconds()
+{
+    QFETCH(double, value);
+    QTEST(secondsText(value), "text");
+}
+
+void TestWidgetsPure::countsAreGrouped()
+{
+    const QChar space(0x202F);
+    const auto grouped = [space](const QStringList& groups) { return groups.join(space); };
+    QCOMPARE(countText(8030261248), grouped({ QStringLiteral("8"), QStringLiteral("030"), QStringLiteral("261"), QStringLiteral("248") }));
+    QCOMPARE(countText(-1234), grouped({ QStringLiteral("-1"), QStringLiteral("234") }));
+    QCOMPARE(countText(291), QStringLiteral("291"));
+}
+
+void TestWidgetsPure::labelsAreReadable()
+{
+    for (int i = 0; i < 35; ++i) {
+        const PartColor color = partColor(i);
+        QVERIFY2(contrastRatio(color.fill, color.label) >= 4.5, qPrintable(QString::number(i)));
+        if (color.hatch != Qt::NoBrush)
+            QVERIFY2(contrastRatio(color.hatchColor, color.label) >= 4.5, qPrintable(QString::number(i)));
+    }
+    QVERIFY(std::abs(contrastRatio(Qt::black, Qt::white) - 21) < 0.01);
+}
+
+void TestWidgetsPure::neighboursDifferInLightness()
+{
+    const auto lightness = [](const QColor& c) { // L* from the contrast with black: (Y + 0.05) / 0.05
+        const double y = contrastRatio(c, Qt::black) * 0.05 - 0.05;
+        return 116 * std::cbrt(y) - 16;
+    };
+    for (int i = 0; i + 1 < kHueCount; ++i)
+        QVERIFY2(std::abs(lightness(partColor(i).fill) - lightness(partColor(i + 1).fill)) >= 10, qPrintable(QString::number(i)));
+}
+
+void TestWidgetsPure::pastSevenThereIsHatching()
+{
+    for (int i = 0; i < kHueCount; ++i) {
+        QCOMPARE(partColor(i).hatch, Qt::NoBrush);
+        QCOMPARE(partColor(i + kHueCount).fill, partColor(i).fill);
+        QVERIFY(partColor(i + kHueCount).hatch != Qt::NoBrush);
+        QVERIFY(partColor(i + kHueCount).hatch != partColor(i + 2 * kHueCount).hatch);
+    }
+}
+
+void TestWidgetsPure::themesAreReadable()
+{
+    for (const Theme& theme : { Theme::light(), Theme::dark() }) {
+        for (const QColor& background : { theme.window, theme.panel, theme.selection }) {
+            QVERIFY(contrastRatio(theme.text, background) >= 7);
+            QVERIFY(contrastRatio(theme.quiet, background) >= 4.0);
+        }
+        QVERIFY(contrastRatio(theme.attention, theme.attentionFill) >= 4.5);
+        QVERIFY(contrastRatio(theme.onAccent, theme.accent) >= 4.5);
+        const QPalette palette = theme.palette();
+        QVERIFY(contrastRatio(palette.color(QPalette::PlaceholderText), palette.color(QPalette::Base)) >= 4.0);
+        QVERIFY(palette.color(QPalette::Disabled, QPalette::Text) != palette.color(QPalette::Active, QPalette::Text));
+        QVERIFY(!theme.styleSheet().contains(QLatin1Char('@')));
+    }
+}
+
+void TestWidgetsPure::devicesWithEqualShardsShareAColour()
+{
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    const Mesh& mesh = document.design().mesh;
+    const DeviceColors cut(mesh, &weightAt(document, weightNamed(document, "o_proj")).shards);
+    const DeviceColors whole(mesh, &weightAt(document, weightNamed(document, "model.norm")).shards);
+    for (std::int64_t position = 0; position < 8; ++position) {
+        QCOMPARE(cut.indexAt(position), position % 4);
+        QCOMPARE(whole.indexAt(position), position % 4);
+    }
+}
+
+void TestWidgetsPure::zoomKeepsThePointUnderTheCursor()
+{
+    Viewport viewport;
+    viewport.setView({ 10, 20, 400, 300 });
+    viewport.setWorld({ 0, 0, 100, 50 }, 1000);
+    QCOMPARE(viewport.scale(), 4.0);
+    const QPointF cursor(150, 130);
+    const QPointF before = viewport.toWorld(cursor);
+    viewport.zoomAt(cursor, 2.5);
+    QCOMPARE(viewport.scale(), 10.0);
+    const QPointF after = viewport.toWorld(cursor);
+    QVERIFY(std::hypot(after.x() - before.x(), after.y() - before.y()) * viewport.scale() <= 1.0);
+    viewport.zoomAt(cursor, 1e-6);
+    QVERIFY(viewport.isFitted());
+}
+
+void TestWidgetsPure::worldCannotLeaveTheView()
+{
+    Viewport viewport;
+    viewport.setView({ 0, 0, 400, 400 });
+    viewport.setWorld({ 0, 0, 100, 100 }, 1000);
+    viewport.zoomAt({ 200, 200 }, 3);
+    viewport.pan({ 1e6, -1e6 });
+    const QRectF seen = viewport.visibleWorld();
+    QVERIFY(std::abs(seen.left()) < 1e-9);
+    QVERIFY(std::abs(seen.bottom() - 100) < 1e-9);
+}
+
+void TestWidgetsPure::everyDeviceHasItsOwnCell_data()
+{
+    QTest::addColumn<QString>("mesh");
+    for (const char* mesh : { "model=1", "model=8", "model=1000", "data=2,model=4", "pod=2,data=3,model=5", "a=2,b=2,c=2,d=3" })
+        QTest::newRow(mesh) << QString::fromLatin1(mesh);
+}
+
+void TestWidgetsPure::everyDeviceHasItsOwnCell()
+{
+    QFETCH(QString, mesh);
+    const Mesh parsed = Mesh::parse(mesh.toStdString()).value();
+    const MeshGrid grid(parsed);
+    for (std::int64_t position = 0; position < parsed.deviceCount(); ++position) {
+        QCOMPARE(grid.positionAt(grid.cell(position).center()), position);
+        QVERIFY(grid.world().contains(grid.cell(position)));
+    }
+    QCOMPARE(grid.positionAt({ -0.5, 0.5 }), std::int64_t { -1 });
+    QCOMPARE(grid.positionAt(grid.world().bottomRight() + QPointF(1, 1)), std::int64_t { -1 });
+}
+
+void TestWidgetsPure::tilesCoverTheTensor_data()
+{
+    QTest::addColumn<QString>("shape");
+    QTest::addColumn<QString>("spec");
+    QTest::addColumn<int>("tiles");
+    QTest::newRow("columns") << "4096,4096" << "P(None, 'model')" << 4;
+    QTest::newRow("both") << "4096,4096" << "P('data', 'model')" << 8;
+    QTest::newRow("one dim twice") << "4096,4096" << "P(('model', 'data'))" << 8;
+    QTest::newRow("uneven") << "10,7" << "P('model')" << 4;
+    QTest::newRow("vector") << "9" << "P('model')" << 4;
+    QTest::newRow("whole") << "5,6" << "P()" << 1;
+    QTest::newRow("rank 3") << "2,8,4" << "P(None, 'model', 'data')" << 8;
+}
+
+void TestWidgetsPure::tilesCoverTheTensor()
+{
+    QFETCH(QString, shape);
+    QFETCH(QString, spec);
+    QFETCH(int, tiles);
+    const Mesh mesh = Mesh::parse("data=2,model=4").value();
+    WeightLayout weight;
+    weight.spec.shape = parseShape(shape.toStdString()).value();
+    weight.layout = parseSpec(spec.toStdString(), mesh, weight.spec.shape.size()).value();
+    weight.shards = shardsOf(weight.spec.shape, weight.layout, mesh, CutRule::Balanced, "test").value();
+    const TileScene scene = makeTileScene(weight);
+    QCOMPARE(static_cast<int>(scene.tiles.size()), tiles);
+    std::int64_t area = 0;
+    std::int64_t owners = 0;
+    for (const Tile& tile : scene.tiles) {
+        area += scene.rows[static_cast<std::size_t>(tile.row)].range.size() * scene.columns[static_cast<std::size_t>(tile.column)].range.size();
+        owners += tile.owners;
+    }
+    QCOMPARE(area, scene.rowSize * scene.columnSize);
+    QCOMPARE(owners, std::int64_t { 8 });
+    // A tile's centre belongs to a device that says the same of itself.
+    for (const Tile& tile : scene.tiles) {
+        const Range& r = scene.rows[static_cast<std::size_t>(tile.row)].range;
+        const Range& c = scene.columns[static_cast<std::size_t>(tile.column)].range;
+        const double y = (static_cast<double>(r.lo + r.hi) / 2) / static_cast<double>(scene.rowSize);
+        const double x = (static_cast<double>(c.lo + c.hi) / 2) / static_cast<double>(scene.columnSize);
+        const std::int64_t owner = scene.ownerAt(x, y);
+        QCOMPARE(owner, tile.firstOwner);
+        const auto own = scene.tilesOf(owner);
+        QCOMPARE(own.size(), std::size_t { 1 });
+        QCOMPARE(own.front(), std::make_pair(tile.row, tile.column));
+    }
+}
+
+void TestWidgetsPure::manyTilesBecomeAnImage()
+{
+    const Mesh mesh = Mesh::parse("data=128,model=128").value();
+    WeightLayout weight;
+    weight.spec.shape = { 4096, 4096 };
+    weight.layout = parseSpec("P('data', 'model')", mesh, 2).value();
+    weight.shards = shardsOf(weight.spec.shape, weight.layout, mesh, CutRule::Balanced, "test").value();
+    const TileScene scene = makeTileScene(weight);
+    QVERIFY(scene.tiles.empty());
+    QCOMPARE(scene.tileCount, std::int64_t { 16384 });
+    QCOMPARE(scene.image.size(), QSize(128, 128));
+    QCOMPARE(QColor(scene.image.pixel(5, 3)), partColor(3 * 128 + 5).fill);
+}
+
+void TestWidgetsPure::filterRules_data()
+{
+    QTest::addColumn<QString>("text");
+    QTest::addColumn<QString>("weight");
+    QTest::addColumn<bool>("shown");
+    QTest::newRow("nothing typed") << "" << "o_proj" << true;
+    QTest::newRow("part of the name") << "O_PROJ" << "o_proj" << true;
+    QTest::newRow("another part") << "mlp" << "o_proj" << false;
+    QTest::newRow("glob") << "*.mlp.*" << "down_proj" << true;
+    QTest::newRow("glob that does not fit") << "*.mlp.*" << "o_proj" << false;
+    QTest::newRow("dim and axis") << "dim 1 = model" << "o_proj" << true;
+    QTest::newRow("other dim") << "dim 0 = model" << "o_proj" << false;
+    QTest::newRow("no such dim") << "dim 7 = model" << "o_proj" << false;
+    QTest::newRow("replicated") << "replicated" << "input_layernorm" << true;
+    QTest::newRow("not replicated") << "Replicated" << "o_proj" << false;
+}
+
+void TestWidgetsPure::filterRules()
+{
+    QFETCH(QString, text);
+    QFETCH(QString, weight);
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    QTEST(matchesWeight(weightAt(document, weightNamed(document, weight.toStdString())), text), "shown");
+}
+
+void TestWidgetsPure::flowHasTwoAllReducesInALayer()
+{
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    const auto evaluation = document.evaluation();
+    int block = -1;
+    for (int i = 0; i < static_cast<int>(evaluation->plan.segments.size()); ++i)
+        if (evaluation->plan.segments[static_cast<std::size_t>(i)].count > 1)
+            block = i;
+    const FlowScene scene = makeFlowScene(*evaluation, block);
+    QStringList titles;
+    std::size_t ops = 0;
+    for (const FlowItem& item : scene.items) {
+        titles << item.title;
+        ops += item.ops.size();
+    }
+    // Every operation of the layer is in exactly one box.
+    QCOMPARE(ops, evaluation->plan.segments[static_cast<std::size_t>(block)].ops.size());
+    QCOMPARE(titles.join(QLatin1Char('|')),
+             QStringLiteral("rms_norm|q · k · v|attention|o_proj|all-reduce|add|rms_norm|gate · up|silu · mul|down_proj|all-reduce|add"));
+    QVERIFY(makeFlowScene(*evaluation, 99).items.empty());
+}
+
+void TestWidgetsPure::renamedAxisIsFollowedByStrategies()
+{
+    Design design = knownDesign();
+    StrategyEntry entry;
+    entry.match = "lm_head.weight";
+    entry.strategy.kind = StrategyKind::Spec;
+    entry.strategy.spec = "P('model')";
+    design.strategies.push_back(entry);
+    const auto renamed = withMeshAxis(design, 1, { "tp", 8 });
+    QVERIFY(renamed.ok());
+    QCOMPARE(renamed.value().mesh.text(), std::string("data=2,tp=8"));
+    QCOMPARE(renamed.value().strategies.back().strategy.spec, std::string("P('tp')"));
+    QVERIFY(evaluate(renamed.value()).ok());
+    QVERIFY(!withMeshAxis(design, 1, { "data", 4 }).ok());
+    QVERIFY(!withMeshAxis(design, 1, { "model", std::int64_t { 1 } << 40 }).ok());
+}
+
+void TestWidgetsPure::removedAxisLeavesStrategies()
+{
+    Design design = knownDesign();
+    StrategyEntry entry;
+    entry.match = "lm_head.weight";
+    entry.strategy.kind = StrategyKind::Spec;
+    entry.strategy.spec = "P(('data', 'model'))";
+    design.strategies.push_back(entry);
+    const auto without = withoutMeshAxis(design, 1);
+    QVERIFY(without.ok());
+    QCOMPARE(without.value().mesh.text(), std::string("data=2"));
+    QCOMPARE(without.value().strategies.back().strategy.spec, std::string("P('data')"));
+    const auto evaluation = evaluate(without.value());
+    QVERIFY(evaluation.ok());
+    for (const WeightLayout& weight : evaluation.value()->weights)
+        if (weight.spec.name.find("o_proj") != std::string::npos)
+            QVERIFY(weight.layout.isReplicated());
+}
+
+QTEST_MAIN(TestWidgetsPure)
+#include "widgets_pure.moc"
