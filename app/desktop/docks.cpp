@@ -12,9 +12,18 @@ namespace shardboard {
 namespace {
 
 constexpr int kLayoutVersion = 1; // raise it when panels are added, renamed or removed
-constexpr int kLeftWidth = 310;
-constexpr int kRightWidth = 340;
-constexpr int kBottomHeight = 260;
+/// Room of a panel in the default layout: a share of the window within bounds, so that the centre keeps its own.
+int defaultSize(Docks::Place place, const QSize& window)
+{
+    switch (place) {
+    case Docks::Place::Left:
+        return qBound(270, window.width() * 20 / 100, 310);
+    case Docks::Place::Right:
+        return qBound(300, window.width() * 22 / 100, 340);
+    default:
+        return qBound(200, window.height() * 26 / 100, 260);
+    }
+}
 
 Qt::DockWidgetArea areaOf(Docks::Place place)
 {
@@ -95,8 +104,8 @@ void Docks::reset()
             firstBelow = dock;
     }
     for (std::size_t i = 0; i < m_docks.size(); ++i) {
-        const int size = m_places[i] == Place::Left ? kLeftWidth : m_places[i] == Place::Right ? kRightWidth : kBottomHeight;
-        m_window->resizeDocks({ m_docks[i] }, { size }, m_places[i] == Place::Bottom ? Qt::Vertical : Qt::Horizontal);
+        m_window->resizeDocks({ m_docks[i] }, { defaultSize(m_places[i], m_window->size()) },
+                              m_places[i] == Place::Bottom ? Qt::Vertical : Qt::Horizontal);
     }
     if (firstBelow != nullptr)
         firstBelow->raise();

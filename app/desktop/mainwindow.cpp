@@ -168,12 +168,12 @@ void MainWindow::createCentre()
     m_tileView = new TileView(m_document);
     upper->addWidget(m_meshView);
     upper->addWidget(m_tileView);
-    upper->setSizes({ 400, 550 });
+    upper->setSizes({ 380, 570 });
     auto* bench = new QSplitter(Qt::Vertical);
     bench->setObjectName(QStringLiteral("benchSplitter"));
     bench->addWidget(upper);
     bench->addWidget(new FlowView(m_document));
-    bench->setSizes({ 420, 245 });
+    bench->setSizes({ 400, 265 });
     for (QSplitter* splitter : { upper, bench }) {
         splitter->setChildrenCollapsible(false);
         splitter->setHandleWidth(1);

@@ -116,13 +116,18 @@ void RunPanel::build()
     for (QWidget* widget : std::initializer_list<QWidget*> { layersLabel, m_layers, stepsLabel, m_steps, m_verify, m_ends })
         bar->addWidget(widget);
     bar->addSpacing(8);
-    for (QWidget* widget : std::initializer_list<QWidget*> { m_run, m_cancel, m_restart })
-        bar->addWidget(widget);
+    bar->addWidget(m_run);
+    bar->addWidget(m_cancel);
     bar->addStretch(1);
     auto* news = new QHBoxLayout;
     news->setSpacing(12);
     news->addWidget(m_progress, 1);
     news->addWidget(m_needs);
+
+    auto* trouble = new QHBoxLayout;
+    trouble->setSpacing(12);
+    trouble->addWidget(m_problem, 1);
+    trouble->addWidget(m_restart, 0, Qt::AlignTop);
 
     m_table = new QTableView(this);
     m_table->setObjectName(QStringLiteral("run.table"));
@@ -143,7 +148,7 @@ void RunPanel::build()
     layout->setSpacing(8);
     layout->addLayout(bar);
     layout->addLayout(news);
-    layout->addWidget(m_problem);
+    layout->addLayout(trouble);
     layout->addWidget(m_verdict);
     layout->addWidget(m_table, 1);
     setMinimumHeight(120);
@@ -194,7 +199,8 @@ void RunPanel::updateState()
     const State state = m_session->state();
     const bool busy = state == State::Running || state == State::Starting;
     m_run->setEnabled(canRun());
-    m_cancel->setEnabled(busy);
+    m_run->setVisible(!busy);
+    m_cancel->setVisible(busy);
     m_restart->setVisible(state == State::Failed);
     m_progress->setVisible(busy);
     if (!busy)
