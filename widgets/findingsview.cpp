@@ -48,8 +48,7 @@ FindingsView::FindingsView(Document* document, QWidget* parent)
     m_list->setObjectName(QStringLiteral("findingsList"));
     m_list->setAccessibleName(tr("Findings"));
     m_list->setRootIsDecorated(false);
-    m_list->setUniformRowHeights(false);
-    m_list->setWordWrap(true);
+    m_list->setUniformRowHeights(true);
     m_list->setTextElideMode(Qt::ElideRight);
     m_list->setColumnCount(4);
     m_list->setHeaderLabels({ tr("severity"), tr("where"), tr("what"), tr("repair") });
@@ -94,12 +93,14 @@ void FindingsView::refresh()
             tip += QLatin1Char('\n') + tr("costs %1 per device").arg(exactBytesText(finding.costBytes));
         for (int column = 0; column < 4; ++column) {
             item->setToolTip(column, tip);
-            item->setTextAlignment(column, Qt::AlignTop | Qt::AlignLeft);
+            item->setTextAlignment(column, Qt::AlignVCenter | Qt::AlignLeft);
         }
         item->setForeground(3, theme.quiet);
+        item->setSizeHint(0, QSize(0, kRowHeight));
     }
     const bool none = m_list->topLevelItemCount() == 0;
     m_empty->setText(document()->hasDesign() ? tr("No findings.") : tr("No design is open."));
+    setTextColor(m_empty, theme.quiet);
     m_empty->setVisible(none);
     m_list->setVisible(!none);
 }

@@ -152,7 +152,8 @@ void SummaryBar::refresh()
     const double limit = hardware.ok() ? hardware.value().memoryBytes : 0;
     constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
     const double used = static_cast<double>(plan.memory.peak);
-    m_memory->setText(QStringLiteral("%1 / %2 GiB").arg(digitsText(used / kGib), digitsText(limit / kGib)));
+    // A model that is open as weights of unknown shape has nothing to add up.
+    m_memory->setText(QStringLiteral("%1 / %2 GiB").arg(used > 0 ? digitsText(used / kGib) : QStringLiteral("–"), digitsText(limit / kGib)));
     m_memory->setToolTip(tr("%1 on the fullest device, of %2").arg(exactBytesText(plan.memory.peak), exactBytesText(static_cast<std::int64_t>(limit))));
     setTextColor(m_memory, limit > 0 && used > limit ? theme.error : theme.text);
     const double weights = static_cast<double>(std::min(plan.memory.weights, plan.memory.peak));

@@ -122,7 +122,7 @@ void TileView::showWeight()
 {
     const WeightLayout* weight = selectedWeight(*document());
     m_canvas->show(weight ? selection()->weight() : -1);
-    m_side->setVisible(weight != nullptr);
+    m_side->setVisible(weight && !weight->unknownShape);
     m_header->setTitle(weight ? qstr(weight->spec.name) : tr("Tiles"));
     if (!weight) {
         m_header->setDetail(QString());

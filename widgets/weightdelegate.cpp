@@ -85,7 +85,8 @@ void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     const int left = 8 + (index.parent().isValid() ? kIndent - 6 : 0);
     const QRect upper(rect.left() + left, top, rect.width() - left - kRight, nameMetrics.height());
     const QRect lower(upper.left(), upper.bottom() + 2, upper.width(), smallMetrics.height());
-    const QString bytes = bytesText(index.data(WeightModel::BytesPerDeviceRole).toLongLong());
+    const qlonglong amount = index.data(WeightModel::BytesPerDeviceRole).toLongLong();
+    const QString bytes = amount < 0 ? QStringLiteral("–") : bytesText(amount);
     const int bytesWidth = std::max(smallMetrics.horizontalAdvance(QStringLiteral("0.888 GiB")), smallMetrics.horizontalAdvance(bytes));
     const int thumbLeft = upper.right() - bytesWidth - 8 - kSide;
 

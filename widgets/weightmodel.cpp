@@ -92,6 +92,9 @@ void WeightModel::addWeight(int weight, const QColor& empty, const QColor& outli
     Node node;
     node.weight = weight;
     node.title = from.firstLayer >= 0 ? shortName(from.spec.name) : qstr(from.spec.name);
+    // Loose weights are not grouped by layer: the layer's number must survive when the name is shortened.
+    if (node.title.startsWith(QLatin1String("model.layers.")))
+        node.title.remove(0, 6);
     if (node.title.endsWith(QLatin1String(".weight")))
         node.title.chop(7);
     node.thumbnail = cutThumbnail(from, empty, outline);
@@ -199,7 +202,7 @@ QVariant WeightModel::data(const QModelIndex& index, int role) const
     case NameRole: return qstr(weight.spec.name);
     case ShapeRole: return weight.unknownShape ? tr("shape unknown") : shapeLabel(weight.spec.shape);
     case BytesRole: return static_cast<qlonglong>(node.bytes);
-    case BytesPerDeviceRole: return static_cast<qlonglong>(node.bytesPerDevice);
+    case BytesPerDeviceRole: return weight.unknownShape ? -1 : static_cast<qlonglong>(node.bytesPerDevice);
     case ThumbnailRole: return node.thumbnail;
     case ReplicatedRole: return node.replicated;
     case OrderRole: return node.row;

@@ -22,7 +22,7 @@ public:
         NameRole, ///< full name
         ShapeRole,
         BytesRole, ///< of all copies, whole model
-        BytesPerDeviceRole, ///< of one copy; a group: of all its layers
+        BytesPerDeviceRole, ///< of one copy, -1 when unknown; a group: of all its layers
         LayoutRole, ///< JAX notation
         ThumbnailRole, ///< QImage, empty for groups
         ReplicatedRole, ///< a large weight that lies whole on every device while others are cut

@@ -213,7 +213,8 @@ void WeightPanel::showCount()
     std::int64_t count = 0;
     for (const WeightLayout& weight : evaluation->weights)
         count += weight.spec.role == TensorRole::Weight ? weight.copies : 0;
-    m_header->setDetail(QStringLiteral("%1 · %2").arg(countText(count), bytesText(evaluation->weightBytes)));
+    const bool unknown = std::any_of(evaluation->weights.begin(), evaluation->weights.end(), [](const auto& w) { return w.unknownShape; });
+    m_header->setDetail(QStringLiteral("%1 · %2").arg(countText(count), unknown ? tr("sizes unknown") : bytesText(evaluation->weightBytes)));
     const bool none = m_filter->rowCount() == 0;
     m_empty->setText(tr("No weight matches “%1”. Press Esc to clear the filter.").arg(m_filterEdit->text()));
     m_empty->setVisible(none);
