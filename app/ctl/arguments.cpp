@@ -7,6 +7,27 @@
 
 namespace shardboard {
 
+namespace {
+
+/// A whole number, however large.
+bool isDigits(std::string_view text)
+{
+    if (text.starts_with('-'))
+        text.remove_prefix(1);
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// No file has an empty name, so a message could not name it; a script's variable that was never set makes one.
+Status checkNotEmpty(const std::string& value, const std::string& valueName, const std::string& where, const std::string& help)
+{
+    const bool path = valueName == "DESIGN" || valueName == "FILE" || valueName == "FOLDER";
+    if (path && value.empty())
+        return usageError(where, valueName + " is empty", help);
+    return done();
+}
+
+} // namespace
+
 Result<Arguments> Arguments::parse(const std::vector<std::string>& words, const std::vector<OptionSpec>& options,
                                    const std::vector<std::string>& positionalNames, const std::string& command)
 {
@@ -17,6 +38,9 @@ Result<Arguments> Arguments::parse(const std::vector<std::string>& words, const 
         if (word.size() < 2 || word[0] != '-') {
             if (out.m_positional.size() == positionalNames.size())
                 return usageError("shardctl " + command, "'" + word + "' is one argument too many", help);
+            const std::string& valueName = positionalNames[out.m_positional.size()];
+            if (auto status = checkNotEmpty(word, valueName, "shardctl " + command, help); !status.ok())
+                return status.error();
             out.m_positional.push_back(word);
             continue;
         }
@@ -38,6 +62,8 @@ Result<Arguments> Arguments::parse(const std::vector<std::string>& words, const 
         } else {
             return usageError(name, "its value " + spec->value + " is missing", help);
         }
+        if (auto status = checkNotEmpty(out.m_values[name], spec->value, name, help); !status.ok())
+            return status.error();
     }
     if (out.m_positional.size() < positionalNames.size())
         return usageError("shardctl " + command, positionalNames[out.m_positional.size()] + " is missing", help);
@@ -56,9 +82,9 @@ Result<std::int64_t> Arguments::integer(const std::string& option, std::int64_t 
     if (!has(option))
         return fallback;
     const auto value = parseInteger(text(option));
-    if (!value)
+    if (!value && !isDigits(text(option)))
         return usageError(option, "'" + text(option) + "' is not a whole number", "give a number");
-    if (*value < least || *value > most)
+    if (!value || *value < least || *value > most)
         return inputError(option, text(option) + " cannot be used",
                           "use " + std::to_string(least) + " to " + std::to_string(most));
     return *value;

@@ -68,7 +68,11 @@ int main(int argc, char** argv)
     std::signal(SIGPIPE, SIG_IGN); // a reader that went away is no reason to die half-way through a file
     std::ios::sync_with_stdio(false);
     try {
-        return dispatch(std::vector<std::string>(argv + 1, argv + argc));
+        const int code = dispatch(std::vector<std::string>(argv + 1, argv + argc));
+        // A full disk must not look like a result that is there.
+        if (!std::cout.flush() && code == kDone)
+            return report(inputError("standard output", "the result could not be written", "check the disk or the reader"));
+        return code;
     } catch (const std::bad_alloc&) {
         std::cerr << "shardctl: not enough memory for this; use a smaller mesh or model\n";
         return kInput;

@@ -80,21 +80,18 @@ ShardMap::ShardMap(Mesh mesh, Shape shape, std::vector<DimCut> cuts)
     , m_shape(std::move(shape))
     , m_cuts(std::move(cuts))
 {
-}
-
-int ShardMap::joinDim() const
-{
-    for (std::size_t dim = 0; dim < m_cuts.size(); ++dim)
-        for (const auto& part : m_cuts[dim].parts)
-            if (part.size() > 1)
-                return static_cast<int>(dim);
-    return -1;
+    const auto inSeveral = [](const DimCut& cut) {
+        return std::any_of(cut.parts.begin(), cut.parts.end(), [](const auto& part) { return part.size() > 1; });
+    };
+    const auto joined = std::find_if(m_cuts.begin(), m_cuts.end(), inSeveral);
+    if (joined != m_cuts.end())
+        m_joinDim = static_cast<int>(joined - m_cuts.begin());
 }
 
 Shard ShardMap::shardAt(std::int64_t position) const
 {
     Shard shard;
-    shard.joinDim = joinDim();
+    shard.joinDim = m_joinDim;
     std::vector<const std::vector<Range>*> ranges;
     std::size_t pieces = 1;
     for (const DimCut& cut : m_cuts) {

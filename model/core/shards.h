@@ -67,12 +67,13 @@ public:
     /// Elements on the device that holds the most.
     std::int64_t maxElements() const;
     /// The dim whose parts have several ranges, or -1.
-    int joinDim() const;
+    int joinDim() const { return m_joinDim; }
 
 private:
     Mesh m_mesh;
     Shape m_shape;
     std::vector<DimCut> m_cuts;
+    int m_joinDim = -1; ///< kept, so that asking for one device does not look at the parts of all
 };
 
 /// Cuts a dim of `size` over `axes`. Errors (strict only): the size does not divide; the text names dim, size, parts.

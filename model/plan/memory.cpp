@@ -38,11 +38,12 @@ public:
             if (isView(m_graph.op(op.op).kind) && m_lastUse[op.operands.front().tensor] == i)
                 live -= release(op.operands.front().tensor);
             live += hold(result, bytes(result, op.result));
-            if (live > memory.activations || (live == memory.activations && copies > memory.reshard)) {
+            // Both parts are those of one moment: their largest values apart need not meet.
+            if (live + copies > memory.activations + memory.reshard) {
                 memory.activations = live;
+                memory.reshard = copies;
                 memory.peakAt = m_planned.name + "/" + m_graph.op(op.op).name;
             }
-            memory.reshard = std::max(memory.reshard, copies);
             for (const OperandUse& use : op.operands)
                 if (m_lastUse[use.tensor] == i)
                     live -= release(use.tensor);

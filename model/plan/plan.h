@@ -71,7 +71,7 @@ struct PlannedSegment {
     std::vector<PlannedOp> ops; ///< in program order
 };
 
-/// Bytes per device; the largest device counts.
+/// Bytes per device; the largest device counts. Activations and reshard copies are those of the moment of the peak.
 struct MemoryByCause {
     std::int64_t weights = 0;
     std::int64_t gradients = 0;

@@ -120,6 +120,29 @@ private Q_SLOTS:
         QCOMPARE(first["pieces"].toArray(), (QJsonArray { QJsonArray { QJsonArray { 1536, 3072 }, QJsonArray { 0, 4096 } } }));
     }
 
+    /// A million devices: every one is asked for its shard.
+    void tilesOfAMillionDevicesAreQuick()
+    {
+        QElapsedTimer timer;
+        timer.start();
+        const Outcome tiles = shardctl({ "tiles", "--shape", "1048576,4", "--mesh", "model=1048576", "--strategy", "rowwise", "--json" });
+        QCOMPARE(tiles.code, 0);
+        QVERIFY2(timer.elapsed() < 60000, qPrintable(QString::number(timer.elapsed()))); // 40 minutes if each looked at all
+        QVERIFY(tiles.out.contains("{\"device\":1048575,\"pieces\":[[[1048575,1048576],[0,4]]],\"shape\":[1,4]}"));
+    }
+
+    void fullDiskIsNoSuccess()
+    {
+        if (!QFileInfo::exists("/dev/full"))
+            QSKIP("there is no /dev/full here");
+        QProcess process;
+        process.setStandardOutputFile("/dev/full");
+        process.start(QStringLiteral(SHARDBOARD_BINARY_DIR "/bin/shardctl"), { "models" });
+        QVERIFY(process.waitForFinished());
+        QCOMPARE(process.exitCode(), 3);
+        QCOMPARE(process.readAllStandardError().count('\n'), 1);
+    }
+
     void refusalsAreOneLine_data()
     {
         QTest::addColumn<QStringList>("arguments");
@@ -141,6 +164,10 @@ private Q_SLOTS:
         row("missing model", 3, "new --model nowhere/ --mesh data=2 -o /nonexistent/x");
         row("unwritable target", 3, "new --model llama3-8b --mesh data=2 -o /nonexistent/x.shardboard");
         row("batch 0", 3, "new --model llama3-8b --mesh data=2 --batch 0 -o x");
+        row("batch of 20 digits", 3, "new --model llama3-8b --mesh data=2 --batch 99999999999999999999 -o x");
+        row("batch of letters", 2, "new --model llama3-8b --mesh data=2 --batch many -o x");
+        row("empty file name", 2, "plan ");
+        row("empty target", 2, "new --model llama3-8b --mesh data=2 -o ");
         row("unknown preset", 2, "new --model llama3-8b --mesh data=2 --preset zero -o x");
         row("unknown hardware", 3, "new --model llama3-8b --mesh data=2 --hardware abacus -o x");
     }
