@@ -60,7 +60,7 @@ void MeshCanvas::refresh()
     if (evaluation) {
         const auto hardware = findHardware(m_document->design().hardware);
         m_hardware = hardware.ok() ? hardware.value() : Hardware {};
-        m_memoryText = bytesText(evaluation->plan.memory.peak);
+        m_memoryText = evaluation->plan.memory.peak > 0 ? bytesText(evaluation->plan.memory.peak) : QStringLiteral("–");
         if (m_hardware.memoryBytes > 0)
             m_fill = static_cast<double>(evaluation->plan.memory.peak) / m_hardware.memoryBytes;
     }
