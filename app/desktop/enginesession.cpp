@@ -45,7 +45,8 @@ QString describe(const json& hello)
         if (devices != backend.end() && devices->is_array() && !devices->empty() && devices->front().is_object()) {
             const json& device = devices->front();
             if (whole(device, "threads") > 0)
-                line += EngineSession::tr(" · %n thread(s)", nullptr, static_cast<int>(whole(device, "threads")));
+                line += (whole(device, "threads") == 1 ? EngineSession::tr(" · %1 thread") : EngineSession::tr(" · %1 threads"))
+                            .arg(whole(device, "threads"));
             if (whole(device, "memory_bytes") > 0)
                 line += QStringLiteral(" · ") + bytesText(whole(device, "memory_bytes"));
         }

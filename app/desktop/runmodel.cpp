@@ -19,6 +19,8 @@ bool isCollective(const RunOperation& operation)
     return collectiveFromName(operation.kind).has_value();
 }
 
+bool isText(int column) { return column == RunModel::Operation || column == RunModel::Kind; }
+
 } // namespace
 
 QString relativeErrorText(double error)
@@ -108,10 +110,10 @@ QVariant RunModel::data(const QModelIndex& index, int role) const
     case Qt::ToolTipRole:
         return exactText(operation, index.column());
     case Qt::TextAlignmentRole:
-        return int((index.column() < Measured ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+        return int((isText(index.column()) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     case Qt::FontRole: {
         QFont font;
-        if (index.column() >= Measured)
+        if (!isText(index.column()))
             font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
         font.setBold(index.column() == Operation && isCollective(operation));
         return font;
@@ -126,14 +128,14 @@ QVariant RunModel::headerData(int section, Qt::Orientation orientation, int role
     if (orientation != Qt::Horizontal || section >= ColumnCount)
         return {};
     if (role == Qt::TextAlignmentRole)
-        return int((section < Measured ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+        return int((isText(section) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     if (role != Qt::DisplayRole)
         return {};
     static constexpr const char* kNames[ColumnCount] = {
-        QT_TRANSLATE_NOOP("shardboard::RunModel", "operation"), QT_TRANSLATE_NOOP("shardboard::RunModel", "kind"),
-        QT_TRANSLATE_NOOP("shardboard::RunModel", "measured"), QT_TRANSLATE_NOOP("shardboard::RunModel", "predicted"),
-        QT_TRANSLATE_NOOP("shardboard::RunModel", "ratio"), QT_TRANSLATE_NOOP("shardboard::RunModel", "bytes"),
-        QT_TRANSLATE_NOOP("shardboard::RunModel", "× a step"), QT_TRANSLATE_NOOP("shardboard::RunModel", "relative error"),
+        QT_TRANSLATE_NOOP("shardboard::RunModel", "operation"), QT_TRANSLATE_NOOP("shardboard::RunModel", "measured"),
+        QT_TRANSLATE_NOOP("shardboard::RunModel", "predicted"), QT_TRANSLATE_NOOP("shardboard::RunModel", "relative error"),
+        QT_TRANSLATE_NOOP("shardboard::RunModel", "ratio"), QT_TRANSLATE_NOOP("shardboard::RunModel", "kind"),
+        QT_TRANSLATE_NOOP("shardboard::RunModel", "bytes"), QT_TRANSLATE_NOOP("shardboard::RunModel", "× a step"),
     };
     return say(kNames[section]);
 }

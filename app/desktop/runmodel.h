@@ -12,7 +12,8 @@ namespace shardboard {
 class RunModel : public QAbstractTableModel {
     Q_OBJECT
 public:
-    enum Column { Operation, Kind, Measured, Predicted, Ratio, Bytes, Count, RelativeError, ColumnCount };
+    /// What matters most first, so that a narrow table needs no scrolling for it.
+    enum Column { Operation, Measured, Predicted, RelativeError, Ratio, Kind, Bytes, Count, ColumnCount };
 
     using QAbstractTableModel::QAbstractTableModel;
 

@@ -8,6 +8,7 @@
 
 #include <QCheckBox>
 #include <QEvent>
+#include <QGridLayout>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
@@ -20,6 +21,8 @@
 namespace shardboard {
 
 namespace {
+
+constexpr int kOperationWidth = 200;
 
 QSpinBox* countBox(const QString& name, int lowest, int value, QWidget* parent)
 {
@@ -98,8 +101,7 @@ void RunPanel::build()
     m_cancel->setObjectName(QStringLiteral("run.cancel"));
     m_restart = new QPushButton(tr("Restart engine"), this);
     m_restart->setObjectName(QStringLiteral("run.restart"));
-    m_needs = new QLabel(this);
-    m_needs->setObjectName(QStringLiteral("run.needs"));
+    m_needs = textLabel(QStringLiteral("run.needs"), this);
     m_needs->setForegroundRole(QPalette::PlaceholderText);
     m_progress = new QProgressBar(this);
     m_progress->setObjectName(QStringLiteral("run.progress"));
@@ -107,22 +109,26 @@ void RunPanel::build()
     m_problem = textLabel(QStringLiteral("run.problem"), this);
     m_verdict = textLabel(QStringLiteral("run.verdict"), this);
 
+    auto* form = new QGridLayout;
+    form->setHorizontalSpacing(8);
+    form->setVerticalSpacing(4);
     auto* layersLabel = new QLabel(tr("&Layers"), this);
     layersLabel->setBuddy(m_layers);
     auto* stepsLabel = new QLabel(tr("&Steps"), this);
     stepsLabel->setBuddy(m_steps);
-    auto* bar = new QHBoxLayout;
-    bar->setSpacing(8);
-    for (QWidget* widget : std::initializer_list<QWidget*> { layersLabel, m_layers, stepsLabel, m_steps, m_verify, m_ends })
-        bar->addWidget(widget);
-    bar->addSpacing(8);
-    bar->addWidget(m_run);
-    bar->addWidget(m_cancel);
-    bar->addStretch(1);
-    auto* news = new QHBoxLayout;
-    news->setSpacing(12);
-    news->addWidget(m_progress, 1);
-    news->addWidget(m_needs);
+    form->addWidget(layersLabel, 0, 0);
+    form->addWidget(m_layers, 0, 1);
+    form->addWidget(stepsLabel, 1, 0);
+    form->addWidget(m_steps, 1, 1);
+    auto* options = new QVBoxLayout;
+    options->setSpacing(4);
+    options->addLayout(form);
+    options->addWidget(m_verify);
+    options->addWidget(m_ends);
+    options->addSpacing(4);
+    options->addWidget(m_run);
+    options->addWidget(m_cancel);
+    options->addStretch(1);
 
     auto* trouble = new QHBoxLayout;
     trouble->setSpacing(12);
@@ -139,18 +145,26 @@ void RunPanel::build()
     m_table->verticalHeader()->hide();
     m_table->verticalHeader()->setDefaultSectionSize(kRowHeight);
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
-    m_table->horizontalHeader()->setSectionResizeMode(RunModel::Operation, QHeaderView::Stretch);
     m_table->horizontalHeader()->setHighlightSections(false);
     m_table->horizontalHeader()->setResizeContentsPrecision(200);
+    m_table->horizontalHeader()->setSectionResizeMode(RunModel::Operation, QHeaderView::Interactive);
+    m_table->horizontalHeader()->resizeSection(RunModel::Operation, kOperationWidth);
+    m_table->setTextElideMode(Qt::ElideMiddle);
+    m_table->setWordWrap(false);
+    m_table->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
 
-    auto* layout = new QVBoxLayout(this);
+    auto* results = new QVBoxLayout;
+    results->setSpacing(4);
+    results->addWidget(m_progress);
+    results->addLayout(trouble);
+    results->addWidget(m_verdict);
+    results->addWidget(m_needs);
+    results->addWidget(m_table, 1);
+    auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
-    layout->setSpacing(8);
-    layout->addLayout(bar);
-    layout->addLayout(news);
-    layout->addLayout(trouble);
-    layout->addWidget(m_verdict);
-    layout->addWidget(m_table, 1);
+    layout->setSpacing(kPanelMargin);
+    layout->addLayout(options);
+    layout->addLayout(results, 1);
     setMinimumHeight(120);
     m_problem->hide();
 }

@@ -91,9 +91,13 @@ Welcome::Welcome(const Actions& actions, RecentFiles* recent, QWidget* parent)
     frame->setFixedWidth(kColumnWidth);
     frame->setLayout(column);
     column->setContentsMargins(0, 0, 0, 0);
+    auto* row = new QHBoxLayout; // stretches, because an alignment would ignore the height of wrapped lines
+    row->addStretch(1);
+    row->addWidget(frame);
+    row->addStretch(1);
     auto* layout = new QVBoxLayout(this);
     layout->addStretch(2);
-    layout->addWidget(frame, 0, Qt::AlignHCenter);
+    layout->addLayout(row);
     layout->addStretch(3);
     connect(m_list, &QListWidget::itemActivated, this, [this](const QListWidgetItem* item) {
         Q_EMIT m_recent->chosen(item->data(Qt::UserRole).toString());
