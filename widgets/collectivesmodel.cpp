@@ -20,8 +20,8 @@ CollectivesModel::CollectivesModel(QObject* parent)
 {
 }
 
-void CollectivesModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& quiet, const QColor& attention,
-                                     const QFont& mono)
+void CollectivesModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& quiet,
+                                     const QColor& attention, const QFont& mono)
 {
     beginResetModel();
     m_evaluation = std::move(evaluation);
@@ -42,26 +42,40 @@ QString CollectivesModel::text(const Collective& collective, int column) const
 {
     const Plan& plan = m_evaluation->plan;
     switch (column) {
-    case KindColumn: return qstr(collectiveName(collective.kind));
-    case AxisColumn: return axesText(plan.mesh, collective.axes);
-    case GroupColumn: return QString::number(collective.groupSize);
-    case TensorColumn: return qstr(m_evaluation->graph.tensor(collective.tensor).name);
-    case BytesColumn: return bytesText(collective.bytes);
-    case CountColumn: return QString::number(collective.count);
-    case TimeColumn: return secondsText(collective.seconds * static_cast<double>(collective.count));
-    case CauseColumn: return qstr(collective.reason);
-    default: return {};
+    case KindColumn:
+        return qstr(collectiveName(collective.kind));
+    case AxisColumn:
+        return axesText(plan.mesh, collective.axes);
+    case GroupColumn:
+        return QString::number(collective.groupSize);
+    case TensorColumn:
+        return qstr(m_evaluation->graph.tensor(collective.tensor).name);
+    case BytesColumn:
+        return bytesText(collective.bytes);
+    case CountColumn:
+        return QString::number(collective.count);
+    case TimeColumn:
+        return secondsText(collective.seconds * static_cast<double>(collective.count));
+    case CauseColumn:
+        return qstr(collective.reason);
+    default:
+        return {};
     }
 }
 
 QVariant CollectivesModel::exact(const Collective& collective, int column) const
 {
     switch (column) {
-    case GroupColumn: return static_cast<qlonglong>(collective.groupSize);
-    case BytesColumn: return static_cast<qlonglong>(collective.bytes);
-    case CountColumn: return static_cast<qlonglong>(collective.count);
-    case TimeColumn: return collective.seconds * static_cast<double>(collective.count);
-    default: return text(collective, column);
+    case GroupColumn:
+        return static_cast<qlonglong>(collective.groupSize);
+    case BytesColumn:
+        return static_cast<qlonglong>(collective.bytes);
+    case CountColumn:
+        return static_cast<qlonglong>(collective.count);
+    case TimeColumn:
+        return collective.seconds * static_cast<double>(collective.count);
+    default:
+        return text(collective, column);
     }
 }
 
@@ -71,7 +85,8 @@ QString CollectivesModel::toolTip(const Collective& collective) const
         .arg(qstr(collectiveName(collective.kind)), qstr(m_evaluation->graph.tensor(collective.tensor).name),
              exactBytesText(collective.bytes), QString::number(collective.groupSize), countText(collective.count),
              QStringLiteral("%1 s").arg(collective.seconds, 0, 'g', 9),
-             QStringLiteral("%1 s").arg(collective.seconds * static_cast<double>(collective.count), 0, 'g', 9), qstr(collective.reason));
+             QStringLiteral("%1 s").arg(collective.seconds * static_cast<double>(collective.count), 0, 'g', 9),
+             qstr(collective.reason));
 }
 
 QVariant CollectivesModel::data(const QModelIndex& index, int role) const
@@ -82,10 +97,14 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const
     const int column = index.column();
     const bool number = column == GroupColumn || column == BytesColumn || column == CountColumn || column == TimeColumn;
     switch (role) {
-    case Qt::DisplayRole: return text(collective, column);
-    case kSortRole: return exact(collective, column);
-    case Qt::ToolTipRole: return toolTip(collective);
-    case Qt::TextAlignmentRole: return static_cast<int>((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    case Qt::DisplayRole:
+        return text(collective, column);
+    case kSortRole:
+        return exact(collective, column);
+    case Qt::ToolTipRole:
+        return toolTip(collective);
+    case Qt::TextAlignmentRole:
+        return static_cast<int>((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     case Qt::FontRole:
         if (number)
             return m_mono;
@@ -103,20 +122,24 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const
             return m_attention;
         return column == CauseColumn ? QVariant(m_quiet) : QVariant();
     }
-    default: return {};
+    default:
+        return {};
     }
 }
 
 QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
-    static const char* const titles[ColumnCount] = { QT_TR_NOOP("collective"), QT_TR_NOOP("mesh axis"), QT_TR_NOOP("group"),
-                                                     QT_TR_NOOP("tensor"), QT_TR_NOOP("bytes S"), QT_TR_NOOP("× step"),
-                                                     QT_TR_NOOP("time"), QT_TR_NOOP("caused by") };
-    static const char* const tips[ColumnCount] = {
-        QT_TR_NOOP("What the devices of a group do together"), QT_TR_NOOP("Mesh axes over which the group stretches"),
-        QT_TR_NOOP("Devices in each device group"), QT_TR_NOOP("The tensor that is moved"),
-        QT_TR_NOOP("The large side of one collective on one device"), QT_TR_NOOP("How often in a step of the workload, all layers"),
-        QT_TR_NOOP("Predicted, all occurrences of a step"), QT_TR_NOOP("The operation that wanted it, and why") };
+    static const char* const titles[ColumnCount]
+        = { QT_TR_NOOP("collective"), QT_TR_NOOP("mesh axis"), QT_TR_NOOP("group"), QT_TR_NOOP("tensor"),
+            QT_TR_NOOP("bytes S"),    QT_TR_NOOP("× step"),    QT_TR_NOOP("time"),  QT_TR_NOOP("caused by") };
+    static const char* const tips[ColumnCount] = { QT_TR_NOOP("What the devices of a group do together"),
+                                                   QT_TR_NOOP("Mesh axes over which the group stretches"),
+                                                   QT_TR_NOOP("Devices in each device group"),
+                                                   QT_TR_NOOP("The tensor that is moved"),
+                                                   QT_TR_NOOP("The large side of one collective on one device"),
+                                                   QT_TR_NOOP("How often in a step of the workload, all layers"),
+                                                   QT_TR_NOOP("Predicted, all occurrences of a step"),
+                                                   QT_TR_NOOP("The operation that wanted it, and why") };
     if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount)
         return {};
     if (role == Qt::DisplayRole)
@@ -124,7 +147,8 @@ QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, 
     if (role == Qt::ToolTipRole)
         return tr(tips[section]);
     if (role == Qt::TextAlignmentRole) {
-        const bool number = section == GroupColumn || section == BytesColumn || section == CountColumn || section == TimeColumn;
+        const bool number
+            = section == GroupColumn || section == BytesColumn || section == CountColumn || section == TimeColumn;
         return static_cast<int>((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     }
     return {};

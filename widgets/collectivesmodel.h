@@ -15,12 +15,23 @@ namespace shardboard {
 class CollectivesModel : public QAbstractTableModel {
     Q_OBJECT
 public:
-    enum Column { KindColumn, AxisColumn, GroupColumn, TensorColumn, BytesColumn, CountColumn, TimeColumn, CauseColumn, ColumnCount };
+    enum Column {
+        KindColumn,
+        AxisColumn,
+        GroupColumn,
+        TensorColumn,
+        BytesColumn,
+        CountColumn,
+        TimeColumn,
+        CauseColumn,
+        ColumnCount
+    };
     static constexpr int kSortRole = Qt::UserRole; ///< exact numbers instead of rounded texts
 
     explicit CollectivesModel(QObject* parent = nullptr);
     /// `attention` marks the rows that take more than a tenth of the step and move data.
-    void setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& quiet, const QColor& attention, const QFont& mono);
+    void setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& quiet, const QColor& attention,
+                       const QFont& mono);
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;

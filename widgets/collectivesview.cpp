@@ -131,8 +131,9 @@ void CollectivesView::showState()
     const int shown = m_filter->rowCount();
     if (const auto evaluation = document()->evaluation()) {
         const Plan& plan = evaluation->plan;
-        m_total->setText(tr("%1 a step · %2 of %3").arg(bytesText(plan.collectiveBytes()), secondsText(plan.collectiveSeconds),
-                                                       secondsText(plan.seconds())));
+        m_total->setText(tr("%1 a step · %2 of %3")
+                             .arg(bytesText(plan.collectiveBytes()), secondsText(plan.collectiveSeconds),
+                                  secondsText(plan.seconds())));
         m_total->setToolTip(tr("Bytes of all collectives on one device; predicted time in them, of the whole step"));
     }
     if (!document()->hasDesign())

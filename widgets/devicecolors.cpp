@@ -10,10 +10,14 @@ namespace shardboard {
 namespace {
 
 // Lightness (L*): 46, 70, 58, 72, 53, 89, 61.
-constexpr std::array<unsigned, kHueCount> kHues { 0x0072B2, 0x56B4E9, 0x009E73, 0xE69F00, 0xD55E00, 0xF0E442, 0xCC79A7 };
+constexpr std::array<unsigned, kHueCount> kHues {
+    0x0072B2, 0x56B4E9, 0x009E73, 0xE69F00, 0xD55E00, 0xF0E442, 0xCC79A7
+};
 // Mesh axes: the outer ones first, so that data is orange and model is sky blue.
-constexpr std::array<unsigned, kHueCount> kAxisHues { 0xE69F00, 0x56B4E9, 0x009E73, 0xCC79A7, 0xD55E00, 0x0072B2, 0xF0E442 };
-constexpr std::array<Qt::BrushStyle, 4> kHatches { Qt::BDiagPattern, Qt::HorPattern, Qt::VerPattern, Qt::Dense6Pattern };
+constexpr std::array<unsigned, kHueCount> kAxisHues { 0xE69F00, 0x56B4E9, 0x009E73, 0xCC79A7,
+                                                      0xD55E00, 0x0072B2, 0xF0E442 };
+constexpr std::array<Qt::BrushStyle, 4> kHatches { Qt::BDiagPattern, Qt::HorPattern, Qt::VerPattern,
+                                                   Qt::Dense6Pattern };
 
 QColor hue(unsigned rgb) { return QColor(QRgb(rgb | 0xff000000u)); }
 
@@ -47,10 +51,7 @@ PartColor partColor(std::int64_t index)
     return out;
 }
 
-QColor axisColor(int axis)
-{
-    return hue(kAxisHues[static_cast<std::size_t>(std::max(axis, 0) % kHueCount)]);
-}
+QColor axisColor(int axis) { return hue(kAxisHues[static_cast<std::size_t>(std::max(axis, 0) % kHueCount)]); }
 
 DeviceColors::DeviceColors(const Mesh& mesh, const ShardMap* shards)
     : m_mesh(mesh)

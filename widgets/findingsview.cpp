@@ -78,8 +78,9 @@ void FindingsView::refresh()
     const auto evaluation = document()->evaluation();
     for (std::size_t i = 0; evaluation && i < evaluation->findings.size(); ++i) {
         const Finding& finding = evaluation->findings[i];
-        auto* item = new QTreeWidgetItem(m_list, { qstr(severityName(finding.severity)), shortName(finding.where),
-                                                   qstr(finding.message), qstr(finding.repair) });
+        auto* item = new QTreeWidgetItem(m_list,
+                                         { qstr(severityName(finding.severity)), shortName(finding.where),
+                                           qstr(finding.message), qstr(finding.repair) });
         const QColor color = finding.severity == Severity::Error ? theme.error
             : finding.severity == Severity::Warning              ? theme.attention
                                                                  : theme.quiet;
@@ -88,7 +89,8 @@ void FindingsView::refresh()
         bold.setBold(true);
         item->setFont(0, bold);
         item->setData(0, Qt::UserRole, static_cast<int>(i));
-        QString tip = qstr(finding.where) + QLatin1Char('\n') + qstr(finding.message) + QLatin1Char('\n') + qstr(finding.repair);
+        QString tip = qstr(finding.where) + QLatin1Char('\n') + qstr(finding.message) + QLatin1Char('\n')
+            + qstr(finding.repair);
         if (finding.costBytes > 0)
             tip += QLatin1Char('\n') + tr("costs %1 per device").arg(exactBytesText(finding.costBytes));
         for (int column = 0; column < 4; ++column) {

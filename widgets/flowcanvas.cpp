@@ -158,7 +158,8 @@ void FlowCanvas::paintConnector(QPainter& painter, int from, int to) const
     const Theme& theme = Theme::of(this);
     const QRectF a = m_rects[static_cast<std::size_t>(from)];
     const QRectF b = m_rects[static_cast<std::size_t>(to)];
-    const std::int64_t bytes = std::max(m_scene.items[static_cast<std::size_t>(from)].bytes, m_scene.items[static_cast<std::size_t>(to)].bytes);
+    const std::int64_t bytes = std::max(m_scene.items[static_cast<std::size_t>(from)].bytes,
+                                        m_scene.items[static_cast<std::size_t>(to)].bytes);
     const double mib = static_cast<double>(bytes) / (1024.0 * 1024.0);
     const double thickness = bytes == 0 ? 2 : std::clamp(2 + std::log2(1 + mib) / 2, 2.0, 8.0);
     painter.setPen(QPen(blended(theme.window, theme.quiet, 0.7), thickness));
@@ -218,7 +219,8 @@ void FlowCanvas::paintEvent(QPaintEvent*)
     for (int i = 0; i < static_cast<int>(m_scene.items.size()); ++i) {
         if (m_scene.items[static_cast<std::size_t>(i)].hanging) {
             int owner = i;
-            while (m_scene.items[static_cast<std::size_t>(owner)].hanging && owner + 1 < static_cast<int>(m_scene.items.size()))
+            while (m_scene.items[static_cast<std::size_t>(owner)].hanging
+                   && owner + 1 < static_cast<int>(m_scene.items.size()))
                 ++owner;
             const QRectF rect = m_rects[static_cast<std::size_t>(i)];
             painter.setPen(QPen(theme.attention, 3));
@@ -259,7 +261,8 @@ void FlowCanvas::mouseMoveEvent(QMouseEvent* event)
 {
     const int index = itemAt(event->position());
     const bool clickable = index >= 0
-        && (m_scene.items[static_cast<std::size_t>(index)].collective >= 0 || !m_scene.items[static_cast<std::size_t>(index)].weights.empty());
+        && (m_scene.items[static_cast<std::size_t>(index)].collective >= 0
+            || !m_scene.items[static_cast<std::size_t>(index)].weights.empty());
     setCursor(clickable ? Qt::PointingHandCursor : Qt::ArrowCursor);
 }
 

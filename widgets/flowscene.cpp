@@ -18,18 +18,24 @@ enum class Part { Alone, Projection, Attention, Activation };
 Part partOf(const Op& op)
 {
     switch (op.kind) {
-    case OpKind::Linear: return Part::Projection;
-    case OpKind::Add: return op.name.ends_with(".bias") ? Part::Projection : Part::Alone;
+    case OpKind::Linear:
+        return Part::Projection;
+    case OpKind::Add:
+        return op.name.ends_with(".bias") ? Part::Projection : Part::Alone;
     case OpKind::SplitHeads:
     case OpKind::MergeHeads:
     case OpKind::Rope:
     case OpKind::KvAppend:
-    case OpKind::Attention: return Part::Attention;
-    case OpKind::RmsNorm: return op.name.starts_with("self_attn.") ? Part::Attention : Part::Alone;
+    case OpKind::Attention:
+        return Part::Attention;
+    case OpKind::RmsNorm:
+        return op.name.starts_with("self_attn.") ? Part::Attention : Part::Alone;
     case OpKind::Silu:
     case OpKind::Gelu:
-    case OpKind::Mul: return Part::Activation;
-    default: return Part::Alone;
+    case OpKind::Mul:
+        return Part::Activation;
+    default:
+        return Part::Alone;
     }
 }
 
@@ -69,7 +75,8 @@ private:
                 if (m_base.dims.empty() && use.tensor == source.carryIn && source.carryIn != kNoTensor)
                     m_base = use.before;
         if (!m_base.dims.empty())
-            m_scene.residual = QObject::tr("residual stream %1").arg(qstr(specText(m_base, m_evaluation.plan.mesh, true)));
+            m_scene.residual
+                = QObject::tr("residual stream %1").arg(qstr(specText(m_base, m_evaluation.plan.mesh, true)));
         else if (!m_segment.ops.empty())
             m_base = m_segment.ops.front().result;
     }
@@ -108,7 +115,8 @@ private:
     {
         if (m_ops.empty())
             return;
-        std::stable_sort(m_collectives.begin(), m_collectives.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+        std::stable_sort(m_collectives.begin(), m_collectives.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
         for (const auto& [index, hanging] : m_collectives)
             m_scene.items.push_back(pill(index, hanging));
         m_scene.items.push_back(box());
@@ -122,9 +130,11 @@ private:
         FlowItem out;
         out.kind = FlowItem::CollectivePill;
         out.title = qstr(collectiveName(collective.kind));
-        out.detail = collective.bytes == 0 ? axesText(m_evaluation.plan.mesh, collective.axes)
-                                           : QStringLiteral("%1 · %2").arg(bytesText(collective.bytes), secondsText(collective.seconds));
-        out.toolTip = QStringLiteral("%1 over %2\n%3").arg(out.title, axesText(m_evaluation.plan.mesh, collective.axes), qstr(collective.reason));
+        out.detail = collective.bytes == 0
+            ? axesText(m_evaluation.plan.mesh, collective.axes)
+            : QStringLiteral("%1 · %2").arg(bytesText(collective.bytes), secondsText(collective.seconds));
+        out.toolTip = QStringLiteral("%1 over %2\n%3")
+                          .arg(out.title, axesText(m_evaluation.plan.mesh, collective.axes), qstr(collective.reason));
         out.collective = index;
         out.bytes = collective.bytes;
         out.hanging = hanging;
@@ -135,8 +145,9 @@ private:
     {
         const Op& first = m_evaluation.graph.op(m_ops.front()->op);
         if (m_part == Part::Alone)
-            return first.kind == OpKind::Embedding || first.kind == OpKind::Output ? lastName(first.name).replace(QLatin1Char('_'), QLatin1Char(' '))
-                                                                                   : qstr(opKindName(first.kind));
+            return first.kind == OpKind::Embedding || first.kind == OpKind::Output
+                ? lastName(first.name).replace(QLatin1Char('_'), QLatin1Char(' '))
+                : qstr(opKindName(first.kind));
         QStringList names;
         for (const PlannedOp* planned : m_ops) {
             const Op& op = m_evaluation.graph.op(planned->op);
@@ -159,7 +170,9 @@ private:
     {
         FlowItem out;
         const Op& first = m_evaluation.graph.op(m_ops.front()->op);
-        out.kind = m_part == Part::Alone && (first.kind == OpKind::Add || first.kind == OpKind::Output) ? FlowItem::Small : FlowItem::Operation;
+        out.kind = m_part == Part::Alone && (first.kind == OpKind::Add || first.kind == OpKind::Output)
+            ? FlowItem::Small
+            : FlowItem::Operation;
         out.title = title();
         out.detail = shortLayout(m_ops.back()->result, m_evaluation.plan.mesh, m_base);
         QStringList tip;
@@ -169,8 +182,9 @@ private:
             out.ops.push_back(planned->op);
             if (const int weight = weightOfOp(m_evaluation, planned->op); weight >= 0)
                 out.weights.push_back(weight);
-            tip << QStringLiteral("%1  %2 → %3").arg(qstr(op.name), qstr(opKindName(op.kind)),
-                                                    qstr(specText(planned->result, m_evaluation.plan.mesh, true)));
+            tip << QStringLiteral("%1  %2 → %3")
+                       .arg(qstr(op.name), qstr(opKindName(op.kind)),
+                            qstr(specText(planned->result, m_evaluation.plan.mesh, true)));
             seconds += planned->seconds;
         }
         tip << QObject::tr("%1 predicted").arg(secondsText(seconds));

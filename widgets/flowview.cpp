@@ -60,9 +60,8 @@ FlowView::FlowView(Document* document, QWidget* parent)
     connect(m_choice, &QComboBox::activated, this, &FlowView::showSegment);
     connect(m_back, &QToolButton::clicked, this, [this] { stepCollective(-1); });
     connect(m_forward, &QToolButton::clicked, this, [this] { stepCollective(1); });
-    connect(m_canvas, &FlowCanvas::currentMoved, this, [this](const QRect& rect) {
-        m_scroll->ensureVisible(rect.center().x(), rect.center().y(), 40, 40);
-    });
+    connect(m_canvas, &FlowCanvas::currentMoved, this,
+            [this](const QRect& rect) { m_scroll->ensureVisible(rect.center().x(), rect.center().y(), 40, 40); });
     start();
 }
 
@@ -80,7 +79,8 @@ void FlowView::refresh()
     setTextColor(m_step, Theme::of(this).quiet);
     m_step->setFont(uiFont(this, -1));
     if (!shown) {
-        m_empty->setText(evaluation ? tr("This model is open as weights only, so there is no flow of operations.") : tr("No design is open."));
+        m_empty->setText(evaluation ? tr("This model is open as weights only, so there is no flow of operations.")
+                                    : tr("No design is open."));
         m_header->setDetail(QString());
         m_segment = -1;
         m_canvas->setScene({});
@@ -89,8 +89,9 @@ void FlowView::refresh()
     int largest = 0;
     const auto& segments = evaluation->plan.segments;
     for (std::size_t i = 0; i < segments.size(); ++i) {
-        m_choice->addItem(segments[i].count > 1 ? QStringLiteral("%1 × %2").arg(qstr(segments[i].name)).arg(segments[i].count)
-                                                : qstr(segments[i].name));
+        m_choice->addItem(segments[i].count > 1
+                              ? QStringLiteral("%1 × %2").arg(qstr(segments[i].name)).arg(segments[i].count)
+                              : qstr(segments[i].name));
         if (segments[i].count > segments[static_cast<std::size_t>(largest)].count)
             largest = static_cast<int>(i);
     }
@@ -134,7 +135,10 @@ int FlowView::segmentOfSelection() const
         return m_segment;
     int found = -1;
     for (int i = 0; i < static_cast<int>(evaluation->plan.segments.size()); ++i)
-        if (uses(i) && (found < 0 || evaluation->plan.segments[static_cast<std::size_t>(i)].count > evaluation->plan.segments[static_cast<std::size_t>(found)].count))
+        if (uses(i)
+            && (found < 0
+                || evaluation->plan.segments[static_cast<std::size_t>(i)].count
+                    > evaluation->plan.segments[static_cast<std::size_t>(found)].count))
             found = i;
     return found;
 }
@@ -159,8 +163,9 @@ void FlowView::revealSelection()
     const auto& items = m_canvas->scene().items;
     for (int i = 0; i < static_cast<int>(items.size()); ++i) {
         const FlowItem& item = items[static_cast<std::size_t>(i)];
-        const bool hit = now >= 0 ? item.collective == now
-                                  : std::find(item.weights.begin(), item.weights.end(), selection()->weight()) != item.weights.end();
+        const bool hit = now >= 0
+            ? item.collective == now
+            : std::find(item.weights.begin(), item.weights.end(), selection()->weight()) != item.weights.end();
         if (hit) {
             const QPoint centre = m_canvas->itemRect(i).center().toPoint();
             m_scroll->ensureVisible(centre.x(), centre.y(), 40, 40);

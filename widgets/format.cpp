@@ -103,9 +103,6 @@ QString shortName(const std::string& tensor)
     return name;
 }
 
-QString exactBytesText(std::int64_t bytes)
-{
-    return countText(bytes) + QStringLiteral(" bytes");
-}
+QString exactBytesText(std::int64_t bytes) { return countText(bytes) + QStringLiteral(" bytes"); }
 
 } // namespace shardboard

@@ -29,7 +29,8 @@ QString deltaText(double now, double then)
     const double percent = (then - now) / now * 100;
     if (std::abs(percent) < 0.05)
         return QObject::tr("same step time");
-    return QObject::tr("%1%2 % step time").arg(percent < 0 ? QStringLiteral("−") : QStringLiteral("+"), digitsText(std::abs(percent)));
+    return QObject::tr("%1%2 % step time")
+        .arg(percent < 0 ? QStringLiteral("−") : QStringLiteral("+"), digitsText(std::abs(percent)));
 }
 
 QString bytesDelta(std::int64_t now, std::int64_t then)
@@ -52,7 +53,9 @@ const PlannedOp* plannedOpOf(const Evaluation& evaluation, const Collective& col
 
 Card::Look lookOf(Severity severity)
 {
-    return severity == Severity::Error ? Card::Look::Error : severity == Severity::Warning ? Card::Look::Attention : Card::Look::Plain;
+    return severity == Severity::Error  ? Card::Look::Error
+        : severity == Severity::Warning ? Card::Look::Attention
+                                        : Card::Look::Plain;
 }
 
 } // namespace
@@ -156,7 +159,10 @@ void InspectorPanel::weightFacts(InspectorPage& page, const WeightLayout& weight
 {
     const Mesh& mesh = document()->design().mesh;
     page.section(tr("What"));
-    page.fact(tr("shape"), weight.unknownShape ? tr("not known") : shapeLabel(weight.spec.shape) + QLatin1Char(' ') + qstr(dtypeName(weight.spec.dtype)));
+    page.fact(tr("shape"),
+              weight.unknownShape
+                  ? tr("not known")
+                  : shapeLabel(weight.spec.shape) + QLatin1Char(' ') + qstr(dtypeName(weight.spec.dtype)));
     if (weight.unknownShape)
         return;
     page.fact(tr("spec"), qstr(specText(weight.layout, mesh, true)));
@@ -177,9 +183,11 @@ void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weigh
     if (weight.entry < 0 || weight.entry >= static_cast<int>(entries.size())) {
         page.sentence(tr("No strategy names it, so every device holds all of it."));
     } else {
-        page.sentence(tr("Strategy %1 of %2 decides: “%3” is %4. Later ones win.")
-                          .arg(weight.entry + 1).arg(entries.size())
-                          .arg(qstr(entries[static_cast<std::size_t>(weight.entry)].match), qstr(weight.strategy.text())));
+        page.sentence(
+            tr("Strategy %1 of %2 decides: “%3” is %4. Later ones win.")
+                .arg(weight.entry + 1)
+                .arg(entries.size())
+                .arg(qstr(entries[static_cast<std::size_t>(weight.entry)].match), qstr(weight.strategy.text())));
     }
     // Collectives of the operations that take it, and of those that take their results.
     const auto& collectives = evaluation->plan.collectives;
@@ -195,9 +203,10 @@ void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weigh
         }
         if (!caused)
             continue;
-        Card* card = page.card(qstr(collectiveName(collective.kind)) + tr(" over ") + axesText(evaluation->plan.mesh, collective.axes),
-                               secondsText(collective.seconds * static_cast<double>(collective.count)), qstr(collective.reason),
-                               Card::Look::Plain);
+        Card* card = page.card(qstr(collectiveName(collective.kind)) + tr(" over ")
+                                   + axesText(evaluation->plan.mesh, collective.axes),
+                               secondsText(collective.seconds * static_cast<double>(collective.count)),
+                               qstr(collective.reason), Card::Look::Plain);
         card->setActionable(tr("Select this collective"));
         connect(card, &Card::activated, this, [this, i] { selection()->setCollective(static_cast<int>(i)); });
     }
@@ -208,7 +217,8 @@ void InspectorPanel::weightChoices(InspectorPage& page)
     constexpr double kSlow = 0.25; // seconds; half a dozen evaluations of such a design would be felt
     page.section(tr("Alternatives"));
     if (document()->evaluationSeconds() > kSlow) {
-        page.sentence(tr("Not weighed: one evaluation of this design takes %1.").arg(secondsText(document()->evaluationSeconds())));
+        page.sentence(tr("Not weighed: one evaluation of this design takes %1.")
+                          .arg(secondsText(document()->evaluationSeconds())));
         return;
     }
     const bool planned = document()->design().model.hasGraph();
@@ -240,16 +250,24 @@ void InspectorPanel::collectivePage(InspectorPage& page, const Collective& colle
     const QString op = collective.op >= 0 ? shortName(evaluation->graph.op(collective.op).name) : QString();
     m_header->setDetail(tr("%1 before %2").arg(qstr(collectiveName(collective.kind)), op));
     page.section(tr("What"));
-    page.fact(collective.kind == CollectiveKind::AllReduce ? tr("sums") : tr("moves"), qstr(evaluation->graph.tensor(collective.tensor).name));
+    page.fact(collective.kind == CollectiveKind::AllReduce ? tr("sums") : tr("moves"),
+              qstr(evaluation->graph.tensor(collective.tensor).name));
     page.fact(tr("over"), axesText(plan.mesh, collective.axes));
     const std::int64_t groups = collective.groupSize > 0 ? plan.mesh.deviceCount() / collective.groupSize : 0;
-    page.fact(tr("group"), tr("%1 devices, %2").arg(collective.groupSize).arg(counted(groups, tr("group"), tr("groups"))));
+    page.fact(tr("group"),
+              tr("%1 devices, %2").arg(collective.groupSize).arg(counted(groups, tr("group"), tr("groups"))));
     page.fact(tr("large side S"), tr("%1 a device").arg(bytesText(collective.bytes)), exactBytesText(collective.bytes));
     const auto hardware = findHardware(document()->design().hardware);
     if (hardware.ok() && collective.bytes > 0)
-        page.fact(tr("link"), tr("%1 GB/s").arg(digitsText(linkOf(collective.axes, plan.mesh, hardware.value()).bytesPerSecond / 1e9)));
+        page.fact(
+            tr("link"),
+            tr("%1 GB/s").arg(digitsText(linkOf(collective.axes, plan.mesh, hardware.value()).bytesPerSecond / 1e9)));
     const double total = collective.seconds * static_cast<double>(collective.count);
-    page.fact(tr("predicted"), QStringLiteral("%1 × %2 = %3").arg(secondsText(collective.seconds)).arg(collective.count).arg(secondsText(total)));
+    page.fact(tr("predicted"),
+              QStringLiteral("%1 × %2 = %3")
+                  .arg(secondsText(collective.seconds))
+                  .arg(collective.count)
+                  .arg(secondsText(total)));
     if (plan.seconds() > 0)
         page.fact(tr("of the step"), digitsText(total / plan.seconds() * 100) + QStringLiteral(" %"));
     page.fact(tr("from"), qstr(specText(collective.step.before, plan.mesh, true)));
@@ -276,7 +294,8 @@ void InspectorPanel::candidates(InspectorPage& page, const Collective& collectiv
         return a.picked != b.picked ? a.picked : a.allowed && !b.allowed;
     });
     for (const Candidate& candidate : choices) {
-        if (std::find(collective.axes.begin(), collective.axes.end(), candidate.axis) == collective.axes.end() || shown++ >= kMostCards)
+        if (std::find(collective.axes.begin(), collective.axes.end(), candidate.axis) == collective.axes.end()
+            || shown++ >= kMostCards)
             continue;
         QStringList operands;
         for (const std::string& operand : candidate.operands)
@@ -302,9 +321,10 @@ void InspectorPanel::findings(InspectorPage& page, const std::string& where)
         if (first)
             page.section(where.empty() ? tr("Findings") : tr("Finding"));
         first = false;
-        Card* card = page.card(where.empty() ? shortName(finding.where) : qstr(finding.kind).replace(QLatin1Char('-'), QLatin1Char(' ')),
-                               finding.costBytes > 0 ? bytesText(finding.costBytes) : QString(),
-                               qstr(finding.message) + QStringLiteral(" — ") + qstr(finding.repair), lookOf(finding.severity));
+        Card* card = page.card(
+            where.empty() ? shortName(finding.where) : qstr(finding.kind).replace(QLatin1Char('-'), QLatin1Char(' ')),
+            finding.costBytes > 0 ? bytesText(finding.costBytes) : QString(),
+            qstr(finding.message) + QStringLiteral(" — ") + qstr(finding.repair), lookOf(finding.severity));
         if (where.empty()) {
             card->setActionable(tr("Select what it is about"));
             connect(card, &Card::activated, this, [this, about = finding.where] { selectWhere(*document(), about); });

@@ -36,7 +36,10 @@ Card::Card(const QString& title, const QString& value, const QString& detail, Lo
     column->setSpacing(2);
     auto* line = new QHBoxLayout;
     line->setSpacing(8);
-    auto* titleLabel = coloured(new QLabel(title, this), look == Look::Attention ? theme.attention : look == Look::Error ? theme.error : theme.text);
+    auto* titleLabel = coloured(new QLabel(title, this),
+                                look == Look::Attention   ? theme.attention
+                                    : look == Look::Error ? theme.error
+                                                          : theme.text);
     titleLabel->setFont(uiFont(parent, -0.5, true));
     titleLabel->setWordWrap(true);
     line->addWidget(titleLabel, 1);
@@ -47,7 +50,8 @@ Card::Card(const QString& title, const QString& value, const QString& detail, Lo
     }
     column->addLayout(line);
     if (!detail.isEmpty()) {
-        auto* detailLabel = coloured(new QLabel(detail, this), look == Look::Attention || look == Look::Error ? theme.text : theme.quiet);
+        auto* detailLabel = coloured(new QLabel(detail, this),
+                                     look == Look::Attention || look == Look::Error ? theme.text : theme.quiet);
         detailLabel->setFont(uiFont(parent, -1));
         detailLabel->setWordWrap(true);
         column->addWidget(detailLabel);
@@ -64,10 +68,7 @@ void Card::setActionable(const QString& toolTip)
     setToolTip(toolTip);
 }
 
-void Card::addButton(QWidget* button)
-{
-    static_cast<QVBoxLayout*>(layout())->addWidget(button, 0, Qt::AlignLeft);
-}
+void Card::addButton(QWidget* button) { static_cast<QVBoxLayout*>(layout())->addWidget(button, 0, Qt::AlignLeft); }
 
 void Card::paintEvent(QPaintEvent*)
 {
@@ -99,7 +100,8 @@ void Card::mouseReleaseEvent(QMouseEvent* event)
 
 void Card::keyPressEvent(QKeyEvent* event)
 {
-    if (m_actionable && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter || event->key() == Qt::Key_Space))
+    if (m_actionable
+        && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter || event->key() == Qt::Key_Space))
         Q_EMIT activated();
     else
         QWidget::keyPressEvent(event);

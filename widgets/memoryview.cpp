@@ -83,7 +83,8 @@ void MemoryView::refresh()
     const MemoryByCause& memory = evaluation->plan.memory;
     const auto hardware = findHardware(document()->design().hardware);
     const double limit = hardware.ok() ? hardware.value().memoryBytes : 0;
-    QString summary = tr("The fullest device needs %1 of %2").arg(bytesText(memory.peak), bytesText(static_cast<std::int64_t>(limit)));
+    QString summary = tr("The fullest device needs %1 of %2")
+                          .arg(bytesText(memory.peak), bytesText(static_cast<std::int64_t>(limit)));
     if (!memory.peakAt.empty())
         summary += tr(", at %1").arg(qstr(memory.peakAt));
     m_summary->setText(summary + QLatin1Char('.'));

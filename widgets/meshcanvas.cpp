@@ -64,7 +64,8 @@ void MeshCanvas::refresh()
         if (m_hardware.memoryBytes > 0)
             m_fill = static_cast<double>(evaluation->plan.memory.peak) / m_hardware.memoryBytes;
     }
-    m_image = QImage(static_cast<int>(m_grid.columns()), static_cast<int>(m_grid.rows()), QImage::Format_ARGB32_Premultiplied);
+    m_image = QImage(static_cast<int>(m_grid.columns()), static_cast<int>(m_grid.rows()),
+                     QImage::Format_ARGB32_Premultiplied);
     m_image.fill(Qt::transparent);
     for (std::int64_t position = 0; position < m_mesh.deviceCount(); ++position)
         m_image.setPixel(static_cast<int>(position % m_grid.columns()), static_cast<int>(position / m_grid.columns()),
@@ -86,7 +87,8 @@ void MeshCanvas::updateOverlay()
 QRectF MeshCanvas::gridArea() const
 {
     const int shownAtLeft = m_grid.isWrapped() ? 0 : std::min(std::max(m_mesh.axisCount() - 1, 0), 2);
-    return QRectF(rect()).adjusted(kPanelMargin + kSideMargin * shownAtLeft, kTopMargin + 8, -kPanelMargin, -kFooter - 8);
+    return QRectF(rect()).adjusted(kPanelMargin + kSideMargin * shownAtLeft, kTopMargin + 8, -kPanelMargin,
+                                   -kFooter - 8);
 }
 
 void MeshCanvas::layoutBars()
@@ -129,9 +131,11 @@ QString MeshCanvas::deviceText(std::int64_t position) const
     if (!coordinates.isEmpty())
         out += QStringLiteral(" · ") + coordinates.join(QStringLiteral(", "));
     if (const WeightLayout* weight = selectedWeight(*m_document))
-        out += QLatin1Char('\n') + shortName(weight->spec.name) + QLatin1Char(' ') + shardText(weight->shards.shardAt(position));
+        out += QLatin1Char('\n') + shortName(weight->spec.name) + QLatin1Char(' ')
+            + shardText(weight->shards.shardAt(position));
     if (const auto evaluation = m_document->evaluation())
-        out += QLatin1Char('\n') + tr("peak of the largest device: %1").arg(exactBytesText(evaluation->plan.memory.peak));
+        out += QLatin1Char('\n')
+            + tr("peak of the largest device: %1").arg(exactBytesText(evaluation->plan.memory.peak));
     return out;
 }
 
@@ -163,7 +167,8 @@ void MeshCanvas::paintCells(QPainter& painter)
             continue;
         if (m_viewport.scale() < kSolidCell) {
             const QRectF line = m_viewport.toScreen(QRectF(0, top, static_cast<double>(m_grid.columns()), 1));
-            painter.drawImage(line, m_image, QRectF(0, static_cast<double>(row), static_cast<double>(m_grid.columns()), 1));
+            painter.drawImage(line, m_image,
+                              QRectF(0, static_cast<double>(row), static_cast<double>(m_grid.columns()), 1));
             continue;
         }
         const auto first = static_cast<std::int64_t>(std::max(0.0, std::floor(visible.left())));
@@ -228,7 +233,8 @@ void MeshCanvas::paintCard(QPainter& painter, std::int64_t position, const QRect
     painter.drawRoundedRect(track, 2, 2);
     if (m_fill > 0) {
         painter.setBrush(m_fill > 1 ? theme.error : theme.accent);
-        painter.drawRoundedRect(QRectF(track.topLeft(), QSizeF(std::max(3.0, track.width() * std::min(1.0, m_fill)), 4)), 2, 2);
+        painter.drawRoundedRect(
+            QRectF(track.topLeft(), QSizeF(std::max(3.0, track.width() * std::min(1.0, m_fill)), 4)), 2, 2);
     }
     painter.setPen(m_fill > 1 ? theme.error : theme.quiet);
     painter.setFont(small);
@@ -264,8 +270,9 @@ void MeshCanvas::paintAxes(QPainter& painter)
             if (cell.left() < line.left() - 1 || cell.right() > line.right() + 1)
                 continue;
             painter.drawText(QRectF(cell.left(), line.top(), cell.width(), line.height()), Qt::AlignCenter,
-                             named || column > 0 ? (named ? QStringLiteral("%1 %2").arg(name).arg(column) : QString::number(column))
-                                                 : QString::number(column));
+                             named || column > 0
+                                 ? (named ? QStringLiteral("%1 %2").arg(name).arg(column) : QString::number(column))
+                                 : QString::number(column));
         }
     }
     paintRowLabels(painter);
@@ -286,7 +293,8 @@ void MeshCanvas::paintRowLabels(QPainter& painter)
             painter.drawText(QRectF(-200, -12, 400, 24), Qt::AlignCenter, text);
             painter.restore();
         };
-        if (metrics.horizontalAdvance(QStringLiteral("%1 %2").arg(name).arg(m_mesh.axis(bar.axis).size - 1)) + 4 > step) {
+        if (metrics.horizontalAdvance(QStringLiteral("%1 %2").arg(name).arg(m_mesh.axis(bar.axis).size - 1)) + 4
+            > step) {
             vertical(bar.rect.center().y(), QStringLiteral("%1 (%2)").arg(name).arg(m_mesh.axis(bar.axis).size));
             continue;
         }
@@ -476,11 +484,21 @@ void MeshCanvas::moveDevice(int dx, int dy)
 void MeshCanvas::keyPressEvent(QKeyEvent* event)
 {
     switch (event->key()) {
-    case Qt::Key_Left: moveDevice(-1, 0); return;
-    case Qt::Key_Right: moveDevice(1, 0); return;
-    case Qt::Key_Up: moveDevice(0, -1); return;
-    case Qt::Key_Down: moveDevice(0, 1); return;
-    case Qt::Key_Escape: m_document->selection()->setDevice(-1); return;
+    case Qt::Key_Left:
+        moveDevice(-1, 0);
+        return;
+    case Qt::Key_Right:
+        moveDevice(1, 0);
+        return;
+    case Qt::Key_Up:
+        moveDevice(0, -1);
+        return;
+    case Qt::Key_Down:
+        moveDevice(0, 1);
+        return;
+    case Qt::Key_Escape:
+        m_document->selection()->setDevice(-1);
+        return;
     case Qt::Key_F:
     case Qt::Key_0:
         m_viewport.fit();
@@ -520,7 +538,8 @@ bool MeshCanvas::event(QEvent* event)
         if (device >= 0)
             QToolTip::showText(help->globalPos(), deviceText(device), this);
         else if (axis >= 0)
-            QToolTip::showText(help->globalPos(), tr("mesh axis %1 — drag it onto a tensor dim").arg(qstr(m_mesh.axis(axis).name)), this);
+            QToolTip::showText(help->globalPos(),
+                               tr("mesh axis %1 — drag it onto a tensor dim").arg(qstr(m_mesh.axis(axis).name)), this);
         else
             QToolTip::hideText();
         return true;

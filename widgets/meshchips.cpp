@@ -42,7 +42,8 @@ std::string specWithout(const std::string& spec, const Mesh& mesh, int axis)
     if (!layout.ok())
         return spec;
     const auto drop = [axis](std::vector<AxisRef>& refs) {
-        refs.erase(std::remove_if(refs.begin(), refs.end(), [axis](const AxisRef& ref) { return ref.axis == axis; }), refs.end());
+        refs.erase(std::remove_if(refs.begin(), refs.end(), [axis](const AxisRef& ref) { return ref.axis == axis; }),
+                   refs.end());
     };
     for (auto& dim : layout.value().dims)
         drop(dim);
@@ -206,7 +207,8 @@ void MeshChips::refresh()
         m_row->insertWidget(i, chip);
         m_chips.push_back(chip);
         connect(chip, &AxisChip::editRequested, this, [this, i] { startEdit(i); });
-        connect(chip, &AxisChip::clicked, this, [this, i](bool checked) { selection()->setMeshAxis(checked ? i : -1); });
+        connect(chip, &AxisChip::clicked, this,
+                [this, i](bool checked) { selection()->setMeshAxis(checked ? i : -1); });
         connect(chip, &QWidget::customContextMenuRequested, this, [this, chip, i](const QPoint& point) {
             QMenu menu(this);
             fillMenu(&menu, i);
@@ -311,7 +313,8 @@ bool MeshChips::apply(const Design& design, const QString& text)
 
 bool MeshChips::eventFilter(QObject* watched, QEvent* event)
 {
-    if (watched == m_edit && event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+    if (watched == m_edit && event->type() == QEvent::KeyPress
+        && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
         stopEdit();
         return true;
     }

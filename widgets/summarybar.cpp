@@ -132,7 +132,8 @@ void SummaryBar::refresh()
     m_step->setFont(monoFont(this));
     m_memory->setFont(monoFont(this));
     const auto evaluation = document()->evaluation();
-    for (QWidget* widget : std::initializer_list<QWidget*> { m_chips, m_stepTitle, m_step, m_memoryTitle, m_memoryBar, m_memory })
+    for (QWidget* widget :
+         std::initializer_list<QWidget*> { m_chips, m_stepTitle, m_step, m_memoryTitle, m_memoryBar, m_memory })
         widget->setVisible(evaluation != nullptr);
     if (!evaluation) {
         m_name->setText(tr("No design"));
@@ -143,18 +144,23 @@ void SummaryBar::refresh()
     const Design& design = document()->design();
     m_name->setText(qstr(design.model.name));
     m_workloadText = tr("%1 · batch %2 · sequence %3 · %4")
-                         .arg(qstr(workloadName(design.workload.kind))).arg(design.workload.batch)
-                         .arg(design.workload.sequence).arg(qstr(dtypeName(design.workload.dtype)));
+                         .arg(qstr(workloadName(design.workload.kind)))
+                         .arg(design.workload.batch)
+                         .arg(design.workload.sequence)
+                         .arg(qstr(dtypeName(design.workload.dtype)));
     const Plan& plan = evaluation->plan;
     m_step->setText(design.model.hasGraph() ? secondsText(plan.seconds()) : QStringLiteral("–"));
-    m_step->setToolTip(tr("predicted: %1 computing, %2 in collectives").arg(secondsText(plan.computeSeconds), secondsText(plan.collectiveSeconds)));
+    m_step->setToolTip(tr("predicted: %1 computing, %2 in collectives")
+                           .arg(secondsText(plan.computeSeconds), secondsText(plan.collectiveSeconds)));
     const auto hardware = findHardware(design.hardware);
     const double limit = hardware.ok() ? hardware.value().memoryBytes : 0;
     constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
     const double used = static_cast<double>(plan.memory.peak);
     // A model that is open as weights of unknown shape has nothing to add up.
-    m_memory->setText(QStringLiteral("%1 / %2 GiB").arg(used > 0 ? digitsText(used / kGib) : QStringLiteral("–"), digitsText(limit / kGib)));
-    m_memory->setToolTip(tr("%1 on the fullest device, of %2").arg(exactBytesText(plan.memory.peak), exactBytesText(static_cast<std::int64_t>(limit))));
+    m_memory->setText(QStringLiteral("%1 / %2 GiB")
+                          .arg(used > 0 ? digitsText(used / kGib) : QStringLiteral("–"), digitsText(limit / kGib)));
+    m_memory->setToolTip(tr("%1 on the fullest device, of %2")
+                             .arg(exactBytesText(plan.memory.peak), exactBytesText(static_cast<std::int64_t>(limit))));
     setTextColor(m_memory, limit > 0 && used > limit ? theme.error : theme.text);
     const double weights = static_cast<double>(std::min(plan.memory.weights, plan.memory.peak));
     if (limit > 0)
@@ -164,7 +170,8 @@ void SummaryBar::refresh()
 
 void SummaryBar::elide()
 {
-    m_workload->setText(QFontMetrics(m_workload->font()).elidedText(m_workloadText, Qt::ElideRight, std::max(0, m_workload->width())));
+    m_workload->setText(
+        QFontMetrics(m_workload->font()).elidedText(m_workloadText, Qt::ElideRight, std::max(0, m_workload->width())));
     m_workload->setToolTip(m_workloadText);
 }
 

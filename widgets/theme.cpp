@@ -59,7 +59,8 @@ const Theme& Theme::of(const QWidget* widget)
     static const Theme lightTheme = light();
     static const Theme darkTheme = dark();
     // Not by Window, which style sheets make transparent in places.
-    return widget->palette().color(QPalette::Active, QPalette::AlternateBase).lightness() < 128 ? darkTheme : lightTheme;
+    return widget->palette().color(QPalette::Active, QPalette::AlternateBase).lightness() < 128 ? darkTheme
+                                                                                                : lightTheme;
 }
 
 QPalette Theme::palette() const
@@ -186,7 +187,8 @@ namespace {
 
 QFont sized(QFont font, const QWidget* widget, double delta)
 {
-    const double points = widget->font().pointSizeF() > 0 ? widget->font().pointSizeF() : QFontInfo(widget->font()).pointSizeF();
+    const double points
+        = widget->font().pointSizeF() > 0 ? widget->font().pointSizeF() : QFontInfo(widget->font()).pointSizeF();
     font.setPointSizeF(std::max(6.0, points + delta));
     return font;
 }
@@ -221,7 +223,8 @@ void setTextColor(QWidget* label, const QColor& color)
 QColor blended(const QColor& base, const QColor& top, double opacity)
 {
     const auto mix = [opacity](float a, float b) { return static_cast<float>(a + (b - a) * opacity); };
-    return QColor::fromRgbF(mix(base.redF(), top.redF()), mix(base.greenF(), top.greenF()), mix(base.blueF(), top.blueF()));
+    return QColor::fromRgbF(mix(base.redF(), top.redF()), mix(base.greenF(), top.greenF()),
+                            mix(base.blueF(), top.blueF()));
 }
 
 } // namespace shardboard

@@ -270,7 +270,8 @@ void TileCanvas::paintReplicated(QPainter& painter) const
     painter.drawRect(m_picture.adjusted(1, 1, -1, -1));
     painter.setPen(theme.text);
     painter.setFont(uiFont(this, 0, true));
-    const QString text = m_scene.deviceCount == 1 ? tr("whole on the one device") : tr("on all %1 devices").arg(m_scene.deviceCount);
+    const QString text
+        = m_scene.deviceCount == 1 ? tr("whole on the one device") : tr("on all %1 devices").arg(m_scene.deviceCount);
     painter.drawText(m_picture.adjusted(4, 0, -4, 0), Qt::AlignCenter | Qt::TextWordWrap, text);
 }
 
@@ -358,7 +359,8 @@ void TileCanvas::paintDrag(QPainter& painter) const
         }
     }
     if (m_dragDim >= 0 && m_refusal.isEmpty()) { // the cut as it will be
-        const std::int64_t parts = partsOf(m_layout.dims[static_cast<std::size_t>(m_dragDim)], m_document->design().mesh)
+        const std::int64_t parts
+            = partsOf(m_layout.dims[static_cast<std::size_t>(m_dragDim)], m_document->design().mesh)
             * (dimOfAxis(m_layout, m_dragAxis) == m_dragDim ? 1 : m_document->design().mesh.axis(m_dragAxis).size);
         painter.setPen(QPen(theme.accent, 2, Qt::DashLine));
         for (std::int64_t part = 1; part < std::min<std::int64_t>(parts, 256); ++part) {
@@ -377,7 +379,8 @@ void TileCanvas::paintDrag(QPainter& painter) const
     if (text.isEmpty())
         return;
     const QFontMetricsF metrics(painter.font());
-    const QRectF wanted = metrics.boundingRect(QRectF(0, 0, std::max(120.0, width() - 40.0), 400), Qt::TextWordWrap, text);
+    const QRectF wanted
+        = metrics.boundingRect(QRectF(0, 0, std::max(120.0, width() - 40.0), 400), Qt::TextWordWrap, text);
     QRectF box(0, 0, wanted.width() + 20, wanted.height() + 12);
     box.moveCenter(QPointF(width() / 2.0, m_picture.center().y()));
     painter.setPen(QPen(color, 1));
@@ -501,8 +504,9 @@ void TileCanvas::dropEvent(QDropEvent* event)
 QString TileCanvas::tileText(std::int64_t position) const
 {
     const Shard shard = m_scene.shards.shardAt(position);
-    return tr("device %1\n%2\n%3").arg(QString::number(m_scene.shards.mesh().deviceId(position)), shardText(shard),
-                                       exactBytesText(bytesOf(shard.elements(), m_spec.dtype)));
+    return tr("device %1\n%2\n%3")
+        .arg(QString::number(m_scene.shards.mesh().deviceId(position)), shardText(shard),
+             exactBytesText(bytesOf(shard.elements(), m_spec.dtype)));
 }
 
 bool TileCanvas::event(QEvent* event)

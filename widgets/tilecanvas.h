@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The picture of one sharded weight: tiles in the colours of their owners, the axis chips on the dims that they cut, and
-// the zones on which a dragged mesh axis can be dropped. It asks for edits by a signal and makes none itself.
+// The picture of one sharded weight: tiles in the colours of their owners, the axis chips on the dims that they cut,
+// and the zones on which a dragged mesh axis can be dropped. It asks for edits by a signal and makes none itself.
 #pragma once
 
 #include "widgets/canvas/tilescene.h"

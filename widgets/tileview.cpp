@@ -81,7 +81,8 @@ void TileView::arrange()
     m_grid->setRowStretch(0, 1);
     m_side->setMaximumWidth(m_sideBelow ? QWIDGETSIZE_MAX : kSideWidth);
     m_side->setMinimumWidth(m_sideBelow ? 0 : kSideWidth);
-    m_side->layout()->setContentsMargins(m_sideBelow ? kPanelMargin : 0, m_sideBelow ? 0 : 36, kPanelMargin, m_sideBelow ? 4 : 0);
+    m_side->layout()->setContentsMargins(m_sideBelow ? kPanelMargin : 0, m_sideBelow ? 0 : 36, kPanelMargin,
+                                         m_sideBelow ? 4 : 0);
     if (const WeightLayout* weight = selectedWeight(*document()))
         showSpec(*weight);
 }
@@ -170,8 +171,9 @@ void TileView::showShard()
     }
     const Shard shard = weight->shards.shardAt(device);
     const std::int64_t bytes = bytesOf(shard.elements(), weight->spec.dtype);
-    m_shard->setText(tr("Shard of device %1  %2 · %3 · %4")
-                         .arg(QString::number(document()->design().mesh.deviceId(device)), shardText(shard), bytesText(bytes), on));
+    m_shard->setText(
+        tr("Shard of device %1  %2 · %3 · %4")
+            .arg(QString::number(document()->design().mesh.deviceId(device)), shardText(shard), bytesText(bytes), on));
     m_shard->setToolTip(exactBytesText(bytes));
 }
 
@@ -213,7 +215,8 @@ void TileView::fillMenu(QMenu* menu)
         for (int dim = -1; dim < static_cast<int>(weight->spec.shape.size()); ++dim) {
             if (dim == now || (dim < 0 && now < 0))
                 continue;
-            QAction* action = menu->addAction(dim < 0 ? tr("Take %1 off").arg(name) : tr("Cut dim %1 over %2").arg(dim).arg(name));
+            QAction* action
+                = menu->addAction(dim < 0 ? tr("Take %1 off").arg(name) : tr("Cut dim %1 over %2").arg(dim).arg(name));
             const QString refusal = judge(axis, dim);
             action->setEnabled(refusal.isEmpty());
             action->setToolTip(refusal);

@@ -45,12 +45,14 @@ QImage cutThumbnail(const WeightLayout& weight, const QColor& empty, const QColo
         const Range& r = scene.rows[static_cast<std::size_t>(tile.row)].range;
         const Range& c = scene.columns[static_cast<std::size_t>(tile.column)].range;
         const auto x = [&](std::int64_t at) {
-            return room.left() + static_cast<int>(std::lround(static_cast<double>(room.width()) * static_cast<double>(at)
-                                                              / static_cast<double>(scene.columnSize)));
+            return room.left()
+                + static_cast<int>(std::lround(static_cast<double>(room.width()) * static_cast<double>(at)
+                                               / static_cast<double>(scene.columnSize)));
         };
         const auto y = [&](std::int64_t at) {
-            return room.top() + static_cast<int>(std::lround(static_cast<double>(room.height()) * static_cast<double>(at)
-                                                             / static_cast<double>(scene.rowSize)));
+            return room.top()
+                + static_cast<int>(std::lround(static_cast<double>(room.height()) * static_cast<double>(at)
+                                               / static_cast<double>(scene.rowSize)));
         };
         QRect rect(QPoint(x(c.lo), y(r.lo)), QPoint(x(c.hi) - 1, y(r.hi) - 1));
         if (scene.columns.size() > 1 && rect.width() > 5)
@@ -118,7 +120,8 @@ void WeightModel::addWeight(int weight, const QColor& empty, const QColor& outli
     m_nodes.push_back(std::move(node));
 }
 
-void WeightModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& empty, const QColor& outline)
+void WeightModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& empty,
+                                const QColor& outline)
 {
     beginResetModel();
     m_evaluation = std::move(evaluation);
@@ -168,15 +171,22 @@ QVariant WeightModel::groupData(const Node& node, int role) const
 {
     switch (role) {
     case Qt::DisplayRole:
-    case NameRole: return node.title;
+    case NameRole:
+        return node.title;
     case Qt::ToolTipRole:
         return tr("%1 per device, %2 in all").arg(exactBytesText(node.bytesPerDevice), exactBytesText(node.bytes));
-    case WeightRole: return -1;
-    case BytesRole: return static_cast<qlonglong>(node.bytes);
-    case BytesPerDeviceRole: return static_cast<qlonglong>(node.bytesPerDevice);
-    case OrderRole: return node.row;
-    case ReplicatedRole: return false;
-    default: return {};
+    case WeightRole:
+        return -1;
+    case BytesRole:
+        return static_cast<qlonglong>(node.bytes);
+    case BytesPerDeviceRole:
+        return static_cast<qlonglong>(node.bytesPerDevice);
+    case OrderRole:
+        return node.row;
+    case ReplicatedRole:
+        return false;
+    default:
+        return {};
     }
 }
 
@@ -190,23 +200,35 @@ QVariant WeightModel::data(const QModelIndex& index, int role) const
     const WeightLayout& weight = m_evaluation->weights[static_cast<std::size_t>(node.weight)];
     const QString spec = qstr(specText(weight.layout, weight.shards.mesh()));
     switch (role) {
-    case Qt::DisplayRole: return node.title;
+    case Qt::DisplayRole:
+        return node.title;
     case Qt::EditRole:
-    case LayoutRole: return spec;
+    case LayoutRole:
+        return spec;
     case Qt::ToolTipRole:
-        return QStringLiteral("%1\n%2\n%3\n%4").arg(qstr(weight.spec.name), spec, parallelText(weight),
-                                                   tr("%1 per device and layer").arg(exactBytesText(node.bytesPerDevice)));
+        return QStringLiteral("%1\n%2\n%3\n%4")
+            .arg(qstr(weight.spec.name), spec, parallelText(weight),
+                 tr("%1 per device and layer").arg(exactBytesText(node.bytesPerDevice)));
     case Qt::AccessibleTextRole:
         return QStringLiteral("%1, %2, %3").arg(node.title, shapeLabel(weight.spec.shape), parallelText(weight));
-    case WeightRole: return node.weight;
-    case NameRole: return qstr(weight.spec.name);
-    case ShapeRole: return weight.unknownShape ? tr("shape unknown") : shapeLabel(weight.spec.shape);
-    case BytesRole: return static_cast<qlonglong>(node.bytes);
-    case BytesPerDeviceRole: return weight.unknownShape ? -1 : static_cast<qlonglong>(node.bytesPerDevice);
-    case ThumbnailRole: return node.thumbnail;
-    case ReplicatedRole: return node.replicated;
-    case OrderRole: return node.row;
-    default: return {};
+    case WeightRole:
+        return node.weight;
+    case NameRole:
+        return qstr(weight.spec.name);
+    case ShapeRole:
+        return weight.unknownShape ? tr("shape unknown") : shapeLabel(weight.spec.shape);
+    case BytesRole:
+        return static_cast<qlonglong>(node.bytes);
+    case BytesPerDeviceRole:
+        return weight.unknownShape ? -1 : static_cast<qlonglong>(node.bytesPerDevice);
+    case ThumbnailRole:
+        return node.thumbnail;
+    case ReplicatedRole:
+        return node.replicated;
+    case OrderRole:
+        return node.row;
+    default:
+        return {};
     }
 }
 
@@ -217,7 +239,8 @@ bool matchesWeight(const WeightLayout& weight, const QString& text)
         return true;
     if (wanted.compare(QLatin1String("replicated"), Qt::CaseInsensitive) == 0)
         return weight.layout.isReplicated();
-    static const QRegularExpression cut(QStringLiteral("^dim\\s*(\\d{1,3})\\s*=\\s*(\\S+)$"), QRegularExpression::CaseInsensitiveOption);
+    static const QRegularExpression cut(QStringLiteral("^dim\\s*(\\d{1,3})\\s*=\\s*(\\S+)$"),
+                                        QRegularExpression::CaseInsensitiveOption);
     if (const auto match = cut.match(wanted); match.hasMatch()) {
         const auto dim = match.captured(1).toUInt();
         if (dim >= weight.layout.dims.size())

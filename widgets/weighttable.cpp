@@ -8,8 +8,8 @@
 #include "widgets/weightmodel.h"
 
 #include <QActionGroup>
-#include <QCursor>
 #include <QContextMenuEvent>
+#include <QCursor>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
@@ -38,7 +38,8 @@ constexpr SortChoice kSorts[] = {
     { QT_TRANSLATE_NOOP("WeightPanel", "in model order"), WeightModel::OrderRole, Qt::AscendingOrder },
     { QT_TRANSLATE_NOOP("WeightPanel", "by name"), WeightModel::NameRole, Qt::AscendingOrder },
     { QT_TRANSLATE_NOOP("WeightPanel", "largest first"), WeightModel::BytesRole, Qt::DescendingOrder },
-    { QT_TRANSLATE_NOOP("WeightPanel", "most bytes per device first"), WeightModel::BytesPerDeviceRole, Qt::DescendingOrder },
+    { QT_TRANSLATE_NOOP("WeightPanel", "most bytes per device first"), WeightModel::BytesPerDeviceRole,
+      Qt::DescendingOrder },
     { QT_TRANSLATE_NOOP("WeightPanel", "by layout"), WeightModel::LayoutRole, Qt::AscendingOrder },
 };
 
@@ -192,7 +193,8 @@ void WeightPanel::refresh()
     // Several selected rows stay selected over an edit of theirs; one follows the shared selection.
     if (selected.size() > 1 && m_model->evaluation() && m_model->evaluation()->weights.size() == old)
         for (const int weight : selected)
-            m_tree->selectionModel()->select(m_filter->mapFromSource(m_model->indexOfWeight(weight)), QItemSelectionModel::Select);
+            m_tree->selectionModel()->select(m_filter->mapFromSource(m_model->indexOfWeight(weight)),
+                                             QItemSelectionModel::Select);
     m_following = false;
     setTextColor(m_message, theme.error);
     setTextColor(m_empty, theme.quiet);
@@ -213,8 +215,10 @@ void WeightPanel::showCount()
     std::int64_t count = 0;
     for (const WeightLayout& weight : evaluation->weights)
         count += weight.spec.role == TensorRole::Weight ? weight.copies : 0;
-    const bool unknown = std::any_of(evaluation->weights.begin(), evaluation->weights.end(), [](const auto& w) { return w.unknownShape; });
-    m_header->setDetail(QStringLiteral("%1 · %2").arg(countText(count), unknown ? tr("sizes unknown") : bytesText(evaluation->weightBytes)));
+    const bool unknown = std::any_of(evaluation->weights.begin(), evaluation->weights.end(),
+                                     [](const auto& w) { return w.unknownShape; });
+    m_header->setDetail(QStringLiteral("%1 · %2").arg(
+        countText(count), unknown ? tr("sizes unknown") : bytesText(evaluation->weightBytes)));
     const bool none = m_filter->rowCount() == 0;
     m_empty->setText(tr("No weight matches “%1”. Press Esc to clear the filter.").arg(m_filterEdit->text()));
     m_empty->setVisible(none);
@@ -245,7 +249,8 @@ void WeightPanel::followRows()
     m_following = true;
     const int current = m_tree->currentIndex().data(WeightModel::WeightRole).toInt();
     const auto selected = selectedWeights();
-    if (m_tree->currentIndex().isValid() && current >= 0 && m_tree->selectionModel()->isSelected(m_tree->currentIndex()))
+    if (m_tree->currentIndex().isValid() && current >= 0
+        && m_tree->selectionModel()->isSelected(m_tree->currentIndex()))
         selection()->setWeight(current);
     else if (!selected.empty())
         selection()->setWeight(selected.front());
@@ -293,19 +298,23 @@ void WeightPanel::fillMenu(QMenu* menu)
     const Mesh& mesh = document()->design().mesh;
     const QString what = weightsText(*document(), weights);
     const auto strategy = [&](const QString& title, const Strategy& wanted) {
-        const WeightEdit edit = strategyEdit(*document(), weights, wanted, QStringLiteral("%1: %2").arg(what, qstr(wanted.text())));
+        const WeightEdit edit
+            = strategyEdit(*document(), weights, wanted, QStringLiteral("%1: %2").arg(what, qstr(wanted.text())));
         addAction(menu, title, edit.design, edit.text);
     };
     strategy(tr("Replicate"), Strategy {});
     for (const MeshAxis& axis : mesh.axes()) {
         const QString name = qstr(axis.name);
         menu->addSeparator();
-        strategy(tr("Only dim 0 over %1 (column-parallel, MAX rowwise)").arg(name), { StrategyKind::Rowwise, { axis.name }, 0, {} });
-        strategy(tr("Only dim 1 over %1 (row-parallel, MAX columnwise)").arg(name), { StrategyKind::Columnwise, { axis.name }, 0, {} });
+        strategy(tr("Only dim 0 over %1 (column-parallel, MAX rowwise)").arg(name),
+                 { StrategyKind::Rowwise, { axis.name }, 0, {} });
+        strategy(tr("Only dim 1 over %1 (row-parallel, MAX columnwise)").arg(name),
+                 { StrategyKind::Columnwise, { axis.name }, 0, {} });
         const int index = mesh.find(axis.name);
         for (const int dim : { 0, 1, -1 }) {
             const WeightEdit edit = axisEdit(*document(), weights, index, dim);
-            addAction(menu, dim < 0 ? tr("Take %1 off").arg(name) : tr("Add %1 to dim %2").arg(name).arg(dim), edit.design, edit.text);
+            addAction(menu, dim < 0 ? tr("Take %1 off").arg(name) : tr("Add %1 to dim %2").arg(name).arg(dim),
+                      edit.design, edit.text);
         }
     }
     menu->addSeparator();

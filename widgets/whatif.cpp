@@ -49,12 +49,16 @@ std::vector<Alternative> weightAlternatives(const Document& document, int weight
         alternative.title = title;
         alternative.edit = std::move(edit);
         judge(alternative, weight);
-        const bool known = alternative.spec == current.spec
-            || std::any_of(out.begin(), out.end(), [&](const Alternative& other) { return other.refusal.isEmpty() && other.spec == alternative.spec; });
+        const bool known
+            = alternative.spec == current.spec || std::any_of(out.begin(), out.end(), [&](const Alternative& other) {
+                  return other.refusal.isEmpty() && other.spec == alternative.spec;
+              });
         if (!alternative.refusal.isEmpty() || !known)
             out.push_back(std::move(alternative));
     };
-    add(QObject::tr("replicate"), strategyEdit(document, { weight }, Strategy {}, QObject::tr("Replicate %1").arg(weightsText(document, { weight }))));
+    add(QObject::tr("replicate"),
+        strategyEdit(document, { weight }, Strategy {},
+                     QObject::tr("Replicate %1").arg(weightsText(document, { weight }))));
     const int dims = static_cast<int>(std::min<std::size_t>(now.spec.shape.size(), 2));
     int tried = 0;
     for (int axis = 0; axis < mesh.axisCount() && tried < kMostAxes; ++axis) {
@@ -64,7 +68,8 @@ std::vector<Alternative> weightAlternatives(const Document& document, int weight
         const QString name = qstr(mesh.axis(axis).name);
         for (int dim = -1; dim < dims; ++dim)
             if (dim != dimOfAxis(now.layout, axis))
-                add(dim < 0 ? QObject::tr("take %1 off").arg(name) : QObject::tr("cut dim %1 over %2").arg(dim).arg(name),
+                add(dim < 0 ? QObject::tr("take %1 off").arg(name)
+                            : QObject::tr("cut dim %1 over %2").arg(dim).arg(name),
                     axisEdit(document, { weight }, axis, dim));
     }
     std::stable_sort(out.begin(), out.end(), [](const Alternative& a, const Alternative& b) {

@@ -91,7 +91,8 @@ int selectByName(const Document& document, const QString& part)
 
 void pictures(Document& document, const QString& directory, const QString& theme)
 {
-    const auto file = [&](const char* name) { return QStringLiteral("%1/%2-%3.png").arg(directory, QLatin1String(name), theme); };
+    const auto file
+        = [&](const char* name) { return QStringLiteral("%1/%2-%3.png").arg(directory, QLatin1String(name), theme); };
     document.selection()->clear();
     document.selection()->setWeight(selectByName(document, QStringLiteral("o_proj")));
     document.selection()->setDevice(std::min<std::int64_t>(2, document.design().mesh.deviceCount() - 1));
@@ -142,8 +143,8 @@ int main(int argc, char** argv)
     design.model = opened.value().model;
     design.mesh = mesh.value();
     std::vector<std::string> notes;
-    const auto entries = presetStrategies(arguments.value(4, QStringLiteral("megatron-tp")).toStdString(), design.mesh, design.model,
-                                          design.workload, notes);
+    const auto entries = presetStrategies(arguments.value(4, QStringLiteral("megatron-tp")).toStdString(), design.mesh,
+                                          design.model, design.workload, notes);
     if (entries.ok())
         design.strategies = entries.value();
     Document document;

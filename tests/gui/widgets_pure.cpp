@@ -85,7 +85,8 @@ void TestWidgetsPure::countsAreGrouped()
 {
     const QChar space(0x202F);
     const auto grouped = [space](const QStringList& groups) { return groups.join(space); };
-    QCOMPARE(countText(8030261248), grouped({ QStringLiteral("8"), QStringLiteral("030"), QStringLiteral("261"), QStringLiteral("248") }));
+    QCOMPARE(countText(8030261248),
+             grouped({ QStringLiteral("8"), QStringLiteral("030"), QStringLiteral("261"), QStringLiteral("248") }));
     QCOMPARE(countText(-1234), grouped({ QStringLiteral("-1"), QStringLiteral("234") }));
     QCOMPARE(countText(291), QStringLiteral("291"));
 }
@@ -108,7 +109,8 @@ void TestWidgetsPure::neighboursDifferInLightness()
         return 116 * std::cbrt(y) - 16;
     };
     for (int i = 0; i + 1 < kHueCount; ++i)
-        QVERIFY2(std::abs(lightness(partColor(i).fill) - lightness(partColor(i + 1).fill)) >= 10, qPrintable(QString::number(i)));
+        QVERIFY2(std::abs(lightness(partColor(i).fill) - lightness(partColor(i + 1).fill)) >= 10,
+                 qPrintable(QString::number(i)));
 }
 
 void TestWidgetsPure::pastSevenThereIsHatching()
@@ -181,7 +183,8 @@ void TestWidgetsPure::worldCannotLeaveTheView()
 void TestWidgetsPure::everyDeviceHasItsOwnCell_data()
 {
     QTest::addColumn<QString>("mesh");
-    for (const char* mesh : { "model=1", "model=8", "model=1000", "data=2,model=4", "pod=2,data=3,model=5", "a=2,b=2,c=2,d=3" })
+    for (const char* mesh :
+         { "model=1", "model=8", "model=1000", "data=2,model=4", "pod=2,data=3,model=5", "a=2,b=2,c=2,d=3" })
         QTest::newRow(mesh) << QString::fromLatin1(mesh);
 }
 
@@ -203,13 +206,20 @@ void TestWidgetsPure::tilesCoverTheTensor_data()
     QTest::addColumn<QString>("shape");
     QTest::addColumn<QString>("spec");
     QTest::addColumn<int>("tiles");
-    QTest::newRow("columns") << "4096,4096" << "P(None, 'model')" << 4;
-    QTest::newRow("both") << "4096,4096" << "P('data', 'model')" << 8;
-    QTest::newRow("one dim twice") << "4096,4096" << "P(('model', 'data'))" << 8;
-    QTest::newRow("uneven") << "10,7" << "P('model')" << 4;
-    QTest::newRow("vector") << "9" << "P('model')" << 4;
-    QTest::newRow("whole") << "5,6" << "P()" << 1;
-    QTest::newRow("rank 3") << "2,8,4" << "P(None, 'model', 'data')" << 8;
+    QTest::newRow("columns") << "4096,4096"
+                             << "P(None, 'model')" << 4;
+    QTest::newRow("both") << "4096,4096"
+                          << "P('data', 'model')" << 8;
+    QTest::newRow("one dim twice") << "4096,4096"
+                                   << "P(('model', 'data'))" << 8;
+    QTest::newRow("uneven") << "10,7"
+                            << "P('model')" << 4;
+    QTest::newRow("vector") << "9"
+                            << "P('model')" << 4;
+    QTest::newRow("whole") << "5,6"
+                           << "P()" << 1;
+    QTest::newRow("rank 3") << "2,8,4"
+                            << "P(None, 'model', 'data')" << 8;
 }
 
 void TestWidgetsPure::tilesCoverTheTensor()
@@ -227,7 +237,8 @@ void TestWidgetsPure::tilesCoverTheTensor()
     std::int64_t area = 0;
     std::int64_t owners = 0;
     for (const Tile& tile : scene.tiles) {
-        area += scene.rows[static_cast<std::size_t>(tile.row)].range.size() * scene.columns[static_cast<std::size_t>(tile.column)].range.size();
+        area += scene.rows[static_cast<std::size_t>(tile.row)].range.size()
+            * scene.columns[static_cast<std::size_t>(tile.column)].range.size();
         owners += tile.owners;
     }
     QCOMPARE(area, scene.rowSize * scene.columnSize);
@@ -265,16 +276,26 @@ void TestWidgetsPure::filterRules_data()
     QTest::addColumn<QString>("text");
     QTest::addColumn<QString>("weight");
     QTest::addColumn<bool>("shown");
-    QTest::newRow("nothing typed") << "" << "o_proj" << true;
-    QTest::newRow("part of the name") << "O_PROJ" << "o_proj" << true;
-    QTest::newRow("another part") << "mlp" << "o_proj" << false;
-    QTest::newRow("glob") << "*.mlp.*" << "down_proj" << true;
-    QTest::newRow("glob that does not fit") << "*.mlp.*" << "o_proj" << false;
-    QTest::newRow("dim and axis") << "dim 1 = model" << "o_proj" << true;
-    QTest::newRow("other dim") << "dim 0 = model" << "o_proj" << false;
-    QTest::newRow("no such dim") << "dim 7 = model" << "o_proj" << false;
-    QTest::newRow("replicated") << "replicated" << "input_layernorm" << true;
-    QTest::newRow("not replicated") << "Replicated" << "o_proj" << false;
+    QTest::newRow("nothing typed") << ""
+                                   << "o_proj" << true;
+    QTest::newRow("part of the name") << "O_PROJ"
+                                      << "o_proj" << true;
+    QTest::newRow("another part") << "mlp"
+                                  << "o_proj" << false;
+    QTest::newRow("glob") << "*.mlp.*"
+                          << "down_proj" << true;
+    QTest::newRow("glob that does not fit") << "*.mlp.*"
+                                            << "o_proj" << false;
+    QTest::newRow("dim and axis") << "dim 1 = model"
+                                  << "o_proj" << true;
+    QTest::newRow("other dim") << "dim 0 = model"
+                               << "o_proj" << false;
+    QTest::newRow("no such dim") << "dim 7 = model"
+                                 << "o_proj" << false;
+    QTest::newRow("replicated") << "replicated"
+                                << "input_layernorm" << true;
+    QTest::newRow("not replicated") << "Replicated"
+                                    << "o_proj" << false;
 }
 
 void TestWidgetsPure::filterRules()
@@ -305,7 +326,8 @@ void TestWidgetsPure::flowHasTwoAllReducesInALayer()
     // Every operation of the layer is in exactly one box.
     QCOMPARE(ops, evaluation->plan.segments[static_cast<std::size_t>(block)].ops.size());
     QCOMPARE(titles.join(QLatin1Char('|')),
-             QStringLiteral("rms_norm|q · k · v|attention|o_proj|all-reduce|add|rms_norm|gate · up|silu · mul|down_proj|all-reduce|add"));
+             QStringLiteral("rms_norm|q · k · v|attention|o_proj|all-reduce|add|rms_norm|gate · up|silu · "
+                            "mul|down_proj|all-reduce|add"));
     QVERIFY(makeFlowScene(*evaluation, 99).items.empty());
 }
 

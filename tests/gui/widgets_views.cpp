@@ -58,8 +58,7 @@ bool dropAxis(QWidget* target, const QString& axis, const QPointF& at)
     return accepted;
 }
 
-template <class View>
-std::unique_ptr<View> shown(Document& document, const QSize& size)
+template <class View> std::unique_ptr<View> shown(Document& document, const QSize& size)
 {
     auto view = std::make_unique<View>(&document);
     view->resize(size);
@@ -125,7 +124,8 @@ void TestWidgetsViews::modelsAreSound()
     CollectivesModel collectives;
     const QAbstractItemModelTester weightTester(&weights, QAbstractItemModelTester::FailureReportingMode::QtTest);
     const QAbstractItemModelTester filterTester(&filter, QAbstractItemModelTester::FailureReportingMode::QtTest);
-    const QAbstractItemModelTester collectivesTester(&collectives, QAbstractItemModelTester::FailureReportingMode::QtTest);
+    const QAbstractItemModelTester collectivesTester(&collectives,
+                                                     QAbstractItemModelTester::FailureReportingMode::QtTest);
     weights.setEvaluation(document.evaluation(), Qt::white, Qt::black);
     collectives.setEvaluation(document.evaluation(), Qt::gray, Qt::red, {});
     QCOMPARE(filter.matches(), static_cast<int>(document.evaluation()->weights.size()));
@@ -156,8 +156,9 @@ void TestWidgetsViews::viewsLiveWithoutADesign()
     QTest::keyClick(mesh->canvas(), Qt::Key_Right);
     QTest::mouseClick(tiles->canvas(), Qt::LeftButton);
     QVERIFY(!dropAxis(tiles->canvas(), QStringLiteral("model"), { 100, 100 }));
-    for (QWidget* view : std::initializer_list<QWidget*> { mesh.get(), tiles.get(), weights.get(), collectives.get(), flow.get(),
-                                                          inspector.get(), findings.get(), memory.get(), summary.get() })
+    for (QWidget* view :
+         std::initializer_list<QWidget*> { mesh.get(), tiles.get(), weights.get(), collectives.get(), flow.get(),
+                                           inspector.get(), findings.get(), memory.get(), summary.get() })
         QVERIFY(!view->grab().isNull());
     QVERIFY(document.setDesign(knownDesign()).ok());
     QCOMPARE(summary->findChild<QLabel*>(QStringLiteral("summaryName"))->text(), QStringLiteral("llama3-8b"));
@@ -486,7 +487,8 @@ void TestWidgetsViews::flowSelects()
         if (item.collective >= 0)
             QCOMPARE(document.selection()->collective(), item.collective);
         else if (!item.weights.empty())
-            QVERIFY(std::find(item.weights.begin(), item.weights.end(), document.selection()->weight()) != item.weights.end());
+            QVERIFY(std::find(item.weights.begin(), item.weights.end(), document.selection()->weight())
+                    != item.weights.end());
     }
     const int block = view->segment();
     document.selection()->clear();
@@ -612,7 +614,8 @@ void TestWidgetsViews::everythingHasAName()
     const auto collectives = shown<CollectivesView>(document, { 600, 200 });
     const auto flow = shown<FlowView>(document, { 600, 200 });
     const auto summary = shown<SummaryBar>(document, { 1200, 48 });
-    for (QWidget* view : std::initializer_list<QWidget*> { mesh.get(), tiles.get(), weights.get(), collectives.get(), flow.get(), summary.get() }) {
+    for (QWidget* view : std::initializer_list<QWidget*> { mesh.get(), tiles.get(), weights.get(), collectives.get(),
+                                                           flow.get(), summary.get() }) {
         QVERIFY(!view->accessibleName().isEmpty());
         for (QWidget* child : view->findChildren<QWidget*>())
             if (child->focusPolicy() != Qt::NoFocus && !child->objectName().startsWith(QStringLiteral("qt_"))

@@ -37,10 +37,7 @@ double MeshGrid::gapsBefore(std::int64_t row) const
 
 double MeshGrid::rowTop(std::int64_t row) const { return static_cast<double>(row) + gapsBefore(row); }
 
-QRectF MeshGrid::world() const
-{
-    return QRectF(0, 0, static_cast<double>(m_columns), rowTop(m_rows - 1) + 1);
-}
+QRectF MeshGrid::world() const { return QRectF(0, 0, static_cast<double>(m_columns), rowTop(m_rows - 1) + 1); }
 
 QRectF MeshGrid::cell(std::int64_t position) const
 {

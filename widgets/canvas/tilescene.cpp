@@ -99,7 +99,8 @@ QImage aggregated(const TileScene& scene, const std::vector<Owners>& owners)
     const std::int64_t columns = partCount(scene.shards, scene.columnDim);
     for (int y = 0; y < height; ++y) {
         auto* line = reinterpret_cast<QRgb*>(image.scanLine(y));
-        const auto& row = scene.rows[scene.rows.size() * static_cast<std::size_t>(y) / static_cast<std::size_t>(height)];
+        const auto& row
+            = scene.rows[scene.rows.size() * static_cast<std::size_t>(y) / static_cast<std::size_t>(height)];
         for (int x = 0; x < width; ++x) {
             const auto& column
                 = scene.columns[scene.columns.size() * static_cast<std::size_t>(x) / static_cast<std::size_t>(width)];
@@ -206,7 +207,8 @@ TileScene makeTileScene(const WeightLayout& weight)
     TileScene out;
     out.shards = weight.shards;
     std::tie(out.rowDim, out.columnDim) = drawnDims(weight.shards);
-    const auto sizeOfDim = [&weight](int dim) { return dim < 0 ? 1 : weight.shards.shape()[static_cast<std::size_t>(dim)]; };
+    const auto sizeOfDim
+        = [&weight](int dim) { return dim < 0 ? 1 : weight.shards.shape()[static_cast<std::size_t>(dim)]; };
     out.rowSize = std::max<std::int64_t>(sizeOfDim(out.rowDim), 1);
     out.columnSize = std::max<std::int64_t>(sizeOfDim(out.columnDim), 1);
     out.rows = bandsOf(weight.shards, out.rowDim);

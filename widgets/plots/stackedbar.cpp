@@ -29,8 +29,8 @@ StackedBar::~StackedBar() = default;
 QSize StackedBar::sizeHint() const { return { 480, 110 }; }
 QSize StackedBar::minimumSizeHint() const { return { 200, 90 }; }
 
-void StackedBar::setParts(const std::vector<StackPart>& parts, double limit, const QString& unit, const QString& limitText,
-                          const StackLook& look)
+void StackedBar::setParts(const std::vector<StackPart>& parts, double limit, const QString& unit,
+                          const QString& limitText, const StackLook& look)
 {
     QCustomPlot& plot = *m_plot->widget;
     plot.clearPlottables();

@@ -30,7 +30,8 @@ public:
     explicit StackedBar(QWidget* parent = nullptr);
     ~StackedBar() override;
     /// `limit` 0: none. `unit` is shown at the value axis.
-    void setParts(const std::vector<StackPart>& parts, double limit, const QString& unit, const QString& limitText, const StackLook& look);
+    void setParts(const std::vector<StackPart>& parts, double limit, const QString& unit, const QString& limitText,
+                  const StackLook& look);
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 
