@@ -7,7 +7,7 @@ namespace shardboard {
 
 namespace {
 
-Result<RunCommand> runCommandOf(const Arguments& arguments)
+Result<RunCommand> runCommandOf(const Arguments& arguments, std::int64_t mostLayers)
 {
     RunCommand command;
     command.json = arguments.has("--json");
@@ -16,12 +16,12 @@ Result<RunCommand> runCommandOf(const Arguments& arguments)
     options.backend = arguments.text("--backend", "cpu");
     if (options.backend != "cpu")
         return usageError("--backend", "there is no backend '" + options.backend + "'", "the backend is cpu");
-    constexpr std::int64_t kMost = 1000000;
-    const auto layers = arguments.integer("--layers", 0, 1, kMost);
+    constexpr std::int64_t kMostSteps = 100000; // the engine's limit
+    const auto layers = arguments.integer("--layers", 0, 1, mostLayers);
     if (!layers.ok())
         return layers.error();
     options.layers = layers.value();
-    const auto steps = arguments.integer("--steps", 1, 1, kMost);
+    const auto steps = arguments.integer("--steps", 1, 1, kMostSteps);
     if (!steps.ok())
         return steps.error();
     options.steps = steps.value();
@@ -43,9 +43,6 @@ Result<RunCommand> runCommandOf(const Arguments& arguments)
 
 int runDesignCommand(const Arguments& arguments)
 {
-    const auto command = runCommandOf(arguments);
-    if (!command.ok())
-        return report(command.error());
     const auto opened = openDesign(arguments.positional().front());
     if (!opened.ok())
         return report(opened.error());
@@ -53,6 +50,9 @@ int runDesignCommand(const Arguments& arguments)
     if (!design.model.hasGraph())
         return report(inputError(arguments.positional().front(), "there is nothing to run: " + design.model.notUnderstood,
                                  "run a model of a family that is understood"));
+    const auto command = runCommandOf(arguments, design.model.layers);
+    if (!command.ok())
+        return report(command.error());
     return executeRun(opened.value().evaluation->graph, opened.value().evaluation->plan, command.value());
 }
 

@@ -90,8 +90,8 @@ Result<OpenDesign> openDesign(const std::string& path)
 void printFindings(const std::vector<Finding>& findings)
 {
     for (const Finding& finding : findings)
-        std::cerr << severityName(finding.severity) << ": " << finding.where << ": " << finding.message
-                  << (finding.repair.empty() ? "" : "; " + finding.repair) << "\n";
+        std::cerr << severityName(finding.severity) << ": " // on one line, whatever a file's names hold
+                  << inputError(finding.where, finding.message, finding.repair).text() << "\n";
 }
 
 } // namespace shardboard

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <iostream>
 
 namespace {
@@ -70,7 +71,8 @@ int main(int argc, char** argv)
     try {
         const int code = dispatch(std::vector<std::string>(argv + 1, argv + argc));
         // A full disk must not look like a result that is there.
-        if (!std::cout.flush() && code == kDone)
+        const bool written = std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+        if (!written && code == kDone)
             return report(inputError("standard output", "the result could not be written", "check the disk or the reader"));
         return code;
     } catch (const std::bad_alloc&) {

@@ -5,6 +5,9 @@
 #include "model/plan/planjson.h"
 #include "model/protocol/jsonline.h"
 
+#include <chrono>
+#include <optional>
+
 namespace shardboard {
 
 using nlohmann::json;
@@ -12,7 +15,7 @@ using nlohmann::json;
 namespace {
 
 constexpr double kHelloSeconds = 30; // a worker on another host may first have to ask for a password
-constexpr double kCancelSeconds = 5;
+constexpr std::chrono::seconds kCancelTime { 5 };
 
 Error engineError(const std::string& what, const std::string& where = "engine", const std::string& fix = {})
 {
@@ -113,10 +116,13 @@ Result<RunResult> runInWorker(const Graph& graph, const Plan& plan, const RunCom
                            { "plan", planToJson(graph, plan) }, { "options", toJson(command.options) } };
     if (auto status = worker.send(request); !status.ok())
         return status.error();
-    double cancelledFor = -1;
+    using Clock = std::chrono::steady_clock;
+    std::optional<Clock::time_point> cancelledAt;
     while (true) {
-        if (cancel && cancelledFor < 0) {
-            cancelledFor = 0;
+        if (cancelledAt && Clock::now() - *cancelledAt > kCancelTime)
+            return Cancelled {}; // it goes on all the same; it is ended on the way out
+        if (cancel && !cancelledAt) {
+            cancelledAt = Clock::now();
             if (auto status = worker.send({ { "type", "cancel" }, { "id", 1 } }); !status.ok())
                 return Cancelled {};
         }
@@ -126,11 +132,8 @@ Result<RunResult> runInWorker(const Graph& graph, const Plan& plan, const RunCom
                 return Cancelled {};
             return message.error();
         }
-        if (message.value().is_null()) {
-            if (cancelledFor >= 0 && (cancelledFor += 0.1) > kCancelSeconds)
-                return Cancelled {}; // it does not answer; it is ended on the way out
+        if (message.value().is_null())
             continue;
-        }
         auto answer = handleMessage(message.value(), reports);
         if (answer.cancelled())
             return Cancelled {};

@@ -133,7 +133,10 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& c
 
 WorkerProcess::~WorkerProcess()
 {
+    // Nobody reads any more: one that would write for ever must not fill our memory while it is waited for.
     closeOnce(m_input);
+    closeOnce(m_output);
+    closeOnce(m_errors);
     if (m_pid > 0 && !wait(2.0)) {
         kill(m_pid, SIGTERM);
         if (!wait(0.5)) {
@@ -141,8 +144,6 @@ WorkerProcess::~WorkerProcess()
             wait(2.0);
         }
     }
-    closeOnce(m_output);
-    closeOnce(m_errors);
 }
 
 bool WorkerProcess::wait(double timeoutSeconds)

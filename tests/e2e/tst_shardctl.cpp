@@ -7,6 +7,8 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include <csignal>
+
 namespace {
 
 struct Outcome {
@@ -135,12 +137,36 @@ private Q_SLOTS:
     {
         if (!QFileInfo::exists("/dev/full"))
             QSKIP("there is no /dev/full here");
+        for (const QStringList& arguments : { QStringList { "models" }, QStringList { "run", small() } }) {
+            QProcess process;
+            process.setStandardOutputFile("/dev/full");
+            process.start(QStringLiteral(SHARDBOARD_BINARY_DIR "/bin/shardctl"), arguments);
+            QVERIFY(process.waitForFinished());
+            QCOMPARE(process.exitCode(), 3);
+            QVERIFY(process.readAllStandardError().contains("standard output: the result could not be written; "));
+        }
+    }
+
+    void moreLayersThanThereAreIsNoRun()
+    {
+        const Outcome outcome = shardctl({ "run", small(), "--layers", "4" });
+        QCOMPARE(outcome.code, 3);
+        QVERIFY2(outcome.err.contains("--layers: 4 cannot be used; use 1 to 3"), qPrintable(outcome.err));
+    }
+
+    /// Hello, and then progress for ever: a cancel goes unheard, and what is not read any more must not be kept.
+    void workerThatTalksForEverCanBeLeft()
+    {
         QProcess process;
-        process.setStandardOutputFile("/dev/full");
-        process.start(QStringLiteral(SHARDBOARD_BINARY_DIR "/bin/shardctl"), { "models" });
-        QVERIFY(process.waitForFinished());
-        QCOMPARE(process.exitCode(), 3);
-        QCOMPARE(process.readAllStandardError().count('\n'), 1);
+        process.start(QStringLiteral(SHARDBOARD_BINARY_DIR "/bin/shardctl"),
+                      { "run", small(), "--engine",
+                        R"(echo '{"type":"hello","protocol":1,"backends":[]}'; echo '{"type":"announce","bytes":1,"seconds":1}';
+                           exec yes '{"type":"progress","step":1,"of":2,"what":"x"}')" });
+        QVERIFY(process.waitForStarted());
+        QTRY_VERIFY(process.readAllStandardError().contains("needs"));
+        ::kill(static_cast<pid_t>(process.processId()), SIGINT);
+        QVERIFY(process.waitForFinished(20000));
+        QCOMPARE(process.exitCode(), 5);
     }
 
     void refusalsAreOneLine_data()
