@@ -57,7 +57,7 @@ QString CollectivesModel::text(const Collective& collective, int column) const
     case TimeColumn:
         return secondsText(collective.seconds * static_cast<double>(collective.count));
     case CauseColumn:
-        return qstr(collective.reason);
+        return qstr(collective.cause);
     default:
         return {};
     }

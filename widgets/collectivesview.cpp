@@ -107,13 +107,25 @@ void CollectivesView::refresh()
     m_model->setEvaluation(document()->evaluation(), theme.quiet, theme.attention, monoFont(this, -0.5));
     m_following = false;
     if (!m_sized && m_model->rowCount() > 0) { // once; afterwards the widths are the user's
-        m_table->resizeColumnsToContents();
-        m_table->setColumnWidth(CollectivesModel::CauseColumn, 40); // and then what is left
+        fitColumns();
         m_sized = true;
     }
     m_table->horizontalHeader()->setFont(uiFont(this, -1));
     showState();
     selectionChanged();
+}
+
+/// As narrow as headings and cells allow, without room for a sort arrow in each: the cause gets what is left.
+void CollectivesView::fitColumns()
+{
+    constexpr int kPadding = 20;
+    const QFontMetrics heading(uiFont(this, -1));
+    const QAbstractItemView* cells = m_table;
+    for (int column = 0; column < CollectivesModel::CauseColumn; ++column) {
+        const QString text = m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+        m_table->setColumnWidth(column, std::max(cells->sizeHintForColumn(column), heading.horizontalAdvance(text) + kPadding));
+    }
+    m_table->setColumnWidth(CollectivesModel::CauseColumn, 40);
 }
 
 void CollectivesView::resizeEvent(QResizeEvent* event)

@@ -29,7 +29,8 @@ void MeshView::refresh()
     if (document()->hasDesign()) {
         const auto hardware = findHardware(document()->design().hardware);
         detail = counted(document()->design().mesh.deviceCount(), tr("device"), tr("devices"));
-        detail += QStringLiteral(" · ") + qstr(hardware.ok() ? hardware.value().name : document()->design().hardware);
+        detail += QStringLiteral(" · ") + qstr(document()->design().hardware);
+        m_header->setToolTip(hardware.ok() ? qstr(hardware.value().name) : QString());
     }
     m_header->setDetail(detail);
     m_shownWeight = selection()->weight();

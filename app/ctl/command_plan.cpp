@@ -54,13 +54,13 @@ std::string perLayer(const Plan& plan)
 std::string collectivesTable(const Evaluation& evaluation)
 {
     const Plan& plan = evaluation.plan;
-    Table table({ ">count", "collective", "over", ">group", "tensor", ">bytes", ">time", "wanted by", "why" });
+    Table table({ ">count", "collective", "over", ">group", "tensor", ">bytes", ">time", "wanted by", "caused by" });
     for (const Collective& c : plan.collectives) {
         const PlannedSegment& segment = plan.segments[static_cast<std::size_t>(c.plannedSegment)];
         const std::int64_t groups = plan.mesh.deviceCount() / c.groupSize;
         table.add({ std::to_string(c.count), collectiveName(c.kind), axesText(c, plan.mesh),
                     std::to_string(groups) + " x " + std::to_string(c.groupSize), evaluation.graph.tensor(c.tensor).name,
-                    bytesText(c.bytes), secondsText(c.seconds), segment.name + "/" + evaluation.graph.op(c.op).name, c.reason });
+                    bytesText(c.bytes), secondsText(c.seconds), segment.name + "/" + evaluation.graph.op(c.op).name, c.cause });
     }
     if (table.empty())
         return "No collective: every operation finds its operands where it needs them.\n";

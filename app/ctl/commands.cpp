@@ -61,7 +61,7 @@ const std::vector<Command>& commands()
 
 int report(const Error& error)
 {
-    std::cerr << "shardctl: " << error.text() << "\n";
+    std::cerr << (error.where.starts_with("shardctl") ? "" : "shardctl: ") << error.text() << "\n";
     switch (error.code) {
     case ErrorCode::Usage:
         return kUsage;

@@ -81,6 +81,28 @@ public:
         return child(key).asInteger(least, most);
     }
 
+    /// For keys that may be missing: `out` then keeps its value.
+    void readText(const std::string& key, std::string& out)
+    {
+        if (has(key))
+            out = text(key);
+    }
+    void readBoolean(const std::string& key, bool& out)
+    {
+        if (has(key))
+            out = boolean(key);
+    }
+    void readInteger(const std::string& key, std::int64_t& out, std::int64_t least)
+    {
+        if (has(key))
+            out = integer(key, least);
+    }
+    void readNumber(const std::string& key, double& out)
+    {
+        if (has(key))
+            out = number(key);
+    }
+
     std::string asText()
     {
         if (m_value->is_string())

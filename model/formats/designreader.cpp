@@ -252,9 +252,7 @@ private:
             out.match = fields.text("match");
             out.strategy.kind = word(fields, "strategy", fields.text("strategy"), strategyKindFromName,
                                      "replicate, rowwise, columnwise, axiswise or spec", StrategyKind::Replicate);
-            out.strategy.axes = fields.texts("axes");
-            out.strategy.dim = static_cast<int>(fields.integer("dim", -16, 15, 0));
-            out.strategy.spec = fields.text("spec", "");
+            readParameters(fields, out.strategy);
             if (fields.find("cut"))
                 out.cut = word(fields, "cut", fields.text("cut"), cutRuleFromName,
                                "strict, ceil-flat, ceil-nested, balanced or grain-balanced", CutRule::Balanced);
@@ -266,6 +264,23 @@ private:
                 m_unknown["strategies"][compactText(strategyJson(out))] = std::move(rest);
             m_design.strategies.push_back(std::move(out));
         }
+    }
+
+    /// A parameter of another kind would be ignored, which nobody means.
+    static void readParameters(JsonFields& fields, Strategy& strategy)
+    {
+        const std::string kind = strategyKindName(strategy.kind);
+        const bool axiswise = strategy.kind == StrategyKind::Axiswise;
+        const bool spec = strategy.kind == StrategyKind::Spec;
+        if (axiswise)
+            strategy.dim = static_cast<int>(fields.integer("dim", -16, 15));
+        else if (fields.find("dim"))
+            fields.fail("dim", kind + " takes no dim", "leave it out, or use axiswise");
+        if (spec)
+            strategy.spec = fields.text("spec");
+        else if (fields.find("spec"))
+            fields.fail("spec", kind + " takes no spec", "leave it out, or use the strategy spec");
+        strategy.axes = fields.texts("axes");
     }
 
     void readView(const json* view)

@@ -125,9 +125,9 @@ json strategyJson(const StrategyEntry& entry)
     json out { { "match", entry.match }, { "strategy", strategyKindName(strategy.kind) } };
     if (!strategy.axes.empty())
         out["axes"] = strategy.axes;
-    if (strategy.kind == StrategyKind::Axiswise || strategy.dim != 0)
+    if (strategy.kind == StrategyKind::Axiswise)
         out["dim"] = strategy.dim;
-    if (strategy.kind == StrategyKind::Spec || !strategy.spec.empty())
+    if (strategy.kind == StrategyKind::Spec)
         out["spec"] = strategy.spec;
     if (entry.cut)
         out["cut"] = cutRuleName(*entry.cut);

@@ -177,7 +177,9 @@ private:
             collective.id = segment.name + "/" + op.name + "/" + spec.name + "/" + collectiveName(step.kind)
                 + (use.collectives.empty() ? std::string() : "." + std::to_string(use.collectives.size()));
             collective.step = std::move(step);
-            collective.reason = collectiveReason(m_graph, m_mesh, collective, producer(tensor, segment));
+            const Producer from = producer(tensor, segment);
+            collective.cause = collectiveCause(m_graph, m_mesh, collective, from);
+            collective.reason = collectiveReason(m_graph, m_mesh, collective, from);
             const bool weight = spec.role == TensorRole::Weight;
             use.replaces = use.replaces || (!weight && collective.kind != CollectiveKind::LocalSlice);
             use.collectives.push_back(static_cast<int>(m_plan.collectives.size()));
@@ -191,7 +193,10 @@ private:
     {
         const bool later = m_plan.segments.back().firstLayer > segment.firstLayer;
         const TensorId written = later && tensor == segment.carryIn ? segment.carryOut : tensor;
-        const OpId op = m_producer[static_cast<std::size_t>(written)];
+        OpId op = m_producer[static_cast<std::size_t>(written)];
+        // A change of shape only hands on what the operation before it made.
+        while (op >= 0 && (m_graph.op(op).kind == OpKind::SplitHeads || m_graph.op(op).kind == OpKind::MergeHeads))
+            op = m_producer[static_cast<std::size_t>(m_graph.op(op).operands.front())];
         return op < 0 ? Producer {} : Producer { op, m_uses[static_cast<std::size_t>(op)] };
     }
 

@@ -38,7 +38,8 @@ struct Collective {
     int plannedSegment = 0; ///< index into Plan::segments
     OpId op = -1; ///< the operation that wanted it
     int operand = 0;
-    std::string reason; ///< one sentence for people
+    std::string cause; ///< in a few words, `o_proj [dim 1 = model], partial sums`
+    std::string reason; ///< in a sentence
 };
 
 struct OperandUse {

@@ -103,7 +103,7 @@ json collectiveJson(const Graph& graph, const Plan& plan, const Collective& coll
              { "planned_segment", collective.plannedSegment },
              { "cause",
                { { "op", segment.name + "/" + graph.op(collective.op).name }, { "op_id", collective.op },
-                 { "operand", collective.operand }, { "reason", collective.reason } } } };
+                 { "operand", collective.operand }, { "brief", collective.cause }, { "reason", collective.reason } } } };
 }
 
 json memoryJson(const MemoryByCause& memory)

@@ -187,6 +187,7 @@ private:
             collective.step = { collective.kind, collective.axes, layout(item.child("from"), collective.tensor),
                                 layout(item.child("to"), collective.tensor) };
             JsonReader cause = item.child("cause");
+            collective.cause = cause.text("brief");
             collective.reason = cause.text("reason");
             plan().collectives.push_back(std::move(collective));
         }

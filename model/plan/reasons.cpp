@@ -15,6 +15,15 @@ std::string axisNames(const Mesh& mesh, const std::vector<int>& axes)
     return joined(names, " and ");
 }
 
+/// `o_proj` of `self_attn.o_proj`, `down_proj` of `model.layers.*.mlp.down_proj.weight`.
+std::string shortName(std::string name)
+{
+    if (name.ends_with(".weight"))
+        name.erase(name.size() - 7);
+    const auto dot = name.rfind('.');
+    return dot == std::string::npos ? name : name.substr(dot + 1);
+}
+
 /// The tensor dim that a layout cuts over an axis, or -1.
 int dimOver(const Layout& layout, int axis)
 {
@@ -67,6 +76,33 @@ std::string gatherBecause(const Graph& graph, const Mesh& mesh, const Collective
 }
 
 } // namespace
+
+std::string collectiveCause(const Graph& graph, const Mesh& mesh, const Collective& collective, const Producer& producer)
+{
+    const int axis = collective.axes.front();
+    const std::string over = axisNames(mesh, collective.axes);
+    const std::string name = shortName(graph.tensor(collective.tensor).name);
+    const std::string op = shortName(graph.op(collective.op).name);
+    const auto cut = [&](const Layout& layout) { return " [dim " + std::to_string(dimOver(layout, axis)) + " = " + over + "]"; };
+    switch (collective.kind) {
+    case CollectiveKind::AllReduce:
+    case CollectiveKind::ReduceScatter:
+        for (const OperandUse& use : producer.operands)
+            if (graph.tensor(use.tensor).role == TensorRole::Weight && dimOver(use.layout, axis) >= 0)
+                return shortName(graph.op(producer.op).name) + cut(use.layout) + ", partial sums";
+        return name + " is partial over " + over;
+    case CollectiveKind::AllGather:
+        return name + cut(collective.step.before) + ", wanted whole by " + op;
+    case CollectiveKind::AllToAll:
+        return name + cut(collective.step.before) + ", wanted" + cut(collective.step.after) + " by " + op;
+    case CollectiveKind::LocalSlice:
+        return op + " takes " + name + cut(collective.step.after);
+    case CollectiveKind::SendRecv:
+    case CollectiveKind::Broadcast:
+        break;
+    }
+    return "wanted by " + op;
+}
 
 std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collective& collective, const Producer& producer)
 {

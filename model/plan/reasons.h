@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a collective is in the plan, in one sentence.
+// Why a collective is in the plan.
 #pragma once
 
 #include "model/plan/plan.h"
@@ -15,6 +15,10 @@ struct Producer {
     std::vector<OperandUse> operands;
 };
 
+/// `o_proj [dim 1 = model], partial sums`: for a column of a table.
+std::string collectiveCause(const Graph& graph, const Mesh& mesh, const Collective& collective, const Producer& producer);
+
+/// A whole sentence.
 std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collective& collective, const Producer& producer);
 
 } // namespace shardboard

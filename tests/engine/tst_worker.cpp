@@ -152,7 +152,7 @@ private Q_SLOTS:
         const json badOption = errorAfter({ { "type", "run" }, { "id", 9 }, { "plan", json::object() },
                                             { "options", { { "steps", -1 } } } });
         SAME(badOption["code"], "bad-message");
-        SAME(badOption["where"], "options.steps");
+        SAME(badOption["where"], "options:steps");
         QVERIFY(m_worker->send(runRequest(programOf({}), 10)).ok());
         SAME(next("result")["id"], 10);
     }

@@ -65,6 +65,7 @@ private Q_SLOTS:
         QCOMPARE(evaluation->graph.op(second.op).name, std::string("self_attn.residual"));
         QCOMPARE(second.reason, std::string("self_attn.o_proj is cut over model on dim 1, in (heads x head dim): every device "
                                             "holds partial sums, and self_attn.residual needs whole values"));
+        QCOMPARE(second.cause, std::string("o_proj [dim 1 = model], partial sums"));
         QVERIFY(second.seconds > 0);
     }
 
