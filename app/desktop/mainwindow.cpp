@@ -3,6 +3,7 @@
 
 #include "app/desktop/actions.h"
 #include "app/desktop/banner.h"
+#include "app/desktop/designmenu.h"
 #include "app/desktop/docks.h"
 #include "app/desktop/enginesession.h"
 #include "app/desktop/fileactions.h"
@@ -123,6 +124,7 @@ void MainWindow::createMenus()
     QMenu* edit = menuBar()->addMenu(tr("&Edit"));
     add(edit, "edit.undo");
     add(edit, "edit.redo");
+    new DesignMenu(m_document, m_banner, menuBar()->addMenu(tr("&Design")));
     QMenu* view = menuBar()->addMenu(tr("&View"));
     for (QDockWidget* dock : m_docks->all())
         view->addAction(dock->toggleViewAction());

@@ -43,14 +43,15 @@ QString verdictText(const RunResult& result)
         .arg(qstr(result.firstDeviation), worst, qstr(result.worstOp), tolerance);
 }
 
-void RunModel::setResult(const RunResult& result)
+void RunModel::setResult(const RunResult& result, const QString& hardware)
 {
     beginResetModel();
     m_result = result;
+    m_hardware = hardware;
     endResetModel();
 }
 
-void RunModel::clear() { setResult({}); }
+void RunModel::clear() { setResult({}, {}); }
 
 int RunModel::rowCount(const QModelIndex& parent) const
 {
@@ -70,8 +71,6 @@ QString RunModel::text(const RunOperation& operation, int column) const
         return secondsText(operation.medianSeconds);
     case Predicted:
         return secondsText(operation.predictedSeconds);
-    case Ratio:
-        return operation.predictedSeconds > 0 ? digitsText(operation.medianSeconds / operation.predictedSeconds) : QString();
     case Bytes:
         return operation.bytes > 0 ? bytesText(operation.bytes) : QString();
     case Count:
@@ -134,9 +133,14 @@ QVariant RunModel::headerData(int section, Qt::Orientation orientation, int role
     static constexpr const char* kNames[ColumnCount] = {
         QT_TRANSLATE_NOOP("shardboard::RunModel", "operation"), QT_TRANSLATE_NOOP("shardboard::RunModel", "measured"),
         QT_TRANSLATE_NOOP("shardboard::RunModel", "predicted"), QT_TRANSLATE_NOOP("shardboard::RunModel", "relative error"),
-        QT_TRANSLATE_NOOP("shardboard::RunModel", "ratio"), QT_TRANSLATE_NOOP("shardboard::RunModel", "kind"),
-        QT_TRANSLATE_NOOP("shardboard::RunModel", "bytes"), QT_TRANSLATE_NOOP("shardboard::RunModel", "× a step"),
+        QT_TRANSLATE_NOOP("shardboard::RunModel", "kind"), QT_TRANSLATE_NOOP("shardboard::RunModel", "bytes"),
+        QT_TRANSLATE_NOOP("shardboard::RunModel", "× a step"),
     };
+    // The run is on this machine, the prediction for another one: say so where the numbers stand.
+    if (section == Measured && !m_result.backend.empty())
+        return say("on %1").arg(qstr(m_result.backend));
+    if (section == Predicted && !m_hardware.isEmpty())
+        return say("predicted %1").arg(m_hardware);
     return say(kNames[section]);
 }
 

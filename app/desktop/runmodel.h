@@ -13,11 +13,12 @@ class RunModel : public QAbstractTableModel {
     Q_OBJECT
 public:
     /// What matters most first, so that a narrow table needs no scrolling for it.
-    enum Column { Operation, Measured, Predicted, RelativeError, Ratio, Kind, Bytes, Count, ColumnCount };
+    enum Column { Operation, Measured, Predicted, RelativeError, Kind, Bytes, Count, ColumnCount };
 
     using QAbstractTableModel::QAbstractTableModel;
 
-    void setResult(const RunResult& result);
+    /// `hardware` is what the predictions are for, another machine than the one that ran as a rule.
+    void setResult(const RunResult& result, const QString& hardware);
     void clear();
     const RunResult& result() const { return m_result; }
 
@@ -31,6 +32,7 @@ private:
     QString exactText(const RunOperation& operation, int column) const;
 
     RunResult m_result;
+    QString m_hardware;
 };
 
 /// `3.1e-07`, `exact` for 0, `not finite`.

@@ -247,10 +247,11 @@ void RunPanel::onFinished(const RunResult& result)
 {
     m_resultOf = m_session->evaluation();
     m_fresh = false;
-    m_model->setResult(result);
-    m_needs->setText(tr("step %1 on %2, predicted %3 · %4")
-                         .arg(secondsText(result.stepMedian), qstr(result.backend), secondsText(result.predictedStepSeconds),
-                              bytesText(result.peakBytes)));
+    const QString hardware = qstr(m_document->design().hardware);
+    m_model->setResult(result, hardware);
+    m_needs->setText(tr("step %1 on %2, held %3 · predicted on %4: %5")
+                         .arg(secondsText(result.stepMedian), qstr(result.backend), bytesText(result.peakBytes), hardware,
+                              secondsText(result.predictedStepSeconds)));
     updateVerdict();
 }
 

@@ -120,6 +120,7 @@ private Q_SLOTS:
 
     void startsWithTheWelcomePage();
     void strategyChangesCollectivesAndUndoRestoresThem();
+    void designMenuChangesTheDesign();
     void droppingAnAxisCutsADim();
     void titleShowsUnsavedChanges();
     void closingAsksAboutUnsavedChanges();
@@ -251,6 +252,37 @@ void TestMainWindow::strategyChangesCollectivesAndUndoRestoresThem()
     QCOMPARE(texts(collectives()), before);
     m_window->actionRegistry()->get(QStringLiteral("edit.redo"))->trigger();
     QVERIFY(texts(collectives()) != before);
+}
+
+void TestMainWindow::designMenuChangesTheDesign()
+{
+    m_window->fileActions()->openSample();
+    Document* document = m_window->document();
+    const Design before = document->design();
+    const auto action = [this](const char* name) { return m_window->findChild<QAction*>(QString::fromLatin1(name)); };
+    const auto kinds = [document] {
+        QStringList out;
+        for (const Collective& collective : document->evaluation()->plan.collectives)
+            out << QString::fromStdString(collectiveName(collective.kind));
+        return out;
+    };
+    action("choose.G1")->trigger();
+    QCOMPARE(kinds().first(), QStringLiteral("all-gather")); // of the table
+    QCOMPARE(document->undoStack()->undoText(), QStringLiteral("Picker G1"));
+    action("preset.replicate")->trigger();
+    QCOMPARE(kinds(), QStringList());
+    action("choose.decode")->trigger();
+    QVERIFY(document->design().workload.kind == WorkloadKind::Decode);
+    m_window->findChild<QSpinBox*>(QStringLiteral("workload.batch"))->setValue(6);
+    QCOMPARE(document->design().workload.batch, 6);
+    action("choose.dgx-h200")->trigger();
+    QCOMPARE(document->design().hardware, std::string("dgx-h200"));
+    QVERIFY(action("choose.dgx-h200")->isChecked() && !action("choose.dgx-h100")->isChecked());
+    QCOMPARE(document->undoStack()->index(), 5);
+    while (document->undoStack()->canUndo())
+        document->undoStack()->undo();
+    QVERIFY(document->design() == before);
+    QVERIFY(action("choose.shardboard")->isChecked());
 }
 
 void TestMainWindow::droppingAnAxisCutsADim()

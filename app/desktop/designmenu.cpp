@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/designmenu.h"
+
+#include "app/desktop/banner.h"
+#include "model/cost/hardware.h"
+#include "model/design/presets.h"
+#include "model/session/document.h"
+#include "widgets/format.h"
+
+#include <QActionGroup>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenu>
+#include <QSpinBox>
+#include <QWidgetAction>
+
+#include <climits>
+
+namespace shardboard {
+
+DesignMenu::DesignMenu(Document* document, Banner* banner, QMenu* menu)
+    : QObject(menu)
+    , m_document(document)
+    , m_banner(banner)
+{
+    menu->setToolTipsVisible(true);
+    addPresets(menu->addMenu(tr("&Preset")));
+    addPicker(menu->addMenu(tr("P&icker")));
+    addHardware(menu->addMenu(tr("&Hardware")));
+    addWorkload(menu->addMenu(tr("&Workload")));
+    connect(menu, &QMenu::aboutToShow, this, [this] { showState(); });
+    connect(m_document, &Document::evaluated, this, [this] { showState(); });
+    showState();
+}
+
+void DesignMenu::addPresets(QMenu* menu)
+{
+    menu->setObjectName(QStringLiteral("presetMenu"));
+    for (const std::string& name : presetNames()) {
+        QAction* action = menu->addAction(qstr(name));
+        action->setObjectName(QStringLiteral("preset.") + qstr(name));
+        connect(action, &QAction::triggered, this, [this, name] { applyPreset(qstr(name)); });
+    }
+}
+
+void DesignMenu::applyPreset(const QString& name)
+{
+    if (!m_document->hasDesign())
+        return;
+    Design edited = m_document->design();
+    std::vector<std::string> notes;
+    auto strategies = presetStrategies(name.toStdString(), edited.mesh, edited.model, edited.workload, notes);
+    if (!strategies.ok()) {
+        m_banner->showError(qstr(strategies.error().text()));
+        return;
+    }
+    edited.strategies = std::move(strategies).value();
+    edit(edited, tr("Preset %1").arg(name));
+    if (!notes.empty())
+        m_banner->showInfo(qstr(notes.front()));
+}
+
+void DesignMenu::addPicker(QMenu* menu)
+{
+    menu->setToolTipsVisible(true);
+    m_profiles = addChoices(
+        menu,
+        { { QStringLiteral("shardboard"), tr("Sound rows, with vocabulary-parallel embedding and attention by heads or batch") },
+          { QStringLiteral("G1"), tr("MAX's documented greedy picker: gathers a table that is cut by vocabulary") } },
+        [](Design& design, const QString& name) {
+            design.picker.profile = profileFromName(name.toStdString()).value_or(PickerProfile::Shardboard);
+        },
+        tr("Picker %1"));
+    menu->addSeparator();
+    m_reduceScatter = menu->addAction(tr("Partial values may become shards"));
+    m_reduceScatter->setObjectName(QStringLiteral("picker.reduceScatter"));
+    m_reduceScatter->setCheckable(true);
+    m_reduceScatter->setToolTip(tr("allow_partial_to_sharded: reduce-scatter instead of all-reduce where it is cheaper"));
+    connect(m_reduceScatter, &QAction::triggered, this, [this](bool on) {
+        Design edited = m_document->design();
+        edited.picker.allowPartialToSharded = on;
+        edit(edited, on ? tr("Allow partial values to become shards") : tr("Keep partial values whole"));
+    });
+}
+
+void DesignMenu::addHardware(QMenu* menu)
+{
+    QList<QPair<QString, QString>> choices;
+    for (const Hardware& hardware : hardwarePresets())
+        choices.append({ qstr(hardware.id), qstr(hardware.name) });
+    menu->setToolTipsVisible(true);
+    m_hardware = addChoices(menu, choices, [](Design& design, const QString& id) { design.hardware = id.toStdString(); },
+                            tr("Hardware %1"));
+}
+
+void DesignMenu::addWorkload(QMenu* menu)
+{
+    m_workloads = addChoices(
+        menu, { { QStringLiteral("prefill"), tr("Whole sequences at once") }, { QStringLiteral("decode"), tr("One token each, with a KV cache") } },
+        [](Design& design, const QString& name) {
+            design.workload.kind = workloadFromName(name.toStdString()).value_or(WorkloadKind::Prefill);
+        },
+        tr("Workload %1"));
+    menu->addSeparator();
+    m_batch = addNumber(menu, tr("Batch"), QStringLiteral("workload.batch"),
+                        [](Design& design, qint64 value) { design.workload.batch = value; });
+    m_sequence = addNumber(menu, tr("Sequence"), QStringLiteral("workload.sequence"),
+                           [](Design& design, qint64 value) { design.workload.sequence = value; });
+}
+
+QActionGroup* DesignMenu::addChoices(QMenu* menu, const QList<QPair<QString, QString>>& choices,
+                                     const std::function<void(Design&, const QString&)>& change, const QString& editText)
+{
+    auto* group = new QActionGroup(menu);
+    for (const auto& [name, toolTip] : choices) {
+        QAction* action = menu->addAction(name);
+        action->setObjectName(QStringLiteral("choose.") + name);
+        action->setData(name);
+        action->setToolTip(toolTip);
+        action->setCheckable(true);
+        group->addAction(action);
+    }
+    connect(group, &QActionGroup::triggered, this, [this, change, editText](QAction* action) {
+        Design edited = m_document->design();
+        change(edited, action->data().toString());
+        edit(edited, editText.arg(action->data().toString()));
+    });
+    return group;
+}
+
+QSpinBox* DesignMenu::addNumber(QMenu* menu, const QString& label, const QString& name,
+                                const std::function<void(Design&, qint64)>& change)
+{
+    auto* row = new QWidget(menu);
+    auto* layout = new QHBoxLayout(row);
+    layout->setContentsMargins(24, 4, 12, 4);
+    auto* box = new QSpinBox(row);
+    box->setObjectName(name);
+    box->setAccessibleName(label);
+    box->setRange(1, INT_MAX);
+    box->setKeyboardTracking(false); // one edit for a number, not one for each digit
+    layout->addWidget(new QLabel(label, row), 1);
+    layout->addWidget(box);
+    auto* action = new QWidgetAction(menu);
+    action->setDefaultWidget(row);
+    menu->addAction(action);
+    connect(box, &QSpinBox::valueChanged, this, [this, change, label](int value) {
+        if (!m_document->hasDesign())
+            return;
+        Design edited = m_document->design();
+        change(edited, value);
+        edit(edited, QStringLiteral("%1 %2").arg(label).arg(value));
+    });
+    return box;
+}
+
+void DesignMenu::edit(const Design& edited, const QString& text)
+{
+    if (!m_document->hasDesign() || edited == m_document->design())
+        return;
+    const auto status = m_document->edit(edited, text);
+    if (!status.ok())
+        m_banner->showError(qstr(status.error().text()));
+    showState(); // also after a refusal: the menu shows what is, not what was tried
+}
+
+void DesignMenu::showState()
+{
+    const bool open = m_document->hasDesign();
+    const auto* menu = static_cast<const QMenu*>(parent());
+    for (QAction* action : menu->actions())
+        action->setEnabled(open);
+    if (!open)
+        return;
+    const Design& design = m_document->design();
+    const auto check = [](const QActionGroup* group, const QString& name) {
+        for (QAction* action : group->actions())
+            action->setChecked(action->data().toString() == name);
+    };
+    check(m_profiles, qstr(profileName(design.picker.profile)));
+    check(m_hardware, qstr(design.hardware));
+    check(m_workloads, qstr(workloadName(design.workload.kind)));
+    m_reduceScatter->setChecked(design.picker.allowPartialToSharded);
+    const auto show = [](QSpinBox* box, qint64 value) {
+        const QSignalBlocker blocker(box);
+        box->setValue(static_cast<int>(std::min<qint64>(value, INT_MAX)));
+    };
+    show(m_batch, design.workload.batch);
+    show(m_sequence, design.workload.sequence);
+}
+
+} // namespace shardboard
