@@ -28,6 +28,19 @@ constexpr double kBottom = 28; ///< room for the off zone while an axis is dragg
 constexpr double kChipHeight = 22;
 constexpr int kNothing = -2;
 
+/// The longest form of a dim's label that fits: `dim 1 · in (hidden) 4096`, `dim 1 · in 4096`, `dim 1`.
+QString fittingDimText(const TensorSpec& spec, int dim, const QFontMetricsF& metrics, double room)
+{
+    QString text = dimText(spec, dim);
+    if (metrics.horizontalAdvance(text) <= room)
+        return text;
+    const auto open = text.indexOf(QLatin1String(" ("));
+    const auto close = text.indexOf(QLatin1Char(')'), open);
+    if (open >= 0 && close > open)
+        text.remove(open, close - open + 1);
+    return metrics.horizontalAdvance(text) <= room ? text : metrics.elidedText(text.section(QLatin1String(" · "), 0, 0), Qt::ElideRight, room);
+}
+
 QString rangeText(const Range& range) { return QStringLiteral("%1–%2").arg(range.lo).arg(range.hi); }
 
 } // namespace
@@ -290,13 +303,13 @@ void TileCanvas::paintLabels(QPainter& painter) const
     }
     if (m_scene.columnDim >= 0)
         painter.drawText(QRectF(m_picture.left(), m_picture.top() - 28, room, 22), Qt::AlignLeft | Qt::AlignVCenter,
-                         metrics.elidedText(dimText(m_spec, m_scene.columnDim), Qt::ElideMiddle, room));
+                         fittingDimText(m_spec, m_scene.columnDim, metrics, room));
     if (m_scene.rowDim >= 0) {
         painter.save();
         painter.translate(m_picture.left() - 17, m_picture.bottom());
         painter.rotate(-90);
         painter.drawText(QRectF(0, -11, roomDown, 22), Qt::AlignLeft | Qt::AlignVCenter,
-                         metrics.elidedText(dimText(m_spec, m_scene.rowDim), Qt::ElideMiddle, roomDown));
+                         fittingDimText(m_spec, m_scene.rowDim, metrics, roomDown));
         painter.restore();
     }
     const QFont chipFont = monoFont(this, -1);
