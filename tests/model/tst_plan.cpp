@@ -156,7 +156,8 @@ private Q_SLOTS:
 
     void totalsAreSums()
     {
-        const Plan& plan = evaluated(llama("data=2,model=4", "megatron-tp"))->plan;
+        const auto evaluation = evaluated(llama("data=2,model=4", "megatron-tp"));
+        const Plan& plan = evaluation->plan;
         double seconds = 0;
         std::int64_t bytes = 0;
         for (const Collective& c : plan.collectives) {
