@@ -38,8 +38,8 @@ Result<Strategy> strategyOf(const Arguments& arguments, const Mesh& mesh)
     if (!dim.ok())
         return dim.error();
     strategy.dim = static_cast<int>(dim.value());
-    if (arguments.has("--axis")) {
-        for (const std::string_view axis : split(arguments.text("--axis"), ','))
+    if (const std::string names = arguments.text("--axis"); arguments.has("--axis")) {
+        for (const std::string_view axis : split(names, ','))
             strategy.axes.emplace_back(axis);
     } else if (mesh.axisCount() == 1) {
         strategy.axes = { mesh.axis(0).name };

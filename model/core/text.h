@@ -14,6 +14,7 @@ namespace shardboard {
 std::string_view trimmed(std::string_view text);
 /// Parts between separators, trimmed; one empty part for an empty text.
 std::vector<std::string_view> split(std::string_view text, char separator);
+std::vector<std::string_view> split(std::string&& text, char separator) = delete; // the parts would outlive it
 /// A whole decimal number that fits in 63 bits, with an optional minus; nothing else around it.
 std::optional<std::int64_t> parseInteger(std::string_view text);
 /// The parts with the separator between them.
