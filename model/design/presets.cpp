@@ -119,6 +119,16 @@ Result<std::vector<StrategyEntry>> megatronEntries(const Mesh& mesh, const Model
     return entries;
 }
 
+Result<std::vector<StrategyEntry>> entriesOf(const std::string& name, const Mesh& mesh, const ModelSpec& model,
+                                             const Workload& workload, std::vector<std::string>& notes)
+{
+    if (name == "replicate")
+        return replicateEntries(mesh, workload, notes);
+    if (name == "megatron-tp")
+        return megatronEntries(mesh, model, workload, notes);
+    return usageError("--preset", "there is no preset '" + name + "'", "presets are " + joined(presetNames()));
+}
+
 } // namespace
 
 std::vector<std::string> presetNames() { return { "replicate", "megatron-tp" }; }
@@ -126,11 +136,16 @@ std::vector<std::string> presetNames() { return { "replicate", "megatron-tp" }; 
 Result<std::vector<StrategyEntry>> presetStrategies(const std::string& name, const Mesh& mesh, const ModelSpec& model,
                                                     const Workload& workload, std::vector<std::string>& notes)
 {
-    if (name == "replicate")
-        return replicateEntries(mesh, workload, notes);
-    if (name == "megatron-tp")
-        return megatronEntries(mesh, model, workload, notes);
-    return usageError("--preset", "there is no preset '" + name + "'", "presets are " + joined(presetNames()));
+    auto entries = entriesOf(name, mesh, model, workload, notes);
+    if (!entries.ok() || model.hasGraph())
+        return entries;
+    // Of a model that is only known by its weights, what names none of them is of no use.
+    std::vector<StrategyEntry> useful;
+    for (const StrategyEntry& e : entries.value())
+        if (std::any_of(model.looseWeights.begin(), model.looseWeights.end(),
+                        [&](const ModelSpec::LooseWeight& weight) { return globMatch(e.match, weight.tensor.name); }))
+            useful.push_back(e);
+    return useful;
 }
 
 } // namespace shardboard

@@ -158,6 +158,10 @@ private Q_SLOTS:
         QCOMPARE(evaluation->parameters, 64);
         QCOMPARE(ofKind(*evaluation, "not-understood").size(), std::size_t(1));
         QVERIFY(evaluation->plan.collectives.empty());
+        std::vector<std::string> notes;
+        const auto entries = presetStrategies("megatron-tp", design.mesh, design.model, design.workload, notes).value();
+        for (const StrategyEntry& entry : entries)
+            QCOMPARE(entry.match, std::string("*")); // nothing here has the names that the others speak of
     }
 
     /// Random designs, some of them nonsense, always end with an evaluation or a message.
