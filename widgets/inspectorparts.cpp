@@ -68,8 +68,6 @@ void Card::setActionable(const QString& toolTip)
     setToolTip(toolTip);
 }
 
-void Card::addButton(QWidget* button) { static_cast<QVBoxLayout*>(layout())->addWidget(button, 0, Qt::AlignLeft); }
-
 void Card::paintEvent(QPaintEvent*)
 {
     const Theme& theme = Theme::of(this);

@@ -21,7 +21,6 @@ public:
     void setActionable(const QString& toolTip);
     QString title() const { return m_title; }
     QString value() const { return m_value; }
-    void addButton(QWidget* button);
 
 Q_SIGNALS:
     void activated();

@@ -436,7 +436,6 @@ void MeshCanvas::mouseMoveEvent(QMouseEvent* event)
     if (axis != m_hoveredAxis) {
         m_hoveredAxis = axis;
         setCursor(axis >= 0 ? Qt::OpenHandCursor : Qt::ArrowCursor);
-        Q_EMIT axisHovered(axis);
         update();
     }
     m_document->selection()->setHoveredDevice(deviceAt(at));

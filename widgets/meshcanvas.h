@@ -35,9 +35,6 @@ public:
     int axisAt(const QPointF& point) const;
     QString deviceText(std::int64_t position) const; ///< what the tool tip and the accessible description say
 
-Q_SIGNALS:
-    void axisHovered(int axis);
-
 protected:
     void paintEvent(QPaintEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;

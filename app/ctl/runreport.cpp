@@ -3,6 +3,7 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/runcommand.h"
 #include "app/ctl/table.h"
+#include "model/core/numbers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,21 +25,6 @@ std::string formatted(const char* format, double value)
     char text[64];
     std::snprintf(text, sizeof text, format, value);
     return text;
-}
-
-std::string secondsText(double seconds)
-{
-    if (seconds >= 1)
-        return formatted("%.2f s", seconds);
-    return seconds >= 1e-3 ? formatted("%.2f ms", seconds * 1e3) : formatted("%.1f us", seconds * 1e6);
-}
-
-std::string bytesText(std::int64_t bytes)
-{
-    const double value = static_cast<double>(bytes);
-    if (value >= 1024.0 * 1024 * 1024)
-        return formatted("%.2f GiB", value / (1024.0 * 1024 * 1024));
-    return value >= 1024.0 * 1024 ? formatted("%.1f MiB", value / (1024.0 * 1024)) : formatted("%.1f KiB", value / 1024.0);
 }
 
 std::string errorText(double error)

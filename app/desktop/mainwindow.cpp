@@ -93,6 +93,7 @@ void MainWindow::createActions()
     m_actions->add(id("file.quit"), tr("&Quit"), QKeySequence::Quit, [this] { close(); });
     m_actions->adopt(id("edit.undo"), m_document->undoStack()->createUndoAction(m_actions, tr("&Undo")), QKeySequence::Undo);
     m_actions->adopt(id("edit.redo"), m_document->undoStack()->createRedoAction(m_actions, tr("&Redo")), QKeySequence::Redo);
+    m_actions->add(id("edit.find"), tr("&Find Weight"), tr("Ctrl+K"), [this] { findChild<WeightPanel*>()->focusFilter(); });
     m_actions->add(id("run.start"), tr("&Run"), tr("F5"), [this] {
         showRun();
         m_runPanel->run();
@@ -124,6 +125,8 @@ void MainWindow::createMenus()
     QMenu* edit = menuBar()->addMenu(tr("&Edit"));
     add(edit, "edit.undo");
     add(edit, "edit.redo");
+    edit->addSeparator();
+    add(edit, "edit.find");
     new DesignMenu(m_document, m_banner, menuBar()->addMenu(tr("&Design")));
     QMenu* view = menuBar()->addMenu(tr("&View"));
     for (QDockWidget* dock : m_docks->all())
@@ -343,6 +346,7 @@ void MainWindow::updateActions()
     enable("file.saveAs", design);
     enable("file.exportJax", design);
     enable("view.reset", design);
+    enable("edit.find", design);
     enable("run.start", m_runPanel->canRun());
     enable("run.cancel", state == State::Running || state == State::Starting);
     enable("run.restart", state == State::Ready || state == State::Failed);

@@ -225,7 +225,6 @@ void RunPanel::updateState()
     } else if (state == State::Starting) {
         m_problem->hide();
     }
-    Q_EMIT canRunChanged();
 }
 
 void RunPanel::showProblem(const QString& text, const QString& log)

@@ -30,9 +30,6 @@ public:
     /// The results shown are of a layout that was edited since.
     bool isStale() const;
 
-Q_SIGNALS:
-    void canRunChanged();
-
 protected:
     void changeEvent(QEvent* event) override;
 

@@ -279,6 +279,8 @@ void TestMainWindow::designMenuChangesTheDesign()
     QCOMPARE(document->design().hardware, std::string("dgx-h200"));
     QVERIFY(action("choose.dgx-h200")->isChecked() && !action("choose.dgx-h100")->isChecked());
     QCOMPARE(document->undoStack()->index(), 5);
+    m_window->actionRegistry()->get(QStringLiteral("edit.find"))->trigger();
+    QCOMPARE(qobject_cast<QLineEdit*>(m_window->focusWidget()), m_window->findChild<QLineEdit*>(QStringLiteral("weightFilter")));
     while (document->undoStack()->canUndo())
         document->undoStack()->undo();
     QVERIFY(document->design() == before);
