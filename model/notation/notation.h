@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// One layout in the notations of the field. A notation either says a layout exactly or refuses with the reason: nothing is
+// written that would be read back as another layout. Facts: JAX, Shardy, XLA, torch and MAX as their sources define them.
+#pragma once
+
+#include "model/core/layout.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace shardboard {
+
+/// Jax      P('data', ('model', 'pod'), unreduced={'x'})
+/// Shardy   [{"data"}, {"model", "pod"}], unreduced={"x"}; reads #sdy.sharding<@mesh, …> and <@mesh, …> too
+/// HloV2    {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}
+/// HloV1    {devices=[4,1,2]0,4,1,5,2,6,3,7 last_tile_dim_replicate}
+/// DTensor  R, S(0) with _S(0,4) for other axis orders; one placement per mesh axis
+/// Max      Replicated, Sharded(0); one placement per mesh axis, axes on a dim in mesh order
+enum class Notation { Jax, Shardy, HloV2, HloV1, DTensor, Max };
+inline constexpr std::array kNotations { Notation::Jax, Notation::Shardy, Notation::HloV2,
+                                         Notation::HloV1, Notation::DTensor, Notation::Max };
+
+std::string notationName(Notation notation); ///< jax, shardy, hlo, hlo-v1, dtensor, max
+std::string notationTitle(Notation notation); ///< JAX, Shardy, HloSharding V2, HloSharding V1, DTensor, MAX
+std::optional<Notation> notationFromName(std::string_view name); ///< names, and torch for dtensor, hlo-v2 for hlo
+
+/// A verified layout in a notation. Errors: what the notation cannot say, with the reason (sub-axes in JAX, DTensor and
+/// MAX; an axis order that is not mesh order in MAX; an edited device order in HloSharding V2 that is no iota).
+Result<std::string> writeLayout(Notation notation, const Layout& layout, const Mesh& mesh);
+
+/// Reads a text in a notation, for a tensor of that rank. Errors name the place in the text: wrong grammar, an unknown mesh
+/// axis, an axis used twice, more dims than the tensor has, a tile assignment that no mesh axes make, open dims (their
+/// layout is only known after propagation).
+Result<Layout> readLayout(Notation notation, std::string_view text, const Mesh& mesh, std::size_t rank,
+                          const std::string& where);
+
+/// Which notation a text is in, by its first characters; nothing when it could be none.
+std::optional<Notation> detectNotation(std::string_view text);
+
+} // namespace shardboard
