@@ -49,20 +49,22 @@ Result<Arguments> Arguments::parse(const std::vector<std::string>& words, const 
         const auto spec = std::find_if(options.begin(), options.end(), [&](const OptionSpec& o) { return o.name == name; });
         if (spec == options.end())
             return usageError("shardctl " + command, "there is no option " + name, help);
-        if (out.m_values.contains(name))
+        if (!spec->repeats && out.m_values.contains(name))
             return usageError(name, "the option is given twice", help);
+        std::vector<std::string>& values = out.m_values[name];
+        const std::size_t before = values.size();
+        if (equals != std::string::npos)
+            values.push_back(word.substr(equals + 1));
         if (spec->value.empty()) {
             if (equals != std::string::npos)
                 return usageError(name, "the option takes no value", help);
-            out.m_values[name] = "";
-        } else if (equals != std::string::npos) {
-            out.m_values[name] = word.substr(equals + 1);
-        } else if (i + 1 < words.size()) {
-            out.m_values[name] = words[++i];
-        } else {
-            return usageError(name, "its value " + spec->value + " is missing", help);
+            continue;
         }
-        if (auto status = checkNotEmpty(out.m_values[name], spec->value, name, help); !status.ok())
+        while (i + 1 < words.size() && (values.size() == before || (spec->repeats && !words[i + 1].starts_with('-'))))
+            values.push_back(words[++i]);
+        if (values.size() == before)
+            return usageError(name, "its value " + spec->value + " is missing", help);
+        if (auto status = checkNotEmpty(values.back(), spec->value, name, help); !status.ok())
             return status.error();
     }
     if (out.m_positional.size() < positionalNames.size())
@@ -73,7 +75,13 @@ Result<Arguments> Arguments::parse(const std::vector<std::string>& words, const 
 std::string Arguments::text(const std::string& option, const std::string& fallback) const
 {
     const auto it = m_values.find(option);
-    return it == m_values.end() ? fallback : it->second;
+    return it == m_values.end() || it->second.empty() ? fallback : it->second.back();
+}
+
+std::vector<std::string> Arguments::texts(const std::string& option) const
+{
+    const auto it = m_values.find(option);
+    return it == m_values.end() ? std::vector<std::string> {} : it->second;
 }
 
 Result<std::int64_t> Arguments::integer(const std::string& option, std::int64_t fallback, std::int64_t least,

@@ -16,23 +16,27 @@ struct OptionSpec {
     std::string name; ///< with dashes: `--mesh`, `-o`
     std::string value; ///< name of the value in help; empty for a flag
     std::string help;
+    bool repeats = false; ///< may be given several times, and takes all words up to the next option
 };
 
 class Arguments {
 public:
-    /// Errors (usage): an unknown option, a missing value, an option given twice, too many or too few positional arguments.
+    /// Errors (usage): an unknown option, a missing value, an option given twice that does not repeat, too many or too few
+    /// positional arguments.
     static Result<Arguments> parse(const std::vector<std::string>& words, const std::vector<OptionSpec>& options,
                                    const std::vector<std::string>& positionalNames, const std::string& command);
 
     const std::vector<std::string>& positional() const { return m_positional; }
     bool has(const std::string& option) const { return m_values.contains(option); }
     std::string text(const std::string& option, const std::string& fallback = {}) const;
+    /// All values of a repeated option, in order.
+    std::vector<std::string> texts(const std::string& option) const;
     /// Errors (usage): not a whole number in [least, most].
     Result<std::int64_t> integer(const std::string& option, std::int64_t fallback, std::int64_t least, std::int64_t most) const;
 
 private:
     std::vector<std::string> m_positional;
-    std::map<std::string, std::string> m_values;
+    std::map<std::string, std::vector<std::string>> m_values;
 };
 
 } // namespace shardboard

@@ -8,10 +8,48 @@
 #include <nlohmann/json.hpp>
 
 #include <iostream>
+#include <tuple>
 
 namespace shardboard {
 
 namespace {
+
+/// An option that a kind does not take would be ignored, which nobody means.
+Status checkTakes(const Arguments& arguments, const char* option, bool takes, bool needs, const Strategy& strategy)
+{
+    if (arguments.has(option) == takes || (takes && !needs))
+        return done();
+    return usageError(option, strategyKindName(strategy.kind) + (takes ? " needs it" : " does not take it"),
+                      "see shardctl tiles --help");
+}
+
+/// Dim, heads and segments, as far as the kind takes them.
+Status readParameters(const Arguments& arguments, Strategy& strategy)
+{
+    const StrategyParameters has = parametersOf(strategy.kind);
+    const bool hasDefault = strategy.kind == StrategyKind::GateUp;
+    for (const auto& [option, takes, needs] : { std::tuple { "--dim", has.dim, !hasDefault }, { "--num-heads", has.heads, true },
+                                                { "--head-dim", has.heads, true }, { "--segment", has.segments, true } })
+        if (auto status = checkTakes(arguments, option, takes, needs, strategy); !status.ok())
+            return status;
+    const auto dim = arguments.integer("--dim", defaultDim(strategy.kind), -16, 15);
+    const auto heads = arguments.integer("--num-heads", 0, 1, std::int64_t { 1 } << 31);
+    const auto headDim = arguments.integer("--head-dim", 0, 1, std::int64_t { 1 } << 31);
+    for (const auto* number : { &dim, &heads, &headDim })
+        if (!number->ok())
+            return number->error();
+    strategy.dim = has.dim ? static_cast<int>(dim.value()) : 0;
+    strategy.numHeads = heads.value();
+    strategy.headDim = headDim.value();
+    for (const std::string& words : arguments.texts("--segment"))
+        for (const std::string_view word : split(words, ',')) {
+            auto segment = parseSegment(word, "--segment");
+            if (!segment.ok())
+                return segment.error();
+            strategy.segments.push_back(segment.value());
+        }
+    return done();
+}
 
 Result<Strategy> strategyOf(const Arguments& arguments, const Mesh& mesh)
 {
@@ -24,20 +62,14 @@ Result<Strategy> strategyOf(const Arguments& arguments, const Mesh& mesh)
         return strategy;
     }
     const std::string name = arguments.text("--strategy");
-    if (name == "tensor-parallel" || name == "expert-parallel")
-        return inputError("--strategy", name + " is a strategy of modules (attention, MLP, MoE), not of a single weight",
-                          "use rowwise or columnwise for the weight");
     const auto kind = strategyKindFromName(name);
     if (!kind || *kind == StrategyKind::Spec)
         return usageError("--strategy", "there is no strategy '" + name + "'",
-                          "strategies are replicate, rowwise (dim 0), columnwise (dim 1) and axiswise --dim N");
+                          "strategies are replicate, rowwise (dim 0), columnwise (dim 1), axiswise, head-aware-columnwise, "
+                          "stacked-qkv, gate-up and segmented");
     strategy.kind = *kind;
-    if (arguments.has("--dim") != (*kind == StrategyKind::Axiswise))
-        return usageError("--dim", "axiswise needs --dim, and no other strategy takes it", "see shardctl tiles --help");
-    const auto dim = arguments.integer("--dim", 0, -16, 15);
-    if (!dim.ok())
-        return dim.error();
-    strategy.dim = static_cast<int>(dim.value());
+    if (auto status = readParameters(arguments, strategy); !status.ok())
+        return status.error();
     if (const std::string names = arguments.text("--axis"); arguments.has("--axis")) {
         for (const std::string_view axis : split(names, ','))
             strategy.axes.emplace_back(axis);
@@ -149,7 +181,15 @@ int tilesCommand(const Arguments& arguments)
     const auto layout = layoutOf(strategy.value(), mesh.value(), shape.value().size(), where);
     if (!layout.ok())
         return report(layout.error());
-    const auto shards = shardsOf(shape.value(), layout.value(), mesh.value(), cut, where);
+    const auto grain = arguments.integer("--grain", 1, 1, std::int64_t { 1 } << 40);
+    if (!grain.ok())
+        return report(grain.error());
+    if (arguments.has("--grain") != (cut == CutRule::GrainBalanced))
+        return report(usageError("--grain", cut == CutRule::GrainBalanced ? "the rule grain-balanced needs it"
+                                                                          : "only the rule grain-balanced takes it",
+                                 "give the elements that stay together, such as the head dim"));
+    const std::vector<std::int64_t> grains(shape.value().size(), grain.value());
+    const auto shards = shardsOf(strategy.value(), shape.value(), mesh.value(), cut, where, grains);
     if (!shards.ok())
         return report(shards.error());
     if (arguments.has("--json"))

@@ -20,18 +20,15 @@ Range ceilPart(Range whole, std::int64_t parts, std::int64_t index)
     return { at(index), at(index + 1) };
 }
 
-std::vector<Range> nestedCeil(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh)
+/// The ceil rule axis after axis, as torch nests it: the digits of `index`, major first, each choose a part of a part.
+Range nestedCeilPart(std::int64_t size, const std::vector<std::int64_t>& axisSizes, std::int64_t parts, std::int64_t index)
 {
-    std::vector<Range> parts { { 0, size } };
-    for (const AxisRef& ref : axes) {
-        std::vector<Range> next;
-        const std::int64_t count = sizeOf(ref, mesh);
-        for (const Range& part : parts)
-            for (std::int64_t i = 0; i < count; ++i)
-                next.push_back(ceilPart(part, count, i));
-        parts = std::move(next);
+    Range range { 0, size };
+    for (const std::int64_t count : axisSizes) {
+        parts /= count;
+        range = ceilPart(range, count, index / parts % count);
     }
-    return parts;
+    return range;
 }
 
 } // namespace
@@ -75,33 +72,98 @@ std::int64_t Shard::elements() const
     return count;
 }
 
+DimCut::DimCut(std::vector<AxisRef> axes, const Mesh& mesh, CutRule rule, std::vector<CutSegment> segments)
+    : m_axes(std::move(axes))
+    , m_rule(rule)
+    , m_segments(std::move(segments))
+    , m_count(partsOf(m_axes, mesh))
+{
+    for (const AxisRef& ref : m_axes)
+        m_axisSizes.push_back(sizeOf(ref, mesh));
+}
+
+Range DimCut::range(const CutSegment& segment, std::int64_t index) const
+{
+    const std::int64_t units = segment.size / segment.unit;
+    const Range part = m_rule == CutRule::CeilFlat ? ceilPart({ 0, units }, m_count, index)
+        : m_rule == CutRule::CeilNested            ? nestedCeilPart(units, m_axisSizes, m_count, index)
+                                                   : balancedPart(units, m_count, index);
+    const std::int64_t end = index == m_count - 1 ? segment.size : part.hi * segment.unit;
+    const auto scaled = [&](std::int64_t at) { return (segment.begin + at) * segment.numerator / segment.denominator; };
+    return { scaled(part.lo * segment.unit), scaled(end) };
+}
+
+std::vector<Range> DimCut::part(std::int64_t index) const
+{
+    std::vector<Range> ranges;
+    ranges.reserve(m_segments.size());
+    for (const CutSegment& segment : m_segments)
+        ranges.push_back(range(segment, index));
+    return ranges;
+}
+
+std::int64_t DimCut::partSize(std::int64_t index) const
+{
+    std::int64_t size = 0;
+    for (const CutSegment& segment : m_segments)
+        size += range(segment, index).size();
+    return size;
+}
+
+std::int64_t DimCut::largest() const
+{
+    // The first part of every rule is the largest, but for the last one that takes what is no whole unit, and for packed
+    // bounds that round.
+    const bool rounds = std::any_of(m_segments.begin(), m_segments.end(), [](const CutSegment& s) { return s.denominator > 1; });
+    std::int64_t largest = std::max(partSize(0), partSize(m_count - 1));
+    for (std::int64_t i = 1; rounds && i + 1 < m_count; ++i)
+        largest = std::max(largest, partSize(i));
+    return largest;
+}
+
+bool DimCut::isBalanced() const
+{
+    if (m_segments.size() != 1 || m_segments.front().denominator != 1)
+        return false;
+    const CutSegment& segment = m_segments.front();
+    if (m_rule == CutRule::Strict || segment.size % (m_count * segment.unit) == 0)
+        return true;
+    if (m_rule != CutRule::CeilFlat && m_rule != CutRule::CeilNested && segment.unit == 1)
+        return true;
+    for (std::int64_t i = 0; i < m_count; ++i)
+        if (range(segment, i) != balancedPart(segment.size, m_count, i))
+            return false;
+    return true;
+}
+
 ShardMap::ShardMap(Mesh mesh, Shape shape, std::vector<DimCut> cuts)
     : m_mesh(std::move(mesh))
     , m_shape(std::move(shape))
     , m_cuts(std::move(cuts))
 {
-    const auto inSeveral = [](const DimCut& cut) {
-        return std::any_of(cut.parts.begin(), cut.parts.end(), [](const auto& part) { return part.size() > 1; });
-    };
-    const auto joined = std::find_if(m_cuts.begin(), m_cuts.end(), inSeveral);
-    if (joined != m_cuts.end())
-        m_joinDim = static_cast<int>(joined - m_cuts.begin());
+}
+
+int ShardMap::joinDim() const
+{
+    const auto fused = [](const DimCut& cut) { return cut.segments().size() > 1; };
+    const auto joined = std::find_if(m_cuts.begin(), m_cuts.end(), fused);
+    return joined == m_cuts.end() ? -1 : static_cast<int>(joined - m_cuts.begin());
 }
 
 Shard ShardMap::shardAt(std::int64_t position) const
 {
     Shard shard;
-    shard.joinDim = m_joinDim;
-    std::vector<const std::vector<Range>*> ranges;
+    shard.joinDim = joinDim();
+    std::vector<std::vector<Range>> ranges;
     std::size_t pieces = 1;
     for (const DimCut& cut : m_cuts) {
-        ranges.push_back(&cut.parts[static_cast<std::size_t>(partIndexOf(cut.axes, m_mesh, position))]);
-        pieces = std::max(pieces, ranges.back()->size());
+        ranges.push_back(cut.part(partIndexOf(cut.axes(), m_mesh, position)));
+        pieces = std::max(pieces, ranges.back().size());
     }
     for (std::size_t i = 0; i < pieces; ++i) {
         Piece piece;
-        for (const auto* dim : ranges)
-            piece.push_back((*dim)[std::min(i, dim->size() - 1)]);
+        for (const auto& dim : ranges)
+            piece.push_back(dim[std::min(i, dim.size() - 1)]);
         shard.pieces.push_back(std::move(piece));
     }
     return shard;
@@ -111,7 +173,7 @@ std::int64_t ShardMap::distinctIndex(std::int64_t position) const
 {
     std::int64_t index = 0;
     for (const DimCut& cut : m_cuts)
-        index = index * static_cast<std::int64_t>(cut.parts.size()) + partIndexOf(cut.axes, m_mesh, position);
+        index = index * cut.count() + partIndexOf(cut.axes(), m_mesh, position);
     return index;
 }
 
@@ -119,7 +181,7 @@ std::int64_t ShardMap::distinctCount() const
 {
     std::int64_t count = 1;
     for (const DimCut& cut : m_cuts)
-        count *= static_cast<std::int64_t>(cut.parts.size());
+        count *= cut.count();
     return count;
 }
 
@@ -128,16 +190,8 @@ std::int64_t ShardMap::replication() const { return m_mesh.deviceCount() / disti
 std::int64_t ShardMap::maxElements() const
 {
     std::int64_t count = 1;
-    for (const DimCut& cut : m_cuts) {
-        std::int64_t largest = 0;
-        for (const auto& part : cut.parts) {
-            std::int64_t size = 0;
-            for (const Range& range : part)
-                size += range.size();
-            largest = std::max(largest, size);
-        }
-        count *= largest;
-    }
+    for (const DimCut& cut : m_cuts)
+        count *= cut.largest();
     return count;
 }
 
@@ -148,28 +202,17 @@ Result<DimCut> cutDim(std::int64_t size, const std::vector<AxisRef>& axes, const
     if (rule == CutRule::Strict && size % parts != 0)
         return inputError(where, std::to_string(size) + " does not divide by " + std::to_string(parts),
                           "cut over another mesh axis, pad the tensor, or choose an uneven cut rule such as balanced");
-    DimCut cut { axes, {} };
-    if (rule == CutRule::CeilNested) {
-        for (const Range& range : nestedCeil(size, axes, mesh))
-            cut.parts.push_back({ range });
-        return cut;
-    }
-    // A grain that does not divide the dim cannot be kept whole; its last unit is then the shorter one.
     const std::int64_t unit = rule == CutRule::GrainBalanced ? std::max<std::int64_t>(1, grain) : 1;
-    const std::int64_t units = ceilDivide(size, unit);
-    for (std::int64_t i = 0; i < parts; ++i) {
-        const Range range = rule == CutRule::CeilFlat ? ceilPart({ 0, units }, parts, i) : balancedPart(units, parts, i);
-        cut.parts.push_back({ { std::min(size, range.lo * unit), std::min(size, range.hi * unit) } });
-    }
-    return cut;
+    return DimCut(axes, mesh, rule, { { 0, size, unit, 1, 1 } });
 }
 
 Result<ShardMap> shardsOf(const Shape& shape, const Layout& layout, const Mesh& mesh, CutRule rule,
-                          const std::string& where)
+                          const std::string& where, const std::vector<std::int64_t>& grains)
 {
     std::vector<DimCut> cuts;
     for (std::size_t dim = 0; dim < shape.size(); ++dim) {
-        auto cut = cutDim(shape[dim], layout.dims[dim], mesh, rule, 1, where + " dim " + std::to_string(dim));
+        auto cut = cutDim(shape[dim], layout.dims[dim], mesh, rule, dim < grains.size() ? grains[dim] : 1,
+                          where + " dim " + std::to_string(dim));
         if (!cut.ok())
             return cut.error();
         cuts.push_back(std::move(cut).value());

@@ -41,11 +41,47 @@ struct Shard {
     friend bool operator==(const Shard&, const Shard&) = default;
 };
 
-/// How one tensor dim is cut: the mesh axes (major first) and, for each part, its ranges in order (one, unless the
-/// dim is a fusion of several segments).
-struct DimCut {
-    std::vector<AxisRef> axes;
-    std::vector<std::vector<Range>> parts;
+/// A run of elements on one tensor dim that is cut on its own: the whole dim, or one part of a fused dim (Q, K and V; gate
+/// and up). It is dealt out in whole units (a head, a quantisation block); `numerator` / `denominator` scale its bounds for
+/// packed types whose dim holds several logical elements in one (FP4 1/2, MXFP6 3/4), rounded down.
+struct CutSegment {
+    std::int64_t begin = 0; ///< first logical element
+    std::int64_t size = 0; ///< logical elements
+    std::int64_t unit = 1; ///< logical elements that stay together; a rest that is no whole unit goes to the last part
+    std::int64_t numerator = 1;
+    std::int64_t denominator = 1;
+    friend bool operator==(const CutSegment&, const CutSegment&) = default;
+};
+
+/// How one tensor dim is cut: over which mesh axes (major first), by which rule, in which segments. Parts are computed when
+/// asked for, so that a dim cut over 131,072 devices costs nothing.
+class DimCut {
+public:
+    DimCut() = default;
+    DimCut(std::vector<AxisRef> axes, const Mesh& mesh, CutRule rule, std::vector<CutSegment> segments);
+
+    const std::vector<AxisRef>& axes() const { return m_axes; }
+    CutRule rule() const { return m_rule; }
+    const std::vector<CutSegment>& segments() const { return m_segments; }
+    /// Number of parts: product of the sizes of the axes.
+    std::int64_t count() const { return m_count; }
+    /// The ranges of a part in order, one for each segment; a range may be empty.
+    std::vector<Range> part(std::int64_t index) const;
+    /// Elements of a part, all its ranges together.
+    std::int64_t partSize(std::int64_t index) const;
+    /// Elements of the largest part.
+    std::int64_t largest() const;
+    /// Whether every part is one range and the parts are those of the balanced rule without units.
+    bool isBalanced() const;
+
+private:
+    Range range(const CutSegment& segment, std::int64_t index) const;
+
+    std::vector<AxisRef> m_axes;
+    std::vector<std::int64_t> m_axisSizes;
+    CutRule m_rule = CutRule::Balanced;
+    std::vector<CutSegment> m_segments;
+    std::int64_t m_count = 1;
 };
 
 class ShardMap {
@@ -66,14 +102,13 @@ public:
     std::int64_t replication() const;
     /// Elements on the device that holds the most.
     std::int64_t maxElements() const;
-    /// The dim whose parts have several ranges, or -1.
-    int joinDim() const { return m_joinDim; }
+    /// The dim that has several segments, or -1.
+    int joinDim() const;
 
 private:
     Mesh m_mesh;
     Shape m_shape;
     std::vector<DimCut> m_cuts;
-    int m_joinDim = -1; ///< kept, so that asking for one device does not look at the parts of all
 };
 
 /// Cuts a dim of `size` over `axes`. Errors (strict only): the size does not divide; the text names dim, size, parts.
@@ -82,8 +117,9 @@ Result<DimCut> cutDim(std::int64_t size, const std::vector<AxisRef>& axes, const
                       std::int64_t grain, const std::string& where);
 
 /// Shards of a tensor under a layout, which must be verified. Axes in `partial` do not cut: a partial value
-/// has the shards of its dims on every device of the partial axes.
+/// has the shards of its dims on every device of the partial axes. `grains` has the unit of each dim for GrainBalanced
+/// (elements; empty: 1 each).
 Result<ShardMap> shardsOf(const Shape& shape, const Layout& layout, const Mesh& mesh, CutRule rule,
-                          const std::string& where);
+                          const std::string& where, const std::vector<std::int64_t>& grains = {});
 
 } // namespace shardboard

@@ -37,6 +37,10 @@ struct TensorSpec {
     DType dtype = DType::BF16;
     TensorRole role = TensorRole::Weight;
     std::vector<std::string> dimLabels; ///< meaning of each dim, e.g. {"out", "in"} or {"batch", "sequence", "hidden"}
+    /// Logical name of each dim, as logical axis rules use them (MaxText's: embed, mlp, q_heads); empty: no dim is named.
+    std::vector<std::string> logicalNames {};
+    /// Elements of each dim that belong together (a head, a quantisation block); empty: 1 each.
+    std::vector<std::int64_t> grains {};
 
     friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };

@@ -7,6 +7,7 @@
 #include "model/core/strategy.h"
 #include "model/graph/modelspec.h"
 #include "model/graph/workload.h"
+#include "model/rules/logicalrules.h"
 
 #include <optional>
 #include <string>
@@ -21,6 +22,13 @@ struct StrategyEntry {
     Strategy strategy;
     std::optional<CutRule> cut; ///< the strategy's own rule when absent
     friend bool operator==(const StrategyEntry&, const StrategyEntry&) = default;
+};
+
+/// Logical axis rules: they lay out the weights and inputs that no strategy entry names, by the logical names of their dims.
+struct DesignRules {
+    std::string source; ///< where they came from, for people: `preset pure-fsdp`, `my-rules.yml`; empty when there are none
+    std::vector<LogicalRule> rules;
+    friend bool operator==(const DesignRules&, const DesignRules&) = default;
 };
 
 /// Which rows and prices the picker uses: `shardboard` (ours, sound rows) or `G1` (MAX's documented greedy picker).
@@ -40,6 +48,7 @@ struct Design {
     ModelSpec model;
     Workload workload;
     std::vector<StrategyEntry> strategies;
+    DesignRules rules;
     PickerOptions picker;
     std::string viewState; ///< JSON text of the window's state; empty when none
     std::string unknownKeys; ///< JSON text of an object with the keys that this version does not know; kept on saving

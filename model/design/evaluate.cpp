@@ -147,7 +147,7 @@ private:
         auto layout = layoutOf(weight.strategy, m_design.mesh, weight.spec.shape.size(), where);
         if (!layout.ok())
             return layout.error();
-        auto shards = shardsOf(weight.spec.shape, layout.value(), m_design.mesh, weight.cut, where);
+        auto shards = shardsOf(weight.strategy, weight.spec.shape, m_design.mesh, weight.cut, where, weight.spec.grains);
         if (!shards.ok())
             return shards.error();
         weight.layout = std::move(layout).value();

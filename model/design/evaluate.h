@@ -7,6 +7,7 @@
 #include "model/plan/plan.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,11 @@ struct WeightLayout {
     Layout layout;
     CutRule cut = CutRule::Balanced;
     ShardMap shards;
-    int entry = -1; ///< index of the StrategyEntry that decided; -1: none says anything, so it is replicated
-    Strategy strategy; ///< the deciding one, `replicate` when none
+    int entry = -1; ///< index of the StrategyEntry that decided; -1: none says anything
+    /// What the logical axis rules say, where no entry decided and the design has rules; its spec may name axes that the mesh
+    /// lacks, which the layout then leaves out. Without both the weight is replicated.
+    std::optional<Resolution> resolution;
+    Strategy strategy; ///< the deciding one; for rules the spec they make; `replicate` when nothing decides
     std::int64_t bytesPerDevice = 0; ///< of one copy, on the device that holds the most
 };
 

@@ -251,7 +251,7 @@ private:
             StrategyEntry out;
             out.match = fields.text("match");
             out.strategy.kind = word(fields, "strategy", fields.text("strategy"), strategyKindFromName,
-                                     "replicate, rowwise, columnwise, axiswise or spec", StrategyKind::Replicate);
+                                     "replicate, rowwise, columnwise, axiswise, head-aware-columnwise, stacked-qkv, gate-up, segmented or spec", StrategyKind::Replicate);
             readParameters(fields, out.strategy);
             if (fields.find("cut"))
                 out.cut = word(fields, "cut", fields.text("cut"), cutRuleFromName,
@@ -269,18 +269,33 @@ private:
     /// A parameter of another kind would be ignored, which nobody means.
     static void readParameters(JsonFields& fields, Strategy& strategy)
     {
-        const std::string kind = strategyKindName(strategy.kind);
-        const bool axiswise = strategy.kind == StrategyKind::Axiswise;
-        const bool spec = strategy.kind == StrategyKind::Spec;
-        if (axiswise)
+        const StrategyParameters has = parametersOf(strategy.kind);
+        const auto takes = [&](const char* key, bool taken) {
+            if (!taken && fields.find(key))
+                fields.fail(key, strategyKindName(strategy.kind) + " takes no " + key, "leave it out, or use another strategy");
+            return taken;
+        };
+        if (takes("dim", has.dim))
             strategy.dim = static_cast<int>(fields.integer("dim", -16, 15));
-        else if (fields.find("dim"))
-            fields.fail("dim", kind + " takes no dim", "leave it out, or use axiswise");
-        if (spec)
+        if (takes("spec", has.spec))
             strategy.spec = fields.text("spec");
-        else if (fields.find("spec"))
-            fields.fail("spec", kind + " takes no spec", "leave it out, or use the strategy spec");
+        if (takes("num_heads", has.heads))
+            strategy.numHeads = fields.integer("num_heads", 1, std::int64_t { 1 } << 31);
+        if (takes("head_dim", has.heads))
+            strategy.headDim = fields.integer("head_dim", 1, std::int64_t { 1 } << 31);
+        if (takes("segments", has.segments))
+            for (const std::string& text : fields.texts("segments"))
+                readSegment(fields, strategy, text);
         strategy.axes = fields.texts("axes");
+    }
+
+    static void readSegment(JsonFields& fields, Strategy& strategy, const std::string& text)
+    {
+        auto segment = parseSegment(text, "");
+        if (segment.ok())
+            strategy.segments.push_back(segment.value());
+        else
+            fields.fail("segments", segment.error().what, segment.error().fix);
     }
 
     void readView(const json* view)

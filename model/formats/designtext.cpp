@@ -125,10 +125,17 @@ json strategyJson(const StrategyEntry& entry)
     json out { { "match", entry.match }, { "strategy", strategyKindName(strategy.kind) } };
     if (!strategy.axes.empty())
         out["axes"] = strategy.axes;
-    if (strategy.kind == StrategyKind::Axiswise)
+    const StrategyParameters has = parametersOf(strategy.kind);
+    if (has.dim)
         out["dim"] = strategy.dim;
-    if (strategy.kind == StrategyKind::Spec)
+    if (has.spec)
         out["spec"] = strategy.spec;
+    if (has.heads) {
+        out["num_heads"] = strategy.numHeads;
+        out["head_dim"] = strategy.headDim;
+    }
+    for (const StrategySegment& segment : strategy.segments)
+        out["segments"].push_back(segment.text());
     if (entry.cut)
         out["cut"] = cutRuleName(*entry.cut);
     return out;

@@ -52,7 +52,7 @@ private:
     TensorId add(const std::string& name, TensorRole role, Shape shape, Labels labels, DType dtype, Fill fill = {})
     {
         GraphTensor tensor;
-        tensor.spec = { name, std::move(shape), dtype, role, std::move(labels) };
+        tensor.spec = { name, std::move(shape), dtype, role, std::move(labels), {}, {} };
         tensor.fill = fill;
         tensor.segment = static_cast<int>(m_graph.segments.size()) - 1;
         tensor.copies = role == TensorRole::Weight ? m_graph.segments.back().count : 1;
@@ -60,9 +60,20 @@ private:
         return static_cast<TensorId>(m_graph.tensors.size()) - 1;
     }
 
-    TensorId weight(const std::string& name, Shape shape, Labels labels, Fill fill)
+    /// `logical` are the names that MaxText's rules have for these dims.
+    TensorId weight(const std::string& name, Shape shape, Labels labels, Fill fill, Labels logical)
     {
-        return add(name, TensorRole::Weight, std::move(shape), std::move(labels), m_dtype, fill);
+        const TensorId id = add(name, TensorRole::Weight, std::move(shape), std::move(labels), m_dtype, fill);
+        m_graph.tensors.back().spec.logicalNames = std::move(logical);
+        return id;
+    }
+
+    /// Dim `dim` of a tensor is made of heads, which belong together.
+    void inHeads(TensorId id, std::size_t dim)
+    {
+        TensorSpec& spec = m_graph.tensors[static_cast<std::size_t>(id)].spec;
+        spec.grains.assign(spec.shape.size(), 1);
+        spec.grains[dim] = m_model.headDim;
     }
 
     TensorId op(const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result, Shape shape,
@@ -87,31 +98,50 @@ private:
     {
         OpAttributes attributes;
         attributes.epsilon = m_model.rmsNormEps;
-        const TensorId gamma = weight(weightName + ".weight", { size }, { label }, { 1.0, 0.1 });
+        const TensorId gamma = weight(weightName + ".weight", { size }, { label }, { 1.0, 0.1 }, { "norm" });
         return like(name, OpKind::RmsNorm, { x, gamma }, result, attributes);
     }
 
+    /// One side of a linear layer: its size, what it means, its logical name, and whether it is made of heads.
+    struct Side {
+        std::int64_t size;
+        std::string label;
+        std::string logical;
+        bool heads = false;
+    };
+    Side hiddenSide() const { return { m_model.hiddenSize, "hidden", "embed" }; }
+
     /// y = x Wt (+ bias); `name` is both the operation and, with the layer prefix, the weight.
-    TensorId linear(const std::string& name, TensorId x, std::int64_t out, std::int64_t in, const std::string& outLabel,
-                    const std::string& inLabel, bool bias, const std::string& result)
+    TensorId linear(const std::string& name, TensorId x, const Side& out, const Side& in, bool bias, const std::string& result)
     {
-        const TensorId w = weight(m_layerPrefix + name + ".weight", { out, in },
-                                  { "out (" + outLabel + ")", "in (" + inLabel + ")" },
-                                  { 0.0, 1.0 / std::sqrt(static_cast<double>(in)) });
+        const TensorId w = weight(m_layerPrefix + name + ".weight", { out.size, in.size },
+                                  { "out (" + out.label + ")", "in (" + in.label + ")" },
+                                  { 0.0, 1.0 / std::sqrt(static_cast<double>(in.size)) }, { out.logical, in.logical });
+        if (out.heads || in.heads)
+            inHeads(w, out.heads ? 0 : 1);
         const TensorId y = op(name, OpKind::Linear, { x, w }, bias ? result + " before bias" : result,
-                              { m_batch, m_newTokens, out }, { "batch", "sequence", outLabel });
+                              { m_batch, m_newTokens, out.size }, { "batch", "sequence", out.label });
+        if (out.heads)
+            inHeads(y, 2);
         if (!bias)
             return y;
-        const TensorId b = weight(m_layerPrefix + name + ".bias", { out }, { "out (" + outLabel + ")" }, { 0.0, 0.1 });
-        return like(name + ".bias", OpKind::Add, { y, b }, result);
+        const TensorId b = weight(m_layerPrefix + name + ".bias", { out.size }, { "out (" + out.label + ")" }, { 0.0, 0.1 },
+                                  { out.logical });
+        const TensorId sum = like(name + ".bias", OpKind::Add, { y, b }, result);
+        if (out.heads) {
+            inHeads(b, 0);
+            inHeads(sum, 2);
+        }
+        return sum;
     }
 
     TensorId embed()
     {
         begin("embed", 0, 1, false, kNoTensor);
         const TensorId tokens = add("tokens", TensorRole::Input, { m_batch, m_newTokens }, { "batch", "sequence" }, DType::I32);
+        m_graph.tensors.back().spec.logicalNames = { "activation_embed_and_logits_batch", "activation_norm_length" };
         m_table = weight(m_model.weightPrefix + "embed_tokens.weight", { m_model.vocabSize, m_model.hiddenSize },
-                         { "vocabulary", "hidden" }, { 0.0, 1.0 });
+                         { "vocabulary", "hidden" }, { 0.0, 1.0 }, { "vocab", "embed_vocab" });
         const TensorId x = op("embed_tokens", OpKind::Embedding, { tokens, m_table }, "embedding",
                               { m_batch, m_newTokens, m_model.hiddenSize }, { "batch", "sequence", "hidden" });
         const TensorId stream = like("residual_stream", OpKind::Output, { x }, "residual stream");
@@ -147,10 +177,10 @@ private:
         const std::int64_t kvSize = m_model.kvHeads * m_model.headDim;
         const bool qkvBias = m_model.attentionBias != AttentionBias::None;
         const bool oBias = m_model.attentionBias == AttentionBias::Qkvo;
-        const std::string kvLabel = "KV heads x head dim";
-        TensorId q = linear("self_attn.q_proj", x, qSize, m_model.hiddenSize, "heads x head dim", "hidden", qkvBias, "q");
-        TensorId k = linear("self_attn.k_proj", x, kvSize, m_model.hiddenSize, kvLabel, "hidden", qkvBias, "k");
-        TensorId v = linear("self_attn.v_proj", x, kvSize, m_model.hiddenSize, kvLabel, "hidden", qkvBias, "v");
+        const Side kv { kvSize, "KV heads x head dim", "kv_heads", true };
+        TensorId q = linear("self_attn.q_proj", x, { qSize, "heads x head dim", "q_heads", true }, hiddenSide(), qkvBias, "q");
+        TensorId k = linear("self_attn.k_proj", x, kv, hiddenSide(), qkvBias, "k");
+        TensorId v = linear("self_attn.v_proj", x, kv, hiddenSide(), qkvBias, "v");
         q = heads("q", q, m_model.heads, "heads", true, false);
         k = heads("k", k, m_model.kvHeads, "KV heads", true, true);
         v = heads("v", v, m_model.kvHeads, "KV heads", false, true);
@@ -159,21 +189,20 @@ private:
         merge.heads = m_model.heads;
         const TensorId merged = op("self_attn.merge_heads", OpKind::MergeHeads, { values }, "attention values",
                                    { m_batch, m_newTokens, qSize }, { "batch", "sequence", "heads x head dim" }, merge);
-        return linear("self_attn.o_proj", merged, m_model.hiddenSize, qSize, "hidden", "heads x head dim", oBias,
+        inHeads(merged, 2);
+        return linear("self_attn.o_proj", merged, hiddenSide(), { qSize, "heads x head dim", "heads", true }, oBias,
                       "attention out");
     }
 
     TensorId mlp(TensorId x)
     {
-        const std::int64_t inner = m_model.intermediateSize;
-        const TensorId gate = linear("mlp.gate_proj", x, inner, m_model.hiddenSize, "intermediate", "hidden",
-                                     m_model.mlpBias, "mlp gate");
-        const TensorId up = linear("mlp.up_proj", x, inner, m_model.hiddenSize, "intermediate", "hidden", m_model.mlpBias,
-                                   "mlp up");
+        const Side inner { m_model.intermediateSize, "intermediate", "mlp" };
+        const TensorId gate = linear("mlp.gate_proj", x, inner, hiddenSide(), m_model.mlpBias, "mlp gate");
+        const TensorId up = linear("mlp.up_proj", x, inner, hiddenSide(), m_model.mlpBias, "mlp up");
         const TensorId active = like("mlp.act", m_model.activation == "gelu" ? OpKind::Gelu : OpKind::Silu, { gate },
                                      "mlp gate active");
         const TensorId inside = like("mlp.mul", OpKind::Mul, { active, up }, "mlp hidden");
-        return linear("mlp.down_proj", inside, m_model.hiddenSize, inner, "hidden", "intermediate", m_model.mlpBias, "mlp out");
+        return linear("mlp.down_proj", inside, hiddenSide(), inner, m_model.mlpBias, "mlp out");
     }
 
     TensorId block(TensorId x, std::int64_t first, std::int64_t count, bool only)
@@ -202,7 +231,7 @@ private:
         const TensorId table = m_model.tiedEmbeddings
             ? m_table
             : weight(headName(), { m_model.vocabSize, m_model.hiddenSize }, { "out (vocabulary)", "in (hidden)" },
-                     { 0.0, 1.0 / std::sqrt(static_cast<double>(m_model.hiddenSize)) });
+                     { 0.0, 1.0 / std::sqrt(static_cast<double>(m_model.hiddenSize)) }, { "vocab", "embed_vocab" });
         const TensorId logits = op("lm_head", OpKind::Linear, { normed, table }, "logits", shape, labels);
         m_graph.segments.back().carryOut = like("output", OpKind::Output, { logits }, "model output");
     }

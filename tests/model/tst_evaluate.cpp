@@ -182,9 +182,11 @@ private Q_SLOTS:
             design.model.qkNorm = pick(2);
             design.model.tiedEmbeddings = pick(2);
             design.model.attentionBias = static_cast<AttentionBias>(pick(3));
+            constexpr StrategyKind kKinds[] { StrategyKind::Replicate, StrategyKind::Rowwise, StrategyKind::Columnwise,
+                                              StrategyKind::Axiswise, StrategyKind::Spec };
             for (int i = pick(6); i-- > 0;) {
                 Strategy strategy;
-                strategy.kind = static_cast<StrategyKind>(pick(5));
+                strategy.kind = kKinds[pick(5)];
                 strategy.axes = { pick(2) ? "model" : "data" };
                 strategy.dim = pick(5) - 2;
                 strategy.spec = specs[pick(7)];

@@ -17,8 +17,8 @@ std::vector<std::int64_t> sizes(std::int64_t size, const char* mesh, const char*
     const auto cut = cutDim(size, layout.dims[0], m, rule, 1, "dim 0");
     std::vector<std::int64_t> out;
     if (cut.ok())
-        for (const auto& part : cut.value().parts)
-            out.push_back(part.front().size());
+        for (std::int64_t i = 0; i < cut.value().count(); ++i)
+            out.push_back(cut.value().partSize(i));
     return out;
 }
 using Sizes = std::vector<std::int64_t>;
@@ -45,10 +45,10 @@ private Q_SLOTS:
     {
         const Mesh mesh = Mesh::parse("x=4").value();
         const auto cut = cutDim(30 * 64, { AxisRef { 0 } }, mesh, CutRule::GrainBalanced, 64, "dim 0").value();
-        for (const auto& part : cut.parts)
-            QCOMPARE(part.front().lo % 64, 0);
-        QCOMPARE(cut.parts[0].front().size(), 8 * 64);
-        QCOMPARE(cut.parts[3].front(), (Range { 23 * 64, 30 * 64 }));
+        for (std::int64_t i = 0; i < cut.count(); ++i)
+            QCOMPARE(cut.part(i).front().lo % 64, 0);
+        QCOMPARE(cut.partSize(0), 8 * 64);
+        QCOMPARE(cut.part(3).front(), (Range { 23 * 64, 30 * 64 }));
     }
 
     void strictNamesTheDim()
@@ -78,8 +78,9 @@ private Q_SLOTS:
     void fusedDimJoinsPieces()
     {
         const Mesh mesh = Mesh::parse("x=2").value();
-        DimCut cut { { AxisRef { 0 } }, { { { 0, 2 }, { 4, 6 } }, { { 2, 4 }, { 6, 8 } } } };
-        const ShardMap shards(mesh, { 8, 3 }, { cut, DimCut { {}, { { { 0, 3 } } } } });
+        const DimCut cut({ AxisRef { 0 } }, mesh, CutRule::Balanced, { { 0, 4 }, { 4, 4 } });
+        const DimCut whole({}, mesh, CutRule::Balanced, { { 0, 3 } });
+        const ShardMap shards(mesh, { 8, 3 }, { cut, whole });
         QCOMPARE(shards.joinDim(), 0);
         QCOMPARE(shards.shardAt(1).shape(), (Shape { 4, 3 }));
         QCOMPARE(shards.shardAt(1).pieces[1][0], (Range { 6, 8 }));

@@ -19,20 +19,14 @@ std::vector<Band> bandsOf(const ShardMap& shards, int dim)
     if (dim < 0)
         return { Band { { 0, 1 }, 0, false } };
     std::vector<Band> out;
-    const auto& parts = shards.cuts()[static_cast<std::size_t>(dim)].parts;
-    std::int64_t largest = 0;
-    std::vector<std::int64_t> sizes;
-    for (const auto& ranges : parts) {
-        std::int64_t size = 0;
-        for (const auto& range : ranges)
-            size += range.size();
-        sizes.push_back(size);
-        largest = std::max(largest, size);
-    }
-    for (std::size_t part = 0; part < parts.size(); ++part)
-        for (const auto& range : parts[part])
+    const DimCut& cut = shards.cuts()[static_cast<std::size_t>(dim)];
+    const std::int64_t largest = cut.largest();
+    for (std::int64_t part = 0; part < cut.count(); ++part) {
+        const bool smaller = cut.partSize(part) < largest;
+        for (const Range& range : cut.part(part))
             if (range.size() > 0)
-                out.push_back({ range, static_cast<std::int64_t>(part), sizes[part] < largest });
+                out.push_back({ range, part, smaller });
+    }
     std::sort(out.begin(), out.end(), [](const Band& a, const Band& b) { return a.range.lo < b.range.lo; });
     if (out.empty())
         out.push_back({});
@@ -49,7 +43,7 @@ std::pair<int, int> drawnDims(const ShardMap& shards)
         return { -1, 0 };
     std::vector<int> dims;
     for (int dim = 0; dim < rank && dims.size() < 2; ++dim)
-        if (shards.cuts()[static_cast<std::size_t>(dim)].parts.size() > 1)
+        if (shards.cuts()[static_cast<std::size_t>(dim)].count() > 1)
             dims.push_back(dim);
     for (int dim = 0; dim < rank && dims.size() < 2; ++dim)
         if (std::find(dims.begin(), dims.end(), dim) == dims.end())
@@ -60,12 +54,12 @@ std::pair<int, int> drawnDims(const ShardMap& shards)
 
 std::int64_t partAt(const ShardMap& shards, int dim, std::int64_t position)
 {
-    return dim < 0 ? 0 : partIndexOf(shards.cuts()[static_cast<std::size_t>(dim)].axes, shards.mesh(), position);
+    return dim < 0 ? 0 : partIndexOf(shards.cuts()[static_cast<std::size_t>(dim)].axes(), shards.mesh(), position);
 }
 
 std::int64_t partCount(const ShardMap& shards, int dim)
 {
-    return dim < 0 ? 1 : static_cast<std::int64_t>(shards.cuts()[static_cast<std::size_t>(dim)].parts.size());
+    return dim < 0 ? 1 : shards.cuts()[static_cast<std::size_t>(dim)].count();
 }
 
 /// First owners and owner ids of each pair of parts.

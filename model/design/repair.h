@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A repair is a small edit of a design that removes the cause of a finding: the window applies it with one click, shardctl
+// with `check --repair`. A value type.
+#pragma once
+
+#include "model/design/design.h"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace shardboard {
+
+/// `entry` as a new last entry; one with the same pattern is replaced instead.
+struct SetStrategy { StrategyEntry entry; };
+/// Entry `index` becomes `entry`.
+struct ReplaceStrategy { int index = 0; StrategyEntry entry; };
+struct RemoveStrategy { int index = 0; };
+/// Rule `index` becomes `rule`.
+struct ReplaceRule { int index = 0; LogicalRule rule; };
+/// `rule` before rule `index` (at the end when it is their number).
+struct InsertRule { int index = 0; LogicalRule rule; };
+struct RemoveRule { int index = 0; };
+
+using DesignChange = std::variant<SetStrategy, ReplaceStrategy, RemoveStrategy, ReplaceRule, InsertRule, RemoveRule>;
+
+struct Repair {
+    std::string text; ///< on a button and in the history: `Cut lm_head.weight dim 0 over model`
+    std::vector<DesignChange> changes; ///< made in order; indices are those of the design before the first change
+};
+
+/// The design after a repair. Changes that name an index which is not there are left out (the design changed meanwhile).
+Design repaired(Design design, const Repair& repair);
+
+} // namespace shardboard
