@@ -92,11 +92,10 @@ Result<OpenDesign> openDesign(const std::string& path)
     return OpenDesign { std::move(design).value(), std::move(evaluation).value() };
 }
 
-void printFindings(const std::vector<Finding>& findings)
+void printFinding(const Finding& finding)
 {
-    for (const Finding& finding : findings)
-        std::cerr << severityName(finding.severity) << ": " // on one line, whatever a file's names hold
-                  << inputError(finding.where, finding.message, finding.repair).text() << "\n";
+    std::cerr << severityName(finding.severity) << ": " // on one line, whatever a file's names hold
+              << inputError(finding.where, finding.message, finding.repair).text() << "\n";
 }
 
 } // namespace shardboard

@@ -47,6 +47,12 @@ struct OpenDesign {
 Result<OpenDesign> openDesign(const std::string& path);
 
 /// `warning: where: message; repair`, on stderr.
-void printFindings(const std::vector<Finding>& findings);
+void printFinding(const Finding& finding);
+template <class Findings>
+void printFindings(const Findings& findings)
+{
+    for (const Finding& finding : findings)
+        printFinding(finding);
+}
 
 } // namespace shardboard

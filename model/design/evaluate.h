@@ -4,6 +4,7 @@
 
 #include "model/core/finding.h"
 #include "model/design/design.h"
+#include "model/design/repair.h"
 #include "model/plan/plan.h"
 
 #include <memory>
@@ -32,11 +33,16 @@ struct WeightLayout {
     std::int64_t bytesPerDevice = 0; ///< of one copy, on the device that holds the most
 };
 
+/// A finding about a design, with the edit that removes its cause where there is one.
+struct DesignFinding : Finding {
+    std::optional<Repair> fix;
+};
+
 struct Evaluation {
     Graph graph;
     std::vector<WeightLayout> weights; ///< in the order of the model, weights first, then the input `tokens`
     Plan plan;
-    std::vector<Finding> findings;
+    std::vector<DesignFinding> findings; ///< worst first
     std::int64_t parameters = 0;
     std::int64_t weightBytes = 0; ///< of the whole model
 };

@@ -27,7 +27,7 @@ public:
     {
     }
 
-    std::vector<Finding> all()
+    std::vector<DesignFinding> all()
     {
         notUnderstood();
         overMemory();
@@ -46,7 +46,7 @@ private:
     void add(const char* kind, Severity severity, const std::string& where, std::int64_t cost, const std::string& message,
              const std::string& repair)
     {
-        m_findings.push_back({ kind, severity, where, cost, message, repair });
+        m_findings.push_back({ { kind, severity, where, cost, message, repair }, std::nullopt });
     }
 
     void notUnderstood()
@@ -162,12 +162,12 @@ private:
     const Design& m_design;
     const Evaluation& m_evaluation;
     const Hardware& m_hardware;
-    std::vector<Finding> m_findings;
+    std::vector<DesignFinding> m_findings;
 };
 
 } // namespace
 
-std::vector<Finding> designFindings(const Design& design, const Evaluation& evaluation, const Hardware& hardware)
+std::vector<DesignFinding> designFindings(const Design& design, const Evaluation& evaluation, const Hardware& hardware)
 {
     return Checker(design, evaluation, hardware).all();
 }

@@ -13,6 +13,6 @@ namespace shardboard {
 /// Kinds: not-understood, silently-replicated (no entry says anything about a large weight), unused-entry (a pattern that
 /// matches nothing), uneven, heads-split (a projection is gathered because heads do not divide), unused-axis
 /// (neither batch nor weights are cut over it), over-memory. Worst first.
-std::vector<Finding> designFindings(const Design& design, const Evaluation& evaluation, const Hardware& hardware);
+std::vector<DesignFinding> designFindings(const Design& design, const Evaluation& evaluation, const Hardware& hardware);
 
 } // namespace shardboard

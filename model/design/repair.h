@@ -11,7 +11,7 @@
 
 namespace shardboard {
 
-/// `entry` as a new last entry; one with the same pattern is replaced instead.
+/// `entry` as withStrategy() puts it.
 struct SetStrategy { StrategyEntry entry; };
 /// Entry `index` becomes `entry`.
 struct ReplaceStrategy { int index = 0; StrategyEntry entry; };
@@ -26,10 +26,15 @@ using DesignChange = std::variant<SetStrategy, ReplaceStrategy, RemoveStrategy, 
 
 struct Repair {
     std::string text; ///< on a button and in the history: `Cut lm_head.weight dim 0 over model`
-    std::vector<DesignChange> changes; ///< made in order; indices are those of the design before the first change
+    std::vector<DesignChange> changes; ///< indices are those of the design before the first change
 };
 
-/// The design after a repair. Changes that name an index which is not there are left out (the design changed meanwhile).
+/// The design with `entry` as a new last entry; one with the same pattern is replaced in its place instead, so that edits do
+/// not pile up, unless a wider pattern behind it would hide it.
+Design withStrategy(Design design, const StrategyEntry& entry);
+
+/// The design after a repair: what names an index first, then SetStrategy in order. Changes that name an index which is
+/// not there are left out (the design changed meanwhile).
 Design repaired(Design design, const Repair& repair);
 
 } // namespace shardboard

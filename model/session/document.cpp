@@ -187,22 +187,10 @@ Design Document::withStrategy(const std::string& match, const Strategy& strategy
 
 Design Document::withStrategy(Design design, const std::string& match, const Strategy& strategy)
 {
-    auto& entries = design.strategies;
+    const auto& entries = design.strategies;
     const auto same = std::find_if(entries.rbegin(), entries.rend(), [&](const auto& e) { return e.match == match; });
-    const StrategyEntry entry { match, strategy, same == entries.rend() ? std::nullopt : same->cut };
-    if (same == entries.rend()) {
-        entries.push_back(entry);
-        return design;
-    }
-    // Replaced in its place, so that exceptions behind it stay; but not where a wider pattern behind it would hide it.
-    const bool hidden = std::any_of(entries.rbegin(), same, [&](const auto& e) { return globMatch(e.match, match); });
-    if (!hidden) {
-        *same = entry;
-        return design;
-    }
-    entries.erase(std::next(same).base());
-    entries.push_back(entry);
-    return design;
+    const auto cut = same == entries.rend() ? std::nullopt : same->cut;
+    return shardboard::withStrategy(std::move(design), { match, strategy, cut });
 }
 
 Strategy Document::withAxisOnDim(int weight, int axis, int dim) const
