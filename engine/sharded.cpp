@@ -81,8 +81,7 @@ Box boxAt(const Shape& shape, const Layout& layout, const Mesh& mesh, std::int64
     Box box(shape.size());
     for (std::size_t d = 0; d < shape.size(); ++d) {
         const auto& axes = layout.dims[d];
-        box[d] = axes.empty() ? Range { 0, shape[d] }
-                              : balancedPart(shape[d], partsOf(axes, mesh), partIndexOf(axes, mesh, position));
+        box[d] = partRange(shape[d], axes, mesh, layout.cuttingOf(d), partIndexOf(axes, mesh, position));
     }
     return box;
 }

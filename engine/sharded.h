@@ -19,7 +19,7 @@ namespace shardboard::engine {
 /// A half-open range per tensor dim.
 using Box = std::vector<Range>;
 
-/// What the device at a mesh position holds: balanced cuts, flat over the axes of each dim in the layout's order.
+/// What the device at a mesh position holds, over the axes of each dim in the layout's order.
 Box boxAt(const Shape& shape, const Layout& layout, const Mesh& mesh, std::int64_t position);
 std::int64_t volumeOf(const Box& box);
 /// Common part; a dim without common elements has size 0.

@@ -20,6 +20,14 @@ Layout Layout::cut(std::size_t rank, int dim, const std::vector<int>& axes)
     return layout;
 }
 
+void Layout::setCutting(std::size_t dim, const Cutting& value)
+{
+    cutting.resize(dims.size());
+    cutting[dim] = value;
+    if (std::all_of(cutting.begin(), cutting.end(), [](const Cutting& c) { return c == Cutting {}; }))
+        cutting.clear();
+}
+
 bool Layout::isReplicated() const
 {
     return partial.empty() && std::all_of(dims.begin(), dims.end(), [](const auto& dim) { return dim.empty(); });

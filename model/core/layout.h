@@ -4,6 +4,7 @@
 // axes on a dim must not get lost; placements per mesh axis (MAX, DTensor) are a projection of it.
 #pragma once
 
+#include "model/core/cutrule.h"
 #include "model/core/mesh.h"
 #include "model/core/tensor.h"
 
@@ -28,6 +29,9 @@ struct Layout {
     std::vector<std::vector<AxisRef>> dims; ///< one list per tensor dim; block index = row-major over the list
     std::vector<AxisRef> partial; ///< in mesh order; values over these axes must still be combined with `op`
     ReduceOp op = ReduceOp::Sum;
+    /// Per tensor dim how it is cut where it does not divide. Only in plans; empty when every dim's parts are the balanced
+    /// ones, so that layouts with equal shards compare equal.
+    std::vector<Cutting> cutting {};
 
     /// Everything whole on every device.
     static Layout replicated(std::size_t rank);
@@ -35,6 +39,8 @@ struct Layout {
     static Layout cut(std::size_t rank, int dim, const std::vector<int>& axes);
 
     bool isReplicated() const;
+    Cutting cuttingOf(std::size_t dim) const { return dim < cutting.size() ? cutting[dim] : Cutting {}; }
+    void setCutting(std::size_t dim, const Cutting& value);
     friend bool operator==(const Layout&, const Layout&) = default;
 };
 
@@ -52,7 +58,8 @@ std::int64_t partIndexOf(const std::vector<AxisRef>& axes, const Mesh& mesh, std
 Status verifyLayout(const Layout& layout, const Mesh& mesh, std::size_t rank, const std::string& where);
 
 /// JAX notation: `P('data', ('model', 'pod'))`, `P(None, 'model', unreduced={'data'})`. Trailing Nones are left out
-/// unless `rank` entries are asked for with `full`.
+/// unless `rank` entries are asked for with `full`. Uneven cuts of a plan are written as our own extension,
+/// `cut={0: 'grain-balanced:128'}`.
 std::string specText(const Layout& layout, const Mesh& mesh, bool full = false);
 /// Parses JAX notation (quotes ' or ", `P(...)` or `PartitionSpec(...)`), for a tensor of that rank. Missing trailing
 /// entries mean not cut. Errors name the entry: unknown axis, more entries than dims, an axis used twice.

@@ -136,6 +136,31 @@ bool DimCut::isBalanced() const
     return true;
 }
 
+Range partRange(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, const Cutting& cutting,
+                std::int64_t index)
+{
+    if (axes.empty())
+        return { 0, size };
+    if (cutting == Cutting {})
+        return balancedPart(size, partsOf(axes, mesh), index);
+    return DimCut(axes, mesh, cutting.rule, { { 0, size, cutting.unit, 1, 1 } }).part(index).front();
+}
+
+std::int64_t largestPart(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, const Cutting& cutting)
+{
+    if (cutting != Cutting {})
+        return DimCut(axes, mesh, cutting.rule, { { 0, size, cutting.unit, 1, 1 } }).largest();
+    return ceilDivide(size, partsOf(axes, mesh));
+}
+
+Cutting canonicalCutting(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, const Cutting& cutting)
+{
+    if (cutting.rule == CutRule::Strict || size % partsOf(axes, mesh) == 0)
+        if (cutting.rule != CutRule::GrainBalanced || cutting.unit == 1)
+            return {};
+    return DimCut(axes, mesh, cutting.rule, { { 0, size, cutting.unit, 1, 1 } }).isBalanced() ? Cutting {} : cutting;
+}
+
 ShardMap::ShardMap(Mesh mesh, Shape shape, std::vector<DimCut> cuts)
     : m_mesh(std::move(mesh))
     , m_shape(std::move(shape))

@@ -20,11 +20,6 @@ struct Range {
     friend bool operator==(const Range&, const Range&) = default;
 };
 
-/// What happens to a dim that does not divide (formats B0.3).
-enum class CutRule { Strict, CeilFlat, CeilNested, Balanced, GrainBalanced };
-std::string cutRuleName(CutRule rule); ///< strict, ceil-flat, ceil-nested, balanced, grain-balanced
-std::optional<CutRule> cutRuleFromName(std::string_view name);
-
 /// Part `index` of `parts` balanced parts of [0, size): the first size mod parts get one element more. Never an error;
 /// with fewer elements than parts the last ones are empty.
 Range balancedPart(std::int64_t size, std::int64_t parts, std::int64_t index);
@@ -83,6 +78,14 @@ private:
     std::vector<CutSegment> m_segments;
     std::int64_t m_count = 1;
 };
+
+/// The range of part `index` of a dim of `size` over `axes`.
+Range partRange(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, const Cutting& cutting,
+                std::int64_t index);
+/// Elements of the largest such part.
+std::int64_t largestPart(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, const Cutting& cutting);
+/// The cutting that gives the same parts and compares equal to all that do: the balanced one where that is so.
+Cutting canonicalCutting(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, const Cutting& cutting);
 
 class ShardMap {
 public:

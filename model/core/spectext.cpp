@@ -54,7 +54,8 @@ public:
             if (!first && token(')')) // trailing comma
                 break;
             first = false;
-            if (auto status = word("unreduced") ? unreduced(layout) : entry(layout); !status.ok())
+            auto status = word("unreduced") ? unreduced(layout) : word("cut") ? cuttings() : entry(layout);
+            if (!status.ok())
                 return status.error();
         }
         blanks();
@@ -65,6 +66,11 @@ public:
                                   + std::to_string(rank) + " dims",
                               "leave out the entries that are too many");
         layout.dims.resize(rank);
+        for (const auto& [dim, cutting] : m_cuttings) {
+            if (dim >= rank)
+                return fail("cut names dim " + std::to_string(dim) + ", which the tensor does not have");
+            layout.setCutting(dim, cutting);
+        }
         std::sort(layout.partial.begin(), layout.partial.end(),
                   [](const AxisRef& a, const AxisRef& b) { return a.axis < b.axis || (a.axis == b.axis && a.pre < b.pre); });
         if (auto status = verifyLayout(layout, m_mesh, rank, m_where); !status.ok())
@@ -104,17 +110,26 @@ private:
         return true;
     }
 
-    Result<AxisRef> axis()
+    Result<std::string_view> quoted(const char* what)
     {
         blanks();
         const char quote = m_at < m_text.size() ? m_text[m_at] : '\0';
         if (quote != '\'' && quote != '"')
-            return fail("a quoted mesh axis name is missing");
+            return fail(std::string("a quoted ") + what + " is missing");
         const auto end = m_text.find(quote, m_at + 1);
         if (end == std::string_view::npos)
             return fail("a quote is not closed");
-        std::string_view name = m_text.substr(m_at + 1, end - m_at - 1);
+        const std::string_view name = m_text.substr(m_at + 1, end - m_at - 1);
         m_at = end + 1;
+        return name;
+    }
+
+    Result<AxisRef> axis()
+    {
+        const auto found = quoted("mesh axis name");
+        if (!found.ok())
+            return found.error();
+        std::string_view name = found.value();
         AxisRef ref;
         if (const auto colon = name.find(":("); colon != std::string_view::npos) {
             const std::string_view rest = name.substr(colon + 2);
@@ -175,7 +190,37 @@ private:
         return axes('}', layout.partial);
     }
 
+    /// Our extension for uneven cuts: `={0: 'grain-balanced:128', 2: 'ceil-flat'}`.
+    Status cuttings()
+    {
+        if (!token('=') || !token('{'))
+            return fail("cut wants a dictionary, cut={0: 'ceil-flat'}");
+        bool first = true;
+        while (!token('}')) {
+            if (!first && !token(','))
+                return fail("a comma or } is missing");
+            first = false;
+            blanks();
+            const std::size_t end = std::min(m_text.size(), m_text.find_first_not_of("0123456789", m_at));
+            const auto dim = parseInteger(m_text.substr(m_at, end - m_at));
+            m_at = end;
+            if (!dim || *dim > 15 || !token(':'))
+                return fail("the number of a tensor dim is missing");
+            const auto name = quoted("cut rule");
+            if (!name.ok())
+                return name.error();
+            const auto colon = name.value().find(':');
+            const auto rule = cutRuleFromName(name.value().substr(0, colon));
+            const auto unit = colon == std::string_view::npos ? 1 : parseInteger(name.value().substr(colon + 1)).value_or(0);
+            if (!rule || unit < 1)
+                return fail("'" + std::string(name.value()) + "' is no cut rule");
+            m_cuttings.emplace_back(static_cast<std::size_t>(*dim), Cutting { *rule, unit });
+        }
+        return done();
+    }
+
     std::string_view m_text;
+    std::vector<std::pair<std::size_t, Cutting>> m_cuttings;
     const Mesh& m_mesh;
     const std::string& m_where;
     std::size_t m_at = 0;
@@ -197,6 +242,16 @@ std::string specText(const Layout& layout, const Mesh& mesh, bool full)
             set += (set.empty() ? "" : ", ") + refText(ref, mesh);
         out += (out.empty() ? "" : ", ") + ("unreduced={" + set + "}");
     }
+    std::string cuts;
+    for (std::size_t dim = 0; dim < layout.cutting.size(); ++dim) {
+        const Cutting& cutting = layout.cutting[dim];
+        if (cutting == Cutting {})
+            continue;
+        cuts += (cuts.empty() ? "" : ", ") + std::to_string(dim) + ": '" + cutRuleName(cutting.rule)
+            + (cutting.unit > 1 ? ":" + std::to_string(cutting.unit) : "") + "'";
+    }
+    if (!cuts.empty())
+        out += (out.empty() ? "cut={" : ", cut={") + cuts + "}";
     return "P(" + out + ")";
 }
 

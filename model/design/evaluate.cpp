@@ -84,7 +84,7 @@ private:
                 if (m_out->graph.tensors[id].spec.role == role) {
                     if (auto status = addTensor(static_cast<TensorId>(id)); !status.ok())
                         return status;
-                    layouts[id] = m_out->weights.back().layout;
+                    layouts[id] = plannedLayout(m_out->weights.back());
                 }
         auto plan = buildPlan(m_out->graph, m_design.mesh, layouts, m_design.picker, hardware);
         if (!plan.ok())
@@ -165,17 +165,32 @@ private:
         return done();
     }
 
-    /// The plan cuts balanced; where a dim divides, all rules cut alike.
+    /// A plan knows dims that are cut as a whole, by any rule; fused segments only where their pieces lie side by side.
     Status plannable(const WeightLayout& weight, const std::string& where) const
     {
-        if (weight.tensor == kNoTensor || weight.cut == CutRule::Balanced || weight.cut == CutRule::Strict)
+        if (weight.tensor == kNoTensor)
             return done();
-        for (std::size_t dim = 0; dim < weight.spec.shape.size(); ++dim)
-            if (weight.spec.shape[dim] % partsOf(weight.layout.dims[dim], m_design.mesh) != 0)
-                return inputError(where, "dim " + std::to_string(dim) + " of size " + std::to_string(weight.spec.shape[dim])
-                                      + " is cut unevenly by rule " + cutRuleName(weight.cut) + ", which cannot be planned yet",
-                                  "use the balanced rule");
+        for (const DimCut& cut : weight.shards.cuts())
+            if (!cut.isBalanced() && (cut.segments().size() > 1 || cut.segments().front().denominator > 1))
+                return inputError(where, strategyKindName(weight.strategy.kind) + " is for fused or packed weights, and this one is "
+                                  "neither",
+                                  "use a strategy that cuts the dim as a whole");
         return done();
+    }
+
+    /// The layout with the way in which its dims are cut.
+    Layout plannedLayout(const WeightLayout& weight) const
+    {
+        Layout layout = weight.layout;
+        for (std::size_t dim = 0; dim < layout.dims.size(); ++dim) {
+            const DimCut& cut = weight.shards.cuts()[dim];
+            if (!cut.isBalanced())
+                layout.setCutting(dim, { weight.strategy.kind == StrategyKind::HeadAwareColumnwise && cut.rule() == CutRule::Balanced
+                                             ? CutRule::GrainBalanced
+                                             : cut.rule(),
+                                         cut.segments().front().unit });
+        }
+        return layout;
     }
 
     const Design& m_design;

@@ -94,18 +94,28 @@ Result<std::vector<StrategyEntry>> megatronEntries(const Mesh& mesh, const Model
     std::vector<StrategyEntry> entries { entry("*", StrategyKind::Replicate, {}),
                                          batchEntry(mesh, axis, workload, notes) };
     const auto cut = [&](const std::string& match, StrategyKind kind) { entries.push_back(entry(match, kind, name)); };
-    if (model.hasGraph() && model.heads % size != 0) {
-        notes.push_back(std::to_string(model.heads) + " heads do not divide" + over
+    const bool wholeHeads = model.hasGraph() && model.heads % size != 0;
+    if (wholeHeads && model.heads < size) {
+        notes.push_back(std::to_string(model.heads) + " heads are fewer than the devices" + over
                         + ": the attention projections stay whole on every device");
     } else {
         cut("*.self_attn.q_proj.*", StrategyKind::Rowwise);
+        if (wholeHeads) {
+            notes.push_back(std::to_string(model.heads) + " heads do not divide" + over
+                            + ": q_proj and o_proj are cut in whole heads, so that some devices hold one more");
+            entries.back().cut = CutRule::GrainBalanced;
+        }
         if (model.hasGraph() && model.kvHeads % size != 0)
             notes.push_back(std::to_string(model.kvHeads) + " KV heads do not divide" + over
                             + ": k_proj and v_proj stay whole on every device");
         else
             for (const char* match : { "*.self_attn.k_proj.*", "*.self_attn.v_proj.*" })
                 cut(match, StrategyKind::Rowwise);
-        cut("*.self_attn.o_proj.weight", StrategyKind::Columnwise);
+        cut("*.self_attn.o_proj.weight", wholeHeads ? StrategyKind::HeadAwareColumnwise : StrategyKind::Columnwise);
+        if (wholeHeads) {
+            entries.back().strategy.numHeads = model.heads;
+            entries.back().strategy.headDim = model.headDim;
+        }
     }
     if (model.hasGraph() && model.intermediateSize < size) {
         notes.push_back("the MLP is narrower than the axis: its weights stay whole");

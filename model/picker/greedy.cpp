@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/picker/greedy.h"
 
+#include "model/core/shards.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -48,9 +50,13 @@ public:
         std::vector<Shape> shapes;
         for (const PickOperand& operand : operands) {
             shapes.push_back(operand.shape);
-            m_bytes.push_back(static_cast<double>(bytesOf(elementCount(operand.shape).value_or(0), operand.dtype)));
+            m_bytes.push_back(static_cast<double>(shardboard::bytesOf(elementCount(operand.shape).value_or(0), operand.dtype)));
         }
         m_rows = rowsFor(op, shapes, options.profile);
+        if (op.kind == OpKind::SplitHeads || op.kind == OpKind::MergeHeads) {
+            m_heads = op.attributes.heads;
+            m_headDim = op.kind == OpKind::SplitHeads ? shapes.front()[2] / m_heads : shapes.front()[3];
+        }
     }
 
     Result<Pick> pick(const std::string& where)
@@ -108,7 +114,12 @@ private:
                 return false;
         }
         return std::all_of(row.conditions.begin(), row.conditions.end(),
-                           [&](const WholeUnits& c) { return c.units % m_mesh.axis(axis).size == 0; });
+                           [&](const WholeUnits& c) { return fits(c, m_mesh.axis(axis).size); });
+    }
+
+    static bool fits(const WholeUnits& condition, std::int64_t parts)
+    {
+        return condition.units % parts == 0 || (condition.unitElements > 0 && condition.units >= parts);
     }
 
     /// The cheapest row of every axis, unless they cannot be combined; then the next cheapest combinations in turn.
@@ -207,6 +218,78 @@ private:
         for (Layout& target : m_targets)
             std::sort(target.partial.begin(), target.partial.end(), byAxis);
         std::sort(m_result.partial.begin(), m_result.partial.end(), byAxis);
+        for (const std::vector<DimOf>& group : coupledDims())
+            cutAlike(group);
+        cutInUnits();
+    }
+
+    /// A dim of an operand, or of the result (operand -1).
+    struct DimOf {
+        int operand;
+        std::size_t dim;
+    };
+    Layout& target(const DimOf& of) { return of.operand < 0 ? m_result : m_targets[static_cast<std::size_t>(of.operand)]; }
+
+    /// Dims that rows cut together: their parts must be the same. Where an operation splits or merges heads, the dims that
+    /// hold the heads are left out, since they differ in size.
+    std::vector<std::vector<DimOf>> coupledDims() const
+    {
+        std::vector<std::vector<DimOf>> groups;
+        for (std::size_t c = 0; c < m_choices.size(); ++c) {
+            const Row& row = *picked(c).row;
+            std::vector<DimOf> group;
+            const auto add = [&](int operand, const Placement& placement) {
+                const bool heads = m_headDim > 0 && placement.dim == 2;
+                if (placement.kind == Placement::Kind::Sharded && !heads)
+                    group.push_back({ operand, static_cast<std::size_t>(placement.dim) });
+            };
+            for (std::size_t i = 0; i < row.operands.size(); ++i)
+                add(static_cast<int>(i), row.operands[i]);
+            add(-1, row.result);
+            for (auto other = groups.begin(); other != groups.end();) {
+                const bool meets = std::any_of(other->begin(), other->end(), [&](const DimOf& a) {
+                    return std::any_of(group.begin(), group.end(),
+                                       [&](const DimOf& b) { return a.operand == b.operand && a.dim == b.dim; });
+                });
+                if (meets)
+                    group.insert(group.end(), other->begin(), other->end());
+                other = meets ? groups.erase(other) : std::next(other);
+            }
+            groups.push_back(std::move(group));
+        }
+        return groups;
+    }
+
+    /// Gives all dims of a group the cutting of the largest operand that stays as it is.
+    void cutAlike(const std::vector<DimOf>& group)
+    {
+        const DimOf* keeps = nullptr;
+        for (const DimOf& of : group) {
+            if (target(of).dims[of.dim] != target(group.front()).dims[group.front().dim])
+                return; // different axes: only even parts nest
+            if (of.operand < 0 || m_operands[static_cast<std::size_t>(of.operand)].layout.dims[of.dim] != target(of).dims[of.dim])
+                continue;
+            if (keeps == nullptr || bytesOf(of) > bytesOf(*keeps))
+                keeps = &of;
+        }
+        if (keeps == nullptr)
+            return;
+        const Cutting cutting = m_operands[static_cast<std::size_t>(keeps->operand)].layout.cuttingOf(keeps->dim);
+        if (cutting != Cutting {})
+            for (const DimOf& of : group)
+                target(of).setCutting(of.dim, cutting);
+    }
+    double bytesOf(const DimOf& of) const { return m_bytes[static_cast<std::size_t>(of.operand)]; }
+
+    /// Heads that do not divide: the fused side is cut in whole heads.
+    void cutInUnits()
+    {
+        if (m_headDim == 0)
+            return;
+        Layout& fused = m_result.dims.size() == 3 ? m_result : m_targets.front();
+        if (!fused.dims[2].empty())
+            fused.setCutting(2, canonicalCutting(m_heads * m_headDim, fused.dims[2], m_mesh,
+                                                 { CutRule::GrainBalanced, m_headDim }));
     }
 
     /// Conditions that only the whole combination can tell: whole heads over all axes together, room for all parts of a
@@ -223,7 +306,7 @@ private:
                 const auto operand = static_cast<std::size_t>(unit.operand);
                 const auto& axes = m_targets[operand].dims[static_cast<std::size_t>(unit.dim)];
                 // Axes that cut this operand alone may leave the units uneven; the coupled ones come first.
-                if (unit.units % partsOf(axes, m_mesh) != 0)
+                if (!fits(unit, partsOf(axes, m_mesh)))
                     return false;
             }
         return true;
@@ -257,6 +340,8 @@ private:
     const Mesh& m_mesh;
     const PickerOptions& m_options;
     std::vector<double> m_bytes;
+    std::int64_t m_heads = 0; ///< of an operation that splits or merges heads
+    std::int64_t m_headDim = 0; ///< 0: another operation
     std::vector<Row> m_rows;
     std::vector<AxisChoice> m_choices;
     std::vector<std::size_t> m_picked; ///< per choice, an index into its allowed rows

@@ -79,13 +79,15 @@ std::vector<Row> binaryRows(const Shape& a, const Shape& b, bool linear)
     return rows;
 }
 
-/// [B,S,h*d] <-> [B,S,h,d]: a cut of the fused dim is a cut of the heads when whole heads lie on each device.
-std::vector<Row> headReshapeRows(std::int64_t heads)
+/// [B,S,h*d] <-> [B,S,h,d]: a cut of the fused dim is a cut of the heads when whole heads lie on each device. Our profile
+/// cuts the fused dim in whole heads where their number does not divide; MAX knows no such cut of an activation.
+std::vector<Row> headReshapeRows(std::int64_t heads, std::int64_t headDim, PickerProfile profile)
 {
+    const std::int64_t unit = profile == PickerProfile::Shardboard ? headDim : 0;
     std::vector<Row> rows { allReplicated(1) };
     for (int dim = 0; dim < 2; ++dim)
         rows.push_back({ { S(dim) }, S(dim), {} });
-    rows.push_back({ { S(2) }, S(2), { { 0, 2, heads, std::to_string(heads) + " heads" } } });
+    rows.push_back({ { S(2) }, S(2), { { 0, 2, heads, std::to_string(heads) + " heads", unit } } });
     rows.push_back({ { kP }, kP, {} });
     return rows;
 }
@@ -95,7 +97,7 @@ std::vector<Row> attentionRows(const Shape& q, const Shape& k)
     std::vector<Row> rows { allReplicated(3) };
     rows.push_back({ { S(0), S(0), S(0) }, S(0), {} });
     rows.push_back({ { S(2), S(2), S(2) }, S(2),
-                     { { 0, 2, q[2], std::to_string(q[2]) + " heads" }, { 1, 2, k[2], std::to_string(k[2]) + " KV heads" } } });
+                     { { 0, 2, q[2], std::to_string(q[2]) + " heads", 0 }, { 1, 2, k[2], std::to_string(k[2]) + " KV heads", 0 } } });
     rows.push_back({ { S(2), kR, kR }, S(2), {} }); // fewer KV heads than devices: every device has all of them
     return rows;
 }
@@ -142,8 +144,9 @@ std::vector<Row> rowsFor(const Op& op, const std::vector<Shape>& operands, Picke
         return rows;
     }
     case OpKind::SplitHeads:
+        return headReshapeRows(op.attributes.heads, first[2] / op.attributes.heads, profile);
     case OpKind::MergeHeads:
-        return headReshapeRows(op.attributes.heads);
+        return headReshapeRows(op.attributes.heads, first[3], profile);
     case OpKind::Attention:
         return attentionRows(first, operands[1]);
     }

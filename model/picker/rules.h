@@ -20,12 +20,14 @@ struct Placement {
     friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-/// A condition on a row: `units` (heads, say) of an operand's dim must divide over all axes that cut the dim.
+/// A condition on a row: `units` (heads, say) of an operand's dim must divide over all axes that cut the dim; or, where
+/// `unitElements` is set, the dim is cut in whole units of so many elements, at least one for each part.
 struct WholeUnits {
     int operand = 0;
     int dim = 0;
     std::int64_t units = 1;
     std::string what; ///< `32 heads`
+    std::int64_t unitElements = 0; ///< 0: the units must divide
 };
 
 struct Row {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/buildplan.h"
 
+#include "model/core/shards.h"
 #include "model/cost/collectivetime.h"
 #include "model/picker/greedy.h"
 #include "model/plan/reasons.h"
@@ -247,10 +248,8 @@ std::int64_t Plan::collectiveBytes() const
 std::int64_t largestShard(const Shape& shape, const Layout& layout, const Mesh& mesh)
 {
     std::int64_t elements = 1;
-    for (std::size_t dim = 0; dim < shape.size(); ++dim) {
-        const std::int64_t parts = partsOf(layout.dims[dim], mesh);
-        elements *= (shape[dim] + parts - 1) / parts;
-    }
+    for (std::size_t dim = 0; dim < shape.size(); ++dim)
+        elements *= largestPart(shape[dim], layout.dims[dim], mesh, layout.cuttingOf(dim));
     return elements;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/reshard.h"
 
+#include "model/core/shards.h"
+
 #include <algorithm>
 #include <array>
 
@@ -62,13 +64,26 @@ private:
     /// Balanced parts over a list of axes lie inside the parts over a leading part of the list only when the dim divides.
     bool nests(std::size_t dim, const AxisList& list) const { return m_shape[dim] % partsOf(list, m_mesh) == 0; }
 
+    bool same(std::size_t dim) const
+    {
+        return m_now.dims[dim] == m_to.dims[dim] && m_now.cuttingOf(dim) == m_to.cuttingOf(dim);
+    }
+
+    /// Parts of another rule than the balanced one fit no other parts.
+    bool uneven(std::size_t dim) const
+    {
+        return m_now.cuttingOf(dim) != Cutting {} || m_to.cuttingOf(dim) != Cutting {};
+    }
+
     /// How many leading axes of a dim can stay where they are.
     std::size_t commonPrefix(std::size_t dim) const
     {
         const AxisList& now = m_now.dims[dim];
         const AxisList& to = m_to.dims[dim];
-        if (now == to)
+        if (same(dim))
             return now.size();
+        if (uneven(dim))
+            return 0;
         std::size_t prefix = 0;
         while (prefix < now.size() && prefix < to.size() && now[prefix] == to[prefix])
             ++prefix;
@@ -79,16 +94,17 @@ private:
     {
         const AxisList& now = m_now.dims[dim];
         const AxisList& to = m_to.dims[dim];
-        if (!isPrefix(now, to) || (!now.empty() && !nests(dim, to)))
+        if (!isPrefix(now, to) || (!now.empty() && (!nests(dim, to) || uneven(dim))))
             return;
         AxisList run;
         for (std::size_t i = now.size(); i < to.size() && contains(m_now.partial, to[i]); ++i)
             run.push_back(to[i]);
         // A run that ends before the list does would be cut again by the rest, which must nest then.
-        if (run.empty() || (now.size() + run.size() < to.size() && !nests(dim, to)))
+        if (run.empty() || (now.size() + run.size() < to.size() && (!nests(dim, to) || uneven(dim))))
             return;
         Layout after = m_now;
         after.dims[dim].insert(after.dims[dim].end(), run.begin(), run.end());
+        after.setCutting(dim, m_to.cuttingOf(dim));
         std::erase_if(after.partial, [&](const AxisRef& ref) { return contains(run, ref); });
         step(CollectiveKind::ReduceScatter, run, after);
     }
@@ -120,11 +136,13 @@ private:
             longer.insert(longer.end(), run.begin(), run.end());
             if (other == dim || !isPrefix(longer, m_to.dims[other]))
                 continue;
-            if ((!kept.empty() || longer != m_to.dims[other]) && !nests(other, m_to.dims[other]))
+            if ((!kept.empty() || longer != m_to.dims[other]) && (!nests(other, m_to.dims[other]) || uneven(other)))
                 continue;
             Layout after = m_now;
             after.dims[dim].resize(prefix);
+            after.setCutting(dim, {});
             after.dims[other] = longer;
+            after.setCutting(other, m_to.cuttingOf(other));
             step(CollectiveKind::AllToAll, run, after);
             return;
         }
@@ -139,6 +157,7 @@ private:
             return;
         Layout after = m_now;
         after.dims[dim].resize(prefix);
+        after.setCutting(dim, {});
         step(CollectiveKind::AllGather, run, after);
     }
 
@@ -146,11 +165,12 @@ private:
     {
         const AxisList& now = m_now.dims[dim];
         const AxisList& to = m_to.dims[dim];
-        if (now == to)
+        if (same(dim))
             return;
         const AxisList run(to.begin() + static_cast<std::ptrdiff_t>(now.size()), to.end());
         Layout after = m_now;
         after.dims[dim] = to;
+        after.setCutting(dim, m_to.cuttingOf(dim));
         step(CollectiveKind::LocalSlice, run, after);
     }
 
@@ -203,10 +223,8 @@ std::int64_t stepBytes(const ReshardStep& step, const Shape& shape, DType dtype,
         return 0;
     const Layout& layout = step.kind == CollectiveKind::AllGather ? step.after : step.before;
     std::int64_t elements = 1;
-    for (std::size_t dim = 0; dim < shape.size(); ++dim) {
-        const std::int64_t parts = partsOf(layout.dims[dim], mesh);
-        elements *= (shape[dim] + parts - 1) / parts;
-    }
+    for (std::size_t dim = 0; dim < shape.size(); ++dim)
+        elements *= largestPart(shape[dim], layout.dims[dim], mesh, layout.cuttingOf(dim));
     return bytesOf(elements, dtype);
 }
 

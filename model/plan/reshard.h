@@ -26,7 +26,7 @@ struct ReshardStep {
     friend bool operator==(const ReshardStep&, const ReshardStep&) = default;
 };
 
-/// Steps that lead from `from` to `to`, in order; empty when they are equal. Shards are balanced cuts. Every step is
+/// Steps that lead from `from` to `to`, in order; empty when they are equal. Every step is
 /// sound for uneven dims too (a local slice takes only what the device already holds). Errors: `to` is partial where
 /// `from` is not, or sub-axes (not supported yet). `where` names the tensor.
 Result<std::vector<ReshardStep>> reshardSteps(const Layout& from, const Layout& to, const Shape& shape, const Mesh& mesh,

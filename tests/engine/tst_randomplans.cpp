@@ -28,8 +28,8 @@ public:
         design.mesh = Mesh::parse(meshes[below(5)]).value();
         design.model = tinyModel();
         design.model.layers = 2;
-        const int groups[][2] = { { 6, 3 }, { 4, 4 }, { 4, 2 }, { 8, 2 }, { 3, 1 }, { 12, 6 } };
-        const auto& heads = groups[below(6)];
+        const int groups[][2] = { { 6, 3 }, { 4, 4 }, { 4, 2 }, { 8, 2 }, { 3, 1 }, { 12, 6 }, { 7, 7 }, { 10, 5 } };
+        const auto& heads = groups[below(8)];
         design.model.heads = heads[0];
         design.model.kvHeads = heads[1];
         design.model.tiedEmbeddings = below(2);
@@ -42,13 +42,28 @@ public:
         const char* matches[] = { "tokens", "*q_proj.weight", "*[kv]_proj.weight", "*o_proj.weight", "*gate_proj.weight", "*up_proj.weight",
                                   "*down_proj.weight", "*embed_tokens.weight", "*lm_head.weight", "*norm.weight", "model.layers.1.*_proj.weight" };
         for (const char* match : matches)
-            if (below(3))
+            if (below(3)) {
                 design.strategies.push_back(specFor(match, spec(design.mesh, std::string(match) == "*norm.weight" ? 1 : 2)));
+                constexpr CutRule rules[] { CutRule::Balanced, CutRule::GrainBalanced, CutRule::CeilFlat, CutRule::CeilNested };
+                design.strategies.back().cut = rules[below(3) ? below(2) : below(4)];
+            }
+        if (!below(4))
+            design.strategies.push_back(headAware(design));
         return design;
     }
 
 private:
     int below(int n) { return static_cast<int>(m_random() % static_cast<unsigned>(n)); }
+
+    StrategyEntry headAware(const Design& design)
+    {
+        Strategy strategy;
+        strategy.kind = StrategyKind::HeadAwareColumnwise;
+        strategy.axes = { design.mesh.axis(below(design.mesh.axisCount())).name };
+        strategy.numHeads = design.model.heads;
+        strategy.headDim = design.model.headDim;
+        return { "*o_proj.weight", strategy, std::nullopt };
+    }
 
     std::string spec(const Mesh& mesh, std::size_t rank)
     {
@@ -72,7 +87,7 @@ std::string describe(const Design& design)
         + " " + workloadName(design.workload.kind) + " " + std::to_string(design.workload.batch) + "x"
         + std::to_string(design.workload.sequence);
     for (const StrategyEntry& entry : design.strategies)
-        text += "; " + entry.match + " " + entry.strategy.spec;
+        text += "; " + entry.match + " " + entry.strategy.text() + " " + cutRuleName(entry.cut.value_or(CutRule::Balanced));
     return text;
 }
 

@@ -124,6 +124,8 @@ private Q_SLOTS:
         Case c { Mesh::parse("tp=8").value(), {}, { "split", OpKind::SplitHeads, {}, 0, {} }, {}, 4 };
         c.op.attributes.heads = 28;
         c.operand({ 2, 16, 28 * 128 }, "P(None, None, 'tp')");
+        QCOMPARE(c.taken(), QString("P(None, None, 'tp', cut={2: 'grain-balanced:128'}) -> P(None, None, 'tp')"));
+        c.options.profile = PickerProfile::G1; // knows no cut in whole heads
         QCOMPARE(c.taken(), QString("P() -> P()"));
         c.op.attributes.heads = 32;
         c.operands.clear();
