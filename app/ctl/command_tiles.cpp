@@ -4,6 +4,7 @@
 #include "app/ctl/table.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
+#include "model/notation/notation.h"
 
 #include <nlohmann/json.hpp>
 
@@ -51,14 +52,29 @@ Status readParameters(const Arguments& arguments, Strategy& strategy)
     return done();
 }
 
-Result<Strategy> strategyOf(const Arguments& arguments, const Mesh& mesh)
+/// The text of --spec, which may be in any notation, in the one that strategies keep.
+Result<std::string> specOf(const std::string& text, const Mesh& mesh, std::size_t rank)
+{
+    const auto notation = detectNotation(text);
+    if (!notation || *notation == Notation::Jax)
+        return text;
+    const auto layout = readLayout(*notation, text, mesh, rank, "--spec");
+    if (!layout.ok())
+        return layout.error();
+    return specText(layout.value(), mesh);
+}
+
+Result<Strategy> strategyOf(const Arguments& arguments, const Mesh& mesh, std::size_t rank)
 {
     Strategy strategy;
     if (arguments.has("--spec") == arguments.has("--strategy"))
         return usageError("shardctl tiles", "give either --strategy or --spec", "see shardctl tiles --help");
     if (arguments.has("--spec")) {
         strategy.kind = StrategyKind::Spec;
-        strategy.spec = arguments.text("--spec");
+        auto spec = specOf(arguments.text("--spec"), mesh, rank);
+        if (!spec.ok())
+            return spec.error();
+        strategy.spec = std::move(spec).value();
         return strategy;
     }
     const std::string name = arguments.text("--strategy");
@@ -163,7 +179,7 @@ int tilesCommand(const Arguments& arguments)
     const auto mesh = Mesh::parse(arguments.text("--mesh"));
     if (!mesh.ok())
         return report(mesh.error());
-    const auto strategy = strategyOf(arguments, mesh.value());
+    const auto strategy = strategyOf(arguments, mesh.value(), shape.value().size());
     if (!strategy.ok())
         return report(strategy.error());
     const auto dtype = dtypeFromName(arguments.text("--dtype", "bf16"));

@@ -81,14 +81,16 @@ Status checkRef(const AxisRef& ref, const Mesh& mesh, const std::string& where)
     return done();
 }
 
-/// Two references overlap when they share a part of one axis: [pre, pre * size) intervals of the same axis meet.
-bool overlap(const AxisRef& a, const AxisRef& b, const Mesh& mesh)
+/// Two references of an axis are apart when one ends, [pre, pre * size), before the other begins, and the parts between
+/// them are whole: on an axis of 6, (1)2 and (3)2 have no common factors 2 x ? x 2.
+bool apart(const AxisRef& a, const AxisRef& b)
 {
     if (a.axis != b.axis)
+        return true;
+    if (a.whole() || b.whole())
         return false;
-    const auto end = [&](const AxisRef& ref) { return ref.whole() ? mesh.axis(ref.axis).size : ref.pre * ref.size; };
-    const auto begin = [](const AxisRef& ref) { return ref.whole() ? std::int64_t { 1 } : ref.pre; };
-    return (a.whole() || b.whole()) || (begin(a) < end(b) && begin(b) < end(a));
+    const auto before = [](const AxisRef& major, const AxisRef& minor) { return minor.pre % (major.pre * major.size) == 0; };
+    return before(a, b) || before(b, a);
 }
 
 } // namespace
@@ -104,7 +106,7 @@ Status verifyLayout(const Layout& layout, const Mesh& mesh, std::size_t rank, co
         if (auto status = checkRef(ref, mesh, where); !status.ok())
             return status;
         for (const AxisRef& other : seen)
-            if (overlap(ref, other, mesh))
+            if (!apart(ref, other))
                 return inputError(where, "mesh axis '" + mesh.axis(ref.axis).name + "' is used twice",
                                   "an axis can cut one dim of a tensor once");
         seen.push_back(ref);

@@ -54,15 +54,17 @@ std::int64_t partsOf(const std::vector<AxisRef>& axes, const Mesh& mesh);
 std::int64_t partIndexOf(const std::vector<AxisRef>& axes, const Mesh& mesh, std::int64_t position);
 
 /// Rules: as many lists as the tensor has dims; every axis exists; no axis is used twice (on two dims, twice on one, or
-/// on a dim and in `partial`); sub-axes divide their axis and do not overlap. `where` names the tensor for the text.
+/// on a dim and in `partial`); sub-axes divide their axis, do not overlap and belong to one split of it (Shardy's rule).
+/// `where` names the tensor for the text.
 Status verifyLayout(const Layout& layout, const Mesh& mesh, std::size_t rank, const std::string& where);
 
-/// JAX notation: `P('data', ('model', 'pod'))`, `P(None, 'model', unreduced={'data'})`. Trailing Nones are left out
-/// unless `rank` entries are asked for with `full`. Uneven cuts of a plan are written as our own extension,
-/// `cut={0: 'grain-balanced:128'}`.
+/// JAX notation: `P('data', ('model', 'pod'))`, `P(None, 'model', unreduced={'data'})`, with `unreduced_kind=max` where the
+/// operator is no sum. Trailing Nones are left out unless `rank` entries are asked for with `full`. Uneven cuts of a plan
+/// are written as our own extension, `cut={0: 'grain-balanced:128'}`.
 std::string specText(const Layout& layout, const Mesh& mesh, bool full = false);
 /// Parses JAX notation (quotes ' or ", `P(...)` or `PartitionSpec(...)`), for a tensor of that rank. Missing trailing
-/// entries mean not cut. Errors name the entry: unknown axis, more entries than dims, an axis used twice.
+/// entries mean not cut; `reduced={…}` changes no layout. Errors name the entry: unknown axis, more entries than dims, an
+/// axis used twice, an unconstrained dim.
 Result<Layout> parseSpec(std::string_view text, const Mesh& mesh, std::size_t rank, const std::string& where = "--spec");
 
 /// Placements per mesh axis as torch DTensor prints them, `R, S(1)`; axis order on a dim is lost in this projection

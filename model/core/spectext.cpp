@@ -5,11 +5,14 @@
 #include "model/core/text.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 
 namespace shardboard {
 
 namespace {
+
+constexpr std::array<const char*, 3> kOperators { "sum", "max", "min" }; // in the order of ReduceOp
 
 std::string refText(const AxisRef& ref, const Mesh& mesh)
 {
@@ -54,10 +57,11 @@ public:
             if (!first && token(')')) // trailing comma
                 break;
             first = false;
-            auto status = word("unreduced") ? unreduced(layout) : word("cut") ? cuttings() : entry(layout);
-            if (!status.ok())
+            if (auto status = argument(layout); !status.ok())
                 return status.error();
         }
+        if (m_kindGiven && layout.partial.empty())
+            return fail("unreduced_kind is given, but nothing is unreduced");
         blanks();
         if (m_at != m_text.size())
             return fail("there is text after the spec");
@@ -73,7 +77,10 @@ public:
         }
         std::sort(layout.partial.begin(), layout.partial.end(),
                   [](const AxisRef& a, const AxisRef& b) { return a.axis < b.axis || (a.axis == b.axis && a.pre < b.pre); });
-        if (auto status = verifyLayout(layout, m_mesh, rank, m_where); !status.ok())
+        // JAX's `reduced` says that a gradient is unreduced; the value itself is whole over these axes.
+        Layout named = layout;
+        named.partial.insert(named.partial.end(), m_reduced.begin(), m_reduced.end());
+        if (auto status = verifyLayout(named, m_mesh, rank, m_where); !status.ok())
             return status.error();
         return layout;
     }
@@ -167,10 +174,27 @@ private:
         return done();
     }
 
+    Status argument(Layout& layout)
+    {
+        if (word("unreduced_kind"))
+            return unreducedKind(layout);
+        if (word("unreduced"))
+            return set("unreduced", m_unreducedGiven, layout.partial);
+        if (word("reduced"))
+            return set("reduced", m_reducedGiven, m_reduced);
+        if (word("cut"))
+            return cuttings();
+        return entry(layout);
+    }
+
     Status entry(Layout& layout)
     {
-        if (!layout.partial.empty())
+        if (m_unreducedGiven || m_reducedGiven || m_kindGiven)
             return fail("an entry follows unreduced");
+        if (const auto before = m_at; word("UNCONSTRAINED") || (word("P") && token('.')) || (word("PartitionSpec") && token('.'))) {
+            m_at = before;
+            return fail("dim " + std::to_string(layout.dims.size()) + " is unconstrained: its layout is known only after propagation");
+        }
         auto& dim = layout.dims.emplace_back();
         if (word("None"))
             return done();
@@ -183,11 +207,31 @@ private:
         return done();
     }
 
-    Status unreduced(Layout& layout)
+    Status set(const std::string& name, bool& given, std::vector<AxisRef>& out)
     {
+        if (given)
+            return fail(name + " is there twice");
+        given = true;
         if (!token('=') || !token('{'))
-            return fail("unreduced wants a set, unreduced={'axis'}");
-        return axes('}', layout.partial);
+            return fail(name + " wants a set, " + name + "={'axis'}");
+        return axes('}', out);
+    }
+
+    /// JAX prints the bare word; code says UnreducedKind.max, perhaps with the module before it.
+    Status unreducedKind(Layout& layout)
+    {
+        if (m_kindGiven || !token('='))
+            return fail("unreduced_kind wants one of sum, max and min, once");
+        m_kindGiven = true;
+        for (const std::string_view module : { "jax", "sharding", "UnreducedKind" })
+            if (word(module) && !token('.'))
+                return fail("a . is missing after " + std::string(module));
+        for (std::size_t i = 0; i < kOperators.size(); ++i)
+            if (word(kOperators[i])) {
+                layout.op = static_cast<ReduceOp>(i);
+                return done();
+            }
+        return fail("unreduced_kind is none of sum, max and min");
     }
 
     /// Our extension for uneven cuts: `={0: 'grain-balanced:128', 2: 'ceil-flat'}`.
@@ -224,6 +268,10 @@ private:
     const Mesh& m_mesh;
     const std::string& m_where;
     std::size_t m_at = 0;
+    bool m_unreducedGiven = false;
+    bool m_reducedGiven = false;
+    bool m_kindGiven = false;
+    std::vector<AxisRef> m_reduced;
 };
 
 } // namespace
@@ -241,6 +289,8 @@ std::string specText(const Layout& layout, const Mesh& mesh, bool full)
         for (const AxisRef& ref : layout.partial)
             set += (set.empty() ? "" : ", ") + refText(ref, mesh);
         out += (out.empty() ? "" : ", ") + ("unreduced={" + set + "}");
+        if (layout.op != ReduceOp::Sum)
+            out += std::string(", unreduced_kind=") + kOperators[static_cast<std::size_t>(layout.op)];
     }
     std::string cuts;
     for (std::size_t dim = 0; dim < layout.cutting.size(); ++dim) {
@@ -273,7 +323,7 @@ std::string placementsText(const Layout& layout, const Mesh& mesh)
         }
     }
     for (const AxisRef& ref : layout.partial)
-        placements[static_cast<std::size_t>(ref.axis)] = "P(sum)";
+        placements[static_cast<std::size_t>(ref.axis)] = std::string("P(") + kOperators[static_cast<std::size_t>(layout.op)] + ")";
     return joined(placements) + (reordered ? " *" : "");
 }
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The notation of a text by its looks. `P(` begins a spec of JAX, but also DTensor's `P(sum)`: a bare lower-case name that
+// is no keyword of a spec is a reduction.
+#include "model/core/text.h"
+#include "model/notation/notation.h"
+#include "model/notation/scanner.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+bool isJax(std::string_view text)
+{
+    Scanner scanner(text, {}, {});
+    const std::string_view word = scanner.word();
+    if (word == "PartitionSpec")
+        return true;
+    if (word != "P" || !scanner.take("("))
+        return false;
+    const char next = scanner.peek();
+    const bool name = (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z');
+    if (!name) // P('a'), P((…)), P()
+        return true;
+    const std::string_view inside = scanner.word();
+    return scanner.peek() == '=' || inside == "None" || inside == "P" || inside == "UNCONSTRAINED" || inside == "PartitionSpec";
+}
+
+Notation hloVersion(std::string_view text)
+{
+    const auto devices = text.find("devices=[");
+    const auto close = devices == std::string_view::npos ? devices : text.find(']', devices);
+    const auto after = close == std::string_view::npos ? close : text.find_first_not_of(" \t\r\n", close + 1);
+    const bool listed = after != std::string_view::npos && text[after] >= '0' && text[after] <= '9';
+    return listed ? Notation::HloV1 : Notation::HloV2;
+}
+
+/// Placements by their words: one word that only one of them has decides.
+std::optional<Notation> placementsOf(std::string_view text)
+{
+    constexpr std::array<std::string_view, 6> kTorch { "S", "Shard", "_S", "_StridedShard", "Replicate", "_Partial" };
+    constexpr std::array<std::string_view, 2> kMax { "Sharded", "Replicated" };
+    constexpr std::array<std::string_view, 3> kBoth { "R", "P", "Partial" };
+    Scanner scanner(text, {}, {});
+    if (!scanner.take("["))
+        scanner.take("(");
+    bool any = false;
+    bool bareP = false;
+    while (!scanner.atEnd()) {
+        const std::string word(scanner.word());
+        const auto in = [&](const auto& words) { return std::find(words.begin(), words.end(), word) != words.end(); };
+        if (in(kMax) || (word.size() > 1 && word.front() == 'S' && parseInteger(word.substr(1))))
+            return Notation::Max;
+        if (in(kTorch) || (word == "P" && scanner.peek() == '('))
+            return Notation::DTensor;
+        const bool codes = !word.empty() && word.find_first_not_of("RSP") == std::string::npos;
+        if (!in(kBoth) && !codes)
+            return std::nullopt;
+        any = true;
+        bareP = bareP || word == "P";
+        if (scanner.take("(")) {
+            scanner.word();
+            if (!scanner.take(")"))
+                return Notation::DTensor;
+        }
+        scanner.take(",");
+        if (scanner.take("]") || scanner.take(")"))
+            break;
+    }
+    if (!any)
+        return std::nullopt;
+    return bareP ? Notation::Max : Notation::DTensor;
+}
+
+} // namespace
+
+std::optional<Notation> detectNotation(std::string_view text)
+{
+    const std::string_view trimmedText = trimmed(text);
+    Scanner scanner(trimmedText, {}, {});
+    if (scanner.atEnd())
+        return std::nullopt;
+    if (isJax(trimmedText))
+        return Notation::Jax;
+    switch (scanner.peek()) {
+    case '#':
+    case '<':
+        return Notation::Shardy;
+    case '{':
+        return hloVersion(trimmedText);
+    case '[':
+        scanner.take("[");
+        if (scanner.peek() == '{' || scanner.peek() == ']')
+            return Notation::Shardy;
+        break;
+    default:
+        break;
+    }
+    return placementsOf(trimmedText);
+}
+
+} // namespace shardboard
