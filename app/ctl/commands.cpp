@@ -2,6 +2,7 @@
 #include "app/ctl/commands.h"
 
 #include "model/formats/designfile.h"
+#include "model/formats/modulejson.h"
 
 #include <iostream>
 
@@ -39,6 +40,8 @@ const std::vector<Command>& commands()
             { "--grain", "N", "elements that stay together, for --cut grain-balanced" },
             { "--dtype", "TYPE", "for the bytes (bf16)" }, kJson },
           tilesCommand, "MAX's rowwise cuts dim 0, which others call column-parallel; columnwise cuts dim 1, row-parallel.\n" },
+        { "module", "shows what a module makes of its weights under a strategy", { "REQUEST" }, { kJson }, moduleCommand,
+          moduleHelp() },
         { "notation", "reads a layout in one notation and writes it in the others", { "TEXT" },
           { { "--mesh", "AXES", "device mesh, e.g. data=2,model=4" },
             { "--device-ids", "IDS", "the device of each mesh position, row-major (0,1,2,…)" },

@@ -30,6 +30,7 @@ int modelsCommand(const Arguments& arguments);
 int hardwareCommand(const Arguments& arguments);
 int newCommand(const Arguments& arguments);
 int tilesCommand(const Arguments& arguments);
+int moduleCommand(const Arguments& arguments);
 int notationCommand(const Arguments& arguments);
 int planCommand(const Arguments& arguments);
 int checkCommand(const Arguments& arguments);

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// shardctl module: what a module makes of its weights under a strategy.
+#include "app/ctl/commands.h"
+#include "model/formats/designfile.h"
+#include "model/formats/jsontext.h"
+#include "model/formats/modulejson.h"
+
+#include <iostream>
+
+namespace shardboard {
+
+namespace {
+
+constexpr std::size_t kLongestRequest = std::size_t { 1 } << 20;
+
+Result<std::string> standardInput()
+{
+    std::string text(kLongestRequest + 1, '\0');
+    std::cin.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(std::cin.gcount()));
+    if (text.size() > kLongestRequest)
+        return inputError("standard input", "is larger than " + std::to_string(kLongestRequest) + " bytes",
+                          "check that this is a request");
+    return text;
+}
+
+void printFindings(const nlohmann::json& findings)
+{
+    for (const auto& finding : findings)
+        std::cerr << finding["severity"].get<std::string>() << ": "
+                  << inputError(finding["where"], finding["message"], finding["repair"]).text() << "\n";
+}
+
+/// A line for each key, so that lists of shapes stay readable.
+std::string textOf(const nlohmann::json& answer)
+{
+    std::string out;
+    for (const auto& [key, value] : answer.items())
+        out += (out.empty() ? "{\n " : ",\n ") + nlohmann::json(key).dump() + ": " + value.dump();
+    return out + "\n}\n";
+}
+
+} // namespace
+
+int moduleCommand(const Arguments& arguments)
+{
+    const std::string& path = arguments.positional().front();
+    const std::string where = path == "-" ? "standard input" : path;
+    const auto text = path == "-" ? standardInput() : readTextFile(path, kLongestRequest);
+    if (!text.ok())
+        return report(text.error());
+    const auto request = parseJson(text.value(), where);
+    if (!request.ok())
+        return report(request.error());
+    const auto answer = answerModule(request.value(), where);
+    if (!answer.ok())
+        return report(answer.error());
+    std::cout << textOf(answer.value());
+    if (!arguments.has("--json"))
+        printFindings(answer.value()["findings"]);
+    return kDone;
+}
+
+} // namespace shardboard
