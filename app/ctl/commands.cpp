@@ -54,6 +54,16 @@ const std::vector<Command>& commands()
           "TEXT is for example \"P(('model','data'))\", '[{\"model\"}, {}]', '{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}',\n"
           "'R, S(0)' (one placement per mesh axis) or 'Replicated, Sharded(0)'. Mesh axes of size 1 cut nothing: HloSharding does\n"
           "not say them, DTensor and MAX not their place in an order. DTensor's _S is torch's private _StridedShard.\n" },
+        { "cuts", "compares the five cut rules for one tensor", {},
+          { { "--shape", "SIZES", "of the tensor, e.g. 10,4" },
+            { "--mesh", "AXES", "device mesh, e.g. data=2,model=3" },
+            { "--dim", "N", "the dim to cut; negative counts from the end" },
+            { "--axis", "NAMES", "mesh axes to cut it over, major first" },
+            { "--spec", "SPEC", "a layout in any notation instead, e.g. \"P(('data','model'))\"" },
+            { "--grain", "N", "elements that stay together, which grain-balanced needs" }, kJson },
+          cutsCommand,
+          "Padding is what is added when every part is padded to the largest. Devices are mesh positions, row-major; in JSON\n"
+          "runs of them are half-open, and sizes are pairs of a size and how many parts have it.\n" },
         { "plan", "shows collectives with their causes, time and memory", { "DESIGN" },
           { { "--picker", "NAME", "greedy" },
             { "--profile", "NAME", "shardboard (sound rows, vocabulary-parallel embedding) or G1 (MAX's greedy)" },

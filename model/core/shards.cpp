@@ -16,7 +16,7 @@ std::int64_t ceilDivide(std::int64_t a, std::int64_t b) { return a / b + (a % b 
 Range ceilPart(Range whole, std::int64_t parts, std::int64_t index)
 {
     const std::int64_t tile = ceilDivide(whole.size(), parts);
-    const auto at = [&](std::int64_t i) { return whole.lo + std::min(whole.size(), i * tile); };
+    const auto at = [&](std::int64_t i) { return tile > 0 && i <= whole.size() / tile ? whole.lo + i * tile : whole.hi; };
     return { at(index), at(index + 1) };
 }
 

@@ -316,6 +316,22 @@ private Q_SLOTS:
         QCOMPARE(written(Notation::Jax, "P(('model:(1)2', 'model:(2)2'))", mesh), QString("P('model')"));
     }
 
+    /// How an indivisible dim is cut is no part of any notation, nor of the comparison of two.
+    void cutRulesStayOutOfTheTexts()
+    {
+        const Mesh mesh = meshOf("data=2,model=4");
+        QCOMPARE(written(Notation::Jax, "P('model', cut={0: 'ceil-flat'})", mesh), QString("P('model')"));
+        QCOMPARE(written(Notation::DTensor, "P('model', cut={0: 'ceil-flat'})", mesh), QString("R, S(0)"));
+    }
+
+    /// (1)2 and (3)2 of an axis of 6 do not overlap, but no split of the axis has both.
+    void subAxesMustBelongToOneSplit()
+    {
+        const Mesh mesh = meshOf("x=6");
+        QVERIFY(errorOf(Notation::Shardy, R"([{"x":(1)2}, {"x":(3)2}])", mesh).contains("used twice"));
+        QCOMPARE(errorOf(Notation::Shardy, R"([{"x":(1)3}, {"x":(3)2}])", mesh), QString());
+    }
+
     void editedDeviceOrders()
     {
         const auto order = [](std::vector<std::int64_t> ids) { return Mesh::make({ { "data", 2 }, { "model", 4 } }, std::move(ids)).value(); };
