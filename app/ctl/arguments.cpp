@@ -67,7 +67,7 @@ Result<Arguments> Arguments::parse(const std::vector<std::string>& words, const 
         if (auto status = checkNotEmpty(values.back(), spec->value, name, help); !status.ok())
             return status.error();
     }
-    if (out.m_positional.size() < positionalNames.size())
+    if (out.m_positional.size() < positionalNames.size() && !positionalNames[out.m_positional.size()].starts_with('['))
         return usageError("shardctl " + command, positionalNames[out.m_positional.size()] + " is missing", help);
     return out;
 }
@@ -82,6 +82,13 @@ std::vector<std::string> Arguments::texts(const std::string& option) const
 {
     const auto it = m_values.find(option);
     return it == m_values.end() ? std::vector<std::string> {} : it->second;
+}
+
+Arguments Arguments::with(const std::string& option, const std::string& value) const
+{
+    Arguments out = *this;
+    out.m_values[option] = { value };
+    return out;
 }
 
 Result<std::int64_t> Arguments::integer(const std::string& option, std::int64_t fallback, std::int64_t least,

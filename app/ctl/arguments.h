@@ -21,6 +21,7 @@ struct OptionSpec {
 
 class Arguments {
 public:
+    /// A positional name in brackets, `[PRESET]`, may be left out; such names come last.
     /// Errors (usage): an unknown option, a missing value, an option given twice that does not repeat, too many or too few
     /// positional arguments.
     static Result<Arguments> parse(const std::vector<std::string>& words, const std::vector<OptionSpec>& options,
@@ -28,9 +29,12 @@ public:
 
     const std::vector<std::string>& positional() const { return m_positional; }
     bool has(const std::string& option) const { return m_values.contains(option); }
+    /// The value; the last one of a repeated option.
     std::string text(const std::string& option, const std::string& fallback = {}) const;
     /// All values of a repeated option, in order.
     std::vector<std::string> texts(const std::string& option) const;
+    /// The same with an option given in another way, by a positional argument say.
+    Arguments with(const std::string& option, const std::string& value) const;
     /// Errors (usage): not a whole number in [least, most].
     Result<std::int64_t> integer(const std::string& option, std::int64_t fallback, std::int64_t least, std::int64_t most) const;
 

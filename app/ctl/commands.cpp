@@ -64,6 +64,26 @@ const std::vector<Command>& commands()
           cutsCommand,
           "Padding is what is added when every part is padded to the largest. Devices are mesh positions, row-major; in JSON\n"
           "runs of them are half-open, and sizes are pairs of a size and how many parts have it.\n" },
+        { "rules", "logical axis rules of MaxText: resolve, explain, list, show", { "ACTION", "[RULES]" },
+          { { "--base", "FILE", "base.yml, or a built-in rule set (default)" },
+            { "--model-rules", "FILE", "a model's YAML file, whose rules are merged" },
+            { "--set", "KEY=VALUE", "an option as on MaxText's command line; may be repeated", true },
+            { "--rules", "FILE", "custom mesh-and-rule file, or a built-in rule set: replaces mesh and rules" },
+            { "--devices-per-slice", "N", "devices of one slice" },
+            { "--topology", "NAME", "accelerator instead, e.g. tpu7x-16" },
+            { "--slices", "N", "slices (1)" },
+            { "--outside-pipeline", "", "the rules that hold for layers outside the pipeline" },
+            { "--logical", "FILE", "logical_shardings.json, input_shardings.json, or a folder of both" },
+            { "-o", "FILE", "resolve: where to write, a folder for a folder (standard output)" },
+            { "--tensor", "NAME", "explain: a tensor of the dump, or the last parts of its name" },
+            { "--names", "NAMES", "explain: logical names by hand instead, e.g. embed,layers,mlp; null for none" },
+            { "--shape", "SIZES", "explain: of the tensor of --names" },
+            { "--dtype", "TYPE", "explain: for the bytes (f32)" }, kJson },
+          rulesCommand,
+          "  resolve   turns logical names into specs: named_shardings.json as MaxText dumps it\n"
+          "  explain   which rule decided each dim of a tensor, which were skipped and why\n"
+          "  list      the built-in rule sets\n"
+          "  show      all rules of a rule set or file, in order\n" },
         { "plan", "shows collectives with their causes, time and memory", { "DESIGN" },
           { { "--picker", "NAME", "greedy" },
             { "--profile", "NAME", "shardboard (sound rows, vocabulary-parallel embedding) or G1 (MAX's greedy)" },

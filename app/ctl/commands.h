@@ -33,6 +33,7 @@ int tilesCommand(const Arguments& arguments);
 int moduleCommand(const Arguments& arguments);
 int notationCommand(const Arguments& arguments);
 int cutsCommand(const Arguments& arguments);
+int rulesCommand(const Arguments& arguments);
 int planCommand(const Arguments& arguments);
 int checkCommand(const Arguments& arguments);
 int runDesignCommand(const Arguments& arguments);

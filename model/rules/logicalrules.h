@@ -46,9 +46,13 @@ struct Resolution {
 Result<Resolution> resolveNames(const std::vector<std::string>& names, const std::vector<LogicalRule>& rules,
                                 const std::string& where);
 
-/// One sentence per dim: `dim 0 (embed): rule 43 (base.yml:606) fsdp, context; skipped rule 42: fsdp_transpose already
-/// cuts dim 2 by rule 38`. `sizes` gives an axis's size (1 when the mesh lacks it), so that a loss to an axis of one device
-/// is told as such.
+/// Mesh axes that rules above the deciding one asked for on this dim and that cut no dim of the tensor in the end: the
+/// tensor is replicated over them because of a conflict.
+std::vector<std::string> lostAxes(const Resolution& resolution, const std::vector<LogicalRule>& rules, int dim);
+
+/// One sentence per dim: `dim 0 (embed): rule 68 (base.yml:606) fsdp=16, context=1; skipped rule 67 (base.yml:605) fsdp,
+/// fsdp_transpose: fsdp_transpose, of size 1, already cuts dim 2 by rule 65 (base.yml:602)`. Rules count from 1. The mesh
+/// gives the sizes, so that a loss to an axis of one device is told as such.
 std::vector<std::string> explainResolution(const std::vector<std::string>& names, const std::vector<LogicalRule>& rules,
                                            const Resolution& resolution, const Mesh& mesh);
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the sub-commands of shardctl rules share: where rules and mesh come from, and dumps of logical names.
+#pragma once
+
+#include "app/ctl/arguments.h"
+#include "model/formats/maxtextdump.h"
+#include "model/rules/rulesetup.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+struct RulesOnMesh {
+    RuleSetup setup;
+    Mesh mesh;
+};
+
+/// --base, --model-rules, --set, --rules, --outside-pipeline.
+Result<RuleSetup> setupFrom(const Arguments& arguments);
+/// And --devices-per-slice or --topology, --slices.
+Result<RulesOnMesh> rulesOnMeshFrom(const Arguments& arguments);
+
+/// Dumps of --logical, a file or a folder of a dump. At least one is there.
+struct LogicalFiles {
+    bool isFolder = false;
+    std::optional<LogicalDump> weights;
+    std::optional<ActivationDump> activations;
+};
+Result<LogicalFiles> readLogicalFiles(const std::string& path);
+
+/// `warning: …` lines on stderr.
+void printWarnings(const std::vector<std::string>& warnings);
+
+nlohmann::ordered_json meshJson(const Mesh& mesh); ///< {"axes":[…],"sizes":[…]}
+nlohmann::ordered_json specJson(const DumpSpec& spec); ///< [null, "fsdp", ["fsdp", "expert"]]
+
+int explainRules(const Arguments& arguments);
+
+} // namespace shardboard

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a dump piece by piece, so that every complaint has its line. Behind maxtextdump.h.
+#pragma once
+
+#include "model/formats/jsontext.h"
+#include "model/formats/maxtextdump.h"
+
+namespace shardboard {
+
+Result<AnyDump> readDumpEvents(const JsonSource& source, const std::string& where, DumpCheck check);
+
+} // namespace shardboard
