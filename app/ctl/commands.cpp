@@ -104,6 +104,21 @@ const std::vector<Command>& commands()
         { "export", "writes the configuration of another framework, and shards.json", { "DESIGN" },
           { { "--to", "TARGET", "jax" }, { "-o", "FOLDER", "where to write" } },
           exportCommand, {} },
+        { "dump", "writes the layout as golden files, for diff in a CI", { "DESIGN" },
+          { { "-o", "FOLDER", "where to write logical_, named_ and input_shardings.json" } },
+          dumpCommand, "The files have the form of MaxText's sharding dumps. Values that stay partial are left out.\n" },
+        { "diff", "compares two layouts entry by entry; exit 1 when they differ", { "LEFT", "RIGHT" },
+          { { "--logical", "FILE", "for two rule sets: logical names of tensors, a logical_shardings.json" },
+            { "--design", "DESIGN", "or the design whose weights and mesh they are applied to" },
+            { "--devices-per-slice", "N", "with --logical: devices of a slice" },
+            { "--slices", "N", "number of slices (1)" },
+            { "--base", "FILE", "base configuration under rule files (built in)" },
+            { "--model-rules", "FILE", "a model's own rules" },
+            { "--set", "KEY=VALUE", "options, e.g. ici_fsdp_parallelism=-1; several", true },
+            { "--dtype", "TYPE", "of tensors that do not say theirs, for the bytes (f32)" }, kJson },
+          diffCommand,
+          "LEFT and RIGHT are each a design, a folder of dumps or one of its files, a shards.json, a MaxText rule file\n"
+          "(*.yml), or the name of a built-in rule set. What one side does not say is not compared.\n" },
         { "bench", "measures how long an edit takes to evaluate, small and large", {}, { kJson }, benchCommand, {} },
     };
     return kCommands;

@@ -57,7 +57,6 @@ private:
     void showDocument();
     void selectFirstCut();
     void showRun();
-    void editStrategy(bool asSpec);
     void updateTitle();
     void updateStatus();
     void updateActions();

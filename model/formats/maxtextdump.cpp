@@ -74,6 +74,8 @@ std::string dumpText(const NamedDump& dump)
         to["partition_spec"] = specJson(entry.spec);
         if (entry.shape)
             to["shape"] = *entry.shape;
+        if (!entry.cut.empty())
+            to["cut"] = entry.cut;
     }
     return text(out);
 }

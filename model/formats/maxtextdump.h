@@ -31,7 +31,9 @@ struct LogicalEntry {
 struct NamedEntry {
     std::string name;
     DumpSpec spec; ///< size-one axes included
-    std::optional<std::vector<std::int64_t>> shape; ///< global; older dumps have none
+    std::optional<std::vector<std::int64_t>> shape {}; ///< global; older dumps have none
+    /// Our addition, key `cut`, only where a weight is not cut evenly as a whole: the cut rule, and the strategy of a fused one.
+    std::string cut {};
     friend bool operator==(const NamedEntry&, const NamedEntry&) = default;
 };
 

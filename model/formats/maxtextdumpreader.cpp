@@ -183,6 +183,7 @@ private:
         m_hasMesh = m_hasSpec = m_hasLists = false;
         m_spec.clear();
         m_shape.reset();
+        m_cut.clear();
         return open(Place::Entry);
     }
 
@@ -231,6 +232,8 @@ private:
             (m_key == "logic_axes" ? m_logicAxes : m_specText) = std::move(text);
             return kind == Scalar::Text || wrong("a text for " + m_key, shown);
         case Place::Entry:
+            if (m_key == "cut" && kind == Scalar::Text)
+                m_cut = std::move(text);
             return (m_key != "mesh" && m_key != "partition_spec" && m_key != "shape") || wrong("the value of " + m_key, shown);
         case Place::Mesh:
             return (m_key != "axis_names" && m_key != "shape") || wrong("the " + m_key + " of a mesh", shown);
@@ -338,12 +341,12 @@ private:
                 used.push_back(name);
                 parts *= m_mesh->axis(axis).size;
             }
-            if (m_shape && m_check == DumpCheck::Strict && (*m_shape)[dim] % parts != 0)
+            if (m_shape && m_check == DumpCheck::Strict && m_cut.empty() && (*m_shape)[dim] % parts != 0)
                 return refuse("dim " + std::to_string(dim) + entryText() + " has size " + std::to_string((*m_shape)[dim])
                                   + ", which its " + std::to_string(parts) + " parts do not divide",
                               "check the mesh " + m_mesh->text());
         }
-        m_named.push_back({ m_entry, std::move(m_spec), std::move(m_shape) });
+        m_named.push_back({ m_entry, std::move(m_spec), std::move(m_shape), std::move(m_cut) });
         m_spec.clear();
         return true;
     }
@@ -380,6 +383,7 @@ private:
     bool m_hasLists = false;
     DumpSpec m_spec;
     std::optional<std::vector<std::int64_t>> m_shape;
+    std::string m_cut;
     std::vector<std::string> m_axisNames;
     std::vector<std::pair<std::string, std::int64_t>> m_axisSizes;
     std::optional<std::string> m_logicAxes;

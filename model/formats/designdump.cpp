@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/formats/designdump.h"
+
+#include "model/formats/designfile.h"
+
+#include <filesystem>
+
+namespace shardboard {
+
+Result<DesignDump> dumpOf(const Design& design, const Evaluation& evaluation)
+{
+    for (const WeightLayout& weight : evaluation.weights) {
+        if (weight.unknownShape)
+            return inputError(weight.spec.name, "its shape is not known, so its layout cannot be dumped",
+                              "open the model with its weight files");
+        for (const auto& dim : weight.layout.dims)
+            for (const AxisRef& ref : dim)
+                if (!ref.whole())
+                    return inputError(weight.spec.name, "its layout uses a sub-axis, which a dump cannot say",
+                                      "split the mesh axis into two axes instead");
+    }
+    const LayoutTable table = layoutTableOf(design, evaluation, {}, false);
+    DesignDump dump;
+    dump.named.mesh = design.mesh;
+    for (const LaidOutTensor& tensor : table.tensors) {
+        NamedEntry named { tensor.name, tensor.spec.value_or(DumpSpec {}), tensor.shape };
+        named.cut = tensor.cut;
+        dump.named.entries.push_back(std::move(named));
+        if (tensor.logicalNames)
+            dump.logical.entries.push_back({ tensor.name, *tensor.logicalNames, tensor.shape });
+    }
+    for (const LaidOutTensor& value : table.activations)
+        dump.activations.entries.push_back({ value.name, value.logicalNames, *value.spec });
+    return dump;
+}
+
+Status writeDump(const DesignDump& dump, const std::string& folder)
+{
+    std::error_code failed;
+    std::filesystem::create_directories(folder, failed);
+    if (failed)
+        return inputError(folder, "the folder cannot be made (" + failed.message() + ")", "choose another folder");
+    for (const auto& [name, text] : { std::pair { "logical_shardings.json", dumpText(dump.logical) },
+                                      { "named_shardings.json", dumpText(dump.named) },
+                                      { "input_shardings.json", dumpText(dump.activations) } })
+        if (auto status = writeFileAtomically(folder + "/" + name, text); !status.ok())
+            return status;
+    return done();
+}
+
+} // namespace shardboard

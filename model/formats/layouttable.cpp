@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/formats/layouttable.h"
+
+#include "model/formats/designfile.h"
+#include "model/formats/jsontext.h"
+#include "model/formats/maxtextresolve.h"
+#include "model/formats/openfile.h"
+#include "model/formats/shardsjson.h"
+#include "model/formats/shardsjsonread.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+
+namespace shardboard {
+
+namespace {
+
+/// Mesh axes per dim. A sub-axis keeps Shardy's way of writing it.
+DumpSpec specOf(const Layout& layout, const Mesh& mesh)
+{
+    DumpSpec spec;
+    for (const auto& dim : layout.dims) {
+        auto& axes = spec.emplace_back();
+        for (const AxisRef& ref : dim)
+            axes.push_back(mesh.axis(ref.axis).name
+                           + (ref.whole() ? "" : ":(" + std::to_string(ref.pre) + ")" + std::to_string(ref.size)));
+    }
+    return spec;
+}
+
+std::int64_t product(const Shape& shape)
+{
+    return elementCount(shape).value_or(0);
+}
+
+std::string cutText(const WeightLayout& weight)
+{
+    const auto& cuts = weight.shards.cuts();
+    const bool even = std::all_of(cuts.begin(), cuts.end(), [](const DimCut& cut) {
+        return cut.segments().size() == 1 && cut.segments().front().size % cut.count() == 0 && cut.isBalanced();
+    });
+    if (even)
+        return {};
+    const StrategyParameters has = parametersOf(weight.strategy.kind);
+    const bool named = has.heads || has.segments || weight.strategy.kind == StrategyKind::GateUp;
+    return cutRuleName(weight.cut) + (named ? ", " + weight.strategy.text() : std::string());
+}
+
+/// The layout in which a value stays: as written, or as it was resharded for all later uses. Values that stay partial have no
+/// spec.
+void addActivations(const Evaluation& evaluation, LayoutTable& table)
+{
+    const Plan& plan = evaluation.plan;
+    for (const PlannedSegment& segment : plan.segments) {
+        std::map<TensorId, Layout> final;
+        for (const PlannedOp& op : segment.ops) {
+            final[evaluation.graph.op(op.op).result] = op.result;
+            for (const OperandUse& use : op.operands)
+                if (use.replaces)
+                    final[use.tensor] = use.layout;
+        }
+        for (const PlannedOp& op : segment.ops) {
+            const TensorId id = evaluation.graph.op(op.op).result;
+            const TensorSpec& spec = evaluation.graph.tensor(id);
+            if (!final[id].partial.empty())
+                continue;
+            LaidOutTensor out;
+            out.name = activationName(segment.name + "/" + evaluation.graph.op(op.op).name, spec.dtype, spec.shape);
+            out.shape = spec.shape;
+            out.dtype = spec.dtype;
+            if (!spec.logicalNames.empty())
+                out.logicalNames = spec.logicalNames;
+            out.spec = withoutUselessAxes(specOf(final[id], plan.mesh), plan.mesh);
+            table.activations.push_back(std::move(out));
+        }
+    }
+}
+
+template <class Entry>
+void addEntry(LayoutTable& table, std::map<std::string, std::size_t>& index, const Entry& entry,
+              const std::function<void(LaidOutTensor&)>& fill)
+{
+    const auto [it, fresh] = index.try_emplace(entry.name, table.tensors.size());
+    if (fresh)
+        table.tensors.push_back({ entry.name });
+    LaidOutTensor& tensor = table.tensors[it->second];
+    if (entry.shape)
+        tensor.shape = *entry.shape;
+    fill(tensor);
+}
+
+void addDump(LayoutTable& table, std::map<std::string, std::size_t>& index, const AnyDump& dump)
+{
+    if (const auto* logical = std::get_if<LogicalDump>(&dump)) {
+        for (const LogicalEntry& entry : logical->entries)
+            addEntry(table, index, entry, [&](LaidOutTensor& tensor) { tensor.logicalNames = entry.names; });
+    } else if (const auto* named = std::get_if<NamedDump>(&dump)) {
+        table.mesh = named->mesh;
+        for (const NamedEntry& entry : named->entries)
+            addEntry(table, index, entry, [&](LaidOutTensor& tensor) {
+                tensor.spec = entry.spec;
+                tensor.cut = entry.cut;
+                if (entry.shape)
+                    tensor.elementsPerDevice = product(localShape(*entry.shape, entry.spec, named->mesh));
+            });
+    } else {
+        for (const ActivationEntry& entry : std::get<ActivationDump>(dump).entries) {
+            LaidOutTensor out { entry.name };
+            out.shape = activationShape(entry.name);
+            out.logicalNames = entry.names;
+            out.spec = entry.spec;
+            table.activations.push_back(std::move(out));
+        }
+    }
+}
+
+Result<LayoutTable> readFolder(const std::string& path)
+{
+    LayoutTable table;
+    table.source = path;
+    std::map<std::string, std::size_t> index;
+    bool any = false;
+    for (const char* name : { "logical_shardings.json", "named_shardings.json", "input_shardings.json" }) {
+        const std::string file = path + "/" + name;
+        std::error_code ignored;
+        if (!std::filesystem::exists(file, ignored))
+            continue;
+        auto dump = readDump(file, DumpCheck::AllowIndivisible);
+        if (!dump.ok())
+            return dump.error();
+        addDump(table, index, dump.value());
+        any = true;
+    }
+    if (!any && std::filesystem::exists(path + "/shards.json"))
+        return readLayoutTable(path + "/shards.json", true);
+    if (!any)
+        return inputError(path, "the folder has no dump (named_shardings.json and its companions) and no shards.json",
+                          "give a folder that shardctl dump, shardctl export or MaxText wrote");
+    return table;
+}
+
+Result<LayoutTable> readShardsFile(const std::string& path)
+{
+    auto proof = readShardsJson(path);
+    if (!proof.ok())
+        return proof.error();
+    LayoutTable table;
+    table.source = path;
+    table.mesh = proof.value().mesh;
+    for (ShardsOfTensor& tensor : proof.value().tensors) {
+        LaidOutTensor out { std::move(tensor.name) };
+        out.shape = std::move(tensor.shape);
+        out.dtype = tensor.dtype;
+        out.shards = std::move(tensor.canonical);
+        out.elementsPerDevice = tensor.elementsPerDevice;
+        table.tensors.push_back(std::move(out));
+    }
+    return table;
+}
+
+} // namespace
+
+std::string activationName(const std::string& name, DType type, const Shape& shape)
+{
+    static const std::pair<DType, const char*> kNames[] {
+        { DType::BF16, "bfloat16" }, { DType::F16, "float16" }, { DType::F32, "float32" },      { DType::F64, "float64" },
+        { DType::I8, "int8" },       { DType::U8, "uint8" },    { DType::I16, "int16" },        { DType::I32, "int32" },
+        { DType::I64, "int64" },     { DType::Bool, "bool" },   { DType::F8E4M3, "float8_e4m3fn" }, { DType::F8E5M2, "float8_e5m2" },
+    };
+    std::string typeName = dtypeName(type);
+    for (const auto& [known, text] : kNames)
+        if (known == type)
+            typeName = text;
+    std::string sizes;
+    for (const std::int64_t size : shape)
+        sizes += (sizes.empty() ? "" : ",") + std::to_string(size);
+    return name + ": " + typeName + "[" + sizes + "]";
+}
+
+LayoutTable layoutTableOf(const Design& design, const Evaluation& evaluation, const std::string& source, bool withShards)
+{
+    LayoutTable table;
+    table.source = source;
+    table.mesh = design.mesh;
+    const WeightLayout* last = nullptr;
+    LaidOutTensor tensor;
+    forEachWeight(evaluation, [&](const std::string& name, const WeightLayout& weight) {
+        if (&weight != last) { // the same for all layers
+            tensor = {};
+            tensor.dtype = weight.spec.dtype;
+            if (!weight.spec.logicalNames.empty())
+                tensor.logicalNames = weight.spec.logicalNames;
+            if (!weight.unknownShape) {
+                tensor.shape = weight.spec.shape;
+                tensor.spec = specOf(weight.layout, design.mesh);
+                tensor.cut = cutText(weight);
+                tensor.elementsPerDevice = weight.shards.maxElements();
+                if (withShards)
+                    tensor.shards = canonicalShards(weight.shards);
+            }
+        }
+        last = &weight;
+        tensor.name = name;
+        table.tensors.push_back(tensor);
+    });
+    if (design.model.hasGraph())
+        addActivations(evaluation, table);
+    return table;
+}
+
+Result<LayoutTable> layoutTableOf(const RuleSetup& setup, const Mesh& mesh, const LogicalDump& logical)
+{
+    LayoutTable table;
+    const auto resolved = resolveWeights(logical, setup, mesh, table.warnings);
+    if (!resolved.ok())
+        return resolved.error();
+    table.source = setup.name;
+    std::map<std::string, std::size_t> index;
+    addDump(table, index, AnyDump(resolved.value()));
+    return table;
+}
+
+namespace {
+
+/// The first bytes of a file, enough to tell what it is.
+Result<std::string> readHead(const std::string& path)
+{
+    auto file = OpenFile::open(path);
+    if (!file.ok())
+        return file.error();
+    std::string head(4096, '\0');
+    const auto count = file.value().read(head.data(), head.size());
+    head.resize(count.value_or(0));
+    return head;
+}
+
+} // namespace
+
+bool isShardsJson(const std::string& path)
+{
+    std::error_code failed;
+    if (std::filesystem::is_directory(path, failed))
+        return std::filesystem::exists(path + "/shards.json", failed)
+            && !std::filesystem::exists(path + "/named_shardings.json", failed);
+    const auto head = readHead(path);
+    return head.ok() && head.value().find("\"device_ids\"") != std::string::npos
+        && head.value().find("\"format\"") == std::string::npos;
+}
+
+Result<LayoutTable> readLayoutTable(const std::string& path, bool withShards)
+{
+    std::error_code failed;
+    if (std::filesystem::is_directory(path, failed))
+        return readFolder(path);
+    if (isShardsJson(path))
+        return readShardsFile(path);
+    const auto head = readHead(path);
+    if (!head.ok())
+        return head.error();
+    if (path.ends_with(".shardboard") || head.value().find("\"shardboard\"") != std::string::npos) {
+        const auto design = readDesign(path);
+        if (!design.ok())
+            return design.error();
+        const auto evaluation = evaluate(design.value());
+        if (!evaluation.ok()) {
+            Error error = evaluation.error();
+            error.where = path + ":" + error.where;
+            return error;
+        }
+        return layoutTableOf(design.value(), *evaluation.value(), path, withShards);
+    }
+    auto dump = readDump(path, DumpCheck::AllowIndivisible);
+    if (!dump.ok())
+        return dump.error();
+    LayoutTable table;
+    table.source = path;
+    std::map<std::string, std::size_t> index;
+    addDump(table, index, dump.value());
+    return table;
+}
+
+LogicalDump logicalDumpOf(const LayoutTable& table)
+{
+    LogicalDump dump;
+    for (const LaidOutTensor& tensor : table.tensors) {
+        LogicalEntry entry { tensor.name, tensor.logicalNames.value_or(std::vector<std::string>(tensor.shape ? tensor.shape->size() : 0)),
+                             tensor.shape };
+        dump.entries.push_back(std::move(entry));
+    }
+    return dump;
+}
+
+} // namespace shardboard

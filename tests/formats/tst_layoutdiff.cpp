@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layouts from designs, dumps, shards.json and rules: what they say is equal exactly when it is.
+#include "model/design/presets.h"
+#include "model/formats/designdump.h"
+#include "model/formats/designfile.h"
+#include "model/formats/layoutdiff.h"
+#include "model/formats/openmodel.h"
+#include "model/formats/shardsjson.h"
+#include "model/formats/shardsjsonread.h"
+
+#include <QTemporaryDir>
+#include <QTest>
+
+using namespace shardboard;
+
+namespace {
+
+Design designOn(const char* mesh, const char* model = "qwen2.5-0.5b")
+{
+    Design design;
+    design.mesh = Mesh::parse(mesh).value();
+    design.model = builtinModel(model).value();
+    std::vector<std::string> notes;
+    design.strategies = presetStrategies("megatron-tp", design.mesh, design.model, design.workload, notes).value();
+    return design;
+}
+
+LayoutTable tableOf(const Design& design, bool shards = false)
+{
+    return layoutTableOf(design, *evaluate(design).value(), "design", shards);
+}
+
+QStringList kinds(const LayoutComparison& comparison)
+{
+    QStringList out;
+    for (const LayoutDifference& difference : comparison.differences)
+        out << QString::fromStdString(differenceName(difference.what) + " " + difference.tensor);
+    return out;
+}
+
+} // namespace
+
+class TestLayoutDiff : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void aDumpEqualsItsDesign()
+    {
+        const Design design = designOn("data=2,model=4");
+        const auto evaluation = evaluate(design).value();
+        QTemporaryDir folder;
+        const std::string path = folder.filePath(QStringLiteral("golden")).toStdString();
+        QVERIFY(writeDump(dumpOf(design, *evaluation).value(), path).ok());
+        const auto read = readLayoutTable(path, false);
+        QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
+        const auto comparison = compareLayouts(tableOf(design), read.value(), DType::BF16);
+        QVERIFY2(comparison.equal(), qPrintable(kinds(comparison).join(QLatin1Char('\n'))));
+        QVERIFY(comparison.compared > 290);
+        // Half of the files is not compared with what they do not say.
+        const auto one = readLayoutTable(path + "/named_shardings.json", false).value();
+        QVERIFY(compareLayouts(one, read.value(), DType::BF16).equal());
+    }
+
+    /// One weight of one layer in another layout is one entry, with what it costs.
+    void oneChangeIsOneEntry()
+    {
+        const Design before = designOn("data=2,model=4");
+        Design after = before;
+        StrategyEntry entry;
+        entry.match = "model.layers.3.mlp.up_proj.weight";
+        after.strategies.push_back(entry); // replicate
+        const auto comparison = compareLayouts(tableOf(before), tableOf(after), DType::F32);
+        QStringList weights = kinds(comparison).filter(QStringLiteral("weight"));
+        QCOMPARE(weights, QStringList { QStringLiteral("spec model.layers.3.mlp.up_proj.weight") });
+        const LayoutDifference& difference = comparison.differences.front();
+        const std::int64_t whole = before.model.hiddenSize * before.model.intermediateSize * 2;
+        QCOMPARE(difference.left, std::string("P('model', None)"));
+        QCOMPARE(difference.right, std::string("P(None, None)"));
+        QCOMPARE(difference.leftBytes.value(), whole / 4);
+        QCOMPARE(difference.rightBytes.value(), whole);
+        QCOMPARE(comparison.rightBytes - comparison.leftBytes, whole - whole / 4);
+    }
+
+    void alikeLayersAreOneRow()
+    {
+        const Design before = designOn("data=2,model=4");
+        Design after = before;
+        StrategyEntry entry;
+        entry.match = "*.mlp.up_proj.weight";
+        after.strategies.push_back(entry);
+        const auto differences = compareLayouts(tableOf(before), tableOf(after), DType::F32).differences;
+        const auto groups = groupedDifferences(differences);
+        const auto up = std::find_if(groups.begin(), groups.end(), [](const DifferenceGroup& g) { return !g.first.activation; });
+        QVERIFY(up != groups.end());
+        QCOMPARE(up->first.tensor, std::string("model.layers.*.mlp.up_proj.weight"));
+        QCOMPARE(up->count, std::size_t(24));
+    }
+
+    void meshesAndOrdersOfDevices()
+    {
+        const Design design = designOn("data=2,model=4");
+        Design other = design;
+        other.mesh = Mesh::make({ { "data", 2 }, { "model", 4 } }, { 7, 6, 5, 4, 3, 2, 1, 0 }).value();
+        const auto sameSpecs = compareLayouts(tableOf(design), tableOf(other), DType::F32);
+        QVERIFY(!sameSpecs.equal());
+        QVERIFY(sameSpecs.differences.empty());
+        QVERIFY(QString::fromStdString(sameSpecs.rightMesh).contains(QStringLiteral("device order")));
+    }
+
+    /// shards.json against the design that it came from, and against one with other contents of equal shapes: (model, data)
+    /// instead of (data, model).
+    void shardsAreComparedByContent()
+    {
+        Design design = designOn("data=2,model=4");
+        design.strategies.push_back({ "lm_head.weight", { StrategyKind::Spec, {}, 0, "P(('model', 'data'))" }, CutRule::Balanced });
+        design.strategies.push_back({ "*embed_tokens.weight", { StrategyKind::Spec, {}, 0, "P(('model', 'data'))" }, CutRule::Balanced });
+        const auto proof = shardsProofFromText(shardsJson(design, *evaluate(design).value()).value(), "proof");
+        QVERIFY2(proof.ok(), proof.ok() ? "" : proof.error().text().c_str());
+        QTemporaryDir folder;
+        const std::string path = folder.filePath(QStringLiteral("shards.json")).toStdString();
+        QVERIFY(writeFileAtomically(path, shardsJson(design, *evaluate(design).value()).value()).ok());
+        QVERIFY(isShardsJson(path));
+        const LayoutTable read = readLayoutTable(path, true).value();
+        QVERIFY(compareLayouts(tableOf(design, true), read, DType::F32).equal());
+
+        Design swapped = design;
+        for (StrategyEntry& entry : swapped.strategies)
+            if (entry.match == "*embed_tokens.weight")
+                entry.strategy.spec = "P(('data', 'model'))";
+        QCOMPARE(kinds(compareLayouts(tableOf(swapped, true), read, DType::F32)),
+                 QStringList { QStringLiteral("shards model.embed_tokens.weight") });
+    }
+
+    /// A weight that is cut unevenly says so: equal specs do not hide other cut rules.
+    void unevenCutsAreSaid()
+    {
+        Design balanced = designOn("model=7");
+        balanced.strategies = { { "*.down_proj.weight", { StrategyKind::Spec, {}, 0, "P(None, 'model')" }, CutRule::Balanced } };
+        Design ceil = balanced;
+        ceil.strategies.front().cut = CutRule::CeilFlat;
+        const auto comparison = compareLayouts(tableOf(balanced), tableOf(ceil), DType::F32);
+        QCOMPARE(static_cast<int>(kinds(comparison).filter(QStringLiteral("cut ")).size()), 24);
+        QTemporaryDir folder;
+        QVERIFY(writeDump(dumpOf(ceil, *evaluate(ceil).value()).value(), folder.path().toStdString()).ok());
+        const auto read = readLayoutTable(folder.path().toStdString(), false).value();
+        QVERIFY(compareLayouts(tableOf(ceil), read, DType::F32).equal());
+        QVERIFY(!compareLayouts(tableOf(balanced), read, DType::F32).equal());
+    }
+
+    void wrongProofs_data()
+    {
+        QTest::addColumn<QString>("change");
+        QTest::addColumn<QString>("into");
+        QTest::addColumn<QString>("error");
+        QTest::newRow("device twice") << "[1]" << "[0]" << "two shards";
+        QTest::newRow("device of no mesh") << "[1]" << "[5]" << "not of the mesh";
+        QTest::newRow("outside the shape") << "[2,4]" << "[2,5]" << "outside dim 0";
+        QTest::newRow("no pair") << "[2,4]" << "[2]" << "pair";
+        QTest::newRow("a device without shard") << R"(,{"devices":[1],"join_dim":null,"pieces":[[[2,4]]]})" << "" << "1 of 2 devices";
+    }
+    void wrongProofs()
+    {
+        QFETCH(QString, change);
+        QFETCH(QString, into);
+        QFETCH(QString, error);
+        const QString good = QStringLiteral(R"({"mesh":{"axes":["x"],"sizes":[2],"device_ids":[0,1]},"tensors":[{"name":"w",)"
+                                            R"("shape":[4],"dtype":"f32","shards":[{"devices":[0],"join_dim":null,"pieces":[[[0,2]]]})"
+                                            R"(,{"devices":[1],"join_dim":null,"pieces":[[[2,4]]]}]}]})");
+        QVERIFY(shardsProofFromText(good.toStdString(), "p").ok());
+        QString bad = good;
+        QVERIFY(bad.contains(change));
+        const auto read = shardsProofFromText(bad.replace(change, into).toStdString(), "p");
+        QVERIFY(!read.ok());
+        QVERIFY2(QString::fromStdString(read.error().text()).contains(error), read.error().text().c_str());
+    }
+};
+
+QTEST_APPLESS_MAIN(TestLayoutDiff)
+#include "tst_layoutdiff.moc"
