@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/format.h"
 
+#include <QObject>
 #include <QStringList>
 
 #include <array>
@@ -101,6 +102,24 @@ QString shortName(const std::string& tensor)
     if (name.endsWith(QLatin1String(".weight")))
         name.chop(7);
     return name;
+}
+
+QString stepDeltaText(double now, double then)
+{
+    if (now <= 0)
+        return {};
+    const double percent = (then - now) / now * 100;
+    if (std::abs(percent) < 0.05)
+        return QObject::tr("same step time");
+    return QObject::tr("%1%2 % step time")
+        .arg(percent < 0 ? QStringLiteral("−") : QStringLiteral("+"), digitsText(std::abs(percent)));
+}
+
+QString bytesDeltaText(std::int64_t now, std::int64_t then)
+{
+    if (now == then)
+        return QObject::tr("same memory");
+    return (then < now ? QStringLiteral("−") : QStringLiteral("+")) + bytesText(std::abs(then - now));
 }
 
 QString exactBytesText(std::int64_t bytes) { return countText(bytes) + QStringLiteral(" bytes"); }

@@ -30,6 +30,10 @@ QString shapeLabel(const Shape& shape);
 QString shardText(const Shard& shard);
 /// A tensor's name without what its neighbours share: `self_attn.o_proj` for `model.layers.*.self_attn.o_proj.weight`.
 QString shortName(const std::string& tensor);
+/// `−2.3 % step time`, `same step time`; empty where there is no time to compare with.
+QString stepDeltaText(double now, double then);
+/// `+768 MiB`, `same memory`.
+QString bytesDeltaText(std::int64_t now, std::int64_t then);
 /// Exact value behind a rounded one, for tool tips: `8 388 608 bytes`.
 QString exactBytesText(std::int64_t bytes);
 

@@ -10,6 +10,7 @@
 
 #include "model/cost/collectivetime.h"
 
+#include <QPushButton>
 #include <QScrollArea>
 #include <QTimer>
 #include <QVBoxLayout>
@@ -21,24 +22,6 @@ namespace shardboard {
 namespace {
 
 constexpr std::size_t kMostCards = 12;
-
-QString deltaText(double now, double then)
-{
-    if (now <= 0)
-        return {};
-    const double percent = (then - now) / now * 100;
-    if (std::abs(percent) < 0.05)
-        return QObject::tr("same step time");
-    return QObject::tr("%1%2 % step time")
-        .arg(percent < 0 ? QStringLiteral("−") : QStringLiteral("+"), digitsText(std::abs(percent)));
-}
-
-QString bytesDelta(std::int64_t now, std::int64_t then)
-{
-    if (now == then)
-        return QObject::tr("same memory");
-    return (then < now ? QStringLiteral("−") : QStringLiteral("+")) + bytesText(std::abs(then - now));
-}
 
 const PlannedOp* plannedOpOf(const Evaluation& evaluation, const Collective& collective)
 {
@@ -189,6 +172,8 @@ void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weigh
                 .arg(entries.size())
                 .arg(qstr(entries[static_cast<std::size_t>(weight.entry)].match), qstr(weight.strategy.text())));
     }
+    connect(page.button(tr("Edit strategy …"), tr("Write the strategy and see what it leads to (F2)")), &QPushButton::clicked,
+            this, [this] { Q_EMIT strategyRequested(); });
     // Collectives of the operations that take it, and of those that take their results.
     const auto& collectives = evaluation->plan.collectives;
     const int self = selection()->weight();
@@ -231,8 +216,8 @@ void InspectorPanel::weightChoices(InspectorPage& page)
         QString detail = choice.current ? tr("as it is · %1").arg(choice.spec) : choice.spec;
         if (!choice.current) {
             if (planned)
-                detail += QStringLiteral(" · ") + deltaText(choices.front().seconds, choice.seconds);
-            detail += QStringLiteral(" · ") + bytesDelta(choices.front().peak, choice.peak);
+                detail += QStringLiteral(" · ") + stepDeltaText(choices.front().seconds, choice.seconds);
+            detail += QStringLiteral(" · ") + bytesDeltaText(choices.front().peak, choice.peak);
         }
         Card* card = page.card(choice.title, planned ? secondsText(choice.seconds) : bytesText(choice.peak), detail,
                                choice.current ? Card::Look::Chosen : Card::Look::Plain);

@@ -19,6 +19,10 @@ public:
     /// Builds the page now instead of when the event loop is idle (pictures and tests).
     void buildNow();
 
+Q_SIGNALS:
+    /// The strategy of the selected weight is to be written.
+    void strategyRequested();
+
 protected:
     void refresh() override;
     void selectionChanged() override;

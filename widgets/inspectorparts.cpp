@@ -9,6 +9,7 @@
 #include <QLabel>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QPushButton>
 #include <QVBoxLayout>
 
 namespace shardboard {
@@ -170,6 +171,15 @@ void InspectorPage::sentence(const QString& text)
     label->setWordWrap(true);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_column->addWidget(label);
+}
+
+QPushButton* InspectorPage::button(const QString& text, const QString& toolTip)
+{
+    m_facts = nullptr;
+    auto* out = new QPushButton(text, this);
+    out->setToolTip(toolTip);
+    m_column->addWidget(out, 0, Qt::AlignLeft);
+    return out;
 }
 
 Card* InspectorPage::card(const QString& title, const QString& value, const QString& detail, Card::Look look)

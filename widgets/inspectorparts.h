@@ -8,6 +8,7 @@
 
 class QGridLayout;
 class QLabel;
+class QPushButton;
 class QVBoxLayout;
 
 namespace shardboard {
@@ -47,6 +48,7 @@ public:
     void section(const QString& title);
     void fact(const QString& name, const QString& value, const QString& toolTip = {});
     void sentence(const QString& text);
+    QPushButton* button(const QString& text, const QString& toolTip);
     Card* card(const QString& title, const QString& value, const QString& detail, Card::Look look);
     void finish();
 

@@ -98,9 +98,11 @@ QString maxText(const WeightLayout& weight)
         return QStringLiteral("replicate");
     if (dims.size() > 1)
         return {};
-    if (dims[0] == 0)
-        return QStringLiteral("rowwise");
-    return dims[0] == 1 ? QStringLiteral("columnwise") : QStringLiteral("axiswise %1").arg(dims[0]);
+    const StrategyKind kind = weight.strategy.kind != StrategyKind::Spec ? weight.strategy.kind
+        : dims[0] == 0                                                   ? StrategyKind::Rowwise
+        : dims[0] == 1                                                   ? StrategyKind::Columnwise
+                                                                         : StrategyKind::Axiswise;
+    return QStringLiteral("%1 (dim %2)").arg(qstr(strategyKindName(kind))).arg(dims[0]);
 }
 
 } // namespace shardboard

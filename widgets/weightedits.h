@@ -35,7 +35,7 @@ int dimOfAxis(const Layout& layout, int axis);
 
 /// `row-parallel (dim 1)`, `column-parallel (dim 0)`, `cut on dim 2`, `replicated`: the field's words with the dim.
 QString parallelText(const WeightLayout& weight);
-/// MAX's word for it: `columnwise`, `rowwise`, `replicate`, `axiswise 2`; empty where MAX has none.
+/// MAX's word for it, with the dim: `columnwise (dim 1)`, `head-aware-columnwise (dim 1)`, `replicate`; empty where MAX has none.
 QString maxText(const WeightLayout& weight);
 
 } // namespace shardboard

@@ -43,15 +43,6 @@ constexpr SortChoice kSorts[] = {
     { QT_TRANSLATE_NOOP("WeightPanel", "by layout"), WeightModel::LayoutRole, Qt::AscendingOrder },
 };
 
-void setRefused(QLineEdit* edit, bool refused)
-{
-    if (edit->property("refused").toBool() == refused)
-        return;
-    edit->setProperty("refused", refused);
-    edit->style()->unpolish(edit);
-    edit->style()->polish(edit);
-}
-
 } // namespace
 
 WeightPanel::WeightPanel(Document* document, QWidget* parent)
@@ -64,8 +55,6 @@ WeightPanel::WeightPanel(Document* document, QWidget* parent)
     , m_tree(new QTreeView(this))
     , m_empty(new QLabel(this))
     , m_message(new QLabel(this))
-    , m_specRow(new QWidget(this))
-    , m_specEdit(new QLineEdit(m_specRow))
 {
     setObjectName(QStringLiteral("weightPanel"));
     setAccessibleName(tr("Weights"));
@@ -88,10 +77,11 @@ WeightPanel::WeightPanel(Document* document, QWidget* parent)
             m_tree->setExpanded(index, !m_tree->isExpanded(index));
     });
     connect(m_tree, &QWidget::customContextMenuRequested, this, [this](const QPoint& point) { contextMenu(point); });
-    connect(m_specEdit, &QLineEdit::textChanged, this, [this] { checkSpec(); });
-    connect(m_specEdit, &QLineEdit::returnPressed, this, [this] { applySpec(); });
+    connect(m_tree, &QTreeView::doubleClicked, this, [this](const QModelIndex& index) {
+        if (index.data(WeightModel::WeightRole).toInt() >= 0)
+            Q_EMIT strategyRequested(false);
+    });
     m_filterEdit->installEventFilter(this);
-    m_specEdit->installEventFilter(this);
     m_tree->installEventFilter(this);
     start();
 }
@@ -141,14 +131,6 @@ void WeightPanel::buildLayout()
         label->setContentsMargins(kPanelMargin, 4, kPanelMargin, 4);
         label->hide();
     }
-    m_specEdit->setObjectName(QStringLiteral("specEdit"));
-    m_specEdit->setAccessibleName(tr("Spec of the selected weights"));
-    m_specEdit->setPlaceholderText(QStringLiteral("P(None, 'model')"));
-    auto* specRow = new QHBoxLayout(m_specRow);
-    specRow->setContentsMargins(12, 4, 12, 4);
-    specRow->addWidget(new QLabel(tr("Spec"), m_specRow));
-    specRow->addWidget(m_specEdit, 1);
-    m_specRow->hide();
     auto* top = new QHBoxLayout;
     top->setContentsMargins(12, 2, 8, 6);
     top->setSpacing(4);
@@ -164,7 +146,6 @@ void WeightPanel::buildLayout()
     column->addLayout(top);
     column->addWidget(m_empty);
     column->addLayout(tree, 1);
-    column->addWidget(m_specRow);
     column->addWidget(m_message);
 }
 
@@ -183,18 +164,11 @@ void WeightPanel::refresh()
     for (int row = 0; row < m_filter->rowCount(); ++row)
         if (const QModelIndex top = m_filter->index(row, 0); m_filter->hasChildren(top) && !m_tree->isExpanded(top))
             collapsed.insert(top.data().toString());
-    std::vector<int> selected = selectedWeights();
-    const auto old = m_model->evaluation() ? m_model->evaluation()->weights.size() : 0;
     m_following = true;
     m_model->setEvaluation(document()->evaluation(), theme.track, blended(theme.panel, theme.quiet, 0.45));
     for (int row = 0; row < m_filter->rowCount(); ++row)
         if (const QModelIndex top = m_filter->index(row, 0); !collapsed.contains(top.data().toString()))
             m_tree->expand(top);
-    // Several selected rows stay selected over an edit of theirs; one follows the shared selection.
-    if (selected.size() > 1 && m_model->evaluation() && m_model->evaluation()->weights.size() == old)
-        for (const int weight : selected)
-            m_tree->selectionModel()->select(m_filter->mapFromSource(m_model->indexOfWeight(weight)),
-                                             QItemSelectionModel::Select);
     m_following = false;
     setTextColor(m_message, theme.error);
     setTextColor(m_empty, theme.quiet);
@@ -251,9 +225,9 @@ void WeightPanel::followRows()
     const auto selected = selectedWeights();
     if (m_tree->currentIndex().isValid() && current >= 0
         && m_tree->selectionModel()->isSelected(m_tree->currentIndex()))
-        selection()->setWeight(current);
+        selection()->setWeights(selected, current);
     else if (!selected.empty())
-        selection()->setWeight(selected.front());
+        selection()->setWeights(selected, selected.front());
     m_following = false;
 }
 
@@ -261,13 +235,17 @@ void WeightPanel::selectionChanged()
 {
     if (m_following)
         return;
+    if (selectedWeights() == selection()->weights())
+        return;
     m_following = true;
     const QModelIndex index = m_filter->mapFromSource(m_model->indexOfWeight(selection()->weight()));
-    if (!index.isValid()) {
-        m_tree->selectionModel()->clear();
-    } else if (!m_tree->selectionModel()->isSelected(index)) {
+    m_tree->selectionModel()->clear();
+    if (index.isValid()) {
         m_tree->setCurrentIndex(index);
         m_tree->scrollTo(index);
+        for (const int weight : selection()->weights())
+            m_tree->selectionModel()->select(m_filter->mapFromSource(m_model->indexOfWeight(weight)),
+                                             QItemSelectionModel::Select);
     }
     m_following = false;
 }
@@ -318,7 +296,8 @@ void WeightPanel::fillMenu(QMenu* menu)
         }
     }
     menu->addSeparator();
-    connect(menu->addAction(tr("Spec …")), &QAction::triggered, this, [this] { startSpec(); });
+    connect(menu->addAction(tr("Edit strategy …")), &QAction::triggered, this, [this] { Q_EMIT strategyRequested(false); });
+    connect(menu->addAction(tr("Write a spec …")), &QAction::triggered, this, [this] { Q_EMIT strategyRequested(true); });
 }
 
 void WeightPanel::contextMenu(const QPoint& point)
@@ -327,46 +306,6 @@ void WeightPanel::contextMenu(const QPoint& point)
     fillMenu(&menu);
     if (!menu.isEmpty())
         menu.exec(m_tree->viewport()->mapToGlobal(point));
-}
-
-void WeightPanel::startSpec()
-{
-    m_specWeights = selectedWeights();
-    if (m_specWeights.empty())
-        return;
-    const auto& weight = document()->evaluation()->weights[static_cast<std::size_t>(m_specWeights.front())];
-    m_specRow->show();
-    m_specEdit->setText(qstr(specText(weight.layout, document()->design().mesh)));
-    m_specEdit->setFocus(Qt::OtherFocusReason);
-    m_specEdit->selectAll();
-    checkSpec();
-}
-
-void WeightPanel::checkSpec()
-{
-    if (!m_specRow->isVisibleTo(this) || m_specWeights.empty())
-        return;
-    Strategy strategy;
-    strategy.kind = StrategyKind::Spec;
-    strategy.spec = m_specEdit->text().toStdString();
-    const Status status = document()->check(strategyEdit(*document(), m_specWeights, strategy, {}).design);
-    setRefused(m_specEdit, !status.ok());
-    m_message->setText(status.ok() ? QString() : qstr(status.error().text()));
-    m_message->setVisible(!status.ok());
-}
-
-void WeightPanel::applySpec()
-{
-    Strategy strategy;
-    strategy.kind = StrategyKind::Spec;
-    strategy.spec = m_specEdit->text().toStdString();
-    const QString text = QStringLiteral("%1: %2").arg(weightsText(*document(), m_specWeights), m_specEdit->text());
-    const Design design = strategyEdit(*document(), m_specWeights, strategy, text).design;
-    if (!document()->check(design).ok())
-        return; // the message already says why
-    m_specRow->hide();
-    apply(design, text);
-    m_tree->setFocus(Qt::OtherFocusReason);
 }
 
 bool WeightPanel::eventFilter(QObject* watched, QEvent* event)
@@ -378,14 +317,8 @@ bool WeightPanel::eventFilter(QObject* watched, QEvent* event)
             m_tree->setFocus(Qt::OtherFocusReason);
             return true;
         }
-        if (key == Qt::Key_Escape && watched == m_specEdit) {
-            m_specRow->hide();
-            m_message->hide();
-            m_tree->setFocus(Qt::OtherFocusReason);
-            return true;
-        }
         if ((key == Qt::Key_F2 || key == Qt::Key_Return) && watched == m_tree && !selectedWeights().empty()) {
-            startSpec();
+            Q_EMIT strategyRequested(false);
             return true;
         }
     }

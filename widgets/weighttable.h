@@ -24,10 +24,14 @@ public:
     QSize sizeHint() const override;
     /// Indices into Evaluation::weights of the selected rows; a selected group stands for all its weights.
     std::vector<int> selectedWeights() const;
-    /// Replicate, cut a dim over an axis, take an axis off, write a spec; refused ones are disabled and say why.
+    /// Replicate, cut a dim over an axis, take an axis off, write a strategy or a spec; refused ones are disabled and say why.
     void fillMenu(QMenu* menu);
     /// Puts the cursor into the filter.
     void focusFilter();
+
+Q_SIGNALS:
+    /// The strategy of the selected weights is to be written, maybe as a spec.
+    void strategyRequested(bool asSpec);
 
 protected:
     void refresh() override;
@@ -40,9 +44,6 @@ private:
     void followRows();
     void apply(const Design& design, const QString& text);
     void addAction(QMenu* menu, const QString& text, const Design& design, const QString& undoText);
-    void startSpec();
-    void checkSpec();
-    void applySpec();
     void contextMenu(const QPoint& point);
 
     WeightModel* m_model;
@@ -53,9 +54,6 @@ private:
     QTreeView* m_tree;
     QLabel* m_empty;
     QLabel* m_message;
-    QWidget* m_specRow;
-    QLineEdit* m_specEdit;
-    std::vector<int> m_specWeights;
     bool m_following = false;
 };
 

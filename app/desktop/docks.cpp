@@ -6,12 +6,13 @@
 #include <QTabBar>
 
 #include <algorithm>
+#include <map>
 
 namespace shardboard {
 
 namespace {
 
-constexpr int kLayoutVersion = 1; // raise it when panels are added, renamed or removed
+constexpr int kLayoutVersion = 2; // raise it when panels are added, renamed or removed
 /// Room of a panel in the default layout: a share of the window within bounds, so that the centre keeps its own.
 int defaultSize(Docks::Place place, const QSize& window)
 {
@@ -90,25 +91,22 @@ void Docks::setMovable(bool movable)
 
 void Docks::reset()
 {
-    QDockWidget* firstBelow = nullptr;
+    std::map<Place, QDockWidget*> first; // of each place; the others become its tabs
     for (std::size_t i = 0; i < m_docks.size(); ++i) {
         QDockWidget* dock = m_docks[i];
         dock->setFloating(false);
         m_window->addDockWidget(areaOf(m_places[i]), dock);
         dock->show();
-        if (m_places[i] != Place::Bottom)
-            continue;
-        if (firstBelow != nullptr)
-            m_window->tabifyDockWidget(firstBelow, dock);
-        else
-            firstBelow = dock;
+        const auto [it, isFirst] = first.emplace(m_places[i], dock);
+        if (!isFirst)
+            m_window->tabifyDockWidget(it->second, dock);
     }
     for (std::size_t i = 0; i < m_docks.size(); ++i) {
         m_window->resizeDocks({ m_docks[i] }, { defaultSize(m_places[i], m_window->size()) },
                               m_places[i] == Place::Bottom ? Qt::Vertical : Qt::Horizontal);
     }
-    if (firstBelow != nullptr)
-        firstBelow->raise();
+    for (const auto& [place, dock] : first)
+        dock->raise();
 }
 
 QByteArray Docks::save() const { return m_window->saveState(kLayoutVersion); }

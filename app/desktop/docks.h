@@ -22,7 +22,7 @@ public:
 
     explicit Docks(QMainWindow* window);
 
-    /// `name` is the object name that a saved layout refers to; bottom panels become tabs in the order of adding.
+    /// `name` is the object name that a saved layout refers to; panels of one place become tabs in the order of adding.
     QDockWidget* add(const QString& name, const QString& title, QWidget* content, Place place);
     const std::vector<QDockWidget*>& all() const { return m_docks; }
     QDockWidget* find(const QString& name) const;
@@ -33,7 +33,7 @@ public:
     void setMovable(bool movable);
     bool isMovable() const { return m_movable; }
 
-    /// Weights left, inspector right, everything else as tabs below.
+    /// Every panel in its default place: weights left, inspector and strategy right, everything else as tabs below.
     void reset();
     QByteArray save() const;
     /// False, and the default layout, for a state that another version wrote or that cannot be read.

@@ -23,6 +23,7 @@
 #include "widgets/inspector.h"
 #include "widgets/memoryview.h"
 #include "widgets/meshview.h"
+#include "widgets/strategyeditor.h"
 #include "widgets/summarybar.h"
 #include "widgets/theme.h"
 #include "widgets/tileview.h"
@@ -94,6 +95,7 @@ void MainWindow::createActions()
     m_actions->adopt(id("edit.undo"), m_document->undoStack()->createUndoAction(m_actions, tr("&Undo")), QKeySequence::Undo);
     m_actions->adopt(id("edit.redo"), m_document->undoStack()->createRedoAction(m_actions, tr("&Redo")), QKeySequence::Redo);
     m_actions->add(id("edit.find"), tr("&Find Weight"), tr("Ctrl+K"), [this] { findChild<WeightPanel*>()->focusFilter(); });
+    m_actions->add(id("edit.strategy"), tr("Edit &Strategy"), tr("Ctrl+L"), [this] { editStrategy(false); });
     m_actions->add(id("run.start"), tr("&Run"), tr("F5"), [this] {
         showRun();
         m_runPanel->run();
@@ -127,6 +129,7 @@ void MainWindow::createMenus()
     add(edit, "edit.redo");
     edit->addSeparator();
     add(edit, "edit.find");
+    add(edit, "edit.strategy");
     new DesignMenu(m_document, m_banner, menuBar()->addMenu(tr("&Design")));
     QMenu* view = menuBar()->addMenu(tr("&View"));
     for (QDockWidget* dock : m_docks->all())
@@ -213,8 +216,13 @@ void MainWindow::createDocks()
     auto* history = new QUndoView(m_document->undoStack());
     history->setEmptyLabel(tr("As opened"));
     history->setAccessibleName(tr("History"));
-    add("weights", tr("Weights"), new WeightPanel(m_document), Place::Left);
-    add("inspector", tr("Inspector"), new InspectorPanel(m_document), Place::Right);
+    auto* weights = new WeightPanel(m_document);
+    auto* inspector = new InspectorPanel(m_document);
+    connect(weights, &WeightPanel::strategyRequested, this, &MainWindow::editStrategy);
+    connect(inspector, &InspectorPanel::strategyRequested, this, [this] { editStrategy(false); });
+    add("weights", tr("Weights"), weights, Place::Left);
+    add("inspector", tr("Inspector"), inspector, Place::Right);
+    add("strategy", tr("Strategy"), new StrategyEditor(m_document), Place::Right);
     add("collectives", tr("Collectives"), new CollectivesView(m_document), Place::Bottom);
     add("findings", tr("Findings"), new FindingsView(m_document), Place::Bottom);
     add("memory", tr("Memory"), new MemoryView(m_document), Place::Bottom);
@@ -295,6 +303,12 @@ void MainWindow::selectFirstCut()
 
 void MainWindow::showRun() { m_docks->raise(QStringLiteral("run")); }
 
+void MainWindow::editStrategy(bool asSpec)
+{
+    m_docks->raise(QStringLiteral("strategy"));
+    findChild<StrategyEditor*>()->beginEdit(asSpec);
+}
+
 void MainWindow::updateTitle()
 {
     const QString path = m_document->filePath();
@@ -347,6 +361,7 @@ void MainWindow::updateActions()
     enable("file.exportJax", design);
     enable("view.reset", design);
     enable("edit.find", design);
+    enable("edit.strategy", design);
     enable("run.start", m_runPanel->canRun());
     enable("run.cancel", state == State::Running || state == State::Starting);
     enable("run.restart", state == State::Ready || state == State::Failed);

@@ -57,6 +57,7 @@ private:
     void showDocument();
     void selectFirstCut();
     void showRun();
+    void editStrategy(bool asSpec);
     void updateTitle();
     void updateStatus();
     void updateActions();

@@ -12,7 +12,9 @@
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/axisdrag.h"
+#include "widgets/designjudge.h"
 #include "widgets/meshview.h"
+#include "widgets/strategyeditor.h"
 #include "widgets/tileview.h"
 
 #include <QApplication>
@@ -27,6 +29,7 @@
 #include <QTimer>
 #include <QUndoStack>
 
+#include <algorithm>
 #include <memory>
 
 namespace shardboard {
@@ -35,10 +38,15 @@ namespace {
 
 constexpr int kRunLimitMs = 60000;
 
-/// Lets layouts, posted paints and queued calls happen.
-void settle()
+/// Lets layouts, posted paints, queued calls and evaluations in the background happen.
+void settle(const QWidget* window)
 {
-    for (int i = 0; i < 4; ++i) {
+    constexpr int kLimitMs = 5000;
+    const auto judges = window->findChildren<DesignJudge*>();
+    const auto busy = [&] { return std::any_of(judges.begin(), judges.end(), [](const auto* judge) { return judge->isBusy(); }); };
+    QElapsedTimer timer;
+    timer.start();
+    for (int i = 0; i < 4 || (busy() && timer.elapsed() < kLimitMs); ++i) {
         QApplication::sendPostedEvents();
         QApplication::processEvents(QEventLoop::AllEvents, 50);
     }
@@ -74,6 +82,8 @@ public:
         }
         m_window.docks()->raise(QStringLiteral("collectives"));
         if (status.ok())
+            status = strategy();
+        if (status.ok())
             status = drag();
         if (status.ok())
             status = run();
@@ -96,6 +106,27 @@ private:
         selection->setDevice(qMin<qint64>(2, evaluation->plan.mesh.deviceCount() - 1));
         if (QWidget* focused = QApplication::focusWidget())
             focused->clearFocus();
+    }
+
+    /// The editor on the example weight, in whole heads, in parts, and refused.
+    Status strategy()
+    {
+        auto* editor = m_window.findChild<StrategyEditor*>();
+        m_window.docks()->raise(QStringLiteral("strategy"));
+        const std::pair<const char*, StrategyKind> kinds[]
+            = { { "strategy-segmented", StrategyKind::Segmented }, { "strategy-refused", StrategyKind::StackedQkv } };
+        Status status = done();
+        for (const auto& [name, kind] : kinds) {
+            editor->chooseKind(kind);
+            if (status.ok())
+                status = grab(QString::fromLatin1(name), editor);
+        }
+        editor->chooseKind(StrategyKind::HeadAwareColumnwise);
+        if (status.ok())
+            status = grab(QStringLiteral("strategy"), &m_window);
+        editor->revert();
+        m_window.docks()->raise(QStringLiteral("inspector"));
+        return status;
     }
 
     Status drag()
@@ -160,7 +191,7 @@ private:
     {
         if (widget == nullptr)
             return inputError("--tour", "the view " + name.toStdString() + " was not found");
-        settle();
+        settle(&m_window);
         const QString path = m_folder.filePath(name + m_suffix + QStringLiteral(".png"));
         if (!widget->grab().save(path, "PNG"))
             return inputError(QDir::toNativeSeparators(path).toStdString(), "cannot be written",

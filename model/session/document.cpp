@@ -20,9 +20,14 @@ namespace {
 constexpr int kUndoLimit = 200; // each step keeps two designs and shares its evaluations with its neighbours
 
 /// What is selected, by names that outlive an evaluation.
-struct NamedSelection {
-    std::string weight;
+struct NamedWeight {
+    std::string name;
     std::int64_t firstLayer = -1;
+};
+
+struct NamedSelection {
+    NamedWeight weight;
+    std::vector<NamedWeight> weights;
     std::string collective;
     std::string meshAxis;
     std::int64_t device = -1;
@@ -31,11 +36,14 @@ struct NamedSelection {
 NamedSelection namesOf(const Selection& selection, const Evaluation& evaluation)
 {
     NamedSelection names;
-    const auto weight = static_cast<std::size_t>(selection.weight());
-    if (selection.weight() >= 0 && weight < evaluation.weights.size()) {
-        names.weight = evaluation.weights[weight].spec.name;
-        names.firstLayer = evaluation.weights[weight].firstLayer;
-    }
+    const auto named = [&evaluation](int index) {
+        const WeightLayout& weight = evaluation.weights[static_cast<std::size_t>(index)];
+        return NamedWeight { weight.spec.name, weight.firstLayer };
+    };
+    if (selection.weight() >= 0)
+        names.weight = named(selection.weight());
+    for (const int weight : selection.weights())
+        names.weights.push_back(named(weight));
     const auto collective = static_cast<std::size_t>(selection.collective());
     if (selection.collective() >= 0 && collective < evaluation.plan.collectives.size())
         names.collective = evaluation.plan.collectives[collective].id;
@@ -46,14 +54,14 @@ NamedSelection namesOf(const Selection& selection, const Evaluation& evaluation)
 }
 
 /// The weight of that name; where layers were joined or split, the one that holds the same first layer or else the first.
-int findWeight(const Evaluation& evaluation, const NamedSelection& names)
+int findWeight(const Evaluation& evaluation, const NamedWeight& wanted)
 {
     int found = -1;
-    for (std::size_t i = 0; i < evaluation.weights.size() && !names.weight.empty(); ++i) {
+    for (std::size_t i = 0; i < evaluation.weights.size() && !wanted.name.empty(); ++i) {
         const WeightLayout& weight = evaluation.weights[i];
-        if (weight.spec.name != names.weight)
+        if (weight.spec.name != wanted.name)
             continue;
-        if (found < 0 || weight.firstLayer == names.firstLayer)
+        if (found < 0 || weight.firstLayer == wanted.firstLayer)
             found = static_cast<int>(i);
     }
     return found;
@@ -229,6 +237,7 @@ void Document::adopt(const Design& design, std::shared_ptr<const Evaluation> eva
     m_design = design;
     m_evaluation = std::move(evaluation);
     const Mesh& mesh = m_evaluation->plan.mesh;
+    const std::vector<int> weights = m_selection->weights();
     const int weight = m_selection->weight();
     const int collective = m_selection->collective();
     const int meshAxis = m_selection->meshAxis();
@@ -237,14 +246,18 @@ void Document::adopt(const Design& design, std::shared_ptr<const Evaluation> eva
     {
         // Views see the new indices only together with the new evaluation.
         const QSignalBlocker blocker(m_selection);
-        m_selection->setWeight(findWeight(*m_evaluation, names));
+        std::vector<int> found;
+        for (const NamedWeight& wanted : names.weights)
+            if (const int index = findWeight(*m_evaluation, wanted); index >= 0)
+                found.push_back(index);
+        m_selection->setWeights(std::move(found), findWeight(*m_evaluation, names.weight));
         m_selection->setCollective(findCollective(*m_evaluation, names.collective));
         m_selection->setMeshAxis(names.meshAxis.empty() ? -1 : mesh.find(names.meshAxis));
         m_selection->setDevice(names.device < mesh.deviceCount() ? names.device : -1);
         m_selection->setHoveredDevice(hovered < mesh.deviceCount() ? hovered : -1);
     }
     Q_EMIT evaluated();
-    if (weight != m_selection->weight() || collective != m_selection->collective()
+    if (weight != m_selection->weight() || weights != m_selection->weights() || collective != m_selection->collective()
         || meshAxis != m_selection->meshAxis() || device != m_selection->device())
         Q_EMIT m_selection->changed();
     if (hovered != m_selection->hoveredDevice())

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/session/selection.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace shardboard {
 
 Selection::Selection(QObject* parent)
@@ -8,11 +11,19 @@ Selection::Selection(QObject* parent)
 {
 }
 
-void Selection::setWeight(int weight)
+void Selection::setWeight(int weight) { setWeights({}, weight); }
+
+void Selection::setWeights(std::vector<int> weights, int current)
 {
-    if (m_weight == weight)
+    if (current < 0)
+        weights.clear();
+    else if (std::find(weights.begin(), weights.end(), current) == weights.end())
+        weights.push_back(current);
+    std::sort(weights.begin(), weights.end());
+    if (m_weight == current && m_weights == weights)
         return;
-    m_weight = weight;
+    m_weight = current;
+    m_weights = std::move(weights);
     Q_EMIT changed();
 }
 
@@ -52,6 +63,7 @@ void Selection::clear()
 {
     const bool any = m_weight >= 0 || m_device >= 0 || m_collective >= 0 || m_meshAxis >= 0;
     m_weight = -1;
+    m_weights.clear();
     m_device = -1;
     m_collective = -1;
     m_meshAxis = -1;

@@ -6,6 +6,7 @@
 #include <QObject>
 
 #include <cstdint>
+#include <vector>
 
 namespace shardboard {
 
@@ -15,12 +16,15 @@ public:
     explicit Selection(QObject* parent = nullptr);
 
     int weight() const { return m_weight; } ///< index into Evaluation::weights, -1 for none
+    /// All selected weights in their order, weight() among them; what an edit of "the selection" is about.
+    const std::vector<int>& weights() const { return m_weights; }
     std::int64_t device() const { return m_device; } ///< mesh position, -1 for none
     int collective() const { return m_collective; } ///< index into Plan::collectives, -1 for none
     int meshAxis() const { return m_meshAxis; } ///< index into Mesh::axes, -1 for none
     std::int64_t hoveredDevice() const { return m_hoveredDevice; } ///< mesh position under the mouse in any view, -1
 
-    void setWeight(int weight);
+    void setWeight(int weight); ///< and no other
+    void setWeights(std::vector<int> weights, int current);
     void setDevice(std::int64_t position);
     void setCollective(int collective);
     void setMeshAxis(int axis);
@@ -33,6 +37,7 @@ Q_SIGNALS:
 
 private:
     int m_weight = -1;
+    std::vector<int> m_weights;
     int m_collective = -1;
     int m_meshAxis = -1;
     std::int64_t m_device = -1;

@@ -99,7 +99,6 @@ private Q_SLOTS:
     void selectionIsSharedWithTheTable();
     void severalWeightsAreOneUndoStep();
     void groupStandsForItsWeights();
-    void typedSpecIsCheckedLive();
     void collectivesAreLinkedAndCopied();
     void noCollectiveIsSaid();
     void flowSelects();
@@ -414,32 +413,6 @@ void TestWidgetsViews::groupStandsForItsWeights()
         if (const QModelIndex index = tree->model()->index(row, 0); tree->model()->hasChildren(index))
             tree->setCurrentIndex(index);
     QCOMPARE(panel->selectedWeights().size(), std::size_t { 9 });
-}
-
-void TestWidgetsViews::typedSpecIsCheckedLive()
-{
-    Document document;
-    QVERIFY(document.setDesign(knownDesign()).ok());
-    const auto panel = shown<WeightPanel>(document, { 310, 700 });
-    const int weight = weightNamed(document, "o_proj");
-    document.selection()->setWeight(weight);
-    auto* tree = panel->findChild<QTreeView*>(QStringLiteral("weightTree"));
-    auto* edit = panel->findChild<QLineEdit*>(QStringLiteral("specEdit"));
-    auto* message = panel->findChild<QLabel*>(QStringLiteral("weightMessage"));
-    tree->setFocus();
-    QTest::keyClick(tree, Qt::Key_F2);
-    QVERIFY(edit->isVisible());
-    QCOMPARE(edit->text(), QStringLiteral("P(None, 'model')"));
-    edit->setText(QStringLiteral("P('modle')"));
-    QVERIFY(message->isVisible());
-    QVERIFY2(message->text().contains(QStringLiteral("modle")), qPrintable(message->text()));
-    QTest::keyClick(edit, Qt::Key_Return);
-    QCOMPARE(document.undoStack()->count(), 0);
-    edit->setText(QStringLiteral("P('data', 'model')"));
-    QVERIFY(!message->isVisible());
-    QTest::keyClick(edit, Qt::Key_Return);
-    QCOMPARE(specOf(document, weight), std::string("P('data', 'model')"));
-    QVERIFY(!edit->isVisible());
 }
 
 void TestWidgetsViews::collectivesAreLinkedAndCopied()

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of the strategy editor and the cut comparison share: a design of single weights, fused and packed ones
+// among them, that no plan stands in the way of.
+#pragma once
+
+#include "tests/gui/widgets_support.h"
+
+#include "widgets/choicebox.h"
+
+#include <QTest>
+
+#include <memory>
+
+namespace shardboard {
+
+inline ModelSpec::LooseWeight looseWeight(const char* name, Shape shape)
+{
+    ModelSpec::LooseWeight out;
+    out.tensor.name = name;
+    out.tensor.shape = std::move(shape);
+    return out;
+}
+
+/// 32 query heads, 8 KV heads of 128 elements.
+inline Design looseDesign(const char* mesh)
+{
+    Design design;
+    design.mesh = Mesh::parse(mesh).value();
+    design.model.name = "loose";
+    design.model.notUnderstood = "only its weights are of interest";
+    design.model.heads = 32;
+    design.model.kvHeads = 8;
+    design.model.headDim = 128;
+    design.model.looseWeights = { looseWeight("plain", { 16, 10 }),           looseWeight("o", { 4096, 4096 }),
+                                  looseWeight("o_fp4", { 4096, 2048 }),       looseWeight("qkv", { 6144, 4096 }),
+                                  looseWeight("stacked", { 12288, 4096 }),    looseWeight("gate_up", { 28672, 4096 }),
+                                  looseWeight("experts", { 8, 4096, 28672 }), looseWeight("five", { 5, 4 }) };
+    return design;
+}
+
+template <class View> std::unique_ptr<View> shownView(Document& document, const QSize& size)
+{
+    auto view = std::make_unique<View>(&document);
+    view->resize(size);
+    view->show();
+    return QTest::qWaitForWindowExposed(view.get()) ? std::move(view) : nullptr;
+}
+
+/// Chooses an entry of a box by keys, as a person does without a mouse.
+inline void chooseByKeys(ChoiceBox* box, const QVariant& value)
+{
+    box->setFocus();
+    QTest::keyClick(box, Qt::Key_Home);
+    for (int i = 0; i < box->count() && box->currentData() != value; ++i)
+        QTest::keyClick(box, Qt::Key_Down);
+}
+
+} // namespace shardboard

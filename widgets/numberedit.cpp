@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/numberedit.h"
+
+#include "model/core/text.h"
+
+#include "widgets/theme.h"
+
+#include <QSignalBlocker>
+#include <QStyle>
+
+namespace shardboard {
+
+NumberEdit::NumberEdit(QWidget* parent)
+    : QLineEdit(parent)
+{
+    setMinimumWidth(44);
+    setMaxLength(20);
+    connect(this, &QLineEdit::textChanged, this, [this] { judge(); });
+}
+
+std::int64_t NumberEdit::value() const
+{
+    const auto number = parseInteger(text().trimmed().toStdString());
+    return number && *number > 0 ? *number : 0;
+}
+
+void NumberEdit::setValue(std::int64_t number)
+{
+    const QSignalBlocker blocker(this);
+    if (value() != number || text().isEmpty())
+        setText(number > 0 ? QString::number(number) : QString());
+    judge();
+}
+
+QSize NumberEdit::sizeHint() const { return { 72, QLineEdit::sizeHint().height() }; }
+
+void NumberEdit::judge() { setRefused(this, value() <= 0); }
+
+void setRefused(QLineEdit* edit, bool refused)
+{
+    if (edit->property("refused").toBool() == refused)
+        return;
+    edit->setProperty("refused", refused);
+    edit->style()->unpolish(edit);
+    edit->style()->polish(edit);
+}
+
+} // namespace shardboard

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/strategypreview.h"
+
+#include "widgets/format.h"
+#include "widgets/inspectorparts.h"
+#include "widgets/speclabel.h"
+#include "widgets/strategydraft.h"
+#include "widgets/theme.h"
+#include "widgets/tilestrip.h"
+
+#include <QGridLayout>
+#include <QLabel>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+/// The smallest number of elements that a device holds; the largest is known.
+std::int64_t fewestElements(const ShardMap& shards)
+{
+    std::int64_t out = 1;
+    for (const DimCut& cut : shards.cuts()) {
+        std::int64_t least = cut.largest();
+        for (const std::int64_t size : partSizes(cut))
+            least = std::min(least, size);
+        out *= least;
+    }
+    return out;
+}
+
+/// Sizes of the parts of each dim that is cut: `1024 × 4`, or `dim 0: 512 × 4` where two dims are.
+QString sizesText(const WeightLayout& weight, bool full)
+{
+    QStringList dims;
+    const auto& cuts = weight.shards.cuts();
+    const auto cut = std::count_if(cuts.begin(), cuts.end(), [](const DimCut& c) { return c.count() > 1; });
+    for (std::size_t dim = 0; dim < cuts.size(); ++dim) {
+        if (cuts[dim].count() <= 1)
+            continue;
+        const QString runs = runsText(partSizes(cuts[dim]), full ? 64 : 6);
+        dims << (cut > 1 ? QObject::tr("dim %1: %2").arg(dim).arg(runs) : runs);
+    }
+    return dims.join(QLatin1Char('\n'));
+}
+
+} // namespace
+
+StrategyPreview::StrategyPreview(QWidget* parent)
+    : QWidget(parent)
+    , m_column(new QVBoxLayout(this))
+    , m_spec(new SpecLabel(this))
+    , m_words(new QLabel(this))
+    , m_strip(new TileStrip(this))
+    , m_facts(new QGridLayout)
+{
+    m_spec->setObjectName(QStringLiteral("previewSpec"));
+    m_words->setObjectName(QStringLiteral("previewWords"));
+    m_words->setTextFormat(Qt::PlainText);
+    m_words->setWordWrap(true);
+    m_column->setContentsMargins(0, 0, 0, 0);
+    m_column->setSpacing(4);
+    m_column->addWidget(m_spec);
+    m_column->addWidget(m_words);
+    m_column->addSpacing(2);
+    m_column->addWidget(m_strip);
+    m_column->addSpacing(4);
+    m_column->addLayout(m_facts);
+    m_facts->setContentsMargins(0, 0, 0, 0);
+    m_facts->setHorizontalSpacing(12);
+    m_facts->setVerticalSpacing(5);
+    m_facts->setColumnStretch(1, 1);
+    static const char* const names[]
+        = { "previewSizes", "previewDevice", "previewCopies", "previewStep", "previewMemory" };
+    for (int fact = 0; fact < FactCount; ++fact) {
+        auto* name = new QLabel(this);
+        auto* value = new QLabel(this);
+        value->setObjectName(QString::fromLatin1(names[fact]));
+        value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+        value->setWordWrap(true);
+        value->setTextInteractionFlags(Qt::TextSelectableByMouse);
+        m_names.push_back(name);
+        m_values.push_back(value);
+        m_facts->addWidget(name, fact, 0, Qt::AlignTop);
+        m_facts->addWidget(value, fact, 1);
+    }
+    updateLook();
+}
+
+void StrategyPreview::updateLook()
+{
+    const Theme& theme = Theme::of(this);
+    m_spec->setTextFont(monoFont(this, 0.5));
+    m_words->setFont(uiFont(this, -0.5));
+    setTextColor(m_words, theme.quiet);
+    for (std::size_t i = 0; i < m_names.size(); ++i) {
+        m_names[i]->setFont(uiFont(this, -0.5));
+        setTextColor(m_names[i], theme.quiet);
+        m_values[i]->setFont(monoFont(this, -1));
+        setTextColor(m_values[i], theme.text);
+    }
+    const QString refusal = m_refusalText;
+    m_refusalText.clear();
+    showRefusal(refusal);
+}
+
+void StrategyPreview::setFact(Fact fact, const QString& name, const QString& value, const QString& toolTip)
+{
+    const auto index = static_cast<std::size_t>(fact);
+    m_names[index]->setText(name);
+    m_values[index]->setText(value);
+    m_values[index]->setToolTip(toolTip);
+    m_names[index]->setVisible(!value.isEmpty());
+    m_values[index]->setVisible(!value.isEmpty());
+}
+
+void StrategyPreview::showWeight(const WeightLayout& now, const WeightLayout& then, const QString& spec,
+                                 const QString& specToolTip)
+{
+    m_spec->setText(spec);
+    m_spec->setToolTip(specToolTip);
+    QStringList words { parallelText(then) };
+    if (const QString max = maxText(then); !max.isEmpty())
+        words << QStringLiteral("MAX %1").arg(max);
+    m_words->setText(words.join(QStringLiteral(" · ")));
+    m_strip->showWeight(then);
+    m_spec->show();
+    m_words->show();
+    m_strip->show();
+    const QString sizes = sizesText(then, false);
+    setFact(SizesFact, tr("sizes"), sizes.isEmpty() ? tr("whole") : sizes, sizesText(then, true));
+    const std::int64_t fewest = bytesOf(fewestElements(then.shards), then.spec.dtype);
+    QString device = bytesText(then.bytesPerDevice);
+    if (fewest != then.bytesPerDevice)
+        device = tr("%1 to %2").arg(bytesText(fewest), device);
+    if (now.bytesPerDevice != then.bytesPerDevice)
+        device = bytesText(now.bytesPerDevice) + QStringLiteral(" → ") + device;
+    setFact(DeviceFact, tr("on a device"), device,
+            fewest == then.bytesPerDevice
+                ? exactBytesText(fewest)
+                : tr("%1 to %2").arg(exactBytesText(fewest), exactBytesText(then.bytesPerDevice)));
+    setFact(CopiesFact, tr("copies of each"), countText(then.shards.replication()));
+}
+
+void StrategyPreview::clearWeight()
+{
+    m_spec->hide();
+    m_words->hide();
+    m_strip->hide();
+    for (const Fact fact : { SizesFact, DeviceFact, CopiesFact })
+        setFact(fact, QString(), QString());
+}
+
+void StrategyPreview::showDesign(const Evaluation& now, const Evaluation* then, bool planned)
+{
+    const QString unknown = QStringLiteral("…");
+    if (planned) {
+        const double before = now.plan.seconds();
+        QString text = unknown;
+        if (then && then->plan.seconds() == before)
+            text = tr("%1, as it is").arg(secondsText(before));
+        else if (then)
+            text = QStringLiteral("%1 → %2\n%3")
+                       .arg(secondsText(before), secondsText(then->plan.seconds()),
+                            stepDeltaText(before, then->plan.seconds()));
+        setFact(StepFact, tr("step"), text);
+    } else {
+        setFact(StepFact, QString(), QString());
+    }
+    const std::int64_t before = now.plan.memory.peak;
+    QString text = unknown;
+    if (then && then->plan.memory.peak == before)
+        text = tr("%1, as it is").arg(bytesText(before));
+    else if (then)
+        text = QStringLiteral("%1 → %2\n%3")
+                   .arg(bytesText(before), bytesText(then->plan.memory.peak),
+                        bytesDeltaText(before, then->plan.memory.peak));
+    setFact(MemoryFact, tr("memory"), text, then ? exactBytesText(then->plan.memory.peak) : QString());
+}
+
+void StrategyPreview::showRefusal(const QString& refusal)
+{
+    if (refusal == m_refusalText)
+        return;
+    m_refusalText = refusal;
+    delete m_refusal;
+    m_refusal = nullptr;
+    if (!refusal.isEmpty()) {
+        m_refusal = new Card(tr("Refused"), QString(), refusal, Card::Look::Error, this);
+        m_refusal->setObjectName(QStringLiteral("strategyRefusal"));
+        m_column->insertWidget(0, m_refusal);
+        setFact(StepFact, QString(), QString());
+        setFact(MemoryFact, QString(), QString());
+    }
+}
+
+} // namespace shardboard
