@@ -101,6 +101,7 @@ private:
         case OpKind::Silu:
         case OpKind::Gelu:
         case OpKind::Output:
+        case OpKind::GatherLast:
             return require(x == y, "operand and result differ in shape");
         case OpKind::Rope:
             require(x == y && x.size() == 4 && x[3] % 2 == 0, "it rotates heads of an even width");

@@ -190,8 +190,11 @@ Timing executeHeads(Context& context, const OpCall& call, Sharded& result)
 Timing executeOutput(Context& context, const OpCall& call, Sharded& result)
 {
     const Sharded& x = *call.operands[0];
-    for (std::int64_t device = 0; device < result.deviceCount(); ++device)
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
         requireSameBox(x.box(device), result.box(device), call, "operand and result");
+        if (call.kind == OpKind::GatherLast && result.elements(device) > 0)
+            requireWhole(result.box(device).back(), result.shape().back(), call, "the gathered dim");
+    }
     context.work.touched += static_cast<double>(result.totalElements()) * 2;
     if (context.planning())
         return {};
@@ -216,6 +219,7 @@ Timing executeOp(Context& context, const OpCall& call, Sharded& result)
     case OpKind::RmsNorm:
         return executeRmsNorm(context, call, result);
     case OpKind::Output:
+    case OpKind::GatherLast:
         return executeOutput(context, call, result);
     case OpKind::SplitHeads:
     case OpKind::MergeHeads:

@@ -26,7 +26,7 @@ Timing executeOp(Context& context, const OpCall& call, Sharded& result);
 // The parts of it, by kind.
 Timing executeElementwise(Context& context, const OpCall& call, Sharded& result); ///< Add, Mul, Silu, Gelu
 Timing executeRmsNorm(Context& context, const OpCall& call, Sharded& result);
-Timing executeOutput(Context& context, const OpCall& call, Sharded& result); ///< takes no time
+Timing executeOutput(Context& context, const OpCall& call, Sharded& result); ///< Output, GatherLast; takes no time
 Timing executeHeads(Context& context, const OpCall& call, Sharded& result); ///< SplitHeads, MergeHeads
 Timing executeLinear(Context& context, const OpCall& call, Sharded& result);
 Timing executeEmbedding(Context& context, const OpCall& call, Sharded& result);

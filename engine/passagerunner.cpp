@@ -244,14 +244,15 @@ bool PassageRunner::breaks(const Collective& collective)
     return broken;
 }
 
-/// An Output is its operand under another name: where nobody else wants the operand, it becomes the result.
+/// An Output or GatherLast is its operand under another name: where nobody else wants the operand, it becomes the result.
 bool PassageRunner::takesOver(const Passage& passage, std::size_t index, const Operand& operand) const
 {
     const PlannedOp& planned = passage.planned->ops[index];
     const Op& op = opOf(m_graph, planned);
     const TensorId tensor = op.operands.front();
     const Sharded& value = operand.own ? *operand.own : *operand.value;
-    return op.kind == OpKind::Output && !isMade(tensor) && value.layout() == planned.result
+    const bool renames = op.kind == OpKind::Output || op.kind == OpKind::GatherLast;
+    return renames && !isMade(tensor) && value.layout() == planned.result
         && tensor != passage.segment->carryOut && !usedLater(passage, index, tensor, nullptr);
 }
 

@@ -13,9 +13,11 @@ std::vector<Passage> scheduleOf(const Program& program, const RunOptions& option
     constexpr std::size_t kMostPassages = 100000;
     std::vector<Passage> passages;
     std::map<int, std::int64_t> ran; // layers of each segment of the graph
+    const auto& segments = program.graph.segments;
+    const bool hasLayers = std::any_of(segments.begin(), segments.end(), [](const Segment& s) { return s.isLayer; });
     for (const PlannedSegment& planned : program.plan.segments) {
         const Segment& segment = program.graph.segments[static_cast<std::size_t>(planned.segment)];
-        if (!segment.isLayer && !options.ends)
+        if (hasLayers && !segment.isLayer && !options.ends)
             continue;
         for (std::int64_t i = 0; i < planned.count; ++i) {
             if (segment.isLayer && options.layers > 0 && ran[planned.segment] >= options.layers)

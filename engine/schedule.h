@@ -17,7 +17,8 @@ struct Passage {
     std::int64_t layer = 0;
 };
 
-/// In execution order: at most `options.layers` layers of each segment of layers, the others only with `options.ends`.
+/// In execution order: at most `options.layers` layers of each segment of layers, the others only with `options.ends`
+/// or where there are no layers (a module alone).
 /// Throws Failure "bad-plan" when nothing is left or there are more passages than anyone would wait for.
 std::vector<Passage> scheduleOf(const Program& program, const RunOptions& options);
 /// How many of them are layers.

@@ -67,7 +67,7 @@ public:
     }
 
 private:
-    /// The residual stream's layout, from the first operation that takes it.
+    /// The residual stream's layout, from the first operation that takes it; before there is one, that of the input.
     void findBase(const Segment& source)
     {
         for (const PlannedOp& op : m_segment.ops)
@@ -78,7 +78,7 @@ private:
             m_scene.residual
                 = QObject::tr("residual stream %1").arg(qstr(specText(m_base, m_evaluation.plan.mesh, true)));
         else if (!m_segment.ops.empty())
-            m_base = m_segment.ops.front().result;
+            m_base = m_segment.ops.front().operands.front().before;
     }
 
     bool joins(const PlannedOp& planned, Part part) const
@@ -145,7 +145,7 @@ private:
     {
         const Op& first = m_evaluation.graph.op(m_ops.front()->op);
         if (m_part == Part::Alone)
-            return first.kind == OpKind::Embedding || first.kind == OpKind::Output
+            return first.kind == OpKind::Embedding || first.kind == OpKind::Output || first.kind == OpKind::GatherLast
                 ? lastName(first.name).replace(QLatin1Char('_'), QLatin1Char(' '))
                 : qstr(opKindName(first.kind));
         QStringList names;
@@ -170,7 +170,7 @@ private:
     {
         FlowItem out;
         const Op& first = m_evaluation.graph.op(m_ops.front()->op);
-        out.kind = m_part == Part::Alone && (first.kind == OpKind::Add || first.kind == OpKind::Output)
+        out.kind = m_part == Part::Alone && (first.kind == OpKind::Add || first.kind == OpKind::Output || first.kind == OpKind::GatherLast)
             ? FlowItem::Small
             : FlowItem::Operation;
         out.title = title();

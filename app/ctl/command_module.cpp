@@ -3,6 +3,7 @@
 #include "app/ctl/commands.h"
 #include "model/formats/designfile.h"
 #include "model/formats/jsontext.h"
+#include "model/formats/moduledesign.h"
 #include "model/formats/modulejson.h"
 
 #include <iostream>
@@ -40,6 +41,19 @@ std::string textOf(const nlohmann::json& answer)
     return out + "\n}\n";
 }
 
+int writeModuleDesign(const nlohmann::json& request, const std::string& where, const std::string& path)
+{
+    const auto design = moduleDesign(request, where);
+    if (!design.ok())
+        return report(design.error());
+    const auto evaluation = evaluate(design.value());
+    if (!evaluation.ok())
+        return report(evaluation.error());
+    if (const auto status = writeDesign(path, design.value()); !status.ok())
+        return report(status.error());
+    return kDone;
+}
+
 } // namespace
 
 int moduleCommand(const Arguments& arguments)
@@ -55,6 +69,9 @@ int moduleCommand(const Arguments& arguments)
     const auto answer = answerModule(request.value(), where);
     if (!answer.ok())
         return report(answer.error());
+    if (arguments.has("-o"))
+        if (const int code = writeModuleDesign(request.value(), where, arguments.text("-o")); code != kDone)
+            return code;
     std::cout << textOf(answer.value());
     if (!arguments.has("--json"))
         printFindings(answer.value()["findings"]);

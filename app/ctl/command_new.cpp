@@ -43,6 +43,33 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model)
     return workload;
 }
 
+/// A model that is opened, or the module that the options describe.
+Result<OpenedModel> modelOf(const Arguments& arguments)
+{
+    if (arguments.text("--model") != modelKindName(ModelKind::ColumnParallelLinear)) {
+        for (const char* option : { "--in-dim", "--out-dim", "--bias", "--tied" })
+            if (arguments.has(option))
+                return usageError(option, "only --model column-parallel-linear takes it", "see shardctl new --help");
+        return openModel(arguments.text("--model"));
+    }
+    for (const char* option : { "--in-dim", "--out-dim" })
+        if (!arguments.has(option))
+            return usageError(option, "column-parallel-linear needs it", "its weight is [out, in]");
+    const auto inDim = arguments.integer("--in-dim", 1, 1, std::int64_t { 1 } << 31);
+    const auto outDim = arguments.integer("--out-dim", 1, 1, std::int64_t { 1 } << 31);
+    for (const auto* size : { &inDim, &outDim })
+        if (!size->ok())
+            return size->error();
+    ModelSpec model = columnParallelModel({ inDim.value(), outDim.value(), arguments.has("--bias"), arguments.has("--tied") },
+                                          DType::BF16);
+    if (auto status = verifyModel(model, "--tied"); !status.ok()) {
+        Error error = status.error(); // the sizes are good: only a tied weight with a bias is refused
+        error.where = "--tied";
+        return error;
+    }
+    return OpenedModel { std::move(model), {} };
+}
+
 void printSummary(const Design& design, const Evaluation& evaluation, const std::string& path, bool json)
 {
     std::int64_t tensors = evaluation.graph.weightCount();
@@ -70,7 +97,7 @@ int newCommand(const Arguments& arguments)
     const auto mesh = Mesh::parse(arguments.text("--mesh"));
     if (!mesh.ok())
         return report(mesh.error());
-    auto opened = openModel(arguments.text("--model"));
+    auto opened = modelOf(arguments);
     if (!opened.ok())
         return report(opened.error());
 
@@ -82,8 +109,9 @@ int newCommand(const Arguments& arguments)
     if (!workload.ok())
         return report(workload.error());
     design.workload = workload.value();
+    const bool isModule = design.model.kind != ModelKind::Decoder;
     std::vector<std::string> notes;
-    auto strategies = presetStrategies(arguments.text("--preset", "replicate"), design.mesh, design.model, design.workload, notes);
+    auto strategies = presetStrategies(arguments.text("--preset", isModule ? "megatron-tp" : "replicate"), design.mesh, design.model, design.workload, notes);
     if (!strategies.ok())
         return report(strategies.error());
     design.strategies = std::move(strategies).value();

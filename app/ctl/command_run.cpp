@@ -16,6 +16,9 @@ Result<RunCommand> runCommandOf(const Arguments& arguments, std::int64_t mostLay
     options.backend = arguments.text("--backend", "cpu");
     if (options.backend != "cpu")
         return usageError("--backend", "there is no backend '" + options.backend + "'", "the backend is cpu");
+    for (const char* option : { "--layers", "--no-ends" })
+        if (mostLayers == 0 && arguments.has(option))
+            return usageError(option, "a module alone has no layers", "leave it out");
     constexpr std::int64_t kMostSteps = 100000; // the engine's limit
     const auto layers = arguments.integer("--layers", 0, 1, mostLayers);
     if (!layers.ok())

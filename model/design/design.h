@@ -16,7 +16,7 @@
 namespace shardboard {
 
 /// A strategy for all tensors whose name matches a glob pattern (`*`, `?`, `[…]`). Later entries win.
-/// Besides the weights, the input `tokens` can be matched.
+/// Besides the weights, the input (`tokens`, or `x` of a module) can be matched.
 struct StrategyEntry {
     std::string match;
     Strategy strategy;

@@ -4,7 +4,7 @@
 #include "model/core/checked.h"
 #include "model/cost/hardware.h"
 #include "model/design/findings.h"
-#include "model/graph/decoder.h"
+#include "model/graph/buildgraph.h"
 #include "model/plan/buildplan.h"
 
 #include <algorithm>
@@ -67,12 +67,12 @@ public:
 private:
     Status withGraph(const Hardware& hardware)
     {
-        auto graph = buildDecoder(m_design.model, m_design.workload);
+        auto graph = buildGraph(m_design.model, m_design.workload);
         if (!graph.ok())
             return graph.error();
         const auto points = splitPoints(m_design, graph.value());
         if (!points.empty()) {
-            graph = buildDecoder(m_design.model, m_design.workload, points);
+            graph = buildGraph(m_design.model, m_design.workload, points);
             if (!graph.ok())
                 return graph.error();
         }

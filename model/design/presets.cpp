@@ -2,6 +2,7 @@
 #include "model/design/presets.h"
 
 #include "model/core/text.h"
+#include "model/graph/buildgraph.h"
 
 #include <algorithm>
 #include <array>
@@ -38,7 +39,8 @@ int tensorAxis(const Mesh& mesh)
 }
 
 /// Cuts the batch over the axes other than `except`, as far as it divides.
-StrategyEntry batchEntry(const Mesh& mesh, int except, const Workload& workload, std::vector<std::string>& notes)
+StrategyEntry batchEntry(const Mesh& mesh, int except, const ModelSpec& model, const Workload& workload,
+                         std::vector<std::string>& notes)
 {
     std::vector<std::string> names;
     std::int64_t parts = 1;
@@ -57,7 +59,7 @@ StrategyEntry batchEntry(const Mesh& mesh, int except, const Workload& workload,
     Strategy strategy;
     strategy.kind = StrategyKind::Spec;
     strategy.spec = names.empty() ? "P()" : names.size() == 1 ? "P(" + names.front() + ")" : "P((" + joined(names) + "))";
-    return { "tokens", strategy, std::nullopt };
+    return { inputName(model), strategy, std::nullopt };
 }
 
 StrategyEntry entry(const std::string& match, StrategyKind kind, const std::string& axis)
@@ -76,9 +78,9 @@ int namedTensorAxis(const Mesh& mesh)
     return axis >= 0 && isTensorName(mesh.axis(axis).name) ? axis : -1;
 }
 
-std::vector<StrategyEntry> replicateEntries(const Mesh& mesh, const Workload& workload, std::vector<std::string>& notes)
+std::vector<StrategyEntry> replicateEntries(const Mesh& mesh, const ModelSpec& model, const Workload& workload, std::vector<std::string>& notes)
 {
-    return { entry("*", StrategyKind::Replicate, {}), batchEntry(mesh, namedTensorAxis(mesh), workload, notes) };
+    return { entry("*", StrategyKind::Replicate, {}), batchEntry(mesh, namedTensorAxis(mesh), model, workload, notes) };
 }
 
 Result<std::vector<StrategyEntry>> megatronEntries(const Mesh& mesh, const ModelSpec& model, const Workload& workload,
@@ -92,8 +94,14 @@ Result<std::vector<StrategyEntry>> megatronEntries(const Mesh& mesh, const Model
     const std::int64_t size = mesh.axis(axis).size;
     const std::string over = " by mesh axis '" + name + "' of size " + std::to_string(size);
     std::vector<StrategyEntry> entries { entry("*", StrategyKind::Replicate, {}),
-                                         batchEntry(mesh, axis, workload, notes) };
+                                         batchEntry(mesh, axis, model, workload, notes) };
     const auto cut = [&](const std::string& match, StrategyKind kind) { entries.push_back(entry(match, kind, name)); };
+    if (model.kind == ModelKind::ColumnParallelLinear) {
+        for (const char* match : { "*.weight", "*.bias" })
+            if (model.linear.hasBias || std::string(match) == "*.weight")
+                cut(match, StrategyKind::Rowwise);
+        return entries;
+    }
     const bool wholeHeads = model.hasGraph() && model.heads % size != 0;
     if (wholeHeads && model.heads < size) {
         notes.push_back(std::to_string(model.heads) + " heads are fewer than the devices" + over
@@ -133,7 +141,7 @@ Result<std::vector<StrategyEntry>> entriesOf(const std::string& name, const Mesh
                                              const Workload& workload, std::vector<std::string>& notes)
 {
     if (name == "replicate")
-        return replicateEntries(mesh, workload, notes);
+        return replicateEntries(mesh, model, workload, notes);
     if (name == "megatron-tp")
         return megatronEntries(mesh, model, workload, notes);
     return usageError("--preset", "there is no preset '" + name + "'", "presets are " + joined(presetNames()));

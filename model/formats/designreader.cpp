@@ -156,6 +156,32 @@ private:
         model.name = fields.text("name");
         model.family = fields.text("family");
         model.source = fields.text("source");
+        model.dtype = dtypeField(fields, "dtype");
+        model.weightPrefix = fields.text("weight_prefix");
+        if (fields.find("kind"))
+            model.kind = word(fields, "kind", fields.text("kind"), modelKindFromName, "decoder or column-parallel-linear",
+                              ModelKind::Decoder);
+        if (model.kind == ModelKind::ColumnParallelLinear)
+            readLinearModule(fields, model.linear);
+        else
+            readDecoder(fields);
+        if (!fields.error())
+            if (const auto status = verifyModel(model, m_file + ":model"); !status.ok())
+                fields.adopt(status.error());
+        finish(fields, "model");
+    }
+
+    static void readLinearModule(JsonFields& fields, LinearModule& linear)
+    {
+        linear.inDim = fields.integer("in_dim", 0, kLargest);
+        linear.outDim = fields.integer("out_dim", 0, kLargest);
+        linear.hasBias = fields.flag("has_bias");
+        linear.tiedWeight = fields.flag("tied_weight");
+    }
+
+    void readDecoder(JsonFields& fields)
+    {
+        ModelSpec& model = m_design.model;
         model.vocabSize = fields.integer("vocab_size", 0, kLargest);
         model.hiddenSize = fields.integer("hidden_size", 0, kLargest);
         model.intermediateSize = fields.integer("intermediate_size", 0, kLargest);
@@ -173,14 +199,8 @@ private:
             fields.fail("activation", "cannot be '" + model.activation + "'", "use silu or gelu");
         model.rmsNormEps = fields.number("rms_norm_eps", 0, 1);
         model.ropeTheta = fields.number("rope_theta", 1e-3, 1e18);
-        model.dtype = dtypeField(fields, "dtype");
-        model.weightPrefix = fields.text("weight_prefix");
         model.notUnderstood = fields.text("not_understood", "");
         readLooseWeights(fields);
-        if (!fields.error())
-            if (const auto status = verifyModel(model, m_file + ":model"); !status.ok())
-                fields.adopt(status.error());
-        finish(fields, "model");
     }
 
     void readLooseWeights(JsonFields& model)

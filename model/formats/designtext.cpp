@@ -39,8 +39,26 @@ json looseWeightJson(const ModelSpec::LooseWeight& weight)
     return out;
 }
 
+json linearModuleJson(const ModelSpec& model)
+{
+    return {
+        { "kind", modelKindName(model.kind) },
+        { "dtype", dtypeName(model.dtype) },
+        { "family", model.family },
+        { "has_bias", model.linear.hasBias },
+        { "in_dim", model.linear.inDim },
+        { "name", model.name },
+        { "out_dim", model.linear.outDim },
+        { "source", model.source },
+        { "tied_weight", model.linear.tiedWeight },
+        { "weight_prefix", model.weightPrefix },
+    };
+}
+
 json modelJson(const ModelSpec& model, const json& unknown)
 {
+    if (model.kind == ModelKind::ColumnParallelLinear)
+        return linearModuleJson(model);
     json out {
         { "activation", model.activation },
         { "attention_bias", attentionBiasName(model.attentionBias) },

@@ -2,7 +2,7 @@
 #include "model/formats/modulejson.h"
 
 #include "model/core/text.h"
-#include "model/formats/jsonfields.h"
+#include "model/formats/moduleparameters.h"
 #include "model/modules/attention.h"
 #include "model/modules/columnparallel.h"
 #include "model/modules/linear.h"
@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 
 namespace shardboard {
 
@@ -47,147 +46,13 @@ json findingsJson(const std::vector<Finding>& findings)
     return out;
 }
 
-/// Parameters of a request. What is wrong first sticks, as in JsonFields.
-class Parameters {
-public:
-    Parameters(const json& value, const std::string& file)
-        : m_fields(value, file, "params")
-    {
-        m_fields.nullIsAbsent();
-    }
-
-    std::string where() const { return m_fields.place(); }
-    const std::optional<Error>& error() const { return m_fields.error(); }
-    JsonFields& fields() { return m_fields; }
-
-    /// The first of several names that is there; the first name when none is.
-    const char* present(std::initializer_list<const char*> names)
-    {
-        const char* found = nullptr;
-        for (const char* name : names) // asks for all, so that none counts as unknown
-            if (m_fields.find(name) && !found)
-                found = name;
-        return found ? found : *names.begin();
-    }
-
-    std::int64_t size(std::initializer_list<const char*> names, std::optional<std::int64_t> fallback = std::nullopt)
-    {
-        return m_fields.integer(present(names), 1, kLargestModuleSize, fallback);
-    }
-
-    std::int64_t devices()
-    {
-        constexpr std::int64_t kAny = std::int64_t { 1 } << 31;
-        if (const json* list = m_fields.find("devices"); list && list->is_array())
-            return static_cast<std::int64_t>(list->size());
-        return m_fields.integer(present({ "num_devices", "devices" }), -kAny, kAny);
-    }
-
-    ModuleStrategy strategy(std::optional<std::string> fallback = std::nullopt)
-    {
-        ModuleStrategy out;
-        const std::string name = m_fields.text("strategy", fallback);
-        const auto kind = strategyKindFromName(name);
-        if (!m_fields.error() && (!kind || *kind == StrategyKind::Spec))
-            m_fields.fail(
-                "strategy", "there is no strategy '" + name + "'",
-                "strategies are replicate, rowwise, columnwise, axiswise, head_aware_columnwise, stacked_qkv, gate_up, "
-                "segmented, tensor_parallel and expert_parallel");
-        out.strategy.kind = kind.value_or(StrategyKind::Replicate);
-        out.devices = devices();
-        return out;
-    }
-
-    /// The strategy of one weight, with its own parameters.
-    ModuleStrategy weightStrategy()
-    {
-        ModuleStrategy out = strategy();
-        const StrategyParameters has = parametersOf(out.kind());
-        if (has.heads) {
-            out.strategy.numHeads = size({ "num_heads" }, 0);
-            out.strategy.headDim = size({ "head_dim" }, 0);
-        }
-        if (has.dim)
-            out.strategy.dim
-                = static_cast<int>(m_fields.integer(present({ "axis", "dim" }), -16, 15, defaultDim(out.kind())));
-        if (has.segments)
-            readSegments(out.strategy);
-        return out;
-    }
-
-    /// [out, in] of a Linear.
-    void linearShape(LinearParameters& linear)
-    {
-        if (!m_fields.find("weight_shape")) {
-            linear.outDim = size({ "out_dim" });
-            linear.inDim = size({ "in_dim" });
-            return;
-        }
-        const auto shape = m_fields.integers("weight_shape", 1, kLargestModuleSize);
-        if (shape.size() != 2)
-            return m_fields.fail("weight_shape", "has " + std::to_string(shape.size()) + " sizes", "write [out, in]");
-        linear.outDim = shape[0];
-        linear.inDim = shape[1];
-    }
-
-    std::optional<LinearScales> scales(bool required)
-    {
-        if (!required && !m_fields.find("scales"))
-            return std::nullopt;
-        static const std::pair<const char*, LinearScales::Kind> kKinds[]
-            = { { "per_tensor", LinearScales::Kind::Tensor },
-                { "per_row", LinearScales::Kind::Row },
-                { "block", LinearScales::Kind::Block } };
-        LinearScales out;
-        const std::string name = m_fields.text("scales");
-        const auto found
-            = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& kind) { return name == kind.first; });
-        if (found == std::end(kKinds)) {
-            m_fields.fail("scales", "cannot be '" + name + "'", "use per_tensor, per_row or block");
-            return std::nullopt;
-        }
-        out.kind = found->second;
-        if (const auto block = m_fields.integers("block_size", 1, kLargestModuleSize); block.size() == 2) {
-            out.blockRows = block[0];
-            out.blockColumns = block[1];
-        } else if (!block.empty()) {
-            m_fields.fail("block_size", "has " + std::to_string(block.size()) + " sizes", "write [rows, columns]");
-        }
-        return out;
-    }
-
-private:
-    void readSegments(Strategy& strategy)
-    {
-        const json* list = m_fields.find("segments");
-        if (!list || !list->is_array())
-            return m_fields.fail("segments", "a list of segments is expected",
-                                 "write [{\"size\": N}, {\"num_heads\": H, \"head_dim\": D}]");
-        for (const json& item : *list) {
-            JsonFields fields(item, m_fields.place("segments[" + std::to_string(strategy.segments.size()) + "]"), "");
-            StrategySegment segment;
-            if (fields.find("num_heads")) {
-                segment.numHeads = fields.integer("num_heads", 1, kLargestModuleSize);
-                segment.headDim = fields.integer("head_dim", 1, kLargestModuleSize);
-            } else {
-                segment.size = fields.integer("size", 1, kLargestModuleSize);
-            }
-            if (fields.error())
-                return m_fields.adopt(*fields.error());
-            strategy.segments.push_back(segment);
-        }
-    }
-
-    JsonFields m_fields;
-};
-
 /// An answer with the findings of the module.
 struct Answer {
     json keys;
     std::vector<Finding> findings;
 };
 
-Result<Answer> linear(Parameters& from)
+Result<Answer> linear(ModuleParameters& from)
 {
     LinearParameters linear;
     from.linearShape(linear);
@@ -217,7 +82,7 @@ Result<Answer> linear(Parameters& from)
     return Answer { std::move(keys), a.findings };
 }
 
-Result<Answer> linearBias(Parameters& from)
+Result<Answer> linearBias(ModuleParameters& from)
 {
     LinearParameters linear;
     from.linearShape(linear);
@@ -237,7 +102,7 @@ Result<Answer> linearBias(Parameters& from)
     return answer;
 }
 
-Result<Answer> linearScales(Parameters& from)
+Result<Answer> linearScales(ModuleParameters& from)
 {
     LinearParameters linear;
     from.linearShape(linear);
@@ -255,27 +120,9 @@ Result<Answer> linearScales(Parameters& from)
     return answer;
 }
 
-/// Whether any of these is there and says something else than false.
-bool says(Parameters& from, std::initializer_list<const char*> names)
+Result<Answer> columnParallelLinear(ModuleParameters& from)
 {
-    bool out = false;
-    for (const char* name : names)
-        if (const json* value = from.fields().find(name))
-            out = out || !(value->is_boolean() && !value->get<bool>());
-    return out;
-}
-
-Result<Answer> columnParallelLinear(Parameters& from)
-{
-    ColumnParallelParameters layer;
-    layer.inDim = from.size({ "in_dim" });
-    layer.outDim = from.size({ "out_dim" });
-    layer.devices = from.devices();
-    layer.hasBias = from.fields().flag("has_bias", false);
-    layer.tiedWeight = says(from, { "tied_weight" });
-    layer.scaledQuantization
-        = says(from, { "scaled_quantization", "quantization", "quant_config", "float8_config", "scales" });
-    layer.inputShape = from.fields().integers("input_shape", 0, kLargestModuleSize);
+    const ColumnParallelParameters layer = from.columnParallel();
     if (from.error())
         return *from.error();
     auto answer = shardColumnParallel(layer, from.where());
@@ -290,7 +137,7 @@ Result<Answer> columnParallelLinear(Parameters& from)
                     a.findings };
 }
 
-Result<Answer> mlp(Parameters& from)
+Result<Answer> mlp(ModuleParameters& from)
 {
     MlpParameters layer;
     layer.strategy = from.strategy();
@@ -305,7 +152,7 @@ Result<Answer> mlp(Parameters& from)
     return Answer { { { "gate_proj", a.gate }, { "up_proj", a.up }, { "down_proj", a.down } }, a.findings };
 }
 
-Result<Answer> attention(Parameters& from)
+Result<Answer> attention(ModuleParameters& from)
 {
     AttentionParameters layer;
     layer.strategy = from.strategy();
@@ -336,7 +183,7 @@ Result<Answer> attention(Parameters& from)
 
 /// Sizes that only some strategies need are asked for when the strategy is known to be one of them: a strategy that the
 /// module refuses is the better thing to hear about.
-Result<Answer> moe(Parameters& from)
+Result<Answer> moe(ModuleParameters& from)
 {
     MoeParameters layer;
     layer.strategy = from.strategy();
@@ -374,7 +221,7 @@ Result<Answer> moe(Parameters& from)
     return Answer { std::move(keys), a.findings };
 }
 
-Result<Answer> moeGate(Parameters& from)
+Result<Answer> moeGate(ModuleParameters& from)
 {
     MoeParameters layer;
     layer.strategy = from.strategy("replicate");
@@ -391,7 +238,7 @@ Result<Answer> moeGate(Parameters& from)
     return Answer { std::move(keys), {} };
 }
 
-Result<Answer> stackedMoe(Parameters& from)
+Result<Answer> stackedMoe(ModuleParameters& from)
 {
     StackedMoeParameters layer;
     layer.strategy = from.strategy();
@@ -405,7 +252,7 @@ Result<Answer> stackedMoe(Parameters& from)
         from.fields().fail("gate_up_format", "cannot be '" + format + "'", "use concatenated or interleaved");
     layer.interleaved = format == "interleaved";
     layer.hasBias = from.fields().flag("has_bias", false);
-    layer.packedMxfp4 = says(from, { "mxfp4", "packed", "packed_mxfp4" });
+    layer.packedMxfp4 = from.says({ "mxfp4", "packed", "packed_mxfp4" });
     if (const std::string quantization = from.fields().text("quantization", ""); !quantization.empty()) {
         if (lowered(quantization) != "mxfp4")
             from.fields().fail("quantization", "cannot be '" + quantization + "'", "use mxfp4, or leave it out");
@@ -439,7 +286,7 @@ Result<Answer> stackedMoe(Parameters& from)
 struct Module {
     const char* name;
     const char* parameters;
-    Result<Answer> (*run)(Parameters&);
+    Result<Answer> (*run)(ModuleParameters&);
 };
 
 constexpr std::array<Module, 9> kModules { {
@@ -450,7 +297,7 @@ constexpr std::array<Module, 9> kModules { {
     { "Linear.scales",
       "weight_shape [out, in], strategy and its own parameters, scales per_tensor|per_row|block, block_size [128, 128]",
       linearScales },
-    { "ColumnParallelLinear", "in_dim, out_dim, has_bias, tied_weight, scaled_quantization, input_shape [in_dim]",
+    { "ColumnParallelLinear", "in_dim, out_dim, has_bias, tied_weight, scaled_quantization, dtype, input_shape [in_dim]",
       columnParallelLinear },
     { "MLP", "hidden, ffl, strategy replicate|tensor_parallel", mlp },
     { "Attention", "hidden, num_heads, num_kv_heads, head_dim, stacked_qkv, strategy replicate|tensor_parallel",
@@ -485,7 +332,7 @@ Result<json> answerModule(const json& request, const std::string& file)
                                      [&](const Module& m) { return lowered(name) == lowered(m.name); });
     if (module == kModules.end())
         return inputError(top.place("module"), "there is no module '" + name + "'", "modules are " + moduleNames());
-    Parameters from(parameters ? *parameters : kNone, file);
+    ModuleParameters from(parameters ? *parameters : kNone, file);
     auto answer = module->run(from);
     if (!answer.ok())
         return answer.error();

@@ -6,9 +6,9 @@
 namespace shardboard {
 
 namespace {
-constexpr std::array<const char*, 13> kNames { "embedding", "rms_norm", "matmul", "add", "mul", "silu", "gelu",
+constexpr std::array<const char*, 14> kNames { "embedding", "rms_norm", "matmul", "add", "mul", "silu", "gelu",
                                                "split_heads", "merge_heads", "rope", "kv_append", "attention",
-                                               "output" };
+                                               "output", "gather_last" };
 }
 
 std::string opKindName(OpKind kind) { return kNames[static_cast<std::size_t>(kind)]; }

@@ -28,10 +28,11 @@ inline constexpr TensorId kNoTensor = -1;
 ///   Attention   q [B,S,h,d], k, v [B,C,k,d]          -> [B,S,h,d]      causal; query s sees keys 0 … C-S+s; head i uses
 ///                                                                      KV head i / (h/k)
 ///   Output      x                                    -> as x           what goes on to the layers or out of the model: never partial
-enum class OpKind { Embedding, RmsNorm, Linear, Add, Mul, Silu, Gelu, SplitHeads, MergeHeads, Rope, KvAppend, Attention, Output };
+///   GatherLast  x                                    -> as x           every device holds the last dim whole, and nothing partial
+enum class OpKind { Embedding, RmsNorm, Linear, Add, Mul, Silu, Gelu, SplitHeads, MergeHeads, Rope, KvAppend, Attention, Output, GatherLast };
 
 /// Names in plans and views: embedding, rms_norm, matmul, add, mul, silu, gelu, split_heads, merge_heads, rope,
-/// kv_append, attention, output.
+/// kv_append, attention, output, gather_last.
 std::string opKindName(OpKind kind);
 std::optional<OpKind> opKindFromName(std::string_view name);
 

@@ -1,15 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/graph/modelspec.h"
 
+#include "model/modules/columnparallel.h"
+
 #include <utility>
 
 namespace shardboard {
+
+namespace {
+
+constexpr std::int64_t kLargest = std::int64_t { 1 } << 31;
+
+Status verifyLinear(const LinearModule& linear, const std::string& where)
+{
+    for (const auto& [name, size] : { std::pair { "in_dim", linear.inDim }, { "out_dim", linear.outDim } })
+        if (size < 1 || size > kLargest)
+            return inputError(where + "." + name, "size " + std::to_string(size) + " cannot be used", "use 1 to 2^31");
+    ColumnParallelParameters layer;
+    layer.hasBias = linear.hasBias;
+    layer.tiedWeight = linear.tiedWeight;
+    return checkColumnParallel(layer, where);
+}
+
+} // namespace
+
+std::string modelKindName(ModelKind kind) { return kind == ModelKind::Decoder ? "decoder" : "column-parallel-linear"; }
+
+std::optional<ModelKind> modelKindFromName(std::string_view name)
+{
+    for (const ModelKind kind : { ModelKind::Decoder, ModelKind::ColumnParallelLinear })
+        if (name == modelKindName(kind))
+            return kind;
+    return std::nullopt;
+}
+
+ModelSpec columnParallelModel(const LinearModule& linear, DType dtype)
+{
+    ModelSpec model;
+    model.kind = ModelKind::ColumnParallelLinear;
+    model.linear = linear;
+    model.name = modelKindName(model.kind);
+    model.source = "module:" + model.name;
+    model.dtype = dtype;
+    model.weightPrefix.clear();
+    return model;
+}
 
 Status verifyModel(const ModelSpec& model, const std::string& where)
 {
     if (!model.hasGraph())
         return done();
-    constexpr std::int64_t kLargest = std::int64_t { 1 } << 31;
+    if (model.kind == ModelKind::ColumnParallelLinear)
+        return verifyLinear(model.linear, where);
     const std::pair<const char*, std::int64_t> sizes[] = {
         { "vocab_size", model.vocabSize },
         { "hidden_size", model.hiddenSize },

@@ -5,7 +5,9 @@
 #include "model/core/tensor.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shardboard {
@@ -13,7 +15,24 @@ namespace shardboard {
 /// Which projections of the attention have a bias: Qwen2 has it on q, k, v; `attention_bias: true` on all four.
 enum class AttentionBias { None, Qkv, Qkvo };
 
+/// What the graph is made of: a whole decoder, or one module alone.
+enum class ModelKind { Decoder, ColumnParallelLinear };
+std::string modelKindName(ModelKind kind); ///< decoder, column-parallel-linear
+std::optional<ModelKind> modelKindFromName(std::string_view name);
+
+/// One ColumnParallelLinear: y = x Wt (+ b), the last dim gathered on every device. A tied weight is an embedding table too:
+/// tokens are looked up in it first.
+struct LinearModule {
+    std::int64_t inDim = 0;
+    std::int64_t outDim = 0;
+    bool hasBias = false;
+    bool tiedWeight = false; ///< not together with a bias
+    friend bool operator==(const LinearModule&, const LinearModule&) = default;
+};
+
 struct ModelSpec {
+    ModelKind kind = ModelKind::Decoder;
+    LinearModule linear; ///< kind ColumnParallelLinear; the dimensions below are then not used
     std::string name; ///< shown to people, e.g. `llama3-8b` or the folder's name
     std::string family; ///< Hugging Face `model_type`
     std::string source; ///< `builtin:llama3-8b`, or the path that was opened
@@ -47,6 +66,9 @@ struct ModelSpec {
     bool hasGraph() const { return notUnderstood.empty(); }
     friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
+
+/// A model of this module alone.
+ModelSpec columnParallelModel(const LinearModule& linear, DType dtype);
 
 /// Rules: positive sizes below 2^31, kvHeads divides heads, no product of weights overflows. `where` names the source.
 Status verifyModel(const ModelSpec& model, const std::string& where);

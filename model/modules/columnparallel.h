@@ -17,6 +17,7 @@ struct ColumnParallelParameters {
     bool hasBias = false;
     bool tiedWeight = false; ///< the weight is that of another layer, such as an embedding table
     bool scaledQuantization = false; ///< values with scales (fp8, NVFP4)
+    DType dtype = DType::BF16; ///< of values, weight and bias
     Shape inputShape; ///< [..., in]; empty: one vector, [in]
 };
 

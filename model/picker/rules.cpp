@@ -135,6 +135,8 @@ std::vector<Row> rowsFor(const Op& op, const std::vector<Shape>& operands, Picke
     case OpKind::Gelu:
     case OpKind::Output:
         return unaryRows(first.size(), first.size());
+    case OpKind::GatherLast:
+        return unaryRows(first.size(), first.size() - 1);
     case OpKind::Rope:
         return unaryRows(first.size(), 3); // pairs along the head dim are rotated together
     case OpKind::KvAppend: {

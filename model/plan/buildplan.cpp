@@ -203,6 +203,8 @@ private:
 
     void price(const Op& op, PlannedOp& planned) const
     {
+        if (op.kind == OpKind::GatherLast)
+            return; // all that it takes is the all-gather before it
         const TensorSpec& out = m_graph.tensor(op.result);
         double bytes = static_cast<double>(bytesOf(largestShard(out.shape, planned.result, m_mesh), out.dtype));
         for (const OperandUse& use : planned.operands) {

@@ -54,7 +54,7 @@ private:
     /// Gives the same values another shape or name, in place.
     static bool isView(OpKind kind)
     {
-        return kind == OpKind::Output || kind == OpKind::SplitHeads || kind == OpKind::MergeHeads;
+        return kind == OpKind::Output || kind == OpKind::GatherLast || kind == OpKind::SplitHeads || kind == OpKind::MergeHeads;
     }
 
     std::int64_t bytes(TensorId id, const Layout& layout) const

@@ -72,6 +72,8 @@ std::string gatherBecause(const Graph& graph, const Mesh& mesh, const Collective
             + std::to_string(collective.groupSize) + ": whole heads must lie on each device";
     if (op.kind == OpKind::Embedding)
         return start + "this picker has no row for a table cut by vocabulary";
+    if (op.kind == OpKind::GatherLast)
+        return start + "the module hands all of it to every device";
     return start + op.name + " runs cheapest with it whole there";
 }
 

@@ -122,6 +122,29 @@ private Q_SLOTS:
         QCOMPARE(first["pieces"].toArray(), (QJsonArray { QJsonArray { QJsonArray { 1536, 3072 }, QJsonArray { 0, 4096 } } }));
     }
 
+    void moduleIsAnsweredOpenedAndRun()
+    {
+        QFile request(path("request.json"));
+        QVERIFY(request.open(QIODevice::WriteOnly));
+        request.write(R"({"module":"ColumnParallelLinear","params":{"in_dim":6,"out_dim":10,"num_devices":3,"has_bias":true,"input_shape":[2,3,6]}})");
+        request.close();
+        const Outcome answer = shardctl({ "module", path("request.json"), "-o", path("module.shardboard"), "--json" });
+        QVERIFY2(answer.code == 0, qPrintable(answer.err));
+        QVERIFY(answer.err.isEmpty());
+        QCOMPARE(answer.json()["bias_shards"].toArray(), (QJsonArray { QJsonArray { 4 }, QJsonArray { 3 }, QJsonArray { 3 } }));
+        const Outcome plan = shardctl({ "plan", path("module.shardboard") });
+        QVERIFY2(plan.out.contains("y [dim 2 = model], wanted whole by gather"), qPrintable(plan.out));
+        QCOMPARE(shardctl({ "run", path("module.shardboard"), "--verify" }).code, 0);
+        QCOMPARE(shardctl({ "run", path("module.shardboard"), "--layers", "1" }).code, 2);
+        const Outcome tied = shardctl({ "new", "--model", "column-parallel-linear", "--in-dim", "4", "--out-dim", "8", "--tied", "--bias",
+                                        "--mesh", "model=2", "-o", path("tied.shardboard") });
+        QCOMPARE(tied.code, 3);
+        QVERIFY2(tied.err.startsWith("shardctl: --tied: a tied weight cannot"), qPrintable(tied.err));
+        const Outcome wrong = shardctl({ "module", path("config.json") });
+        QCOMPARE(wrong.code, 3);
+        QVERIFY(wrong.out.isEmpty() && wrong.err.count('\n') == 1);
+    }
+
     /// A million devices: every one is asked for its shard.
     void tilesOfAMillionDevicesAreQuick()
     {

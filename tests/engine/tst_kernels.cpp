@@ -335,6 +335,26 @@ private Q_SLOTS:
             QCOMPARE(failure.where, "block/attention");
         }
     }
+
+    void gatherWantsItsLastDimWhole()
+    {
+        Machine machine;
+        const Mesh mesh = Mesh::parse("m=2").value();
+        const Sharded rows = machine.tensor({ 4, 6 }, Layout::cut(2, 0, { 0 }), mesh, "x");
+        Sharded y({ 4, 6 }, rows.layout(), mesh);
+        y.allocate(machine.arena);
+        executeOp(machine.context, { OpKind::GatherLast, {}, { &rows }, "gather" }, y);
+        QCOMPARE(y.data(1)[11], rows.data(1)[11]);
+        const Sharded columns = machine.tensor({ 4, 6 }, Layout::cut(2, 1, { 0 }), mesh, "x");
+        Sharded z({ 4, 6 }, columns.layout(), mesh);
+        z.allocate(machine.arena);
+        try {
+            executeOp(machine.context, { OpKind::GatherLast, {}, { &columns }, "gather" }, z);
+            QFAIL("a cut last dim was accepted");
+        } catch (const Failure& failure) {
+            QCOMPARE(failure.code, "bad-plan");
+        }
+    }
 };
 
 QTEST_GUILESS_MAIN(TestKernels)

@@ -49,6 +49,13 @@ Design looseSample()
     return design;
 }
 
+Design moduleSample()
+{
+    Design design = sample();
+    design.model = columnParallelModel({ 64, 10, true, false }, DType::F32);
+    return design;
+}
+
 std::string replaced(std::string text, const std::string& before, const std::string& after)
 {
     const auto at = text.find(before);
@@ -63,7 +70,7 @@ class TestDesignFile : public QObject {
 private Q_SLOTS:
     void roundTripIsExact()
     {
-        for (const Design& design : { sample(), looseSample() }) {
+        for (const Design& design : { sample(), looseSample(), moduleSample() }) {
             const std::string text = designText(design);
             const auto back = designFromText(text, "d");
             QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
@@ -126,6 +133,26 @@ private Q_SLOTS:
         Design edited = first.value();
         edited.strategies.insert(edited.strategies.begin(), edited.strategies[1]);
         QVERIFY(designText(edited).find("\"match\":\"*.o_proj.*\",\"pin\":true") != std::string::npos);
+    }
+
+    void modulesAreChecked()
+    {
+        const std::string text = designText(moduleSample());
+        QVERIFY(text.find("vocab_size") == std::string::npos);
+        const auto says = [&](const char* before, const char* after) {
+            const auto design = designFromText(replaced(text, before, after), "d");
+            return design.ok() ? std::string() : design.error().text();
+        };
+        QCOMPARE(says("\"tied_weight\": false", "\"tied_weight\": true"),
+                 std::string("d:model.tied_weight: a tied weight cannot be used together with a bias (MAX raises ValueError); leave "
+                             "out the bias, or give the layer a weight of its own"));
+        QVERIFY(says("\"out_dim\": 10", "\"out_dim\": 0").starts_with("d:model.out_dim: size 0 cannot be used; "));
+        QVERIFY(says("\"in_dim\": 64,", "").starts_with("d:model.in_dim: the key is missing"));
+        QVERIFY(says("\"column-parallel-linear\",\n    \"name\"", "\"row-parallel\",\n    \"name\"")
+                    .starts_with("d:model.kind: cannot be 'row-parallel'; use decoder or column-parallel-linear"));
+        QVERIFY(says("\"kind\"", "\"king\"").starts_with("d:model.vocab_size: the key is missing"));
+        const auto more = designFromText(replaced(text, "\"in_dim\"", "\"halo\": 1,\n    \"in_dim\""), "d");
+        QVERIFY(more.ok() && designText(more.value()).find("\"halo\": 1") != std::string::npos);
     }
 
     void wrongValuesNameThePlace_data()

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What modules make of their weights: small cases worked out by hand, and the published vectors where they are at hand.
+#include "model/design/evaluate.h"
+#include "model/formats/moduledesign.h"
 #include "model/formats/modulejson.h"
 #include "model/modules/attention.h"
 #include "model/modules/columnparallel.h"
@@ -243,6 +245,26 @@ private Q_SLOTS:
         const auto concatenated = ::ask("StackedMoE", R"({"strategy":"tensor_parallel","num_experts":2,"hidden":4,"moe_dim":5,"num_devices":2})");
         QCOMPARE(concatenated.answer["gate_up"], shapes("[[2,4,6],[2,4,4]]"));
         QCOMPARE(concatenated.findings(), std::size_t(0));
+    }
+
+    void columnParallelDesigns()
+    {
+        const auto design = [](const char* params) {
+            return moduleDesign({ { "module", "ColumnParallelLinear" }, { "params", json::parse(params) } }, "r.json");
+        };
+        const auto plain = design(R"({"in_dim":6,"out_dim":10,"num_devices":3,"has_bias":true,"input_shape":[2,5,3,6],"dtype":"float32"})");
+        QVERIFY2(plain.ok(), plain.ok() ? "" : plain.error().text().c_str());
+        QCOMPARE(plain.value().mesh.text(), std::string("model=3"));
+        QVERIFY((plain.value().model.linear == LinearModule { 6, 10, true, false }));
+        QVERIFY((plain.value().workload == Workload { WorkloadKind::Prefill, 10, 3, DType::F32 }));
+        QCOMPARE(evaluate(plain.value()).value()->weights[1].shards.shardAt(0).shape(), (Shape { 4 })); // the bias
+        QCOMPARE(design(R"({"in_dim":6,"out_dim":10,"num_devices":3})").value().workload.batch, 1);
+        const auto says = [&](const char* params) { return design(params).error().text(); };
+        QVERIFY(says(R"({"in_dim":6,"out_dim":10,"num_devices":3,"has_bias":true,"tied_weight":true})").starts_with("r.json:params.tied_weight: "));
+        QVERIFY(says(R"({"in_dim":6,"out_dim":10,"num_devices":3,"scaled_quantization":true})").starts_with("r.json:params.scaled_quantization: "));
+        QVERIFY(says(R"({"in_dim":6,"out_dim":10,"num_devices":3,"input_shape":[0,6]})").starts_with("r.json:params.input_shape: "));
+        QVERIFY(says(R"({"in_dim":6,"out_dim":10,"num_devices":3,"dtype":"i8"})").find("i8") != std::string::npos);
+        QVERIFY(moduleDesign({ { "module", "MLP" }, { "params", json::object() } }, "r.json").error().text().starts_with("r.json:module: "));
     }
 
     void badRequests()

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a model's dimensions to its op graph, whatever kind of model it is.
+#pragma once
+
+#include "model/core/result.h"
+#include "model/graph/graph.h"
+#include "model/graph/modelspec.h"
+#include "model/graph/workload.h"
+
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+/// Errors and `splitBefore`: see buildDecoder; a module alone has no layers to split.
+Result<Graph> buildGraph(const ModelSpec& model, const Workload& workload, const std::vector<std::int64_t>& splitBefore = {});
+
+/// Name of the tensor that goes in: `tokens`, or `x` where a module takes values.
+std::string inputName(const ModelSpec& model);
+
+} // namespace shardboard
