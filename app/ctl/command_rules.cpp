@@ -165,7 +165,7 @@ int resolveRules(const Arguments& arguments)
                                 { "tensors", resolved.value().tensors } });
     else if (arguments.has("-o"))
         std::cout << arguments.text("-o") << ": " << resolved.value().entries << " entries, rules " << setup.name << ", mesh "
-                  << rules.value().mesh.text() << "\n";
+                  << meshText(rules.value().mesh) << "\n";
     else
         std::cout << resolved.value().files.front().second; // as MaxText writes it, without a last line break
     return kDone;

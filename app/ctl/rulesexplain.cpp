@@ -101,7 +101,7 @@ Result<NamedTensor> tensorByHand(const Arguments& arguments)
         out.shape = std::move(shape).value();
     }
     if (out.shape && out.shape->size() != out.names.size())
-        return inputError("--shape", "a shape of " + std::to_string(out.shape->size()) + " dims for " + std::to_string(out.names.size()) + " names",
+        return inputError("--shape", "the shape has " + std::to_string(out.shape->size()) + " sizes, the number of names is " + std::to_string(out.names.size()),
                           "give one size for each name");
     return out;
 }
@@ -163,7 +163,7 @@ void printText(const NamedTensor& tensor, const RulesOnMesh& rules, const Resolu
     if (cut != resolution.spec)
         std::cout << "what it cuts " << pythonSpecText(cut) << "  (axes of size 1 left out)\n";
     const std::int64_t copies = replicationOf(resolution.spec, rules.mesh);
-    std::cout << "mesh         " << rules.mesh.text() << "\n";
+    std::cout << "mesh         " << meshText(rules.mesh) << "\n";
     if (tensor.shape)
         std::cout << "a device     " << listText(localShape(*tensor.shape, resolution.spec, rules.mesh)) << ", " << bytesText(cost.bytes) << "\n";
     std::cout << "copies       " << countText(copies) << " of each element on " << countText(rules.mesh.deviceCount()) << " devices\n";

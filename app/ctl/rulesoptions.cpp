@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/rulesoptions.h"
 
+#include "model/core/text.h"
 #include "model/formats/rulefile.h"
 
 #include <filesystem>
@@ -99,6 +100,18 @@ void printWarnings(const std::vector<std::string>& warnings)
 {
     for (const std::string& warning : warnings)
         std::cerr << "warning: " << inputError({}, warning).text() << "\n"; // on one line, whatever a file's names hold
+}
+
+std::string meshText(const Mesh& mesh)
+{
+    std::vector<std::string> parts;
+    for (const MeshAxis& axis : mesh.axes())
+        if (axis.size > 1)
+            parts.push_back(axis.name + "=" + std::to_string(axis.size));
+    const std::size_t idle = mesh.axes().size() - parts.size();
+    if (parts.empty() || idle == 0)
+        return mesh.text();
+    return joined(parts) + " and " + std::to_string(idle) + (idle == 1 ? " axis" : " axes") + " of size 1";
 }
 
 nlohmann::ordered_json meshJson(const Mesh& mesh)

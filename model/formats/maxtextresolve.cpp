@@ -46,17 +46,17 @@ public:
 
     Result<DumpSpec> specOf(const LogicalEntry& entry)
     {
-        auto known = m_specs.find(entry.names);
-        if (known == m_specs.end()) {
-            auto spec = fresh(entry);
-            if (!spec.ok())
-                return spec.error();
-            known = m_specs.emplace(entry.names, std::move(spec).value()).first;
+        auto known = m_resolved.find(entry.names);
+        if (known == m_resolved.end()) {
+            auto resolution = fresh(entry);
+            if (!resolution.ok())
+                return resolution.error();
+            known = m_resolved.emplace(entry.names, std::move(resolution).value()).first;
         }
-        DumpSpec spec = known->second;
+        DumpSpec spec = known->second.spec;
         if (m_setup.optimizerOverData && entry.name.starts_with(".opt_state"))
             cutOverData(entry, spec);
-        checkDivisible(entry, spec);
+        checkDivisible(entry, known->second);
         return spec;
     }
 
@@ -70,14 +70,13 @@ public:
     }
 
 private:
-    Result<DumpSpec> fresh(const LogicalEntry& entry)
+    Result<Resolution> fresh(const LogicalEntry& entry)
     {
         auto resolution = resolveNames(entry.names, m_setup.rules, entry.name);
         if (!resolution.ok())
             return resolution.error();
-        DumpSpec spec = std::move(resolution.value().spec);
-        for (std::size_t dim = 0; dim < spec.size(); ++dim) {
-            auto& axes = spec[dim];
+        for (std::size_t dim = 0; dim < entry.names.size(); ++dim) {
+            auto& axes = resolution.value().spec[dim];
             const int rule = resolution.value().decidedBy[dim];
             for (std::size_t i = 0; i < axes.size(); ++i)
                 if (std::find(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(i), axes[i]) - axes.begin()
@@ -93,7 +92,7 @@ private:
                 return true;
             });
         }
-        return spec;
+        return resolution;
     }
 
     /// ZeRO-1: `data` goes in front of the axes of the first dim that it divides.
@@ -114,22 +113,23 @@ private:
         }
     }
 
-    void checkDivisible(const LogicalEntry& entry, const DumpSpec& spec)
+    void checkDivisible(const LogicalEntry& entry, const Resolution& resolution)
     {
         if (!entry.shape || entry.name.starts_with(".opt_state")) // the moments repeat the weights
             return;
+        const DumpSpec& spec = resolution.spec;
         for (std::size_t dim = 0; dim < std::min(spec.size(), entry.shape->size()); ++dim)
             if (const auto count = parts(spec[dim], m_mesh); (*entry.shape)[dim] % count != 0)
                 m_indivisible.push_back(entry.name + ": dim " + std::to_string(dim) + " (" + entry.names[dim] + ") of size "
                                         + std::to_string((*entry.shape)[dim]) + " is not divided by the " + std::to_string(count)
-                                        + " parts of " + joined(withoutUselessAxes({ spec[dim] }, m_mesh).front(), " x ")
-                                        + ", which JAX refuses for a weight");
+                                        + " parts of " + joined(withoutUselessAxes({ spec[dim] }, m_mesh).front(), " x ") + " by "
+                                        + ruleText(m_setup, resolution.decidedBy[dim]) + "; JAX refuses that for a weight");
     }
 
     const RuleSetup& m_setup;
     const Mesh& m_mesh;
     std::vector<std::string>& m_warnings;
-    std::map<std::vector<std::string>, DumpSpec> m_specs;
+    std::map<std::vector<std::string>, Resolution> m_resolved;
     std::vector<std::string> m_indivisible;
 };
 

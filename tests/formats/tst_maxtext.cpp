@@ -321,7 +321,7 @@ private Q_SLOTS:
         QCOMPARE(out.value().entries[3].spec, (DumpSpec { {}, { "fsdp", "expert" } }));
         QCOMPARE(warnings.size(), std::size_t(2));
         QVERIFY(warnings[0].starts_with(".params/w: the rule 'embed' (r:3) cuts dim 0 over tensor, which the mesh lacks"));
-        QCOMPARE(warnings[1], std::string(".params/w: dim 0 (embed) of size 6 is not divided by the 4 parts of fsdp, which JAX refuses for a weight"));
+        QCOMPARE(warnings[1], std::string(".params/w: dim 0 (embed) of size 6 is not divided by the 4 parts of fsdp by the rule 'embed' (r:3); JAX refuses that for a weight"));
 
         const LogicalDump twice { { { ".params/w", { "bad" }, std::nullopt } } };
         QCOMPARE(resolveWeights(twice, setup, mesh, warnings).error().text(),
