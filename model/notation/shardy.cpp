@@ -164,6 +164,8 @@ private:
         auto axes = readAxisSet(m_scanner, m_mesh, AxisQuotes::Needed, name);
         if (!axes.ok())
             return axes.error();
+        if (axes.value().empty())
+            return m_scanner.fail(name + " is empty and must be left out");
         out = std::move(axes).value();
         return done();
     }

@@ -248,6 +248,7 @@ private Q_SLOTS:
         row(Notation::Shardy, R"([{"data"}, {}], replicated={"data"})", "mesh axis 'data' is used twice");
         row(Notation::Shardy, R"([{}, {}], unreduced={"model", "data"})", "not in mesh order: data comes before model");
         row(Notation::Shardy, R"([{}, {}], unreduced={"data"}, unreduced={"model"})", "is there twice");
+        row(Notation::Shardy, R"([{}, {}], unreduced={})", "unreduced is empty and must be left out");
         row(Notation::Shardy, R"(#sdy.sharding<@mesh, [{"data"}, {}])", "the closing > is missing");
         row(Notation::Shardy, R"(#sdy.sharding<mesh<["data"=4]>, [{"data"}, {}]>)", "the text is for mesh data=4, but the mesh is data=2,model=4");
         row(Notation::Shardy, R"(#sdy.sharding<mesh<["data"=2, "model"=4], device_ids=[1,0,2,3,4,5,6,7]>, [{"data"}, {}]>)", "another device order");
