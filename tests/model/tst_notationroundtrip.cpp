@@ -365,7 +365,7 @@ private Q_SLOTS:
                                                "{mesh['data'=2,'model'=4], device_ids=([8]), [{'model'}, {}], unreduced={'data'}}",
                                                "(_StridedShard(dim=0, split_factor=4), Shard(dim=0))", "[Partial('sum'), Sharded(0)]" };
         int read = 0;
-        for (int i = 0; i < 30000; ++i) {
+        for (int i = 0; i < 15000; ++i) {
             const Layout layout = randomLayout(random, mesh, 2);
             const auto text = writeLayout(kNotations[random() % kNotations.size()], layout, mesh);
             const std::string fuzzed = mutated(text.ok() && below(random, 3) ? text.value() : extra[random() % extra.size()], random);
@@ -382,7 +382,7 @@ private Q_SLOTS:
                 QVERIFY(readLayout(Notation::Shardy, again.value(), mesh, 2, "TEXT").value() == answer.value());
             }
         }
-        QVERIFY(read > 1000);
+        QVERIFY(read > 500);
     }
 
     void longTextsEndSoon()
@@ -391,7 +391,7 @@ private Q_SLOTS:
         for (const char* piece : { "[", "{", "(", "R, ", "R", "S(0)", "P(", "{\"data\"}, ", "0,", "1,", "'data', ", "?", "\"model\":(1)2, ", "," })
             for (const char* start : { "", "P(", "P((", "[", "[{", "{devices=[", "{devices=[2,4]", "{devices=[8]<=[", "{mesh[", "{mesh['data'=2,'model'=4], [{", "R, S(" }) {
                 std::string text = start;
-                while (text.size() < 200000)
+                while (text.size() < 50000)
                     text += piece;
                 for (const Notation notation : kNotations) {
                     const auto answer = readLayout(notation, text, mesh, 2, "TEXT");
