@@ -55,7 +55,8 @@ Result<Mesh> meshOf(const Arguments& arguments)
     for (const std::string_view word : split(list, ',')) {
         const auto id = parseInteger(word);
         if (!id)
-            return inputError("--device-ids", "'" + std::string(word) + "' is not a device id", "write them like 0,2,1,3");
+            return inputError("--device-ids", "'" + std::string(word) + "' is not a device id",
+                              "write them like 0,2,1,3");
         ids.push_back(*id);
     }
     return Mesh::make(mesh.value().axes(), std::move(ids), "--device-ids");
@@ -80,13 +81,17 @@ nlohmann::json layoutJson(const Layout& layout, const Mesh& mesh, const TensorDi
     nlohmann::json notations = nlohmann::json::array();
     for (const Notation notation : kNotations) {
         const auto text = writeLayout(notation, layout, mesh);
-        nlohmann::json entry { { "name", notationName(notation) }, { "text", text.ok() ? nlohmann::json(text.value()) : nlohmann::json(nullptr) } };
+        nlohmann::json entry { { "name", notationName(notation) },
+                               { "text", text.ok() ? nlohmann::json(text.value()) : nlohmann::json(nullptr) } };
         if (!text.ok())
             entry["reason"] = reasonOf(text.error());
         notations.push_back(std::move(entry));
     }
-    nlohmann::json out { { "mesh", mesh.text() }, { "rank", tensor.rank }, { "read_as", notationName(from) },
-                         { "compact", compactText(layout, mesh) }, { "notations", notations } };
+    nlohmann::json out { { "mesh", mesh.text() },
+                         { "rank", tensor.rank },
+                         { "read_as", notationName(from) },
+                         { "compact", compactText(layout, mesh) },
+                         { "notations", notations } };
     if (tensor.shape) {
         out["shape"] = *tensor.shape;
         out["type"] = typeText(*tensor.shape, tensor.dtype, layout, mesh);
@@ -108,7 +113,8 @@ std::string layoutText(const Layout& layout, const Mesh& mesh, const TensorDims&
     Table table({ "notation", "text, or why it cannot be said" });
     for (const Notation notation : kNotations) {
         const auto text = writeLayout(notation, layout, mesh);
-        table.add({ notationTitle(notation), text.ok() ? shortened(text.value()) : "cannot: " + reasonOf(text.error()) });
+        table.add(
+            { notationTitle(notation), text.ok() ? shortened(text.value()) : "cannot: " + reasonOf(text.error()) });
     }
     std::string out = compactText(layout, mesh);
     if (tensor.shape)

@@ -16,7 +16,8 @@ Result<DimCut> cutOf(CutRule rule, const CutComparison& comparison, const Mesh& 
                      const std::string& where)
 {
     if (rule == CutRule::GrainBalanced && !grain)
-        return inputError(where, "the rule needs a grain", "give the elements that stay together, such as the head dim");
+        return inputError(where, "the rule needs a grain",
+                          "give the elements that stay together, such as the head dim");
     return cutDim(comparison.size, comparison.axes, mesh, rule, grain.value_or(1), where);
 }
 
@@ -51,12 +52,13 @@ std::string runsText(const std::vector<SizeRun>& runs, std::size_t most)
 {
     std::string out;
     for (std::size_t i = 0; i < std::min(most, runs.size()); ++i)
-        out += (i == 0 ? "" : ", ") + std::to_string(runs[i].size) + (runs[i].count > 1 ? " x " + std::to_string(runs[i].count) : "");
+        out += (i == 0 ? "" : ", ") + std::to_string(runs[i].size)
+            + (runs[i].count > 1 ? " x " + std::to_string(runs[i].count) : "");
     return runs.size() > most ? out + ", ..." : out;
 }
 
-CutComparison compareCuts(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, std::optional<std::int64_t> grain,
-                          const std::string& where)
+CutComparison compareCuts(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh,
+                          std::optional<std::int64_t> grain, const std::string& where)
 {
     CutComparison comparison { size, axes, partsOf(axes, mesh), {} };
     for (std::size_t i = 0; i < comparison.rows.size(); ++i) {

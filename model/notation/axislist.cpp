@@ -37,11 +37,12 @@ Result<AxisRef> axisRef(Scanner& scanner, const Mesh& mesh, AxisQuotes quotes)
         return scanner.fail("a sub-axis is not of the form \"axis\":(pre)size");
     const std::int64_t whole = mesh.axis(ref.axis).size;
     if (*pre < 1 || *size < 2 || *pre > whole || whole % *pre != 0 || (whole / *pre) % *size != 0)
-        return scanner.fail("sub-axis (" + std::to_string(*pre) + ")" + std::to_string(*size) + " does not divide mesh axis '"
-                            + mesh.axis(ref.axis).name + "' of size " + std::to_string(whole)
-                            + (*size == 1 ? ", because its size is 1" : ""));
+        return scanner.fail("sub-axis (" + std::to_string(*pre) + ")" + std::to_string(*size)
+                            + " does not divide mesh axis '" + mesh.axis(ref.axis).name + "' of size "
+                            + std::to_string(whole) + (*size == 1 ? ", because its size is 1" : ""));
     if (*size == whole)
-        return scanner.fail("the sub-axis is all of mesh axis '" + mesh.axis(ref.axis).name + "' and must be written as the axis");
+        return scanner.fail("the sub-axis is all of mesh axis '" + mesh.axis(ref.axis).name
+                            + "' and must be written as the axis");
     ref.pre = *pre;
     ref.size = *size;
     return ref;
@@ -107,7 +108,8 @@ Status readMeshAxes(Scanner& scanner, const Mesh& mesh, AxisQuotes quotes)
         std::string named;
         for (const MeshAxis& axis : axes)
             named += (named.empty() ? "" : ",") + axis.name + "=" + std::to_string(axis.size);
-        return inputError(scanner.where(), "the text is for mesh " + (named.empty() ? "without axes" : named) + ", but the mesh is "
+        return inputError(scanner.where(),
+                          "the text is for mesh " + (named.empty() ? "without axes" : named) + ", but the mesh is "
                               + (mesh.axes().empty() ? std::string("one device without axes") : mesh.text()),
                           "give the mesh that the text was written for");
     }
@@ -136,7 +138,8 @@ std::string axisListText(const std::vector<AxisRef>& axes, const Mesh& mesh)
     return "{" + joined(refs) + "}";
 }
 
-Status verifyNamedAxes(const Layout& layout, const std::vector<AxisRef>& replicated, const Mesh& mesh, const std::string& where)
+Status verifyNamedAxes(const Layout& layout, const std::vector<AxisRef>& replicated, const Mesh& mesh,
+                       const std::string& where)
 {
     Layout all = layout;
     all.partial.insert(all.partial.end(), replicated.begin(), replicated.end());

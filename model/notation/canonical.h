@@ -19,8 +19,8 @@ AxisRef refOf(int axis, AxisSpan span, const Mesh& mesh);
 /// Whether `minor`, written right after `major`, is the next part of the same axis, so that both are one reference.
 bool mergeable(const AxisRef& major, const AxisRef& minor, const Mesh& mesh);
 
-/// Neighbours merged (on x=8, "x:(1)2", "x:(2)4" is x), a sub-axis that is all of its axis written as the axis, `partial`
-/// in mesh order, `op` the sum where nothing is partial. The layout must be verified.
+/// Neighbours merged (on x=8, "x:(1)2", "x:(2)4" is x), a sub-axis that is all of its axis written as the axis,
+/// `partial` in mesh order, `op` the sum where nothing is partial. The layout must be verified.
 Layout canonicalLayout(const Layout& layout, const Mesh& mesh);
 /// Canonical, without the mesh axes of size 1: they cut nothing.
 Layout withoutSizeOneAxes(const Layout& layout, const Mesh& mesh);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The notation of a text by its looks. `P(` begins a spec of JAX, but also DTensor's `P(sum)`: a bare lower-case name that
-// is no keyword of a spec is a reduction.
+// The notation of a text by its looks. `P(` begins a spec of JAX, but also DTensor's `P(sum)`: a bare name of one of
+// torch's reductions is DTensor's.
 #include "model/core/text.h"
 #include "model/notation/notation.h"
 #include "model/notation/scanner.h"
@@ -11,6 +11,8 @@ namespace shardboard {
 
 namespace {
 
+constexpr std::array<std::string_view, 8> kReductions { "sum", "avg", "product", "max", "min", "band", "bor", "bxor" };
+
 bool isJax(std::string_view text)
 {
     Scanner scanner(text, {}, {});
@@ -19,12 +21,8 @@ bool isJax(std::string_view text)
         return true;
     if (word != "P" || !scanner.take("("))
         return false;
-    const char next = scanner.peek();
-    const bool name = (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z');
-    if (!name) // P('a'), P((…)), P()
-        return true;
     const std::string_view inside = scanner.word();
-    return scanner.peek() == '=' || inside == "None" || inside == "P" || inside == "UNCONSTRAINED" || inside == "PartitionSpec";
+    return std::find(kReductions.begin(), kReductions.end(), inside) == kReductions.end();
 }
 
 Notation hloVersion(std::string_view text)

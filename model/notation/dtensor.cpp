@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// torch DTensor: one placement per mesh axis, applied from the first axis to the last, each cutting what the ones before
-// left. Axes on a tensor dim in mesh order are plain shards. For another order the private _StridedShard(d, f) cuts the
-// dim into f parts first and then each part: f is the product of the later mesh axes that the order puts before this one.
+// torch DTensor: one placement per mesh axis, applied from the first axis to the last, each cutting what the ones
+// before left. Axes on a tensor dim in mesh order are plain shards. For another order the private _StridedShard(d, f)
+// cuts the dim into f parts first and then each part: f is the product of the later mesh axes that the order puts
+// before this one.
 //
-// The placements depend on the mesh alone, never on a tensor's sizes. They are this layout exactly where the dim divides by
-// the product of its mesh axes; torch cuts other sizes by its own rule (ceil, axis after axis), which for a strided shard
-// need not be a cut of this layout at all. Axes of size 1 always get plain shards: they cut nothing.
+// The placements depend on the mesh alone, never on a tensor's sizes. They are this layout exactly where the dim
+// divides by the product of its mesh axes; torch cuts other sizes by its own rule (ceil, axis after axis), which for a
+// strided shard need not be a cut of this layout at all. Axes of size 1 always get plain shards: they cut nothing.
 #include "model/core/text.h"
 #include "model/notation/canonical.h"
 #include "model/notation/notations.h"
@@ -48,9 +49,11 @@ Result<ReduceOp> readOperator(const PlacementCall& call, const std::string& wher
     const auto& argument = call.arguments.front();
     const std::string name = lowered(argument.value);
     for (std::size_t i = 0; i < kOperators.size(); ++i)
-        if (call.arguments.size() == 1 && (argument.name.empty() || argument.name == "reduce_op") && name == kOperators[i])
+        if (call.arguments.size() == 1 && (argument.name.empty() || argument.name == "reduce_op")
+            && name == kOperators[i])
             return static_cast<ReduceOp>(i);
-    return placementError(call, "combines values in a way that a layout here does not have", where, "use sum, max or min");
+    return placementError(call, "combines values in a way that a layout here does not have", where,
+                          "use sum, max or min");
 }
 
 Result<std::int64_t> readFactor(const PlacementCall& call, const std::string& where)
@@ -107,12 +110,15 @@ std::optional<std::size_t> placeOf(std::int64_t factor, const std::vector<AxisRe
     }
 }
 
-Status addPlacement(Layout& layout, const TorchPlacement& placement, int axis, const Mesh& mesh, const std::string& where)
+Status addPlacement(Layout& layout, const TorchPlacement& placement, int axis, const Mesh& mesh,
+                    const std::string& where)
 {
     using Kind = TorchPlacement::Kind;
     if (placement.kind == Kind::Partial) {
         if (!layout.partial.empty() && layout.op != placement.op)
-            return inputError(where, "partial values over mesh axis '" + mesh.axis(axis).name + "' are combined in another way than over '"
+            return inputError(where,
+                              "partial values over mesh axis '" + mesh.axis(axis).name
+                                  + "' are combined in another way than over '"
                                   + mesh.axis(layout.partial.front().axis).name + "'",
                               "a layout has one way: sum, max or min");
         layout.op = placement.op;
@@ -121,9 +127,11 @@ Status addPlacement(Layout& layout, const TorchPlacement& placement, int axis, c
         auto& order = layout.dims[static_cast<std::size_t>(placement.dim)];
         const auto place = placeOf(placement.factor, order, mesh);
         if (!place && mesh.axis(axis).size > 1)
-            return inputError(where, "split factor " + std::to_string(placement.factor) + " on mesh axis '" + mesh.axis(axis).name
-                                  + "' stands for no order of the mesh axes on dim " + std::to_string(placement.dim),
-                              "it must be the product of later mesh axes on that dim; fused segments are no partition spec");
+            return inputError(
+                where,
+                "split factor " + std::to_string(placement.factor) + " on mesh axis '" + mesh.axis(axis).name
+                    + "' stands for no order of the mesh axes on dim " + std::to_string(placement.dim),
+                "it must be the product of later mesh axes on that dim; fused segments are no partition spec");
         order.insert(order.begin() + static_cast<std::ptrdiff_t>(place.value_or(0)), AxisRef { axis });
     }
     return done();
@@ -146,7 +154,8 @@ Result<std::string> writeDTensor(const Layout& layout, const Mesh& mesh)
         }
     }
     for (const AxisRef& ref : layout.partial)
-        placements[static_cast<std::size_t>(ref.axis)] = std::string("P(") + kOperators[static_cast<std::size_t>(layout.op)] + ")";
+        placements[static_cast<std::size_t>(ref.axis)]
+            = std::string("P(") + kOperators[static_cast<std::size_t>(layout.op)] + ")";
     return placementListText(placements);
 }
 

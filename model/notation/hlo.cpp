@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// XLA's HloSharding. A tile assignment is written from named axes as XLA does it: the parts of each dim, then the copies,
-// then the terms of sums, each over its mesh axes in order. The numbers in it are device ids, so that an edited device
-// order shows in the text; V2 can say it only where the ids are an iota. Mesh axes of size 1 leave no trace.
+// XLA's HloSharding. A tile assignment is written from named axes as XLA does it: the parts of each dim, then the
+// copies, then the terms of sums, each over its mesh axes in order. The numbers in it are device ids, so that an edited
+// device order shows in the text; V2 can say it only where the ids are an iota. Mesh axes of size 1 leave no trace.
 #include "model/core/text.h"
 #include "model/notation/canonical.h"
 #include "model/notation/hlonamed.h"
@@ -92,7 +92,8 @@ Status checkOperator(const Layout& layout, const std::string& notation)
 {
     if (layout.op == ReduceOp::Sum)
         return done();
-    return inputError(notation, std::string("its unreduced values are sums, and this one is a partial ")
+    return inputError(notation,
+                      std::string("its unreduced values are sums, and this one is a partial ")
                           + (layout.op == ReduceOp::Max ? "maximum" : "minimum"),
                       "reduce it first, or use shardy");
 }
@@ -128,7 +129,8 @@ Result<std::string> writeHlo(const Layout& written, const Mesh& mesh)
         digits = digitsOf(deviceIds(tiling, mesh));
     const auto iota = digits ? iotaOf(*digits) : std::nullopt;
     if (!iota)
-        return inputError("HloSharding V2", "the device ids of the edited device order are no iota", "use hlo-v1, which lists them");
+        return inputError("HloSharding V2", "the device ids of the edited device order are no iota",
+                          "use hlo-v1, which lists them");
     return "{devices=[" + numbersText(tiling.dims) + "]<=" + iotaText(*iota) + tiling.suffix + "}";
 }
 
@@ -145,7 +147,8 @@ Result<std::string> writeHloV1(const Layout& written, const Mesh& mesh)
 
 Result<Layout> readHlo(std::string_view text, const Mesh& mesh, std::size_t rank, const std::string& where)
 {
-    Scanner scanner(text, where, "write it like {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate} or {replicated}");
+    Scanner scanner(text, where,
+                    "write it like {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate} or {replicated}");
     if (!scanner.take("{"))
         return scanner.fail("the sharding does not begin with {");
     if (scanner.peek() == '{')

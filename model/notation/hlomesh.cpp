@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a tile assignment back to mesh axes. Device ids become mesh positions; along each dim the positions must step like
-// digits of a mixed radix number; every digit is then a part of a mesh axis, or several axes that follow each other.
+// From a tile assignment back to mesh axes. Device ids become mesh positions; along each dim the positions must step
+// like digits of a mixed radix number; every digit is then a part of a mesh axis, or several axes that follow each
+// other.
 #include "model/notation/canonical.h"
 #include "model/notation/hlotiles.h"
 
@@ -58,7 +59,8 @@ public:
 private:
     Error noAxes() const
     {
-        return inputError(m_where, "no mesh axes of " + (m_mesh.axes().empty() ? std::string("one device") : m_mesh.text())
+        return inputError(m_where,
+                          "no mesh axes of " + (m_mesh.axes().empty() ? std::string("one device") : m_mesh.text())
                               + " make this tile assignment",
                           m_mesh.deviceIds().empty() ? "give the mesh, and its device order, that it was written for"
                                                      : "give the device order that it was written for");
@@ -68,7 +70,8 @@ private:
     {
         const std::size_t groups = m_tiles.groups.size();
         if (m_tiles.dims.size() != m_rank + groups)
-            return inputError(m_where, "the tile assignment has " + std::to_string(m_tiles.dims.size()) + " dims"
+            return inputError(m_where,
+                              "the tile assignment has " + std::to_string(m_tiles.dims.size()) + " dims"
                                   + (groups > 0 ? " (" + std::to_string(groups) + " of device groups)" : std::string())
                                   + ", but the tensor has " + std::to_string(m_rank),
                               "give one size per tensor dim, then the device groups");
@@ -82,11 +85,14 @@ private:
                 m_terms = size;
                 break;
             case HloGroup::Manual:
-                return inputError(m_where, "a manual device group has no layout: inside it the program itself says what each device holds",
-                                  "take the sharding from outside the manual computation");
+                return inputError(
+                    m_where,
+                    "a manual device group has no layout: inside it the program itself says what each device holds",
+                    "take the sharding from outside the manual computation");
             case HloGroup::Unknown:
             case HloGroup::Maximal:
-                return inputError(m_where, "what the devices of an unknown or maximal group hold is not said", "give the sharding after propagation");
+                return inputError(m_where, "what the devices of an unknown or maximal group hold is not said",
+                                  "give the sharding after propagation");
             }
         }
         return done();
@@ -100,12 +106,14 @@ private:
         std::iota(byId.begin(), byId.end(), 0);
         const auto idLess = [&](std::int64_t position, std::int64_t id) { return m_mesh.deviceId(position) < id; };
         if (!m_mesh.deviceIds().empty())
-            std::sort(byId.begin(), byId.end(), [&](std::int64_t a, std::int64_t b) { return m_mesh.deviceId(a) < m_mesh.deviceId(b); });
+            std::sort(byId.begin(), byId.end(),
+                      [&](std::int64_t a, std::int64_t b) { return m_mesh.deviceId(a) < m_mesh.deviceId(b); });
         std::vector<bool> seen(count);
         for (const std::int64_t id : m_tiles.ids) {
             const auto found = std::lower_bound(byId.begin(), byId.end(), id, idLess);
             if (found == byId.end() || m_mesh.deviceId(*found) != id)
-                return inputError(m_where, "the mesh has no device " + std::to_string(id), "use the device ids of the mesh");
+                return inputError(m_where, "the mesh has no device " + std::to_string(id),
+                                  "use the device ids of the mesh");
             if (seen[static_cast<std::size_t>(*found)])
                 return inputError(m_where, "device " + std::to_string(id) + " is there twice", "list each device once");
             seen[static_cast<std::size_t>(*found)] = true;
@@ -125,10 +133,12 @@ private:
         if (group == 1)
             return;
         std::vector<std::vector<std::int64_t>> sums(copies, std::vector<std::int64_t>(terms));
-        for (auto block = m_positions.begin(); block != m_positions.end(); block += static_cast<std::ptrdiff_t>(group)) {
+        for (auto block = m_positions.begin(); block != m_positions.end();
+             block += static_cast<std::ptrdiff_t>(group)) {
             for (std::size_t copy = 0; copy < copies; ++copy)
                 for (std::size_t term = 0; term < terms; ++term)
-                    sums[copy][term] = block[static_cast<std::ptrdiff_t>(termsFirst ? term * copies + copy : copy * terms + term)];
+                    sums[copy][term]
+                        = block[static_cast<std::ptrdiff_t>(termsFirst ? term * copies + copy : copy * terms + term)];
             for (auto& sum : sums)
                 std::sort(sum.begin(), sum.end());
             std::sort(sums.begin(), sums.end());

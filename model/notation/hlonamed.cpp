@@ -33,7 +33,8 @@ Result<std::vector<std::vector<AxisRef>>> readDims(Scanner& scanner, const Mesh&
         if (!list.ok())
             return list.error();
         if (list.value().open)
-            return scanner.fail("dim " + std::to_string(dims.size()) + " is open (?): its layout is known only after propagation");
+            return scanner.fail("dim " + std::to_string(dims.size())
+                                + " is open (?): its layout is known only after propagation");
         dims.push_back(std::move(list).value().axes);
     }
     return dims;
@@ -89,8 +90,9 @@ private:
         if (!read.ok())
             return read.error();
         if (!read.value().empty() && read.value().size() != m_layout.dims.size())
-            return inputError(m_scanner.where(), "the sharding has " + std::to_string(read.value().size())
-                                  + " dims, but the tensor has " + std::to_string(m_layout.dims.size()),
+            return inputError(m_scanner.where(),
+                              "the sharding has " + std::to_string(read.value().size()) + " dims, but the tensor has "
+                                  + std::to_string(m_layout.dims.size()),
                               "give one {…} per tensor dim, {} for a whole one");
         if (!read.value().empty())
             m_layout.dims = std::move(read).value();
@@ -102,7 +104,8 @@ private:
     {
         const std::string name(m_scanner.word());
         if (name == "manual")
-            return m_scanner.fail("manual axes have no layout: inside them the program itself says what each device holds");
+            return m_scanner.fail(
+                "manual axes have no layout: inside them the program itself says what each device holds");
         if (name != "replicated" && name != "unreduced")
             return m_scanner.fail("replicated, unreduced or the dims are missing");
         if (!dimsRead) {
@@ -149,8 +152,10 @@ Status readMaximal(Scanner& scanner, const Mesh& mesh)
     if (!device || (bracket && !scanner.take("]")))
         return scanner.fail("the number of the device is missing");
     if (mesh.deviceCount() != 1)
-        return inputError(scanner.where(), "a maximal sharding puts the whole tensor on device " + std::to_string(*device)
-                              + " alone, but the mesh has " + std::to_string(mesh.deviceCount()) + " devices, which would hold nothing",
+        return inputError(scanner.where(),
+                          "a maximal sharding puts the whole tensor on device " + std::to_string(*device)
+                              + " alone, but the mesh has " + std::to_string(mesh.deviceCount())
+                              + " devices, which would hold nothing",
                           "use {replicated}, or a mesh of one device");
     if (*device != mesh.deviceId(0))
         return inputError(scanner.where(), "the mesh has no device " + std::to_string(*device),

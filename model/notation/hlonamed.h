@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HloSharding V3, which names mesh axes: {mesh['data'=2,'model'=4], [{'model'}, {}], unreduced={'data'}}; older versions
-// print no quotes, still older @mesh<data=2,model=4>. Only read: V2 is understood by every version.
+// HloSharding V3, which names mesh axes: {mesh['data'=2,'model'=4], [{'model'}, {}], unreduced={'data'}}; older
+// versions print no quotes, still older @mesh<data=2,model=4>. Only read: V2 is understood by every version.
 #pragma once
 
 #include "model/core/layout.h"

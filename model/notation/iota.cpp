@@ -26,7 +26,8 @@ std::optional<std::vector<Digit>> digitsOf(std::span<const std::int64_t> values)
     if (values.empty() || values.front() != 0)
         return std::nullopt;
     std::vector<Digit> digits;
-    // The run of equal steps at the start is the minor digit: where it ends, the next digit counts on with another step.
+    // The run of equal steps at the start is the minor digit: where it ends, the next digit counts on with another
+    // step.
     for (std::size_t block = 1; block < values.size();) {
         Digit digit { 1, values[block] };
         std::size_t at = block;
@@ -87,7 +88,8 @@ std::string iotaText(const Iota& iota)
     std::vector<std::string> perm;
     for (const std::size_t source : iota.perm)
         perm.push_back(std::to_string(source));
-    return "[" + (sizes.empty() ? std::string("1") : joined(sizes, ",")) + "]" + (perm.size() > 1 ? "T(" + joined(perm, ",") + ")" : "");
+    return "[" + (sizes.empty() ? std::string("1") : joined(sizes, ",")) + "]"
+        + (perm.size() > 1 ? "T(" + joined(perm, ",") + ")" : "");
 }
 
 std::vector<Digit> digitsOf(const Iota& iota)
@@ -107,7 +109,8 @@ std::optional<Iota> iotaOf(const std::vector<Digit>& majorFirst)
     for (std::size_t i = 0; i < majorFirst.size(); ++i)
         if (majorFirst[i].size > 1)
             order.push_back(i);
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return majorFirst[a].stride > majorFirst[b].stride; });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return majorFirst[a].stride > majorFirst[b].stride; });
     std::int64_t stride = 1;
     for (std::size_t i = order.size(); i-- > 0;) {
         if (majorFirst[order[i]].stride != stride)

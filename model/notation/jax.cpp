@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JAX's PartitionSpec. The text itself is model/core's, which design files use too; there sub-axes are an extension that
-// JAX does not know, so that writing for JAX refuses them.
+// JAX's PartitionSpec. The text itself is model/core's, which design files use too; there sub-axes are an extension
+// that JAX does not know, so that writing for JAX refuses them.
 #include "model/notation/canonical.h"
 #include "model/notation/notations.h"
 

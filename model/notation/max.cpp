@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MAX's placements: one per mesh axis, Replicated, Sharded(dim) or Partial(). Several axes on a dim split it in mesh order,
-// always; a layout with another order has no form. Partial values are sums.
+// MAX's placements: one per mesh axis, Replicated, Sharded(dim) or Partial(). Several axes on a dim split it in mesh
+// order, always; a layout with another order has no form. Partial values are sums.
 #include "model/core/text.h"
 #include "model/notation/canonical.h"
 #include "model/notation/notations.h"
@@ -12,7 +12,10 @@ namespace {
 
 constexpr const char* kForm = "write it like Replicated, Sharded(0), partial values Partial(), or in codes R, S0, P";
 
-bool isReplicated(const PlacementCall& call) { return (call.word == "Replicated" || call.word == "R") && call.arguments.empty(); }
+bool isReplicated(const PlacementCall& call)
+{
+    return (call.word == "Replicated" || call.word == "R") && call.arguments.empty();
+}
 
 bool isPartial(const PlacementCall& call)
 {
@@ -24,7 +27,8 @@ bool isPartial(const PlacementCall& call)
 /// The code S0 as the call Sharded(0).
 PlacementCall spelledOut(const PlacementCall& call)
 {
-    if (call.word.size() < 2 || call.word.front() != 'S' || !call.arguments.empty() || !parseInteger(call.word.substr(1)))
+    if (call.word.size() < 2 || call.word.front() != 'S' || !call.arguments.empty()
+        || !parseInteger(call.word.substr(1)))
         return call;
     return { "Sharded", { { {}, call.word.substr(1) } } };
 }
@@ -36,7 +40,8 @@ Result<std::string> writeMax(const Layout& layout, const Mesh& mesh)
     if (const AxisRef* ref = firstSubAxis(layout))
         return subAxisError("MAX", *ref, mesh);
     if (withoutSizeOneAxes(layout, mesh).op != ReduceOp::Sum)
-        return inputError("MAX", std::string("its partial values are sums, and this one is a partial ")
+        return inputError("MAX",
+                          std::string("its partial values are sums, and this one is a partial ")
                               + (layout.op == ReduceOp::Max ? "maximum" : "minimum"),
                           "reduce it first, or use shardy or dtensor");
     std::vector<std::string> placements(static_cast<std::size_t>(mesh.axisCount()), "Replicated");
@@ -47,8 +52,10 @@ Result<std::string> writeMax(const Layout& layout, const Mesh& mesh)
             if (sizeOf(ref, mesh) == 1)
                 continue; // its place in the order means nothing
             if (ref.axis < last)
-                return inputError("MAX", "it splits dim " + std::to_string(dim) + " over mesh axis '" + mesh.axis(ref.axis).name
-                                      + "' before '" + mesh.axis(last).name + "', in mesh order",
+                return inputError("MAX",
+                                  "it splits dim " + std::to_string(dim) + " over mesh axis '"
+                                      + mesh.axis(ref.axis).name + "' before '" + mesh.axis(last).name
+                                      + "', in mesh order",
                                   "put the mesh axes of that dim in mesh order");
             last = ref.axis;
         }

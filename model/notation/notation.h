@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One layout in the notations of the field. A notation either says a layout exactly or refuses with the reason: nothing is
-// written that would be read back as another layout. Facts: JAX, Shardy, XLA, torch and MAX as their sources define them.
+// One layout in the notations of the field. A notation either says a layout exactly or refuses with the reason: nothing
+// is written that would be read back as another layout. Facts: JAX, Shardy, XLA, torch and MAX as their sources define
+// them.
 //
 // Written and read again, a layout is the same in the sense of sameLayout() (model/notation/canonical.h): mesh axes of
-// size 1 cut nothing, and HloSharding does not know them, MAX and DTensor not their order on a dim. Notations say which mesh
-// axes cut a dim; how a dim is cut that does not divide (Layout::cutting) is the rule of each framework and not in its text.
+// size 1 cut nothing, and HloSharding does not know them, MAX and DTensor not their order on a dim. Notations say which
+// mesh axes cut a dim; how a dim is cut that does not divide (Layout::cutting) is the rule of each framework and not in
+// its text.
 #pragma once
 
 #include "model/core/layout.h"
@@ -23,7 +25,7 @@ namespace shardboard {
 /// DTensor  R, S(0) with _S(0,4) for other axis orders; one placement per mesh axis
 /// Max      Replicated, Sharded(0); one placement per mesh axis, axes on a dim in mesh order
 enum class Notation { Jax, Shardy, HloV2, HloV1, DTensor, Max };
-inline constexpr std::array kNotations { Notation::Jax, Notation::Shardy, Notation::HloV2,
+inline constexpr std::array kNotations { Notation::Jax,   Notation::Shardy,  Notation::HloV2,
                                          Notation::HloV1, Notation::DTensor, Notation::Max };
 
 std::string notationName(Notation notation); ///< jax, shardy, hlo, hlo-v1, dtensor, max
@@ -42,8 +44,8 @@ Result<std::string> writeLayout(Notation notation, const Layout& layout, const M
 Result<Layout> readLayout(Notation notation, std::string_view text, const Mesh& mesh, std::size_t rank,
                           const std::string& where);
 
-/// Which notation a text is in, by its words and brackets; nothing when it could be none. Placements that DTensor and MAX
-/// spell alike (`R, R`) are DTensor's: both mean the same layout.
+/// Which notation a text is in, by its words and brackets; nothing when it could be none. Placements that DTensor and
+/// MAX spell alike (`R, R`) are DTensor's: both mean the same layout.
 std::optional<Notation> detectNotation(std::string_view text);
 
 /// readLayout in the notation that detectNotation finds. Errors also: it finds none.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside model/notation: one pair of functions per notation. Writers get canonical layouts, readers return verified ones.
+// Inside model/notation: one pair of functions per notation. Writers get canonical layouts, readers return verified
+// ones.
 #pragma once
 
 #include "model/core/layout.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of placements, one per mesh axis, as torch DTensor and MAX write them: `R, S(0)`, `[Shard(dim=0), Replicate()]`.
+// Lists of placements, one per mesh axis, as torch DTensor and MAX write them: `R, S(0)`, `[Shard(dim=0),
+// Replicate()]`.
 #pragma once
 
 #include "model/core/layout.h"
@@ -24,12 +25,13 @@ struct PlacementCall {
 Result<std::vector<PlacementCall>> readPlacements(std::string_view text, const Mesh& mesh, const std::string& where,
                                                   const std::string& form);
 
-/// The tensor dim that an argument names. Errors: no number, a dim that the tensor does not have. Negative dims count from
-/// the end only where `fromEnd`.
+/// The tensor dim that an argument names. Errors: no number, a dim that the tensor does not have. Negative dims count
+/// from the end only where `fromEnd`.
 Result<int> placementDim(const PlacementCall& call, std::size_t rank, bool fromEnd, const std::string& where);
 
 /// The error of a placement that is not understood.
-Error placementError(const PlacementCall& call, const std::string& what, const std::string& where, const std::string& fix);
+Error placementError(const PlacementCall& call, const std::string& what, const std::string& where,
+                     const std::string& fix);
 /// `Shard(dim=0)`
 std::string placementText(const PlacementCall& call);
 /// The placements joined by commas, `[]` for a mesh without axes.

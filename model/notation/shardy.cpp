@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shardy (sdy.sharding). Written is what stands after the mesh: `[{"data"}, {}], unreduced={"model"}`; read is that, or all
-// of it, `#sdy.sharding<@mesh, [{"data"}, {}]>`, also with the mesh written out, `mesh<["data"=2]>`.
-// A priority says which dim propagation looks at first and `replicated={…}` which axes it must leave alone; both are
-// checked, and the layout of a closed sharding is the same with and without them.
+// Shardy (sdy.sharding). Written is what stands after the mesh: `[{"data"}, {}], unreduced={"model"}`; read is that, or
+// all of it, `#sdy.sharding<@mesh, [{"data"}, {}]>`, also with the mesh written out, `mesh<["data"=2]>`. A priority
+// says which dim propagation looks at first and `replicated={…}` which axes it must leave alone; both are checked, and
+// the layout of a closed sharding is the same with and without them.
 #include "model/notation/axislist.h"
 #include "model/notation/notations.h"
 
@@ -40,8 +40,9 @@ public:
         if (!m_scanner.atEnd())
             return m_scanner.fail("there is text after the sharding");
         if (m_layout.dims.size() != rank)
-            return inputError(m_scanner.where(), "the sharding has " + std::to_string(m_layout.dims.size())
-                                  + " dims, but the tensor has " + std::to_string(rank),
+            return inputError(m_scanner.where(),
+                              "the sharding has " + std::to_string(m_layout.dims.size()) + " dims, but the tensor has "
+                                  + std::to_string(rank),
                               "give one {…} per tensor dim, {} for a whole one");
         if (auto status = verifyNamedAxes(m_layout, m_replicated, m_mesh, m_scanner.where()); !status.ok())
             return status.error();
@@ -185,7 +186,8 @@ Result<std::string> writeShardy(const Layout& layout, const Mesh& mesh)
         out += (out.empty() ? "" : ", ") + axisListText(dim, mesh);
     out = "[" + out + "]";
     if (!layout.partial.empty())
-        out += std::string(", unreduced=") + kOperators[static_cast<std::size_t>(layout.op)] + axisListText(layout.partial, mesh);
+        out += std::string(", unreduced=") + kOperators[static_cast<std::size_t>(layout.op)]
+            + axisListText(layout.partial, mesh);
     return out;
 }
 

@@ -20,7 +20,10 @@ CutComparison compared(std::int64_t size, const char* meshText, std::optional<st
     return compareCuts(size, axes, mesh, grain, "dim 0");
 }
 
-const CutRow& row(const CutComparison& comparison, CutRule rule) { return comparison.rows[static_cast<std::size_t>(rule)]; }
+const CutRow& row(const CutComparison& comparison, CutRule rule)
+{
+    return comparison.rows[static_cast<std::size_t>(rule)];
+}
 
 } // namespace
 
@@ -34,13 +37,34 @@ private Q_SLOTS:
         QTest::addColumn<QString>("flat");
         QTest::addColumn<QString>("nested");
         QTest::addColumn<QString>("balanced");
-        QTest::newRow("10 over 4") << qint64(10) << "x=4" << "3 x 3, 1" << "3 x 3, 1" << "3 x 2, 2 x 2";
-        QTest::newRow("5 over 4") << qint64(5) << "x=4" << "2 x 2, 1, 0" << "2 x 2, 1, 0" << "2, 1 x 3";
-        QTest::newRow("5 over 2x2") << qint64(5) << "x=2,y=2" << "2 x 2, 1, 0" << "2, 1 x 3" << "2, 1 x 3";
-        QTest::newRow("10 over 2x3") << qint64(10) << "x=2,y=3" << "2 x 5, 0" << "2 x 2, 1, 2 x 2, 1" << "2 x 4, 1 x 2";
-        QTest::newRow("28 over 8") << qint64(28) << "x=8" << "4 x 7, 0" << "4 x 7, 0" << "4 x 4, 3 x 4";
-        QTest::newRow("32000 over 12") << qint64(32000) << "x=12" << "2667 x 11, 2663" << "2667 x 11, 2663" << "2667 x 8, 2666 x 4";
-        QTest::newRow("nothing over 3") << qint64(0) << "x=3" << "0 x 3" << "0 x 3" << "0 x 3";
+        QTest::newRow("10 over 4") << qint64(10) << "x=4"
+                                   << "3 x 3, 1"
+                                   << "3 x 3, 1"
+                                   << "3 x 2, 2 x 2";
+        QTest::newRow("5 over 4") << qint64(5) << "x=4"
+                                  << "2 x 2, 1, 0"
+                                  << "2 x 2, 1, 0"
+                                  << "2, 1 x 3";
+        QTest::newRow("5 over 2x2") << qint64(5) << "x=2,y=2"
+                                    << "2 x 2, 1, 0"
+                                    << "2, 1 x 3"
+                                    << "2, 1 x 3";
+        QTest::newRow("10 over 2x3") << qint64(10) << "x=2,y=3"
+                                     << "2 x 5, 0"
+                                     << "2 x 2, 1, 2 x 2, 1"
+                                     << "2 x 4, 1 x 2";
+        QTest::newRow("28 over 8") << qint64(28) << "x=8"
+                                   << "4 x 7, 0"
+                                   << "4 x 7, 0"
+                                   << "4 x 4, 3 x 4";
+        QTest::newRow("32000 over 12") << qint64(32000) << "x=12"
+                                       << "2667 x 11, 2663"
+                                       << "2667 x 11, 2663"
+                                       << "2667 x 8, 2666 x 4";
+        QTest::newRow("nothing over 3") << qint64(0) << "x=3"
+                                        << "0 x 3"
+                                        << "0 x 3"
+                                        << "0 x 3";
     }
     void sizes()
     {
@@ -61,7 +85,8 @@ private Q_SLOTS:
     {
         const Mesh mesh = Mesh::parse("x=2,y=3").value();
         const CutComparison comparison = compared(10, "x=2,y=3");
-        const CutRow& flat = row(comparison, CutRule::CeilFlat); // 0-2 2-4 4-6 6-8 8-10, balanced 0-2 2-4 4-6 6-8 8-9 9-10
+        const CutRow& flat
+            = row(comparison, CutRule::CeilFlat); // 0-2 2-4 4-6 6-8 8-10, balanced 0-2 2-4 4-6 6-8 8-9 9-10
         QCOMPARE(flat.largest, 2);
         QCOMPARE(flat.smallest, 0);
         QCOMPARE(flat.empty, 1);
@@ -79,7 +104,8 @@ private Q_SLOTS:
     {
         const CutComparison comparison = compared(28 * 128, "x=8", 128);
         QCOMPARE(runsText(row(comparison, CutRule::GrainBalanced).sizes), std::string("512 x 4, 384 x 4"));
-        QCOMPARE(runsText(row(compared(10, "x=2", 4), CutRule::GrainBalanced).sizes), std::string("4, 6")); // the rest goes to the last
+        QCOMPARE(runsText(row(compared(10, "x=2", 4), CutRule::GrainBalanced).sizes),
+                 std::string("4, 6")); // the rest goes to the last
     }
 
     void positionsFollowTheAxes()
@@ -97,7 +123,8 @@ private Q_SLOTS:
         std::mt19937 random(3);
         for (int i = 0; i < 2000; ++i) {
             const std::string mesh = "a=" + std::to_string(1 + random() % 5) + ",b=" + std::to_string(1 + random() % 5);
-            const CutComparison comparison = compared(static_cast<std::int64_t>(random() % 60), mesh.c_str(), static_cast<std::int64_t>(1 + random() % 7));
+            const CutComparison comparison = compared(static_cast<std::int64_t>(random() % 60), mesh.c_str(),
+                                                      static_cast<std::int64_t>(1 + random() % 7));
             for (const CutRow& r : comparison.rows) {
                 if (r.refused)
                     continue;
@@ -118,7 +145,8 @@ private Q_SLOTS:
     {
         const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
         const CutComparison comparison = compared(huge, "x=4", huge);
-        QCOMPARE(runsText(row(comparison, CutRule::CeilFlat).sizes), std::string("2305843009213693952 x 3, 2305843009213693951"));
+        QCOMPARE(runsText(row(comparison, CutRule::CeilFlat).sizes),
+                 std::string("2305843009213693952 x 3, 2305843009213693951"));
         QCOMPARE(row(comparison, CutRule::GrainBalanced).largest, huge);
         QCOMPARE(row(comparison, CutRule::GrainBalanced).padding, huge); // saturated
     }

