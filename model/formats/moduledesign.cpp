@@ -20,7 +20,8 @@ Result<Workload> workloadOf(const ColumnParallelParameters& layer, const std::st
     const std::size_t batchDims = shape.size() >= 3 ? shape.size() - 2 : shape.empty() ? 0 : shape.size() - 1;
     const auto batch = checkedProduct(std::span(shape).first(batchDims));
     if (!batch || *batch < 1 || workload.sequence < 1)
-        return inputError(where + ".input_shape", "an input of " + shapeText(shape) + " cannot be run", "use sizes of at least 1");
+        return inputError(where + ".input_shape", "an input of " + shapeText(shape) + " cannot be run",
+                          "use sizes of at least 1");
     workload.batch = *batch;
     if (auto status = verifyWorkload(workload, where); !status.ok())
         return status.error();
@@ -38,7 +39,8 @@ Result<Design> moduleDesign(const nlohmann::json& request, const std::string& fi
     if (top.error())
         return *top.error();
     if (lowered(module) != "columnparallellinear")
-        return inputError(top.place("module"), "there are no designs of " + module + " alone", "ColumnParallelLinear can be opened");
+        return inputError(top.place("module"), "there are no designs of " + module + " alone",
+                          "ColumnParallelLinear can be opened");
     ModuleParameters from(params ? *params : kNone, file);
     const ColumnParallelParameters layer = from.columnParallel();
     if (from.error())

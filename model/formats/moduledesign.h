@@ -12,8 +12,8 @@
 namespace shardboard {
 
 /// A design of one ColumnParallelLinear on a mesh `model=num_devices`, its weight and bias rowwise (dim 0). The dims of
-/// `input_shape` [..., sequence, in] give the workload. Errors: another module; what MAX refuses; scales, which a design cannot
-/// hold.
+/// `input_shape` [..., sequence, in] give the workload. Errors: another module; what MAX refuses; scales, which a
+/// design cannot hold.
 Result<Design> moduleDesign(const nlohmann::json& request, const std::string& file);
 
 } // namespace shardboard

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the `params` of a question about a module, under the several names that people use for the same thing. What is wrong
-// first sticks, as in JsonFields.
+// Reads the `params` of a question about a module, under the several names that people use for the same thing. What is
+// wrong first sticks, as in JsonFields.
 #pragma once
 
 #include "model/formats/jsonfields.h"

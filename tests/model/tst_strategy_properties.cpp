@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever shape, mesh, strategy and cut rule: every device holds what dealing out the elements by hand gives it, in that
-// order, and every element lies on as many devices as there are replicas.
+// Whatever shape, mesh, strategy and cut rule: every device holds what dealing out the elements by hand gives it, in
+// that order, and every element lies on as many devices as there are replicas.
 #include "model/core/strategy.h"
 #include "tests/model/brutecut.h"
 
@@ -53,7 +53,9 @@ public:
         const int rank = 1 + below(3);
         for (int i = 0; i < rank; ++i)
             t.shape.push_back(below(10) ? 1 + below(8) : 0);
-        const int least = t.strategy.kind == StrategyKind::Columnwise || t.strategy.kind == StrategyKind::HeadAwareColumnwise ? 2 : 1;
+        const int least
+            = t.strategy.kind == StrategyKind::Columnwise || t.strategy.kind == StrategyKind::HeadAwareColumnwise ? 2
+                                                                                                                  : 1;
         while (static_cast<int>(t.shape.size()) < least)
             t.shape.push_back(1 + below(8));
         t.dims.resize(t.shape.size());
@@ -94,7 +96,9 @@ private:
     void named(Trial& t)
     {
         const int rank = static_cast<int>(t.shape.size());
-        std::size_t dim = t.strategy.kind == StrategyKind::Columnwise || t.strategy.kind == StrategyKind::HeadAwareColumnwise ? 1 : 0;
+        std::size_t dim
+            = t.strategy.kind == StrategyKind::Columnwise || t.strategy.kind == StrategyKind::HeadAwareColumnwise ? 1
+                                                                                                                  : 0;
         if (parametersOf(t.strategy.kind).dim) {
             t.strategy.dim = below(2 * rank) - rank; // negative counts from the end
             dim = static_cast<std::size_t>((t.strategy.dim + rank) % rank);
