@@ -46,13 +46,13 @@ std::vector<NamedTensor> tensorsOf(const LogicalFiles& files)
             out.push_back({ entry.name, entry.names, entry.shape, false });
     if (files.activations)
         for (const ActivationEntry& entry : files.activations->entries)
-            out.push_back({ entry.name, entry.names.value_or(std::vector<std::string> {}), activationShape(entry.name), !entry.names });
+            out.push_back({ entry.name, entry.names.value_or(std::vector<std::string> {}), activationShape(entry.name),
+                            !entry.names });
     return out;
 }
 
 /// Those that fit, without the optimizer's copies of a weight when the weight itself is among them.
-template <class Fits>
-std::vector<NamedTensor> matching(const std::vector<NamedTensor>& tensors, Fits fits)
+template <class Fits> std::vector<NamedTensor> matching(const std::vector<NamedTensor>& tensors, Fits fits)
 {
     std::vector<NamedTensor> out;
     for (const NamedTensor& tensor : tensors)
@@ -68,20 +68,25 @@ Result<NamedTensor> findTensor(const std::vector<NamedTensor>& tensors, const st
 {
     constexpr std::size_t kMostListed = 4;
     const std::string plain = plainName(pattern);
-    auto found = matching(tensors, [&](const NamedTensor& t) { return t.name == pattern || plainName(t.name) == plain; });
+    auto found
+        = matching(tensors, [&](const NamedTensor& t) { return t.name == pattern || plainName(t.name) == plain; });
     if (found.empty())
         found = matching(tensors, [&](const NamedTensor& t) { return plainName("/" + t.name).ends_with("/" + plain); });
     if (found.empty())
-        found = matching(tensors, [&](const NamedTensor& t) { return plainName(t.name).find(plain) != std::string::npos; });
+        found = matching(tensors,
+                         [&](const NamedTensor& t) { return plainName(t.name).find(plain) != std::string::npos; });
     if (found.empty() || plain.empty())
-        return inputError("--tensor", "no tensor is called '" + pattern + "'", "give a name of the dump, or its last parts");
+        return inputError("--tensor", "no tensor is called '" + pattern + "'",
+                          "give a name of the dump, or its last parts");
     if (found.size() == 1)
         return found.front();
     std::vector<std::string> names;
     for (std::size_t i = 0; i < std::min(found.size(), kMostListed); ++i)
         names.push_back(plainName(found[i].name));
-    const std::string more = found.size() > kMostListed ? " and " + std::to_string(found.size() - kMostListed) + " more" : "";
-    return inputError("--tensor", "'" + pattern + "' fits " + std::to_string(found.size()) + " tensors", "give more of the name: " + joined(names) + more);
+    const std::string more
+        = found.size() > kMostListed ? " and " + std::to_string(found.size() - kMostListed) + " more" : "";
+    return inputError("--tensor", "'" + pattern + "' fits " + std::to_string(found.size()) + " tensors",
+                      "give more of the name: " + joined(names) + more);
 }
 
 Result<NamedTensor> tensorByHand(const Arguments& arguments)
@@ -101,7 +106,9 @@ Result<NamedTensor> tensorByHand(const Arguments& arguments)
         out.shape = std::move(shape).value();
     }
     if (out.shape && out.shape->size() != out.names.size())
-        return inputError("--shape", "the shape has " + std::to_string(out.shape->size()) + " sizes, the number of names is " + std::to_string(out.names.size()),
+        return inputError("--shape",
+                          "the shape has " + std::to_string(out.shape->size()) + " sizes, the number of names is "
+                              + std::to_string(out.names.size()),
                           "give one size for each name");
     return out;
 }
@@ -109,7 +116,8 @@ Result<NamedTensor> tensorByHand(const Arguments& arguments)
 Result<NamedTensor> tensorFrom(const Arguments& arguments)
 {
     if (arguments.has("--logical") == arguments.has("--names"))
-        return usageError("shardctl rules explain", "give either --logical with --tensor, or --names", "see shardctl rules --help");
+        return usageError("shardctl rules explain", "give either --logical with --tensor, or --names",
+                          "see shardctl rules --help");
     if (arguments.has("--names"))
         return tensorByHand(arguments);
     if (!arguments.has("--tensor"))
@@ -120,7 +128,8 @@ Result<NamedTensor> tensorFrom(const Arguments& arguments)
     const auto tensors = tensorsOf(files.value());
     auto found = findTensor(tensors, arguments.text("--tensor"));
     if (found.ok() && found.value().unknown)
-        return inputError("--tensor", found.value().name + " was dumped without logical names, so no rule made its spec", {});
+        return inputError("--tensor",
+                          found.value().name + " was dumped without logical names, so no rule made its spec", {});
     return found;
 }
 
@@ -138,7 +147,8 @@ Cost costOf(const NamedTensor& tensor, const RulesOnMesh& rules, const Resolutio
     for (std::size_t dim = 0; dim < tensor.names.size(); ++dim)
         for (const std::string& name : lostAxes(resolution, rules.setup.rules, static_cast<int>(dim))) {
             const int axis = rules.mesh.find(name);
-            if (axis < 0 || rules.mesh.axis(axis).size == 1 || std::find(out.lostAxes.begin(), out.lostAxes.end(), name) != out.lostAxes.end())
+            if (axis < 0 || rules.mesh.axis(axis).size == 1
+                || std::find(out.lostAxes.begin(), out.lostAxes.end(), name) != out.lostAxes.end())
                 continue;
             parts *= rules.mesh.axis(axis).size;
             out.lostAxes.push_back(name);
@@ -165,8 +175,10 @@ void printText(const NamedTensor& tensor, const RulesOnMesh& rules, const Resolu
     const std::int64_t copies = replicationOf(resolution.spec, rules.mesh);
     std::cout << "mesh         " << meshText(rules.mesh) << "\n";
     if (tensor.shape)
-        std::cout << "a device     " << listText(localShape(*tensor.shape, resolution.spec, rules.mesh)) << ", " << bytesText(cost.bytes) << "\n";
-    std::cout << "copies       " << countText(copies) << " of each element on " << countText(rules.mesh.deviceCount()) << " devices\n";
+        std::cout << "a device     " << listText(localShape(*tensor.shape, resolution.spec, rules.mesh)) << ", "
+                  << bytesText(cost.bytes) << "\n";
+    std::cout << "copies       " << countText(copies) << " of each element on " << countText(rules.mesh.deviceCount())
+              << " devices\n";
     if (!cost.lostAxes.empty())
         std::cout << "lost         " << joined(cost.lostAxes) << " was asked for and cuts nothing"
                   << (tensor.shape ? ": " + bytesText(cost.lost) + " more on each device" : "") << "\n";
@@ -177,12 +189,19 @@ Json skippedJson(const RuleTrial& trial, const RulesOnMesh& rules)
     const LogicalRule& rule = rules.setup.rules[static_cast<std::size_t>(trial.rule)];
     const LogicalRule& taker = rules.setup.rules[static_cast<std::size_t>(trial.takenByRule)];
     const int axis = rules.mesh.find(trial.axis);
-    return { { "rule", trial.rule + 1 }, { "place", rule.place }, { "axes", rule.axes }, { "reason", "axis-taken" },
-             { "axis", trial.axis }, { "axis_size", axis < 0 ? 0 : rules.mesh.axis(axis).size },
-             { "taken_by_dim", trial.takenByDim }, { "taken_by_rule", trial.takenByRule + 1 }, { "taken_by_place", taker.place } };
+    return { { "rule", trial.rule + 1 },
+             { "place", rule.place },
+             { "axes", rule.axes },
+             { "reason", "axis-taken" },
+             { "axis", trial.axis },
+             { "axis_size", axis < 0 ? 0 : rules.mesh.axis(axis).size },
+             { "taken_by_dim", trial.takenByDim },
+             { "taken_by_rule", trial.takenByRule + 1 },
+             { "taken_by_place", taker.place } };
 }
 
-Json dimJson(std::size_t dim, const NamedTensor& tensor, const RulesOnMesh& rules, const Resolution& resolution, const std::string& text)
+Json dimJson(std::size_t dim, const NamedTensor& tensor, const RulesOnMesh& rules, const Resolution& resolution,
+             const std::string& text)
 {
     const int decided = resolution.decidedBy[dim];
     Json out = { { "dim", dim } };
@@ -205,7 +224,9 @@ void printJson(const NamedTensor& tensor, const RulesOnMesh& rules, const Resolu
     Json dims = Json::array();
     for (std::size_t dim = 0; dim < tensor.names.size(); ++dim)
         dims.push_back(dimJson(dim, tensor, rules, resolution, texts[dim]));
-    Json out = { { "tensor", tensor.name }, { "rules", rules.setup.name }, { "mesh", meshJson(rules.mesh) }, { "dims", dims } };
+    Json out = {
+        { "tensor", tensor.name }, { "rules", rules.setup.name }, { "mesh", meshJson(rules.mesh) }, { "dims", dims }
+    };
     out["partition_spec"] = specJson(resolution.spec);
     out["cut_spec"] = specJson(withoutUselessAxes(resolution.spec, rules.mesh));
     out["replication"] = replicationOf(resolution.spec, rules.mesh);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// MaxText's sharding dumps: logical_shardings.json (logical names of every weight), named_shardings.json (their specs on a
-// mesh) and input_shardings.json (activations, as texts of Python tuples). Read in today's and in older forms (no shapes,
-// other mesh axes), written byte for byte as MaxText does.
+// MaxText's sharding dumps: logical_shardings.json (logical names of every weight), named_shardings.json (their specs
+// on a mesh) and input_shardings.json (activations, as texts of Python tuples). Read in today's and in older forms (no
+// shapes, other mesh axes), written byte for byte as MaxText does.
 //
-// Reading keeps the order of the file. Errors give FILE:LINE:COLUMN: not JSON, a wrong type, an axis that the mesh lacks, an
-// axis used twice, a spec longer than the shape, a mesh that differs from entry to entry, a dim that does not divide.
+// Reading keeps the order of the file. Errors give FILE:LINE:COLUMN: not JSON, a wrong type, an axis that the mesh
+// lacks, an axis used twice, a spec longer than the shape, a mesh that differs from entry to entry, a dim that does not
+// divide.
 #pragma once
 
 #include "model/core/mesh.h"
@@ -32,7 +33,8 @@ struct NamedEntry {
     std::string name;
     DumpSpec spec; ///< size-one axes included
     std::optional<std::vector<std::int64_t>> shape {}; ///< global; older dumps have none
-    /// Our addition, key `cut`, only where a weight is not cut evenly as a whole: the cut rule, and the strategy of a fused one.
+    /// Our addition, key `cut`, only where a weight is not cut evenly as a whole: the cut rule, and the strategy of a
+    /// fused one.
     std::string cut {};
     friend bool operator==(const NamedEntry&, const NamedEntry&) = default;
 };

@@ -58,7 +58,8 @@ private:
     }
     Error wrong(const std::string& expected) const
     {
-        return inputError(m_where, "'" + std::string(m_text.substr(0, 80)) + "' is not a tuple as Python writes it: " + expected
+        return inputError(m_where,
+                          "'" + std::string(m_text.substr(0, 80)) + "' is not a tuple as Python writes it: " + expected
                               + " is expected at character " + std::to_string(m_at + 1),
                           "write it like ('embed', None)");
     }
@@ -153,7 +154,8 @@ std::string ruleNameOf(std::string_view text, const std::vector<std::string>& ru
 {
     std::string best;
     for (const std::string& rule : rules)
-        if (text.starts_with(rule) && (text.size() == rule.size() || text[rule.size()] == '_') && rule.size() > best.size())
+        if (text.starts_with(rule) && (text.size() == rule.size() || text[rule.size()] == '_')
+            && rule.size() > best.size())
             best = rule;
     return best.empty() ? std::string(text.substr(0, text.find('_'))) : best;
 }
@@ -180,7 +182,8 @@ Result<DumpSpec> specFromPython(std::string_view text, const std::string& where)
     else if (tuple.starts_with("P"))
         tuple.remove_prefix(1);
     else
-        return inputError(where, "'" + std::string(text.substr(0, 80)) + "' is not a partition spec", "write it like P('fsdp', None)");
+        return inputError(where, "'" + std::string(text.substr(0, 80)) + "' is not a partition spec",
+                          "write it like P('fsdp', None)");
     const auto elements = TupleReader(tuple, where).read();
     if (!elements.ok())
         return elements.error();
@@ -206,8 +209,9 @@ Result<std::vector<std::string>> namesFromPython(std::string_view text, const st
     std::vector<std::string> names;
     for (const Element& element : elements.value()) {
         if (element.isTuple)
-            return inputError(where, "a tuple stands where a logical name is expected in '" + std::string(text.substr(0, 80)) + "'",
-                              "use one name for each dim");
+            return inputError(
+                where, "a tuple stands where a logical name is expected in '" + std::string(text.substr(0, 80)) + "'",
+                "use one name for each dim");
         names.push_back(element.isNone ? std::string() : element.texts.front());
     }
     return names;
@@ -266,7 +270,8 @@ Result<DumpFolder> readDumpFolderName(std::string_view path, const std::vector<s
 
 std::string dumpFolderName(const DumpFolder& folder)
 {
-    std::string out = folder.model + "/" + folder.topology + "/slice_" + std::to_string(folder.slices) + "/rule_" + folder.rule;
+    std::string out
+        = folder.model + "/" + folder.topology + "/slice_" + std::to_string(folder.slices) + "/rule_" + folder.rule;
     for (const auto& [key, value] : folder.options)
         out += "_" + key + "=" + value;
     return out;

@@ -23,7 +23,8 @@ std::int64_t parts(const std::vector<std::string>& axes, const Mesh& mesh)
 {
     std::int64_t out = 1;
     for (const std::string& axis : axes)
-        out = checkedMultiply(out, sizeOfAxis(mesh, axis)).value_or(kTooMany); // a wrong rule may name an axis again and again
+        out = checkedMultiply(out, sizeOfAxis(mesh, axis))
+                  .value_or(kTooMany); // a wrong rule may name an axis again and again
     return out;
 }
 
@@ -66,7 +67,8 @@ public:
         for (std::size_t i = 0; i < std::min(m_indivisible.size(), kMostTold); ++i)
             m_warnings.push_back(m_indivisible[i]);
         if (m_indivisible.size() > kMostTold)
-            m_warnings.push_back(std::to_string(m_indivisible.size() - kMostTold) + " more dims are not divided by their axes");
+            m_warnings.push_back(std::to_string(m_indivisible.size() - kMostTold)
+                                 + " more dims are not divided by their axes");
     }
 
 private:
@@ -81,14 +83,16 @@ private:
             for (std::size_t i = 0; i < axes.size(); ++i)
                 if (std::find(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(i), axes[i]) - axes.begin()
                     != static_cast<std::ptrdiff_t>(i))
-                    return inputError(entry.name, ruleText(m_setup, rule) + " cuts dim " + std::to_string(dim) + " over "
-                                          + axes[i] + " twice",
+                    return inputError(entry.name,
+                                      ruleText(m_setup, rule) + " cuts dim " + std::to_string(dim) + " over " + axes[i]
+                                          + " twice",
                                       "name each mesh axis once in a rule");
             std::erase_if(axes, [&](const std::string& axis) {
                 if (m_mesh.find(axis) >= 0)
                     return false;
-                m_warnings.push_back(entry.name + ": " + ruleText(m_setup, rule) + " cuts dim " + std::to_string(dim) + " over "
-                                     + axis + ", which the mesh lacks; left out here, refused by MaxText without NNX");
+                m_warnings.push_back(entry.name + ": " + ruleText(m_setup, rule) + " cuts dim " + std::to_string(dim)
+                                     + " over " + axis
+                                     + ", which the mesh lacks; left out here, refused by MaxText without NNX");
                 return true;
             });
         }
@@ -120,10 +124,11 @@ private:
         const DumpSpec& spec = resolution.spec;
         for (std::size_t dim = 0; dim < std::min(spec.size(), entry.shape->size()); ++dim)
             if (const auto count = parts(spec[dim], m_mesh); (*entry.shape)[dim] % count != 0)
-                m_indivisible.push_back(entry.name + ": dim " + std::to_string(dim) + " (" + entry.names[dim] + ") of size "
-                                        + std::to_string((*entry.shape)[dim]) + " is not divided by the " + std::to_string(count)
-                                        + " parts of " + joined(withoutUselessAxes({ spec[dim] }, m_mesh).front(), " x ") + " by "
-                                        + ruleText(m_setup, resolution.decidedBy[dim]) + "; JAX refuses that for a weight");
+                m_indivisible.push_back(
+                    entry.name + ": dim " + std::to_string(dim) + " (" + entry.names[dim] + ") of size "
+                    + std::to_string((*entry.shape)[dim]) + " is not divided by the " + std::to_string(count)
+                    + " parts of " + joined(withoutUselessAxes({ spec[dim] }, m_mesh).front(), " x ") + " by "
+                    + ruleText(m_setup, resolution.decidedBy[dim]) + "; JAX refuses that for a weight");
     }
 
     const RuleSetup& m_setup;

@@ -22,13 +22,26 @@ bool isParallelism(const std::string& key)
 /// Keys that this program understands.
 bool isRead(const std::string& key)
 {
-    static constexpr std::array<std::string_view, 20> kKeys {
-        "base_config", "mesh_axes", "logical_axis_rules", "override_logical_axis_rules", "override_model_config",
-        "data_sharding", "input_data_sharding_logical_axes", "context_sharding", "ulysses_context_sharding",
-        "custom_mesh_and_rule", "shard_optimizer_over_data", "use_random_routing", "use_ragged_sort",
-        "ragged_buffer_factor", "use_ring_of_experts", "num_moe_emb_chunks", "shard_exp_on_fsdp", "use_2d_fsdp_sharding",
-        "use_batch_split_schedule", "custom_mesh_and_rule_for_eval"
-    };
+    static constexpr std::array<std::string_view, 20> kKeys { "base_config",
+                                                              "mesh_axes",
+                                                              "logical_axis_rules",
+                                                              "override_logical_axis_rules",
+                                                              "override_model_config",
+                                                              "data_sharding",
+                                                              "input_data_sharding_logical_axes",
+                                                              "context_sharding",
+                                                              "ulysses_context_sharding",
+                                                              "custom_mesh_and_rule",
+                                                              "shard_optimizer_over_data",
+                                                              "use_random_routing",
+                                                              "use_ragged_sort",
+                                                              "ragged_buffer_factor",
+                                                              "use_ring_of_experts",
+                                                              "num_moe_emb_chunks",
+                                                              "shard_exp_on_fsdp",
+                                                              "use_2d_fsdp_sharding",
+                                                              "use_batch_split_schedule",
+                                                              "custom_mesh_and_rule_for_eval" };
     return isParallelism(key) || std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 
@@ -67,7 +80,8 @@ Result<std::map<std::string, PlacedValue>> readBase(const std::string& path, int
     if (name.value().empty())
         return values;
     if (depth == kMostBases)
-        return inputError(parent->second.place(), "more than " + std::to_string(kMostBases) + " configurations name each other as base_config",
+        return inputError(parent->second.place(),
+                          "more than " + std::to_string(kMostBases) + " configurations name each other as base_config",
                           "check for a circle");
     auto below = readBase((std::filesystem::path(path).parent_path() / name.value()).string(), depth + 1);
     if (!below.ok())
@@ -107,7 +121,8 @@ void warnOfMoves(RuleLayers& layers, const std::vector<LogicalRule>& newer)
         if (older == layers.rules.end() || std::find(told.begin(), told.end(), rule.name) != told.end())
             continue;
         told.push_back(rule.name);
-        layers.warn(rule.place, "'" + rule.name + "' replaces the rule of " + older->place + " and moves to the end of the order",
+        layers.warn(rule.place,
+                    "'" + rule.name + "' replaces the rule of " + older->place + " and moves to the end of the order",
                     "rules that stood below it come first now");
     }
 }
@@ -148,7 +163,8 @@ Status layOver(RuleLayers& layers, const std::map<std::string, PlacedValue>& val
 }
 
 /// The command line wins over the model's file; MaxText demands override_model_config=true for that.
-Status dropOverridden(RuleLayers& layers, std::map<std::string, PlacedValue>& model, const std::map<std::string, PlacedValue>& settings)
+Status dropOverridden(RuleLayers& layers, std::map<std::string, PlacedValue>& model,
+                      const std::map<std::string, PlacedValue>& settings)
 {
     bool allowed = false;
     if (const auto flag = settings.find("override_model_config"); flag != settings.end()) {
@@ -162,7 +178,8 @@ Status dropOverridden(RuleLayers& layers, std::map<std::string, PlacedValue>& mo
         if (found == model.end() || sameValue(found->second.value, value.value))
             continue;
         if (!allowed)
-            layers.warn(found->second.place(), "'" + key + "' gives way to " + value.file
+            layers.warn(found->second.place(),
+                        "'" + key + "' gives way to " + value.file
                             + ", which MaxText refuses without override_model_config=true");
         model.erase(found);
     }
@@ -188,7 +205,8 @@ Result<PlacedValue> yamlMapFromText(const std::string& text, const std::string& 
     if (!value.ok())
         return value.error();
     if (value.value().isNull())
-        return inputError(yamlPlace(file, value.value()), "the file holds nothing", "write mesh_axes and logical_axis_rules into it");
+        return inputError(yamlPlace(file, value.value()), "the file holds nothing",
+                          "write mesh_axes and logical_axis_rules into it");
     if (!value.value().isMap())
         return inputError(yamlPlace(file, value.value()), value.value().shown() + " stands where keys are expected",
                           "write mesh_axes: [...] and logical_axis_rules: [...]");
@@ -214,7 +232,8 @@ Result<RuleLayers> layRules(const RuleSources& sources)
             return values.error();
         for (const char* key : { "mesh_axes", "logical_axis_rules" })
             if (!values.value().contains(key))
-                return inputError(base, std::string("the key '") + key + "' is missing, so this is no base configuration",
+                return inputError(base,
+                                  std::string("the key '") + key + "' is missing, so this is no base configuration",
                                   "give it as model rules or as a custom mesh-and-rule file instead");
         if (auto status = layOver(layers, values.value(), RuleLayer::Base); !status.ok())
             return status.error();

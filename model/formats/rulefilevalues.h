@@ -20,8 +20,8 @@ struct PlacedValue {
     Error error(const YamlValue& part, std::string what, std::string fix) const;
 };
 
-/// `[[name, axes], …]`; axes are a list of names, one name, an empty list or null. Errors: not a list, a rule that is no
-/// pair, a list inside a list of axes, a number where a name is expected.
+/// `[[name, axes], …]`; axes are a list of names, one name, an empty list or null. Errors: not a list, a rule that is
+/// no pair, a list inside a list of axes, a number where a name is expected.
 Result<std::vector<LogicalRule>> rulesFromYaml(const PlacedValue& list);
 /// A flat list of names, no two alike.
 Result<std::vector<std::string>> namesFromYaml(const PlacedValue& list, const std::string& what);

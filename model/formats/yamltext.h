@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// YAML from files that nobody vouches for: bounded size, depth and expansion of aliases, keys that are there twice refused,
-// every error with file, line and column. Plain words mean what they mean in YAML 1.1, which Python reads.
+// YAML from files that nobody vouches for: bounded size, depth and expansion of aliases, keys that are there twice
+// refused, every error with file, line and column. Plain words mean what they mean in YAML 1.1, which Python reads.
 #pragma once
 
 #include "model/core/result.h"

@@ -12,7 +12,8 @@ namespace shardboard {
 
 struct LogicalRule {
     std::string name; ///< logical name of a tensor dim: embed, mlp, exp
-    std::vector<std::string> axes; ///< mesh axes, major first; empty: the dim is replicated and later rules are not asked
+    std::vector<std::string>
+        axes; ///< mesh axes, major first; empty: the dim is replicated and later rules are not asked
     std::string place; ///< where it was written, `base.yml:606`; empty for a rule made by hand. Not part of equality.
     friend bool operator==(const LogicalRule& a, const LogicalRule& b) { return a.name == b.name && a.axes == b.axes; }
 };
@@ -40,8 +41,8 @@ struct Resolution {
     std::vector<RuleTrial> trials; ///< every rule that names a dim of the tensor, top to bottom
 };
 
-/// Rule order decides, not dim order; a rule with any axis already taken is skipped whole; an empty rule is final; a name
-/// without a rule is replicated. An empty string in `names` is an unnamed dim. Error: a name twice among the dims.
+/// Rule order decides, not dim order; a rule with any axis already taken is skipped whole; an empty rule is final; a
+/// name without a rule is replicated. An empty string in `names` is an unnamed dim. Error: a name twice among the dims.
 /// Source: maxtext rules as flax resolves them; the axes' sizes do not matter.
 Result<Resolution> resolveNames(const std::vector<std::string>& names, const std::vector<LogicalRule>& rules,
                                 const std::string& where);
@@ -50,9 +51,9 @@ Result<Resolution> resolveNames(const std::vector<std::string>& names, const std
 /// tensor is replicated over them because of a conflict.
 std::vector<std::string> lostAxes(const Resolution& resolution, const std::vector<LogicalRule>& rules, int dim);
 
-/// One sentence per dim: `dim 0 (embed): rule 68 (base.yml:606) fsdp=16, context=1; skipped rule 67 (base.yml:605) fsdp,
-/// fsdp_transpose: fsdp_transpose, of size 1, already cuts dim 2 by rule 65 (base.yml:602)`. Rules count from 1. The mesh
-/// gives the sizes, so that a loss to an axis of one device is told as such.
+/// One sentence per dim: `dim 0 (embed): rule 68 (base.yml:606) fsdp=16, context=1; skipped rule 67 (base.yml:605)
+/// fsdp, fsdp_transpose: fsdp_transpose, of size 1, already cuts dim 2 by rule 65 (base.yml:602)`. Rules count from 1.
+/// The mesh gives the sizes, so that a loss to an axis of one device is told as such.
 std::vector<std::string> explainResolution(const std::vector<std::string>& names, const std::vector<LogicalRule>& rules,
                                            const Resolution& resolution, const Mesh& mesh);
 
