@@ -56,7 +56,11 @@ Result<LayoutTable> rulesTable(const std::string& path, const RuleSubject& subje
     sources.base = arguments.text("--base");
     sources.model = arguments.text("--model-rules");
     sources.settings = arguments.texts("--set");
-    sources.custom = path == "default" ? std::string() : path;
+    const bool isBase = std::filesystem::path(path).filename() == "base.yml";
+    if (isBase)
+        sources.base = path;
+    else if (path != "default")
+        sources.custom = path;
     const auto setup = openRules(sources);
     if (!setup.ok())
         return setup.error();
@@ -132,6 +136,8 @@ void printText(const LayoutComparison& comparison, const LayoutTable& left, cons
                         group.first.right, changeText(group.first, group.count) });
         std::cout << "\n" << table.text(0) << "\n";
     }
+    if (comparison.differences.empty())
+        std::cout << "only the mesh differs: ";
     std::cout << countText(static_cast<std::int64_t>(comparison.differences.size())) << " differences in "
               << countText(static_cast<std::int64_t>(comparison.compared)) << " tensors that both have";
     if (comparison.leftBytes > 0 || comparison.rightBytes > 0)

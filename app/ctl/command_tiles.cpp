@@ -200,9 +200,12 @@ int tilesCommand(const Arguments& arguments)
     const auto grain = arguments.integer("--grain", 1, 1, std::int64_t { 1 } << 40);
     if (!grain.ok())
         return report(grain.error());
-    if (arguments.has("--grain") != (cut == CutRule::GrainBalanced))
-        return report(usageError("--grain", cut == CutRule::GrainBalanced ? "the rule grain-balanced needs it"
-                                                                          : "only the rule grain-balanced takes it",
+    const bool heads = parametersOf(strategy.value().kind).heads; // whole heads are the grain
+    const bool takesGrain = cut == CutRule::GrainBalanced && !heads;
+    if (arguments.has("--grain") != takesGrain)
+        return report(usageError("--grain", takesGrain ? "the rule grain-balanced needs it"
+                                     : heads           ? strategyKindName(strategy.value().kind) + " keeps its heads whole and takes none"
+                                                       : "only the rule grain-balanced takes it",
                                  "give the elements that stay together, such as the head dim"));
     const std::vector<std::int64_t> grains(shape.value().size(), grain.value());
     const auto shards = shardsOf(strategy.value(), shape.value(), mesh.value(), cut, where, grains);

@@ -261,6 +261,10 @@ Result<ShardMap> shardsOf(const Strategy& strategy, const Shape& shape, const Me
     }
     if (segments.empty())
         return shardsOf(shape, layout.value(), mesh, rule, where, grains);
+    const auto fused = static_cast<std::size_t>(dim);
+    if (rule == CutRule::GrainBalanced && fused < grains.size())
+        for (CutSegment& segment : segments)
+            segment.unit = segment.unit == 1 ? std::max<std::int64_t>(1, grains[fused]) : segment.unit;
     std::vector<DimCut> cuts;
     for (std::size_t i = 0; i < shape.size(); ++i) {
         const auto& axes = layout.value().dims[i];

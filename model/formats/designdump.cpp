@@ -9,6 +9,9 @@ namespace shardboard {
 
 Result<DesignDump> dumpOf(const Design& design, const Evaluation& evaluation)
 {
+    if (!design.mesh.deviceIds().empty())
+        return inputError("mesh.device_ids", "a dump cannot say an edited device order",
+                          "guard the design with shardctl export and its shards.json instead");
     for (const WeightLayout& weight : evaluation.weights) {
         if (weight.unknownShape)
             return inputError(weight.spec.name, "its shape is not known, so its layout cannot be dumped",

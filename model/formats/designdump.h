@@ -12,7 +12,7 @@ struct DesignDump {
     ActivationDump activations; ///< every value that is whole or cut; one that stays partial has no spec and is left out
 };
 
-/// Errors: a weight whose shape is not known, a layout with sub-axes (a dump names whole mesh axes).
+/// Errors: a weight whose shape is not known, an edited device order, a layout with sub-axes (a dump names whole mesh axes).
 Result<DesignDump> dumpOf(const Design& design, const Evaluation& evaluation);
 
 /// Writes logical_shardings.json, named_shardings.json and input_shardings.json, each atomically, into a folder that is made

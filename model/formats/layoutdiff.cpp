@@ -3,6 +3,7 @@
 
 #include "model/core/text.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <map>
@@ -43,6 +44,8 @@ public:
     void compare(const std::vector<LaidOutTensor>& left, const std::vector<LaidOutTensor>& right, bool activations)
     {
         m_activations = activations;
+        m_saysNames = says(left, right, [](const LaidOutTensor& tensor) { return tensor.logicalNames.has_value(); });
+        m_saysSpecs = says(left, right, [](const LaidOutTensor& tensor) { return tensor.spec.has_value(); });
         // An activation's name may occur twice; its n-th occurrences belong together.
         std::unordered_map<std::string, std::vector<const LaidOutTensor*>> others;
         for (const LaidOutTensor& tensor : right)
@@ -60,9 +63,26 @@ public:
         for (const LaidOutTensor& tensor : right)
             if (passed[tensor.name]++ >= taken[tensor.name])
                 add(tensor, &tensor, What::OnlyRight, "", shown(tensor));
+        if (activations && left.size() == right.size() && m_out.differences.empty())
+            order(left, right);
     }
 
 private:
+    /// Whether both sides say something of at least one tensor.
+    template <class Says>
+    static bool says(const std::vector<LaidOutTensor>& left, const std::vector<LaidOutTensor>& right, Says one)
+    {
+        return std::any_of(left.begin(), left.end(), one) && std::any_of(right.begin(), right.end(), one);
+    }
+
+    void order(const std::vector<LaidOutTensor>& left, const std::vector<LaidOutTensor>& right)
+    {
+        for (std::size_t i = 0; i < left.size(); ++i)
+            if (left[i].name != right[i].name)
+                return add(left[i], nullptr, What::Order, "number " + std::to_string(i + 1),
+                           "there " + right[i].name + " is number " + std::to_string(i + 1));
+    }
+
     static std::string shown(const LaidOutTensor& tensor)
     {
         return tensor.spec ? pythonSpecText(*tensor.spec) : tensor.shape ? shapeText(*tensor.shape) : "there";
@@ -81,6 +101,12 @@ private:
             add(left, &right, What::Sizes, shapeText(*left.shape), shapeText(*right.shape));
         if (left.dtype && right.dtype && left.dtype != right.dtype)
             add(left, &right, What::Type, dtypeName(*left.dtype), dtypeName(*right.dtype));
+        if (left.logicalNames.has_value() != right.logicalNames.has_value() && m_saysNames)
+            add(left, &right, What::LogicalNames, left.logicalNames ? namesText(*left.logicalNames) : "missing",
+                right.logicalNames ? namesText(*right.logicalNames) : "missing");
+        if (left.spec.has_value() != right.spec.has_value() && m_saysSpecs)
+            add(left, &right, What::Spec, left.spec ? pythonSpecText(*left.spec) : "missing",
+                right.spec ? pythonSpecText(*right.spec) : "missing");
         if (left.logicalNames && right.logicalNames && left.logicalNames != right.logicalNames)
             add(left, &right, What::LogicalNames, namesText(*left.logicalNames), namesText(*right.logicalNames));
         if (left.spec && right.spec && *left.spec != *right.spec) {
@@ -103,7 +129,7 @@ private:
         const auto others = split(other, '\n');
         for (std::size_t i = 0; i < lines.size(); ++i)
             if (i >= others.size() || lines[i] != others[i])
-                return "devices " + std::string(lines[i].substr(0, 80)) + (lines[i].size() > 80 ? "…" : "");
+                return lines[i].size() <= 120 ? std::string(lines[i]) : std::string(lines[i].substr(0, 120)) + "…";
         return "fewer shards";
     }
 
@@ -127,6 +153,8 @@ private:
     DType m_fallback;
     LayoutComparison& m_out;
     bool m_activations = false;
+    bool m_saysNames = false;
+    bool m_saysSpecs = false;
 };
 
 /// The name with every run of digits that stands alone between other signs replaced by `*`.
@@ -134,11 +162,11 @@ std::string withoutNumbers(const std::string& name)
 {
     std::string out;
     for (std::size_t i = 0; i < name.size();) {
-        const bool starts = std::isdigit(static_cast<unsigned char>(name[i])) && (i == 0 || name[i - 1] == '.');
+        const bool starts = std::isdigit(static_cast<unsigned char>(name[i])) != 0 && i > 0 && name[i - 1] == '.';
         std::size_t end = i;
         while (starts && end < name.size() && std::isdigit(static_cast<unsigned char>(name[end])))
             ++end;
-        if (starts && (end == name.size() || name[end] == '.')) {
+        if (starts && (end == name.size() || name[end] == '.' || name[end] == '/')) {
             out += '*';
             i = end;
         } else {
@@ -152,7 +180,7 @@ std::string withoutNumbers(const std::string& name)
 
 std::string differenceName(LayoutDifference::What what)
 {
-    constexpr std::array<const char*, 8> kNames { "only-left",     "only-right", "shape", "dtype",
+    constexpr std::array<const char*, 9> kNames { "only-left",     "only-right", "order", "shape", "dtype",
                                                   "logical-names", "spec",       "cut",   "shards" };
     return kNames[static_cast<std::size_t>(what)];
 }
@@ -168,6 +196,19 @@ LayoutComparison compareLayouts(const LayoutTable& left, const LayoutTable& righ
     }
     Comparer comparer(left, right, fallback, out);
     comparer.compare(left.tensors, right.tensors, false);
+    // A folder that lacks one of the files of the other is no equal, though what it has may be.
+    const auto missing = [&](const LayoutTable& from, const LayoutTable& in, What what) {
+        for (const std::string& file : from.files)
+            if (!in.files.empty() && !in.files.contains(file)) {
+                LayoutDifference difference;
+                difference.tensor = file;
+                difference.what = what;
+                (what == What::OnlyLeft ? difference.left : difference.right) = "the file is there";
+                out.differences.push_back(std::move(difference));
+            }
+    };
+    missing(left, right, What::OnlyLeft);
+    missing(right, left, What::OnlyRight);
     // A source without activations says nothing about them.
     if (!left.activations.empty() && !right.activations.empty())
         comparer.compare(left.activations, right.activations, true);

@@ -48,64 +48,100 @@ std::string cutText(const WeightLayout& weight)
     return cutRuleName(weight.cut) + (named ? ", " + weight.strategy.text() : std::string());
 }
 
-/// The layout in which a value stays: as written, or as it was resharded for all later uses. Values that stay partial have no
-/// spec.
-void addActivations(const Evaluation& evaluation, LayoutTable& table)
+/// The values of one planned segment, in the layout in which they stay: as written, or as they were resharded for all later
+/// uses. `part` names the layer. Values that stay partial have no spec.
+void addValues(const Evaluation& evaluation, const PlannedSegment& segment, const std::string& part, LayoutTable& table)
 {
     const Plan& plan = evaluation.plan;
-    for (const PlannedSegment& segment : plan.segments) {
-        std::map<TensorId, Layout> final;
-        for (const PlannedOp& op : segment.ops) {
-            final[evaluation.graph.op(op.op).result] = op.result;
-            for (const OperandUse& use : op.operands)
-                if (use.replaces)
-                    final[use.tensor] = use.layout;
-        }
-        for (const PlannedOp& op : segment.ops) {
-            const TensorId id = evaluation.graph.op(op.op).result;
-            const TensorSpec& spec = evaluation.graph.tensor(id);
-            if (!final[id].partial.empty())
-                continue;
-            LaidOutTensor out;
-            out.name = activationName(segment.name + "/" + evaluation.graph.op(op.op).name, spec.dtype, spec.shape);
-            out.shape = spec.shape;
-            out.dtype = spec.dtype;
-            if (!spec.logicalNames.empty())
-                out.logicalNames = spec.logicalNames;
-            out.spec = withoutUselessAxes(specOf(final[id], plan.mesh), plan.mesh);
-            table.activations.push_back(std::move(out));
-        }
+    std::map<TensorId, Layout> stays;
+    for (const PlannedOp& op : segment.ops) {
+        stays[evaluation.graph.op(op.op).result] = op.result;
+        for (const OperandUse& use : op.operands)
+            if (use.replaces)
+                stays[use.tensor] = use.layout;
+    }
+    for (const PlannedOp& op : segment.ops) {
+        const TensorId id = evaluation.graph.op(op.op).result;
+        const TensorSpec& spec = evaluation.graph.tensor(id);
+        if (!stays[id].partial.empty())
+            continue;
+        LaidOutTensor out;
+        out.name = activationName(part + "/" + evaluation.graph.op(op.op).name, spec.dtype, spec.shape);
+        out.shape = spec.shape;
+        out.dtype = spec.dtype;
+        if (!spec.logicalNames.empty())
+            out.logicalNames = spec.logicalNames;
+        out.spec = withoutUselessAxes(specOf(stays[id], plan.mesh), plan.mesh);
+        table.activations.push_back(std::move(out));
     }
 }
 
+/// Every layer apart, so that one that changes leaves the names of the others alone.
+void addActivations(const Evaluation& evaluation, LayoutTable& table)
+{
+    for (const PlannedSegment& segment : evaluation.plan.segments) {
+        const bool layers = evaluation.graph.segments[static_cast<std::size_t>(segment.segment)].isLayer;
+        for (std::int64_t i = 0; i < segment.count; ++i)
+            addValues(evaluation, segment, layers ? "layers." + std::to_string(segment.firstLayer + i) : segment.name, table);
+    }
+}
+
+/// Files of one folder speak of the same tensors.
 template <class Entry>
-void addEntry(LayoutTable& table, std::map<std::string, std::size_t>& index, const Entry& entry,
-              const std::function<void(LaidOutTensor&)>& fill)
+Status addEntry(LayoutTable& table, std::map<std::string, std::size_t>& index, const Entry& entry,
+                const std::function<void(LaidOutTensor&)>& fill)
 {
     const auto [it, fresh] = index.try_emplace(entry.name, table.tensors.size());
     if (fresh)
         table.tensors.push_back({ entry.name });
     LaidOutTensor& tensor = table.tensors[it->second];
+    if (entry.shape && tensor.shape && *entry.shape != *tensor.shape)
+        return inputError(table.source, "the files of the folder disagree: " + entry.name + " is " + shapeText(*tensor.shape)
+                              + " in one and " + shapeText(*entry.shape) + " in another",
+                          "write the dump anew");
     if (entry.shape)
         tensor.shape = *entry.shape;
     fill(tensor);
+    return done();
 }
 
-void addDump(LayoutTable& table, std::map<std::string, std::size_t>& index, const AnyDump& dump)
+/// The shards that an entry of a dump says, where it says them: whole dims cut evenly.
+std::optional<std::string> shardsOfEntry(const NamedEntry& entry, const Mesh& mesh)
+{
+    if (!entry.shape || !entry.cut.empty())
+        return std::nullopt;
+    Layout layout = Layout::replicated(entry.shape->size());
+    for (std::size_t dim = 0; dim < entry.spec.size() && dim < layout.dims.size(); ++dim)
+        for (const std::string& axis : entry.spec[dim])
+            layout.dims[dim].push_back(AxisRef { mesh.find(axis) });
+    const auto shards = shardsOf(*entry.shape, layout, mesh, CutRule::Strict, entry.name);
+    return shards.ok() ? std::optional(canonicalShards(shards.value())) : std::nullopt;
+}
+
+Status addDump(LayoutTable& table, std::map<std::string, std::size_t>& index, const AnyDump& dump, bool withShards)
 {
     if (const auto* logical = std::get_if<LogicalDump>(&dump)) {
+        table.files.insert("logical_shardings.json");
         for (const LogicalEntry& entry : logical->entries)
-            addEntry(table, index, entry, [&](LaidOutTensor& tensor) { tensor.logicalNames = entry.names; });
+            if (auto status = addEntry(table, index, entry, [&](LaidOutTensor& tensor) { tensor.logicalNames = entry.names; });
+                !status.ok())
+                return status;
     } else if (const auto* named = std::get_if<NamedDump>(&dump)) {
         table.mesh = named->mesh;
+        table.files.insert("named_shardings.json");
+        const auto fill = [&](const NamedEntry& entry, LaidOutTensor& tensor) {
+            tensor.spec = entry.spec;
+            tensor.cut = entry.cut;
+            if (entry.shape)
+                tensor.elementsPerDevice = product(localShape(*entry.shape, entry.spec, named->mesh));
+            if (withShards)
+                tensor.shards = shardsOfEntry(entry, named->mesh);
+        };
         for (const NamedEntry& entry : named->entries)
-            addEntry(table, index, entry, [&](LaidOutTensor& tensor) {
-                tensor.spec = entry.spec;
-                tensor.cut = entry.cut;
-                if (entry.shape)
-                    tensor.elementsPerDevice = product(localShape(*entry.shape, entry.spec, named->mesh));
-            });
+            if (auto status = addEntry(table, index, entry, [&](LaidOutTensor& tensor) { fill(entry, tensor); }); !status.ok())
+                return status;
     } else {
+        table.files.insert("input_shardings.json");
         for (const ActivationEntry& entry : std::get<ActivationDump>(dump).entries) {
             LaidOutTensor out { entry.name };
             out.shape = activationShape(entry.name);
@@ -114,9 +150,10 @@ void addDump(LayoutTable& table, std::map<std::string, std::size_t>& index, cons
             table.activations.push_back(std::move(out));
         }
     }
+    return done();
 }
 
-Result<LayoutTable> readFolder(const std::string& path)
+Result<LayoutTable> readFolder(const std::string& path, bool withShards)
 {
     LayoutTable table;
     table.source = path;
@@ -130,7 +167,8 @@ Result<LayoutTable> readFolder(const std::string& path)
         auto dump = readDump(file, DumpCheck::AllowIndivisible);
         if (!dump.ok())
             return dump.error();
-        addDump(table, index, dump.value());
+        if (auto status = addDump(table, index, dump.value(), withShards); !status.ok())
+            return status.error();
         any = true;
     }
     if (!any && std::filesystem::exists(path + "/shards.json"))
@@ -218,7 +256,8 @@ Result<LayoutTable> layoutTableOf(const RuleSetup& setup, const Mesh& mesh, cons
         return resolved.error();
     table.source = setup.name;
     std::map<std::string, std::size_t> index;
-    addDump(table, index, AnyDump(resolved.value()));
+    if (auto status = addDump(table, index, AnyDump(resolved.value()), false); !status.ok())
+        return status.error();
     return table;
 }
 
@@ -245,7 +284,7 @@ bool isShardsJson(const std::string& path)
         return std::filesystem::exists(path + "/shards.json", failed)
             && !std::filesystem::exists(path + "/named_shardings.json", failed);
     const auto head = readHead(path);
-    return head.ok() && head.value().find("\"device_ids\"") != std::string::npos
+    return head.ok() && head.value().find("\"tensors\"") != std::string::npos
         && head.value().find("\"format\"") == std::string::npos;
 }
 
@@ -253,7 +292,7 @@ Result<LayoutTable> readLayoutTable(const std::string& path, bool withShards)
 {
     std::error_code failed;
     if (std::filesystem::is_directory(path, failed))
-        return readFolder(path);
+        return readFolder(path, withShards);
     if (isShardsJson(path))
         return readShardsFile(path);
     const auto head = readHead(path);
@@ -277,7 +316,9 @@ Result<LayoutTable> readLayoutTable(const std::string& path, bool withShards)
     LayoutTable table;
     table.source = path;
     std::map<std::string, std::size_t> index;
-    addDump(table, index, dump.value());
+    if (auto status = addDump(table, index, dump.value(), withShards); !status.ok())
+        return status.error();
+    table.files.clear(); // one file stands for itself
     return table;
 }
 

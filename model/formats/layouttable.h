@@ -10,6 +10,7 @@
 #include "model/rules/rulesetup.h"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct LayoutTable {
     std::optional<Mesh> mesh;
     std::vector<LaidOutTensor> tensors;
     std::vector<LaidOutTensor> activations; ///< values of operations that are whole or cut; a design and input_shardings.json have them
+    std::set<std::string> files; ///< dump files that a folder has; empty for any other source
     std::vector<std::string> warnings; ///< what was bent to fit when rules were applied
 };
 

@@ -87,14 +87,13 @@ private:
                                       ruleText(m_setup, rule) + " cuts dim " + std::to_string(dim) + " over " + axes[i]
                                           + " twice",
                                       "name each mesh axis once in a rule");
-            std::erase_if(axes, [&](const std::string& axis) {
-                if (m_mesh.find(axis) >= 0)
-                    return false;
-                m_warnings.push_back(entry.name + ": " + ruleText(m_setup, rule) + " cuts dim " + std::to_string(dim)
-                                     + " over " + axis
-                                     + ", which the mesh lacks; left out here, refused by MaxText without NNX");
-                return true;
-            });
+            for (const std::string& axis : axes)
+                if (m_mesh.find(axis) < 0)
+                    return inputError(m_setup.rules[static_cast<std::size_t>(rule)].place,
+                                      "the rule '" + m_setup.rules[static_cast<std::size_t>(rule)].name + "' cuts dim "
+                                          + std::to_string(dim) + " of " + entry.name + " over '" + axis
+                                          + "', which the mesh lacks",
+                                      "its axes are " + m_mesh.text());
         }
         return resolution;
     }

@@ -11,8 +11,8 @@
 namespace shardboard {
 
 /// The specs of all weights, size-one axes included; with shard_optimizer_over_data the optimizer state is cut over
-/// `data` too. A dim that its axes do not divide, and an axis that the mesh lacks (left out, as a run with NNX does),
-/// are told in `warnings`. Errors: a name twice in one tensor, an axis twice in one spec.
+/// `data` too. A dim that its axes do not divide is told in `warnings`. Errors: a name twice in one tensor, an
+/// axis twice in one spec, a rule of a weight that names an axis which the mesh lacks (with the rule's file and line).
 Result<NamedDump> resolveWeights(const LogicalDump& logical, const RuleSetup& setup, const Mesh& mesh,
                                  std::vector<std::string>& warnings);
 

@@ -162,8 +162,8 @@ Status layOver(RuleLayers& layers, const std::map<std::string, PlacedValue>& val
     return done();
 }
 
-/// The command line wins over the model's file; MaxText demands override_model_config=true for that.
-Status dropOverridden(RuleLayers& layers, std::map<std::string, PlacedValue>& model,
+/// The command line wins over the model's file where override_model_config=true; otherwise MaxText refuses.
+Status dropOverridden(std::map<std::string, PlacedValue>& model,
                       const std::map<std::string, PlacedValue>& settings)
 {
     bool allowed = false;
@@ -178,9 +178,8 @@ Status dropOverridden(RuleLayers& layers, std::map<std::string, PlacedValue>& mo
         if (found == model.end() || sameValue(found->second.value, value.value))
             continue;
         if (!allowed)
-            layers.warn(found->second.place(),
-                        "'" + key + "' gives way to " + value.file
-                            + ", which MaxText refuses without override_model_config=true");
+            return inputError(value.place(), "'" + key + "' differs from that of the model, at " + found->second.place(),
+                              "set override_model_config=true to let it win, as MaxText demands");
         model.erase(found);
     }
     return done();
@@ -251,7 +250,7 @@ Result<RuleLayers> layRules(const RuleSources& sources)
         if (!map.ok())
             return map.error();
         auto values = readKeys(map.value());
-        if (auto status = dropOverridden(layers, values, settings.value()); !status.ok())
+        if (auto status = dropOverridden(values, settings.value()); !status.ok())
             return status.error();
         if (auto status = layOver(layers, values, RuleLayer::Model); !status.ok())
             return status.error();

@@ -31,22 +31,24 @@ std::string canonicalText(Holders holders)
     std::sort(rows.begin(), rows.end());
     std::string text;
     for (const auto& [devices, shard] : rows) {
-        for (const std::int64_t device : devices)
-            text += std::to_string(device) + ",";
-        text += ":" + shard + "\n";
+        text += devices.size() == 1 ? "device " : "devices ";
+        for (std::size_t i = 0; i < devices.size(); ++i)
+            text += (i > 0 ? ", " : "") + std::to_string(devices[i]);
+        text += (devices.size() == 1 ? " holds " : " hold ") + shard + "\n";
     }
     return text;
 }
 
 std::string shardText(const Shard& shard)
 {
-    std::string text = std::to_string(shard.pieces.size() > 1 ? shard.joinDim : -1);
+    std::string text;
     for (const Piece& piece : shard.pieces) {
-        text += "|";
-        for (const Range& range : piece)
-            text += std::to_string(range.lo) + "-" + std::to_string(range.hi) + ",";
+        text += text.empty() ? "[" : " + [";
+        for (std::size_t dim = 0; dim < piece.size(); ++dim)
+            text += (dim > 0 ? ", " : "") + std::to_string(piece[dim].lo) + ":" + std::to_string(piece[dim].hi);
+        text += "]";
     }
-    return text;
+    return shard.pieces.size() > 1 ? text + " along dim " + std::to_string(shard.joinDim) : text;
 }
 
 class ProofReader {
@@ -105,7 +107,10 @@ private:
         ShardsOfTensor tensor;
         tensor.name = fields.text("name");
         tensor.shape = fields.integers("shape", 0, kLargest);
-        tensor.dtype = dtypeFromName(fields.text("dtype", ""));
+        const std::string dtype = fields.text("dtype", "");
+        tensor.dtype = dtypeFromName(dtype);
+        if (!tensor.dtype && !dtype.empty())
+            fields.fail("dtype", "cannot be '" + dtype + "'", "use a type such as bf16 or f32");
         const json* shards = fields.find("shards");
         if (fields.error())
             return *fields.error();
@@ -138,8 +143,11 @@ private:
             return *fields.error();
         Shard shard;
         const auto rank = static_cast<std::int64_t>(tensor.shape.size());
-        if (join && join->is_number_integer() && join->get<std::int64_t>() >= 0 && join->get<std::int64_t>() < rank)
+        if (join && !join->is_null()) {
+            if (!join->is_number_integer() || join->get<std::int64_t>() < 0 || join->get<std::int64_t>() >= rank)
+                return inputError(m_where + ":" + path + ".join_dim", "is no dim of the tensor", "give a dim, or null for one piece");
             shard.joinDim = join->get<int>();
+        }
         if (auto status = readPieces(pieces, path, tensor.shape, shard); !status.ok())
             return status;
         if (shard.pieces.size() > 1 && shard.joinDim < 0)

@@ -146,6 +146,51 @@ private Q_SLOTS:
         QVERIFY(!compareLayouts(tableOf(balanced), read, DType::F32).equal());
     }
 
+    /// What one dump says of a tensor and the other does not is a difference, though the rest is equal.
+    void whatIsMissingIsTold()
+    {
+        const Design design = designOn("data=2,model=4");
+        const DesignDump dump = dumpOf(design, *evaluate(design).value()).value();
+        QTemporaryDir folder;
+        const auto written = [&](const char* name, const DesignDump& what) {
+            const std::string path = folder.filePath(QString::fromLatin1(name)).toStdString();
+            if (!writeDump(what, path).ok())
+                qFatal("cannot write");
+            return path;
+        };
+        const LayoutTable whole = readLayoutTable(written("whole", dump), false).value();
+        DesignDump lost = dump;
+        lost.named.entries.erase(lost.named.entries.begin() + 5);
+        const auto entry = compareLayouts(whole, readLayoutTable(written("entry", lost), false).value(), DType::F32);
+        QCOMPARE(kinds(entry), QStringList { QStringLiteral("spec ") + QString::fromStdString(dump.named.entries[5].name) });
+        DesignDump turned = dump;
+        std::swap(turned.activations.entries[0], turned.activations.entries[1]);
+        const auto order = compareLayouts(whole, readLayoutTable(written("order", turned), false).value(), DType::F32);
+        QCOMPARE(order.differences.size(), std::size_t(1));
+        QCOMPARE(differenceName(order.differences.front().what), std::string("order"));
+        const std::string path = written("file", dump);
+        QVERIFY(QFile::remove(QString::fromStdString(path + "/input_shardings.json")));
+        QCOMPARE(kinds(compareLayouts(whole, readLayoutTable(path, false).value(), DType::F32)),
+                 QStringList { QStringLiteral("only-left input_shardings.json") });
+    }
+
+    /// A dump of even cuts says which device holds what, so it is compared with shards.json by content.
+    void aDumpAgainstShards()
+    {
+        const Design design = designOn("data=2,model=2");
+        const auto evaluation = evaluate(design).value();
+        QTemporaryDir folder;
+        QVERIFY(writeDump(dumpOf(design, *evaluation).value(), folder.path().toStdString()).ok());
+        const LayoutTable dump = readLayoutTable(folder.path().toStdString(), true).value();
+        QVERIFY(compareLayouts(dump, tableOf(design, true), DType::F32).equal());
+        const std::string path = folder.filePath(QStringLiteral("proof.json")).toStdString();
+        Design other = design;
+        other.strategies.push_back({ "*.layers.1.mlp.up_proj.weight", {}, {} });
+        QVERIFY(writeFileAtomically(path, shardsJson(other, *evaluate(other).value()).value()).ok());
+        QCOMPARE(kinds(compareLayouts(dump, readLayoutTable(path, true).value(), DType::F32)),
+                 QStringList { QStringLiteral("shards model.layers.1.mlp.up_proj.weight") });
+    }
+
     void wrongProofs_data()
     {
         QTest::addColumn<QString>("change");
