@@ -2,6 +2,7 @@
 #include "widgets/collectivesmodel.h"
 
 #include "widgets/format.h"
+#include "widgets/shownspec.h"
 
 #include <QStringList>
 
@@ -21,13 +22,14 @@ CollectivesModel::CollectivesModel(QObject* parent)
 }
 
 void CollectivesModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& quiet,
-                                     const QColor& attention, const QFont& mono)
+                                     const QColor& attention, const QFont& mono, Notation notation)
 {
     beginResetModel();
     m_evaluation = std::move(evaluation);
     m_quiet = quiet;
     m_attention = attention;
     m_mono = mono;
+    m_notation = notation;
     endResetModel();
 }
 
@@ -81,12 +83,14 @@ QVariant CollectivesModel::exact(const Collective& collective, int column) const
 
 QString CollectivesModel::toolTip(const Collective& collective) const
 {
-    return tr("%1 of %2\n%3 on each of %4 devices, %5 times a step\n%6 each, %7 a step\n%8")
+    const Mesh& mesh = m_evaluation->plan.mesh;
+    return tr("%1 of %2\n%9 → %10\n%3 on each of %4 devices, %5 times a step\n%6 each, %7 a step\n%8")
         .arg(qstr(collectiveName(collective.kind)), qstr(m_evaluation->graph.tensor(collective.tensor).name),
              exactBytesText(collective.bytes), QString::number(collective.groupSize), countText(collective.count),
              QStringLiteral("%1 s").arg(collective.seconds, 0, 'g', 9),
              QStringLiteral("%1 s").arg(collective.seconds * static_cast<double>(collective.count), 0, 'g', 9),
-             qstr(collective.reason));
+             qstr(collective.reason), specIn(m_notation, collective.step.before, mesh, true).marked(),
+             specIn(m_notation, collective.step.after, mesh, true).marked());
 }
 
 QVariant CollectivesModel::data(const QModelIndex& index, int role) const

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/design/evaluate.h"
+#include "model/notation/notation.h"
 
 #include <QAbstractTableModel>
 #include <QColor>
@@ -31,7 +32,7 @@ public:
     explicit CollectivesModel(QObject* parent = nullptr);
     /// `attention` marks the rows that take more than a tenth of the step and move data.
     void setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& quiet, const QColor& attention,
-                       const QFont& mono);
+                       const QFont& mono, Notation notation = Notation::Jax);
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;
@@ -44,6 +45,7 @@ private:
     QString toolTip(const Collective& collective) const;
 
     std::shared_ptr<const Evaluation> m_evaluation;
+    Notation m_notation = Notation::Jax;
     QColor m_quiet;
     QColor m_attention;
     QFont m_mono;

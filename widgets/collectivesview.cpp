@@ -104,7 +104,8 @@ void CollectivesView::refresh()
 {
     const Theme& theme = Theme::of(this);
     m_following = true;
-    m_model->setEvaluation(document()->evaluation(), theme.quiet, theme.attention, monoFont(this, -0.5));
+    m_model->setEvaluation(document()->evaluation(), theme.quiet, theme.attention, monoFont(this, -0.5),
+                           document()->notation());
     m_following = false;
     if (!m_sized && m_model->rowCount() > 0) { // once; afterwards the widths are the user's
         fitColumns();

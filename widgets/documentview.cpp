@@ -15,6 +15,7 @@ DocumentView::DocumentView(Document* document, QWidget* parent)
     , m_document(document)
 {
     connect(document, &Document::evaluated, this, [this] { refresh(); });
+    connect(document, &Document::notationChanged, this, [this] { refresh(); });
     connect(document->selection(), &Selection::changed, this, [this] { selectionChanged(); });
     connect(document->selection(), &Selection::hoverChanged, this, [this] { hoverChanged(); });
 }

@@ -20,7 +20,7 @@ public:
 protected:
     /// A derived class calls this when it is built; nothing reaches it before.
     void start();
-    /// The evaluation was replaced; prepare everything that painting reads.
+    /// The evaluation was replaced, or its layouts are to be written otherwise; prepare everything that painting reads.
     virtual void refresh() = 0;
     /// Weight, device, collective or mesh axis was selected.
     virtual void selectionChanged() { }

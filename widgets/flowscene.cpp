@@ -4,6 +4,7 @@
 #include "widgets/collectivesmodel.h"
 #include "widgets/documentview.h"
 #include "widgets/format.h"
+#include "widgets/shownspec.h"
 
 #include <QStringList>
 
@@ -47,9 +48,10 @@ QString lastName(const std::string& name)
 
 class Builder {
 public:
-    Builder(const Evaluation& evaluation, const PlannedSegment& segment)
+    Builder(const Evaluation& evaluation, const PlannedSegment& segment, Notation notation)
         : m_evaluation(evaluation)
         , m_segment(segment)
+        , m_notation(notation)
     {
     }
 
@@ -76,7 +78,7 @@ private:
                     m_base = use.before;
         if (!m_base.dims.empty())
             m_scene.residual
-                = QObject::tr("residual stream %1").arg(qstr(specText(m_base, m_evaluation.plan.mesh, true)));
+                = QObject::tr("residual stream %1").arg(specIn(m_notation, m_base, m_evaluation.plan.mesh, true).marked());
         else if (!m_segment.ops.empty())
             m_base = m_segment.ops.front().operands.front().before;
     }
@@ -184,7 +186,7 @@ private:
                 out.weights.push_back(weight);
             tip << QStringLiteral("%1  %2 → %3")
                        .arg(qstr(op.name), qstr(opKindName(op.kind)),
-                            qstr(specText(planned->result, m_evaluation.plan.mesh, true)));
+                            specIn(m_notation, planned->result, m_evaluation.plan.mesh, true).marked());
             seconds += planned->seconds;
         }
         tip << QObject::tr("%1 predicted").arg(secondsText(seconds));
@@ -194,6 +196,7 @@ private:
 
     const Evaluation& m_evaluation;
     const PlannedSegment& m_segment;
+    Notation m_notation;
     FlowScene m_scene;
     Layout m_base;
     Part m_part = Part::Alone;
@@ -220,12 +223,12 @@ QString shortLayout(const Layout& layout, const Mesh& mesh, const Layout& base)
     return out.isEmpty() ? QStringLiteral("R") : out.join(QStringLiteral(" "));
 }
 
-FlowScene makeFlowScene(const Evaluation& evaluation, int plannedSegment)
+FlowScene makeFlowScene(const Evaluation& evaluation, int plannedSegment, Notation notation)
 {
     const auto index = static_cast<std::size_t>(plannedSegment);
     if (plannedSegment < 0 || index >= evaluation.plan.segments.size())
         return {};
-    return Builder(evaluation, evaluation.plan.segments[index]).build();
+    return Builder(evaluation, evaluation.plan.segments[index], notation).build();
 }
 
 } // namespace shardboard

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/design/evaluate.h"
+#include "model/notation/notation.h"
 
 #include <QString>
 
@@ -30,7 +31,8 @@ struct FlowScene {
     std::vector<FlowItem> items;
 };
 
-FlowScene makeFlowScene(const Evaluation& evaluation, int plannedSegment);
+/// Layouts are written in `notation`.
+FlowScene makeFlowScene(const Evaluation& evaluation, int plannedSegment, Notation notation = Notation::Jax);
 
 /// `R`, `S(2) model`, `P(model)`: the layout in placement words, without the dims that are cut as in `base`.
 QString shortLayout(const Layout& layout, const Mesh& mesh, const Layout& base);

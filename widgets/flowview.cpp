@@ -108,7 +108,7 @@ void FlowView::showSegment(int plannedSegment)
         return;
     m_segment = plannedSegment;
     m_choice->setCurrentIndex(plannedSegment);
-    FlowScene scene = makeFlowScene(*evaluation, plannedSegment);
+    FlowScene scene = makeFlowScene(*evaluation, plannedSegment, document()->notation());
     m_header->setDetail(tr("%1 · forward").arg(scene.name));
     m_canvas->setScene(std::move(scene));
     revealSelection();

@@ -122,6 +122,11 @@ QString bytesDeltaText(std::int64_t now, std::int64_t then)
     return (then < now ? QStringLiteral("−") : QStringLiteral("+")) + bytesText(std::abs(then - now));
 }
 
+QString sizesText(const std::vector<SizeRun>& runs, std::size_t most)
+{
+    return qstr(runsText(runs, most)).replace(QLatin1String(" x "), QStringLiteral(" × ")).replace(QLatin1String("..."), QStringLiteral("…"));
+}
+
 QString exactBytesText(std::int64_t bytes) { return countText(bytes) + QStringLiteral(" bytes"); }
 
 } // namespace shardboard

@@ -2,6 +2,7 @@
 // Numbers and names as people read them: three significant digits, binary units for memory, seconds with a unit.
 #pragma once
 
+#include "model/core/cutcomparison.h"
 #include "model/core/shards.h"
 #include "model/core/tensor.h"
 
@@ -34,6 +35,8 @@ QString shortName(const std::string& tensor);
 QString stepDeltaText(double now, double then);
 /// `+768 MiB`, `same memory`.
 QString bytesDeltaText(std::int64_t now, std::int64_t then);
+/// `1024 × 4`, `3 × 2, 2 × 2`: sizes of parts in order, equal neighbours counted; cut short after `most` runs.
+QString sizesText(const std::vector<SizeRun>& runs, std::size_t most = 8);
 /// Exact value behind a rounded one, for tool tips: `8 388 608 bytes`.
 QString exactBytesText(std::int64_t bytes);
 

@@ -89,6 +89,7 @@ void InspectorPanel::buildNow()
     m_timer->stop();
     auto* page = new InspectorPage(m_scroll);
     if (!document()->hasDesign()) {
+        m_header->setTitle(tr("Inspector"));
         m_header->setDetail(QString());
         page->sentence(tr("Open or make a design to see what it does and why."));
     } else if (const Collective* collective = selectedCollective(*document())) {
@@ -112,7 +113,8 @@ void InspectorPanel::designPage(InspectorPage& page)
     const auto evaluation = document()->evaluation();
     const Design& design = document()->design();
     const Plan& plan = evaluation->plan;
-    m_header->setDetail(qstr(design.model.name));
+    m_header->setTitle(qstr(design.model.name));
+    m_header->setDetail(QString());
     page.section(tr("What"));
     page.fact(tr("model"), qstr(design.model.name), qstr(design.model.source));
     page.fact(tr("parameters"), countText(evaluation->parameters));
@@ -130,7 +132,8 @@ void InspectorPanel::designPage(InspectorPage& page)
 
 void InspectorPanel::weightPage(InspectorPage& page, const WeightLayout& weight)
 {
-    m_header->setDetail(shortName(weight.spec.name));
+    m_header->setTitle(shortName(weight.spec.name)); // the panel itself is named by its tab
+    m_header->setDetail(weight.copies > 1 ? tr("%1 layers").arg(weight.copies) : QString());
     weightFacts(page, weight);
     weightReason(page, weight);
     if (!weight.unknownShape)
@@ -148,8 +151,9 @@ void InspectorPanel::weightFacts(InspectorPage& page, const WeightLayout& weight
                   : shapeLabel(weight.spec.shape) + QLatin1Char(' ') + qstr(dtypeName(weight.spec.dtype)));
     if (weight.unknownShape)
         return;
-    page.fact(tr("spec"), qstr(specText(weight.layout, mesh, true)));
-    page.fact(tr("DTensor"), qstr(placementsText(weight.layout, mesh)));
+    page.fact(tr("spec"), shownSpec(*document(), weight.layout, true), weight.layout, mesh);
+    if (document()->notation() != Notation::DTensor)
+        page.fact(tr("DTensor"), qstr(placementsText(weight.layout, mesh)));
     page.fact(tr("on a device"), bytesText(weight.bytesPerDevice), exactBytesText(weight.bytesPerDevice));
     if (weight.copies > 1)
         page.fact(tr("in %1 layers").arg(weight.copies), bytesText(weight.bytesPerDevice * weight.copies),
@@ -233,7 +237,8 @@ void InspectorPanel::collectivePage(InspectorPage& page, const Collective& colle
     const auto evaluation = document()->evaluation();
     const Plan& plan = evaluation->plan;
     const QString op = collective.op >= 0 ? shortName(evaluation->graph.op(collective.op).name) : QString();
-    m_header->setDetail(tr("%1 before %2").arg(qstr(collectiveName(collective.kind)), op));
+    m_header->setTitle(tr("%1 before %2").arg(qstr(collectiveName(collective.kind)), op));
+    m_header->setDetail(QString());
     page.section(tr("What"));
     page.fact(collective.kind == CollectiveKind::AllReduce ? tr("sums") : tr("moves"),
               qstr(evaluation->graph.tensor(collective.tensor).name));
@@ -255,8 +260,8 @@ void InspectorPanel::collectivePage(InspectorPage& page, const Collective& colle
                   .arg(secondsText(total)));
     if (plan.seconds() > 0)
         page.fact(tr("of the step"), digitsText(total / plan.seconds() * 100) + QStringLiteral(" %"));
-    page.fact(tr("from"), qstr(specText(collective.step.before, plan.mesh, true)));
-    page.fact(tr("to"), qstr(specText(collective.step.after, plan.mesh, true)));
+    page.fact(tr("from"), shownSpec(*document(), collective.step.before, true), collective.step.before, plan.mesh);
+    page.fact(tr("to"), shownSpec(*document(), collective.step.after, true), collective.step.after, plan.mesh);
     page.section(tr("Why"));
     page.sentence(qstr(collective.reason));
     candidates(page, collective);

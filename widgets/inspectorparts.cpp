@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/inspectorparts.h"
 
+#include "widgets/speclabel.h"
 #include "widgets/theme.h"
 
 #include <QGridLayout>
@@ -139,9 +140,9 @@ void InspectorPage::section(const QString& title)
     m_column->addWidget(label);
 }
 
-void InspectorPage::fact(const QString& name, const QString& value, const QString& toolTip)
+/// A new row of facts with its name.
+void InspectorPage::factName(const QString& name)
 {
-    const Theme& theme = Theme::of(parentWidget());
     if (!m_facts) {
         m_facts = new QGridLayout;
         m_facts->setContentsMargins(0, 0, 0, 0);
@@ -150,17 +151,32 @@ void InspectorPage::fact(const QString& name, const QString& value, const QStrin
         m_facts->setColumnStretch(1, 1);
         m_column->addLayout(m_facts);
     }
-    const int row = m_facts->rowCount();
-    auto* nameLabel = coloured(new QLabel(name, this), theme.quiet);
-    nameLabel->setFont(uiFont(parentWidget(), -0.5));
-    auto* valueLabel = coloured(new QLabel(value, this), theme.text);
-    valueLabel->setFont(monoFont(parentWidget(), -1));
-    valueLabel->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    valueLabel->setWordWrap(true);
-    valueLabel->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    valueLabel->setToolTip(toolTip);
-    m_facts->addWidget(nameLabel, row, 0);
-    m_facts->addWidget(valueLabel, row, 1);
+    auto* label = coloured(new QLabel(name, this), Theme::of(parentWidget()).quiet);
+    label->setFont(uiFont(parentWidget(), -0.5));
+    m_facts->addWidget(label, m_facts->rowCount(), 0, Qt::AlignTop);
+}
+
+void InspectorPage::fact(const QString& name, const QString& value, const QString& toolTip)
+{
+    factName(name);
+    auto* label = coloured(new QLabel(value, this), Theme::of(parentWidget()).text);
+    label->setFont(monoFont(parentWidget(), -1));
+    label->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+    label->setWordWrap(true);
+    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    label->setToolTip(toolTip);
+    m_facts->addWidget(label, m_facts->rowCount() - 1, 1);
+}
+
+void InspectorPage::fact(const QString& name, const ShownSpec& spec, const Layout& layout, const Mesh& mesh)
+{
+    factName(name);
+    auto* label = new SpecLabel(this);
+    setTextColor(label, Theme::of(parentWidget()).text);
+    label->setTextFont(monoFont(parentWidget(), -1));
+    label->setAlignment(Qt::AlignRight);
+    label->setSpec(spec, layout, mesh);
+    m_facts->addWidget(label, m_facts->rowCount() - 1, 1);
 }
 
 void InspectorPage::sentence(const QString& text)

@@ -2,6 +2,8 @@
 // The building blocks of the inspector: sections, rows of facts, sentences, and cards that can be chosen.
 #pragma once
 
+#include "widgets/shownspec.h"
+
 #include <QFrame>
 #include <QString>
 #include <QWidget>
@@ -47,12 +49,16 @@ public:
     explicit InspectorPage(QWidget* parent = nullptr);
     void section(const QString& title);
     void fact(const QString& name, const QString& value, const QString& toolTip = {});
+    /// The same with a spec, which is broken where the panel ends.
+    void fact(const QString& name, const ShownSpec& spec, const Layout& layout, const Mesh& mesh);
     void sentence(const QString& text);
     QPushButton* button(const QString& text, const QString& toolTip);
     Card* card(const QString& title, const QString& value, const QString& detail, Card::Look look);
     void finish();
 
 private:
+    void factName(const QString& name);
+
     QVBoxLayout* m_column;
     QGridLayout* m_facts = nullptr;
     bool m_first = true;

@@ -34,7 +34,13 @@ void NumberEdit::setValue(std::int64_t number)
 
 QSize NumberEdit::sizeHint() const { return { 72, QLineEdit::sizeHint().height() }; }
 
-void NumberEdit::judge() { setRefused(this, value() <= 0); }
+void NumberEdit::setOptional(bool optional)
+{
+    m_optional = optional;
+    judge();
+}
+
+void NumberEdit::judge() { setRefused(this, value() <= 0 && !(m_optional && text().trimmed().isEmpty())); }
 
 void setRefused(QLineEdit* edit, bool refused)
 {

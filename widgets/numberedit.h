@@ -14,6 +14,8 @@ class NumberEdit : public QLineEdit {
 public:
     explicit NumberEdit(QWidget* parent = nullptr);
 
+    /// Whether no text at all is fine too.
+    void setOptional(bool optional);
     /// The number, or 0 for a text that is none.
     std::int64_t value() const;
     /// Shows a number without a signal; the text stays when it says that number already.
@@ -22,6 +24,8 @@ public:
 
 private:
     void judge();
+
+    bool m_optional = false;
 };
 
 /// Shows a field of the theme as refused or not.

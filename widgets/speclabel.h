@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A spec in monospace that is broken where the panel ends, so that a long HloSharding is never cut off. Its context
-// menu copies it.
+// menu copies it, in any notation.
 #pragma once
+
+#include "widgets/shownspec.h"
 
 #include <QFont>
 #include <QWidget>
@@ -13,8 +15,10 @@ class SpecLabel : public QWidget {
 public:
     explicit SpecLabel(QWidget* parent = nullptr);
 
-    void setText(const QString& text);
-    QString text() const { return m_text; }
+    /// A spec and the layout that it says.
+    void setSpec(const ShownSpec& spec, const Layout& layout, const Mesh& mesh);
+    QString text() const { return m_text; } ///< with its mark
+    void fillMenu(QMenu* menu) const;
     void setAlignment(Qt::Alignment alignment);
     void setTextFont(const QFont& font);
 
@@ -29,6 +33,8 @@ protected:
 
 private:
     QString m_text;
+    Layout m_layout;
+    Mesh m_mesh;
     QFont m_font;
     Qt::Alignment m_alignment = Qt::AlignLeft;
 };

@@ -337,29 +337,4 @@ Result<WeightEdit> draftEdit(const Document& document, const std::vector<int>& w
     return out;
 }
 
-QString runsText(const std::vector<std::int64_t>& sizes, std::size_t most)
-{
-    QStringList runs;
-    for (std::size_t i = 0; i < sizes.size();) {
-        std::size_t end = i;
-        while (end < sizes.size() && sizes[end] == sizes[i])
-            ++end;
-        if (static_cast<std::size_t>(runs.size()) == most) {
-            runs << QStringLiteral("…");
-            break;
-        }
-        runs << (end - i > 1 ? QStringLiteral("%1 × %2").arg(sizes[i]).arg(end - i) : QString::number(sizes[i]));
-        i = end;
-    }
-    return runs.join(QStringLiteral(", "));
-}
-
-std::vector<std::int64_t> partSizes(const DimCut& cut)
-{
-    std::vector<std::int64_t> out;
-    for (std::int64_t part = 0; part < cut.count(); ++part)
-        out.push_back(cut.partSize(part));
-    return out;
-}
-
 } // namespace shardboard

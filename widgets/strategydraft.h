@@ -52,9 +52,4 @@ enum class DraftScope {
 Result<WeightEdit> draftEdit(const Document& document, const std::vector<int>& weights, const StrategyDraft& draft,
                              DraftScope scope, std::int64_t layer);
 
-/// `1024 × 4`, `3 × 2, 2 × 2`: sizes in the order of the parts, equal neighbours counted; cut short after `most` runs.
-QString runsText(const std::vector<std::int64_t>& sizes, std::size_t most = 8);
-/// Elements of each part of a dim, in order.
-std::vector<std::int64_t> partSizes(const DimCut& cut);
-
 } // namespace shardboard

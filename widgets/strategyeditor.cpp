@@ -4,6 +4,7 @@
 #include "widgets/choicebox.h"
 #include "widgets/designjudge.h"
 #include "widgets/format.h"
+#include "widgets/shownspec.h"
 #include "widgets/strategyform.h"
 #include "widgets/strategypreview.h"
 #include "widgets/theme.h"
@@ -278,8 +279,7 @@ void StrategyEditor::judge()
     if (now.unknownShape) {
         m_preview->clearWeight();
     } else if (const auto then = drafted(m_draft, now, mesh); then.ok()) {
-        const QString spec = qstr(specText(then.value().layout, mesh));
-        m_preview->showWeight(now, then.value(), spec, QString());
+        m_preview->showWeight(now, then.value(), shownSpec(*document(), then.value().layout));
         if (m_draft.strategy.kind == StrategyKind::Spec && m_draft.strategy.spec != then.value().strategy.spec)
             readAs = tr("read as %1").arg(qstr(then.value().strategy.spec));
     } else {
@@ -337,7 +337,7 @@ void StrategyEditor::beginEdit(bool asSpec)
     if (asSpec && m_draft.strategy.kind != StrategyKind::Spec) {
         const WeightLayout& now = document()->evaluation()->weights[static_cast<std::size_t>(m_weights.front())];
         StrategyDraft draft = m_draft;
-        draft.strategy.spec = specText(now.layout, document()->design().mesh);
+        draft.strategy.spec = shownSpec(*document(), now.layout).text.toStdString();
         changeDraft(asKind(draft, StrategyKind::Spec, *document(), m_weights.front()));
     }
     if (asSpec)

@@ -18,32 +18,47 @@ namespace shardboard {
 
 namespace {
 
-/// The smallest number of elements that a device holds; the largest is known.
-std::int64_t fewestElements(const ShardMap& shards)
+/// Sizes of the parts of a dim.
+std::vector<SizeRun> runsOf(const DimCut& cut)
 {
-    std::int64_t out = 1;
-    for (const DimCut& cut : shards.cuts()) {
-        std::int64_t least = cut.largest();
-        for (const std::int64_t size : partSizes(cut))
-            least = std::min(least, size);
-        out *= least;
+    std::vector<SizeRun> out;
+    for (std::int64_t part = 0; part < cut.count(); ++part) {
+        const std::int64_t size = cut.partSize(part);
+        if (out.empty() || out.back().size != size)
+            out.push_back({ size, 0 });
+        ++out.back().count;
     }
     return out;
 }
 
-/// Sizes of the parts of each dim that is cut: `1024 × 4`, or `dim 0: 512 × 4` where two dims are.
-QString sizesText(const WeightLayout& weight, bool full)
+/// What the cuts of a weight leave on its devices.
+struct Sizes {
+    QString text; ///< of the parts of each dim that is cut: `1024 × 4`, or `dim 0: 512 × 4` where two dims are
+    QString full;
+    std::int64_t fewest = 1; ///< elements on the device that holds the least; that with the most is known
+};
+
+Sizes sizesOf(const WeightLayout& weight)
 {
-    QStringList dims;
     const auto& cuts = weight.shards.cuts();
-    const auto cut = std::count_if(cuts.begin(), cuts.end(), [](const DimCut& c) { return c.count() > 1; });
+    const auto cutDims = std::count_if(cuts.begin(), cuts.end(), [](const DimCut& cut) { return cut.count() > 1; });
+    QStringList shortened;
+    QStringList full;
+    Sizes out;
     for (std::size_t dim = 0; dim < cuts.size(); ++dim) {
+        const auto runs = runsOf(cuts[dim]);
+        out.fewest *= std::min_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
+                          return a.size < b.size;
+                      })->size;
         if (cuts[dim].count() <= 1)
             continue;
-        const QString runs = runsText(partSizes(cuts[dim]), full ? 64 : 6);
-        dims << (cut > 1 ? QObject::tr("dim %1: %2").arg(dim).arg(runs) : runs);
+        const QString before = cutDims > 1 ? QObject::tr("dim %1: ").arg(dim) : QString();
+        shortened << before + sizesText(runs, 6);
+        full << before + sizesText(runs, 64);
     }
-    return dims.join(QLatin1Char('\n'));
+    out.text = shortened.join(QLatin1Char('\n'));
+    out.full = full.join(QLatin1Char('\n'));
+    return out;
 }
 
 } // namespace
@@ -116,11 +131,9 @@ void StrategyPreview::setFact(Fact fact, const QString& name, const QString& val
     m_values[index]->setVisible(!value.isEmpty());
 }
 
-void StrategyPreview::showWeight(const WeightLayout& now, const WeightLayout& then, const QString& spec,
-                                 const QString& specToolTip)
+void StrategyPreview::showWeight(const WeightLayout& now, const WeightLayout& then, const ShownSpec& spec)
 {
-    m_spec->setText(spec);
-    m_spec->setToolTip(specToolTip);
+    m_spec->setSpec(spec, then.layout, then.shards.mesh());
     QStringList words { parallelText(then) };
     if (const QString max = maxText(then); !max.isEmpty())
         words << QStringLiteral("MAX %1").arg(max);
@@ -129,9 +142,9 @@ void StrategyPreview::showWeight(const WeightLayout& now, const WeightLayout& th
     m_spec->show();
     m_words->show();
     m_strip->show();
-    const QString sizes = sizesText(then, false);
-    setFact(SizesFact, tr("sizes"), sizes.isEmpty() ? tr("whole") : sizes, sizesText(then, true));
-    const std::int64_t fewest = bytesOf(fewestElements(then.shards), then.spec.dtype);
+    const Sizes sizes = sizesOf(then);
+    setFact(SizesFact, tr("sizes"), sizes.text.isEmpty() ? tr("whole") : sizes.text, sizes.full);
+    const std::int64_t fewest = bytesOf(sizes.fewest, then.spec.dtype);
     QString device = bytesText(then.bytesPerDevice);
     if (fewest != then.bytesPerDevice)
         device = tr("%1 to %2").arg(bytesText(fewest), device);

@@ -5,6 +5,8 @@
 
 #include "model/design/evaluate.h"
 
+#include "widgets/shownspec.h"
+
 #include <QWidget>
 
 #include <vector>
@@ -25,7 +27,7 @@ public:
     explicit StrategyPreview(QWidget* parent = nullptr);
 
     /// The weight as it is and as it would be.
-    void showWeight(const WeightLayout& now, const WeightLayout& then, const QString& spec, const QString& specToolTip);
+    void showWeight(const WeightLayout& now, const WeightLayout& then, const ShownSpec& spec);
     /// Nothing to show of the weight: the draft is refused, or its shape is not known.
     void clearWeight();
     /// Step and memory of the design as it is and as it would be; null while that is not known yet.

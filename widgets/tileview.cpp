@@ -2,6 +2,7 @@
 #include "widgets/tileview.h"
 
 #include "widgets/format.h"
+#include "widgets/speclabel.h"
 #include "widgets/theme.h"
 #include "widgets/tilecanvas.h"
 #include "widgets/weightedits.h"
@@ -28,7 +29,7 @@ TileView::TileView(Document* document, QWidget* parent)
     , m_header(new ViewHeader(QString(), this))
     , m_canvas(new TileCanvas(document, this))
     , m_side(new QWidget(this))
-    , m_spec(new QLabel(m_side))
+    , m_spec(new SpecLabel(m_side))
     , m_words(new QLabel(m_side))
     , m_shard(new QLabel(this))
     , m_message(new QLabel(this))
@@ -41,7 +42,7 @@ TileView::TileView(Document* document, QWidget* parent)
     m_words->setObjectName(QStringLiteral("tileWords"));
     m_shard->setObjectName(QStringLiteral("tileShard"));
     m_message->setObjectName(QStringLiteral("tileMessage"));
-    for (QLabel* label : { m_spec, m_words, m_shard, m_message }) {
+    for (QLabel* label : { m_words, m_shard, m_message }) {
         label->setTextFormat(Qt::PlainText);
         label->setWordWrap(true);
         label->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -97,7 +98,7 @@ void TileView::resizeEvent(QResizeEvent* event)
 void TileView::refresh()
 {
     const Theme& theme = Theme::of(this);
-    m_spec->setFont(monoFont(this, 0.5));
+    m_spec->setTextFont(monoFont(this, 0.5));
     m_words->setFont(uiFont(this, -0.5));
     m_shard->setFont(monoFont(this, -0.5));
     m_message->setFont(uiFont(this, -0.5));
@@ -142,11 +143,14 @@ void TileView::showWeight()
 void TileView::showSpec(const WeightLayout& weight)
 {
     const Mesh& mesh = document()->design().mesh;
-    m_spec->setText(qstr(specText(weight.layout, mesh)));
+    m_spec->setSpec(shownSpec(*document(), weight.layout), weight.layout, mesh);
     QStringList words { parallelText(weight) };
     if (const QString max = maxText(weight); !max.isEmpty())
         words << QStringLiteral("MAX: %1").arg(max);
-    words << QStringLiteral("DTensor: %1").arg(qstr(placementsText(weight.layout, mesh)));
+    if (document()->notation() != Notation::DTensor)
+        words << QStringLiteral("DTensor: %1").arg(qstr(placementsText(weight.layout, mesh)));
+    if (document()->notation() != Notation::Jax)
+        words << QStringLiteral("JAX: %1").arg(qstr(specText(weight.layout, mesh)));
     if (!weight.layout.isReplicated())
         words << tr("cut: %1").arg(qstr(cutRuleName(weight.cut)));
     if (!m_canvas->scene().otherDims.isEmpty())
@@ -222,6 +226,10 @@ void TileView::fillMenu(QMenu* menu)
             action->setToolTip(refusal);
             connect(action, &QAction::triggered, this, [this, axis, dim] { putAxis(axis, dim); });
         }
+    }
+    if (!weight->unknownShape) {
+        menu->addSeparator();
+        addCopyMenu(menu, weight->layout, mesh);
     }
 }
 

@@ -11,6 +11,7 @@ class QMenu;
 
 namespace shardboard {
 
+class SpecLabel;
 class TileCanvas;
 
 class TileView : public DocumentView {
@@ -43,7 +44,7 @@ private:
     ViewHeader* m_header;
     TileCanvas* m_canvas;
     QWidget* m_side;
-    QLabel* m_spec;
+    SpecLabel* m_spec;
     QLabel* m_words;
     QLabel* m_shard;
     QLabel* m_message;

@@ -4,6 +4,7 @@
 #include "widgets/canvas/tilescene.h"
 #include "widgets/devicecolors.h"
 #include "widgets/format.h"
+#include "widgets/shownspec.h"
 #include "widgets/weightedits.h"
 
 #include <QPainter>
@@ -120,11 +121,12 @@ void WeightModel::addWeight(int weight, const QColor& empty, const QColor& outli
     m_nodes.push_back(std::move(node));
 }
 
-void WeightModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& empty,
-                                const QColor& outline)
+void WeightModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& empty, const QColor& outline,
+                                Notation notation)
 {
     beginResetModel();
     m_evaluation = std::move(evaluation);
+    m_notation = notation;
     m_nodes.clear();
     m_top.clear();
     for (std::size_t i = 0; m_evaluation && i < m_evaluation->weights.size(); ++i)
@@ -198,17 +200,18 @@ QVariant WeightModel::data(const QModelIndex& index, int role) const
     if (node.weight < 0)
         return groupData(node, role);
     const WeightLayout& weight = m_evaluation->weights[static_cast<std::size_t>(node.weight)];
-    const QString spec = qstr(specText(weight.layout, weight.shards.mesh()));
     switch (role) {
     case Qt::DisplayRole:
         return node.title;
     case Qt::EditRole:
     case LayoutRole:
-        return spec;
-    case Qt::ToolTipRole:
+        return specIn(m_notation, weight.layout, weight.shards.mesh()).marked();
+    case Qt::ToolTipRole: {
+        const ShownSpec spec = specIn(m_notation, weight.layout, weight.shards.mesh());
         return QStringLiteral("%1\n%2\n%3\n%4")
-            .arg(qstr(weight.spec.name), spec, parallelText(weight),
-                 tr("%1 per device and layer").arg(exactBytesText(node.bytesPerDevice)));
+            .arg(qstr(weight.spec.name), spec.reason.isEmpty() ? spec.text : spec.marked() + QLatin1Char('\n') + spec.toolTip,
+                 parallelText(weight), tr("%1 per device and layer").arg(exactBytesText(node.bytesPerDevice)));
+    }
     case Qt::AccessibleTextRole:
         return QStringLiteral("%1, %2, %3").arg(node.title, shapeLabel(weight.spec.shape), parallelText(weight));
     case WeightRole:

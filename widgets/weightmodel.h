@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/design/evaluate.h"
+#include "model/notation/notation.h"
 
 #include <QAbstractItemModel>
 #include <QImage>
@@ -23,14 +24,15 @@ public:
         ShapeRole,
         BytesRole, ///< of all copies, whole model
         BytesPerDeviceRole, ///< of one copy, -1 when unknown; a group: of all its layers
-        LayoutRole, ///< JAX notation
+        LayoutRole, ///< in the notation that was asked for
         ThumbnailRole, ///< QImage, empty for groups
         ReplicatedRole, ///< a large weight that lies whole on every device while others are cut
         OrderRole ///< position in the model
     };
     explicit WeightModel(QObject* parent = nullptr);
 
-    void setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& empty, const QColor& outline);
+    void setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& empty, const QColor& outline,
+                       Notation notation = Notation::Jax);
     QModelIndex indexOfWeight(int weight) const;
     const Evaluation* evaluation() const { return m_evaluation.get(); }
 
@@ -57,6 +59,7 @@ private:
     QVariant groupData(const Node& node, int role) const;
 
     std::shared_ptr<const Evaluation> m_evaluation;
+    Notation m_notation = Notation::Jax;
     std::vector<Node> m_nodes;
     std::vector<int> m_top;
 };

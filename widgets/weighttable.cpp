@@ -2,14 +2,17 @@
 #include "widgets/weighttable.h"
 
 #include "widgets/format.h"
+#include "widgets/shownspec.h"
 #include "widgets/theme.h"
 #include "widgets/weightdelegate.h"
 #include "widgets/weightedits.h"
 #include "widgets/weightmodel.h"
 
 #include <QActionGroup>
+#include <QClipboard>
 #include <QContextMenuEvent>
 #include <QCursor>
+#include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
@@ -165,7 +168,8 @@ void WeightPanel::refresh()
         if (const QModelIndex top = m_filter->index(row, 0); m_filter->hasChildren(top) && !m_tree->isExpanded(top))
             collapsed.insert(top.data().toString());
     m_following = true;
-    m_model->setEvaluation(document()->evaluation(), theme.track, blended(theme.panel, theme.quiet, 0.45));
+    m_model->setEvaluation(document()->evaluation(), theme.track, blended(theme.panel, theme.quiet, 0.45),
+                           document()->notation());
     for (int row = 0; row < m_filter->rowCount(); ++row)
         if (const QModelIndex top = m_filter->index(row, 0); !collapsed.contains(top.data().toString()))
             m_tree->expand(top);
@@ -297,7 +301,10 @@ void WeightPanel::fillMenu(QMenu* menu)
     }
     menu->addSeparator();
     connect(menu->addAction(tr("Edit strategy …")), &QAction::triggered, this, [this] { Q_EMIT strategyRequested(false); });
+    const WeightLayout* current = selectedWeight(*document());
     connect(menu->addAction(tr("Write a spec …")), &QAction::triggered, this, [this] { Q_EMIT strategyRequested(true); });
+    if (current && !current->unknownShape)
+        addCopyMenu(menu, current->layout, mesh);
 }
 
 void WeightPanel::contextMenu(const QPoint& point)
@@ -308,6 +315,17 @@ void WeightPanel::contextMenu(const QPoint& point)
         menu.exec(m_tree->viewport()->mapToGlobal(point));
 }
 
+void WeightPanel::copy() const
+{
+    QStringList lines;
+    for (const int weight : selectedWeights()) {
+        const WeightLayout& layout = document()->evaluation()->weights[static_cast<std::size_t>(weight)];
+        lines << qstr(layout.spec.name) + QLatin1Char('\t') + shownSpec(*document(), layout.layout).marked();
+    }
+    if (!lines.isEmpty())
+        QGuiApplication::clipboard()->setText(lines.join(QLatin1Char('\n')));
+}
+
 bool WeightPanel::eventFilter(QObject* watched, QEvent* event)
 {
     if (event->type() == QEvent::KeyPress) {
@@ -315,6 +333,10 @@ bool WeightPanel::eventFilter(QObject* watched, QEvent* event)
         if (key == Qt::Key_Escape && watched == m_filterEdit) {
             m_filterEdit->clear();
             m_tree->setFocus(Qt::OtherFocusReason);
+            return true;
+        }
+        if (watched == m_tree && static_cast<QKeyEvent*>(event)->matches(QKeySequence::Copy)) {
+            copy();
             return true;
         }
         if ((key == Qt::Key_F2 || key == Qt::Key_Return) && watched == m_tree && !selectedWeights().empty()) {

@@ -45,6 +45,7 @@ private:
     void apply(const Design& design, const QString& text);
     void addAction(QMenu* menu, const QString& text, const Design& design, const QString& undoText);
     void contextMenu(const QPoint& point);
+    void copy() const;
 
     WeightModel* m_model;
     WeightFilter* m_filter;

@@ -2,6 +2,7 @@
 #include "widgets/whatif.h"
 
 #include "widgets/format.h"
+#include "widgets/shownspec.h"
 
 #include <algorithm>
 
@@ -11,7 +12,7 @@ namespace {
 
 constexpr int kMostAxes = 3; // each costs two or three evaluations
 
-void judge(Alternative& alternative, int weight)
+void judge(Alternative& alternative, int weight, Notation notation)
 {
     const auto evaluation = evaluate(alternative.edit.design);
     if (!evaluation.ok()) {
@@ -23,7 +24,8 @@ void judge(Alternative& alternative, int weight)
     alternative.peak = result.plan.memory.peak;
     if (weight < static_cast<int>(result.weights.size())) {
         const auto& layout = result.weights[static_cast<std::size_t>(weight)].layout;
-        alternative.spec = qstr(specText(layout, result.plan.mesh));
+        alternative.layout = layout;
+        alternative.spec = specIn(notation, layout, result.plan.mesh).marked();
     }
 }
 
@@ -40,7 +42,8 @@ std::vector<Alternative> weightAlternatives(const Document& document, int weight
     Alternative current;
     current.title = now.layout.isReplicated() ? QObject::tr("replicated") : parallelText(now);
     current.current = true;
-    current.spec = qstr(specText(now.layout, mesh));
+    current.layout = now.layout;
+    current.spec = specIn(document.notation(), now.layout, mesh).marked();
     current.seconds = evaluation->plan.seconds();
     current.peak = evaluation->plan.memory.peak;
     current.edit.design = document.design();
@@ -48,10 +51,10 @@ std::vector<Alternative> weightAlternatives(const Document& document, int weight
         Alternative alternative;
         alternative.title = title;
         alternative.edit = std::move(edit);
-        judge(alternative, weight);
+        judge(alternative, weight, document.notation());
         const bool known
-            = alternative.spec == current.spec || std::any_of(out.begin(), out.end(), [&](const Alternative& other) {
-                  return other.refusal.isEmpty() && other.spec == alternative.spec;
+            = alternative.layout == current.layout || std::any_of(out.begin(), out.end(), [&](const Alternative& other) {
+                  return other.refusal.isEmpty() && other.layout == alternative.layout;
               });
         if (!alternative.refusal.isEmpty() || !known)
             out.push_back(std::move(alternative));

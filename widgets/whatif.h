@@ -9,7 +9,8 @@ namespace shardboard {
 
 struct Alternative {
     QString title; ///< `Cut dim 1 over model`
-    QString spec;
+    Layout layout;
+    QString spec; ///< the layout in the preferred notation
     WeightEdit edit;
     bool current = false;
     QString refusal; ///< why it cannot be, empty when it can

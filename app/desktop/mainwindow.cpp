@@ -8,6 +8,7 @@
 #include "app/desktop/enginesession.h"
 #include "app/desktop/fileactions.h"
 #include "app/desktop/helpwindow.h"
+#include "app/desktop/notationmenu.h"
 #include "app/desktop/recentfiles.h"
 #include "app/desktop/runpanel.h"
 #include "app/desktop/settings.h"
@@ -16,6 +17,7 @@
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/collectivesview.h"
+#include "widgets/cutsview.h"
 #include "widgets/documentview.h"
 #include "widgets/findingsview.h"
 #include "widgets/flowview.h"
@@ -23,6 +25,7 @@
 #include "widgets/inspector.h"
 #include "widgets/memoryview.h"
 #include "widgets/meshview.h"
+#include "widgets/shownspec.h"
 #include "widgets/strategyeditor.h"
 #include "widgets/summarybar.h"
 #include "widgets/theme.h"
@@ -142,6 +145,7 @@ void MainWindow::createMenus()
     connect(movable, &QAction::toggled, m_docks, &Docks::setMovable);
     add(view, "view.reset");
     view->addSeparator();
+    new NotationMenu(m_document, m_settings, view->addMenu(tr("&Notation")));
     createThemeMenu(view);
     QMenu* run = menuBar()->addMenu(tr("&Run"));
     add(run, "run.start");
@@ -224,6 +228,7 @@ void MainWindow::createDocks()
     add("inspector", tr("Inspector"), inspector, Place::Right);
     add("strategy", tr("Strategy"), new StrategyEditor(m_document), Place::Right);
     add("collectives", tr("Collectives"), new CollectivesView(m_document), Place::Bottom);
+    add("cuts", tr("Cuts"), new CutsView(m_document), Place::Bottom);
     add("findings", tr("Findings"), new FindingsView(m_document), Place::Bottom);
     add("memory", tr("Memory"), new MemoryView(m_document), Place::Bottom);
     add("run", tr("Run"), m_runPanel, Place::Bottom);
@@ -258,6 +263,7 @@ void MainWindow::connectDocument()
     connect(m_document, &Document::filePathChanged, this, &MainWindow::updateTitle);
     connect(m_document, &Document::modifiedChanged, this, &MainWindow::updateTitle);
     connect(m_document->selection(), &Selection::changed, this, &MainWindow::updateStatus);
+    connect(m_document, &Document::notationChanged, this, &MainWindow::updateStatus);
     connect(m_engine, &EngineSession::stateChanged, this, &MainWindow::updateActions);
     connect(m_engine, &EngineSession::stateChanged, this, &MainWindow::updateStatus);
     connect(m_recent, &RecentFiles::chosen, this, [this](const QString& path) {
@@ -345,9 +351,13 @@ void MainWindow::updateStatus()
                                                                           : tr("saved")));
     const WeightLayout* weight = selectedWeight(*m_document);
     const Mesh& mesh = m_document->evaluation()->plan.mesh;
-    m_specStatus->setText(weight == nullptr ? QString()
-                                            : qstr(specText(weight->layout, mesh)) + QStringLiteral("   ")
-                                  + qstr(placementsText(weight->layout, mesh)));
+    QString spec;
+    if (weight != nullptr)
+        spec = shownSpec(*m_document, weight->layout).marked() + QStringLiteral("   ")
+            + qstr(m_document->notation() == Notation::Jax ? placementsText(weight->layout, mesh) : specText(weight->layout, mesh));
+    constexpr int kSpecWidth = 620;
+    m_specStatus->setText(QFontMetrics(m_specStatus->font()).elidedText(spec, Qt::ElideMiddle, kSpecWidth));
+    m_specStatus->setToolTip(spec);
 }
 
 void MainWindow::updateActions()

@@ -11,6 +11,7 @@ const QString kState = QStringLiteral("window/state");
 const QString kRecent = QStringLiteral("files/recent");
 const QString kFolder = QStringLiteral("files/folder");
 const QString kTheme = QStringLiteral("view/theme");
+const QString kNotation = QStringLiteral("view/notation");
 const QString kEngine = QStringLiteral("engine/command");
 }
 
@@ -50,6 +51,16 @@ void Settings::setTheme(ThemeChoice theme)
     m_settings.setValue(kTheme, theme == ThemeChoice::Light ? QStringLiteral("light")
                             : theme == ThemeChoice::Dark    ? QStringLiteral("dark")
                                                             : QStringLiteral("system"));
+}
+
+Notation Settings::notation() const
+{
+    return notationFromName(m_settings.value(kNotation).toString().toStdString()).value_or(Notation::Jax);
+}
+
+void Settings::setNotation(Notation notation)
+{
+    m_settings.setValue(kNotation, QString::fromStdString(notationName(notation)));
 }
 
 QString Settings::engineCommand() const { return m_settings.value(kEngine).toString(); }

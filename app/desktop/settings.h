@@ -2,6 +2,8 @@
 // What the desktop program remembers between starts: one place for all keys. Kept in the user's settings folder.
 #pragma once
 
+#include "model/notation/notation.h"
+
 #include <QByteArray>
 #include <QSettings>
 #include <QString>
@@ -25,6 +27,10 @@ public:
 
     ThemeChoice theme() const;
     void setTheme(ThemeChoice theme);
+
+    /// In which notation layouts are written.
+    Notation notation() const;
+    void setNotation(Notation notation);
 
     /// Program and arguments of the worker; empty for the one that came with this program.
     QString engineCommand() const;

@@ -13,6 +13,7 @@
 #include "model/session/selection.h"
 #include "widgets/axisdrag.h"
 #include "widgets/designjudge.h"
+#include "widgets/meshchips.h"
 #include "widgets/meshview.h"
 #include "widgets/strategyeditor.h"
 #include "widgets/tileview.h"
@@ -84,6 +85,10 @@ public:
         if (status.ok())
             status = strategy();
         if (status.ok())
+            status = notation();
+        if (status.ok())
+            status = cuts();
+        if (status.ok())
             status = drag();
         if (status.ok())
             status = run();
@@ -114,18 +119,49 @@ private:
         auto* editor = m_window.findChild<StrategyEditor*>();
         m_window.docks()->raise(QStringLiteral("strategy"));
         const std::pair<const char*, StrategyKind> kinds[]
-            = { { "strategy-segmented", StrategyKind::Segmented }, { "strategy-refused", StrategyKind::StackedQkv } };
+            = { { "strategy-heads", StrategyKind::HeadAwareColumnwise }, { "strategy-segmented", StrategyKind::Segmented },
+                { "strategy-refused", StrategyKind::StackedQkv } };
         Status status = done();
         for (const auto& [name, kind] : kinds) {
             editor->chooseKind(kind);
             if (status.ok())
                 status = grab(QString::fromLatin1(name), editor);
         }
-        editor->chooseKind(StrategyKind::HeadAwareColumnwise);
+        editor->chooseKind(StrategyKind::Rowwise);
         if (status.ok())
             status = grab(QStringLiteral("strategy"), &m_window);
         editor->revert();
         m_window.docks()->raise(QStringLiteral("inspector"));
+        return status;
+    }
+
+    /// The whole window in the notation with the longest texts.
+    Status notation()
+    {
+        Document* document = m_window.document();
+        const Notation before = document->notation();
+        document->setNotation(Notation::HloV2);
+        const Status status = grab(QStringLiteral("notation"), &m_window);
+        document->setNotation(before);
+        return status;
+    }
+
+    /// The cut rules where they differ: the last mesh axis as one that nothing divides by.
+    Status cuts()
+    {
+        Document* document = m_window.document();
+        const Mesh& mesh = document->design().mesh;
+        bool edited = false;
+        if (mesh.axisCount() > 0) {
+            const int last = mesh.axisCount() - 1;
+            const auto uneven = withMeshAxis(document->design(), last, { mesh.axis(last).name, 3 });
+            edited = uneven.ok() && document->edit(uneven.value(), QObject::tr("Show uneven cuts")).ok();
+        }
+        m_window.docks()->raise(QStringLiteral("cuts"));
+        const Status status = grab(QStringLiteral("cuts"), &m_window);
+        m_window.docks()->raise(QStringLiteral("collectives"));
+        if (edited)
+            document->undoStack()->undo();
         return status;
     }
 

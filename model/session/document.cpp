@@ -119,6 +119,14 @@ Document::~Document()
     m_undoStack->disconnect(this); // clearing it must not reach views that are half gone
 }
 
+void Document::setNotation(Notation notation)
+{
+    if (notation == m_notation)
+        return;
+    m_notation = notation;
+    Q_EMIT notationChanged();
+}
+
 bool Document::isModified() const { return !m_undoStack->isClean(); }
 
 Status Document::setDesign(const Design& design, const QString& filePath)

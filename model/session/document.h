@@ -6,6 +6,7 @@
 #include "model/core/result.h"
 #include "model/design/design.h"
 #include "model/design/evaluate.h"
+#include "model/notation/notation.h"
 
 #include <QObject>
 #include <QString>
@@ -31,6 +32,10 @@ public:
     double evaluationSeconds() const { return m_evaluationSeconds; } ///< how long the last evaluation took
     QUndoStack* undoStack() const { return m_undoStack; }
     Selection* selection() const { return m_selection; }
+
+    /// In which notation views write layouts. The reader's choice: no part of the design and no step of its history.
+    Notation notation() const { return m_notation; }
+    void setNotation(Notation notation);
 
     QString filePath() const { return m_filePath; } ///< empty for a design that was never saved
     bool isModified() const;
@@ -59,6 +64,7 @@ Q_SIGNALS:
     void evaluated(); ///< design and evaluation were replaced
     void filePathChanged();
     void modifiedChanged(bool modified);
+    void notationChanged();
 
 private:
     friend class EditCommand;
@@ -68,6 +74,7 @@ private:
     std::shared_ptr<const Evaluation> m_evaluation;
     double m_evaluationSeconds = 0;
     QString m_filePath;
+    Notation m_notation = Notation::Jax;
     QUndoStack* m_undoStack = nullptr;
     Selection* m_selection = nullptr;
 };

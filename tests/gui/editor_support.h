@@ -7,6 +7,8 @@
 
 #include "widgets/choicebox.h"
 
+#include <QAbstractButton>
+#include <QLabel>
 #include <QTest>
 
 #include <memory>
@@ -44,6 +46,17 @@ template <class View> std::unique_ptr<View> shownView(Document& document, const 
     view->resize(size);
     view->show();
     return QTest::qWaitForWindowExposed(view.get()) ? std::move(view) : nullptr;
+}
+
+/// The first widget that takes the focus and has no name for those who cannot see it; empty when there is none.
+inline QString namelessIn(const QWidget& view)
+{
+    for (const QWidget* child : view.findChildren<QWidget*>())
+        if (child->focusPolicy() != Qt::NoFocus && child->isVisible() && child->accessibleName().isEmpty()
+            && !qobject_cast<const QLabel*>(child) && !qobject_cast<const QAbstractButton*>(child)
+            && !child->objectName().startsWith(QStringLiteral("qt_")))
+            return QString::fromLatin1(child->metaObject()->className()) + QLatin1Char(' ') + child->objectName();
+    return {};
 }
 
 /// Chooses an entry of a box by keys, as a person does without a mouse.

@@ -90,6 +90,7 @@ private Q_SLOTS:
     void revertGoesBack();
     void switchingKindsLosesNothing();
     void tableAsksForTheEditor();
+    void everyKindFitsIntoTheNarrowestPanel();
 };
 
 void TestStrategyEditor::initTestCase() { applyTheme(*qApp, Theme::light()); }
@@ -511,6 +512,22 @@ void TestStrategyEditor::tableAsksForTheEditor()
             action->trigger();
     QCOMPARE(asked.count(), 3);
     QCOMPARE(asked.last().first().toBool(), true);
+}
+
+void TestStrategyEditor::everyKindFitsIntoTheNarrowestPanel()
+{
+    Bench bench;
+    QVERIFY(bench.open(looseDesign("a_long_axis_name=2,another_long_name=2"), "qkv"));
+    bench.editor->resize(300, 560);
+    const auto* page = bench.field<QScrollArea>("strategyScroll");
+    for (const StrategyKind kind : weightKinds()) {
+        bench.chooseKind(kind);
+        QApplication::processEvents();
+        QVERIFY(bench.editor->minimumSizeHint().width() <= 300);
+        QVERIFY2(page->widget()->minimumSizeHint().width() <= page->viewport()->width(),
+                 strategyKindName(kind).c_str());
+        QCOMPARE(namelessIn(*bench.editor), QString());
+    }
 }
 
 QTEST_MAIN(TestStrategyEditor)

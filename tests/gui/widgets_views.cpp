@@ -14,6 +14,7 @@
 #include "widgets/meshcanvas.h"
 #include "widgets/meshchips.h"
 #include "widgets/meshview.h"
+#include "widgets/speclabel.h"
 #include "widgets/summarybar.h"
 #include "widgets/theme.h"
 #include "widgets/tilecanvas.h"
@@ -324,7 +325,7 @@ void TestWidgetsViews::shardOfTheHoveredDeviceIsTold()
     QCOMPARE(document.selection()->hoveredDevice(), std::int64_t { 2 });
     const auto* label = view->findChild<QLabel*>(QStringLiteral("tileShard"));
     QCOMPARE(label->text(), QStringLiteral("Shard of device 2  [0:4096, 2048:3072] · 8 MiB · 2 copies"));
-    QCOMPARE(view->findChild<QLabel*>(QStringLiteral("tileSpec"))->text(), QStringLiteral("P(None, 'model')"));
+    QCOMPARE(view->findChild<SpecLabel*>(QStringLiteral("tileSpec"))->text(), QStringLiteral("P(None, 'model')"));
     const QString words = view->findChild<QLabel*>(QStringLiteral("tileWords"))->text();
     for (const char* part : { "row-parallel (dim 1)", "MAX: columnwise", "DTensor: R, S(1)" })
         QVERIFY2(words.contains(QLatin1String(part)), part);
