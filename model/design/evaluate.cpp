@@ -4,26 +4,22 @@
 #include "model/core/checked.h"
 #include "model/cost/hardware.h"
 #include "model/design/findings.h"
+#include "model/design/quantblocks.h"
+#include "model/design/resolver.h"
 #include "model/graph/buildgraph.h"
 #include "model/plan/buildplan.h"
 
 #include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <utility>
 
 namespace shardboard {
 
 namespace {
 
-/// Index of the last entry that matches a name, or -1.
-int decidingEntry(const std::vector<StrategyEntry>& entries, const std::string& name)
-{
-    for (std::size_t i = entries.size(); i-- > 0;)
-        if (globMatch(entries[i].match, name))
-            return static_cast<int>(i);
-    return -1;
-}
-
 /// Layers at which the deciding entry of some weight changes, so that one stored layer can no longer stand for all.
-std::vector<std::int64_t> splitPoints(const Design& design, const Graph& graph)
+std::vector<std::int64_t> splitPoints(const Design& design, const EntryIndex& entries, const Graph& graph)
 {
     const bool tellsLayersApart = std::any_of(design.strategies.begin(), design.strategies.end(), [](const StrategyEntry& e) {
         return e.match.find_first_of("0123456789?[") != std::string::npos;
@@ -36,7 +32,7 @@ std::vector<std::int64_t> splitPoints(const Design& design, const Graph& graph)
         std::vector<int> now;
         for (const GraphTensor& tensor : graph.tensors)
             if (tensor.spec.role == TensorRole::Weight && graph.segments[static_cast<std::size_t>(tensor.segment)].isLayer)
-                now.push_back(decidingEntry(design.strategies, concreteName(tensor.spec.name, layer)));
+                now.push_back(entries.deciding(concreteName(tensor.spec.name, layer)));
         if (layer > 0 && now != before)
             points.push_back(layer);
         before = std::move(now);
@@ -46,8 +42,10 @@ std::vector<std::int64_t> splitPoints(const Design& design, const Graph& graph)
 
 class Evaluator {
 public:
-    explicit Evaluator(const Design& design)
+    Evaluator(const Design& design, Misfits misfits)
         : m_design(design)
+        , m_misfits(misfits)
+        , m_resolver(design)
         , m_out(std::make_shared<Evaluation>())
     {
     }
@@ -70,7 +68,7 @@ private:
         auto graph = buildGraph(m_design.model, m_design.workload);
         if (!graph.ok())
             return graph.error();
-        const auto points = splitPoints(m_design, graph.value());
+        const auto points = splitPoints(m_design, m_resolver.entries(), graph.value());
         if (!points.empty()) {
             graph = buildGraph(m_design.model, m_design.workload, points);
             if (!graph.ok())
@@ -109,10 +107,16 @@ private:
     Status looseWeights()
     {
         m_out->plan.mesh = m_design.mesh;
-        for (const ModelSpec::LooseWeight& loose : m_design.model.looseWeights) {
+        std::unordered_map<std::size_t, std::vector<std::int64_t>> blocks;
+        for (ScaledWeight& scaled : scaledWeights(m_design.model))
+            blocks[scaled.weight] = std::move(scaled.block);
+        for (std::size_t i = 0; i < m_design.model.looseWeights.size(); ++i) {
+            const ModelSpec::LooseWeight& loose = m_design.model.looseWeights[i];
             WeightLayout weight;
             weight.spec = loose.tensor;
             weight.unknownShape = loose.unknownShape;
+            if (const auto block = blocks.find(i); block != blocks.end())
+                weight.spec.grains = block->second;
             if (auto status = add(std::move(weight), loose.tensor.name); !status.ok())
                 return status;
             const WeightLayout& added = m_out->weights.back();
@@ -126,55 +130,16 @@ private:
         return done();
     }
 
-    /// Lays out one weight or input by the last entry that matches its name.
     Status add(WeightLayout weight, const std::string& name)
     {
-        weight.entry = decidingEntry(m_design.strategies, name);
-        std::optional<CutRule> cut;
-        if (weight.entry >= 0) {
-            const StrategyEntry& entry = m_design.strategies[static_cast<std::size_t>(weight.entry)];
-            weight.strategy = entry.strategy;
-            cut = entry.cut;
-        }
-        weight.cut = cut.value_or(weight.strategy.defaultCut());
-        const std::string where = weight.entry < 0
-            ? weight.spec.name
-            : "strategies[" + std::to_string(weight.entry) + "] on " + weight.spec.name;
-        if (weight.unknownShape) {
-            m_out->weights.push_back(std::move(weight));
-            return done();
-        }
-        auto layout = layoutOf(weight.strategy, m_design.mesh, weight.spec.shape.size(), where);
-        if (!layout.ok())
-            return layout.error();
-        auto shards = shardsOf(weight.strategy, weight.spec.shape, m_design.mesh, weight.cut, where, weight.spec.grains);
-        if (!shards.ok())
-            return shards.error();
-        weight.layout = std::move(layout).value();
-        weight.shards = std::move(shards).value();
-        if (!weight.layout.partial.empty())
-            return inputError(where, "a weight or input cannot be partial", "leave out unreduced");
-        if (auto status = plannable(weight, where); !status.ok())
-            return status;
-        weight.bytesPerDevice = bytesOf(weight.shards.maxElements(), weight.spec.dtype);
-        if (weight.spec.role == TensorRole::Weight) {
+        m_resolver.layOut(weight, name);
+        if (weight.misfit && m_misfits == Misfits::Refuse)
+            return weight.misfit->error;
+        if (!weight.unknownShape && weight.spec.role == TensorRole::Weight) {
             const auto all = checkedMultiply(bytesOf(weight.spec), weight.copies);
             m_out->weightBytes = checkedAdd(m_out->weightBytes, all.value_or(0)).value_or(m_out->weightBytes);
         }
         m_out->weights.push_back(std::move(weight));
-        return done();
-    }
-
-    /// A plan knows dims that are cut as a whole, by any rule; fused segments only where their pieces lie side by side.
-    Status plannable(const WeightLayout& weight, const std::string& where) const
-    {
-        if (weight.tensor == kNoTensor)
-            return done();
-        for (const DimCut& cut : weight.shards.cuts())
-            if (!cut.isBalanced() && (cut.segments().size() > 1 || cut.segments().front().denominator > 1))
-                return inputError(where, strategyKindName(weight.strategy.kind) + " is for fused or packed weights, and this one is "
-                                  "neither",
-                                  "use a strategy that cuts the dim as a whole");
         return done();
     }
 
@@ -194,11 +159,28 @@ private:
     }
 
     const Design& m_design;
+    Misfits m_misfits;
+    Resolver m_resolver;
     std::shared_ptr<Evaluation> m_out;
 };
 
 } // namespace
 
-Result<std::shared_ptr<const Evaluation>> evaluate(const Design& design) { return Evaluator(design).run(); }
+Result<std::shared_ptr<const Evaluation>> evaluate(const Design& design, Misfits misfits)
+{
+    return Evaluator(design, misfits).run();
+}
+
+const Misfit* newMisfit(const Evaluation& evaluation, const Evaluation& before)
+{
+    std::set<std::pair<std::string, std::string>> known;
+    for (const WeightLayout& weight : before.weights)
+        if (weight.misfit)
+            known.emplace(weight.spec.name, weight.misfit->error.what);
+    for (const WeightLayout& weight : evaluation.weights)
+        if (weight.misfit && !known.contains({ weight.spec.name, weight.misfit->error.what }))
+            return &*weight.misfit;
+    return nullptr;
+}
 
 } // namespace shardboard

@@ -5,6 +5,7 @@
 #include "model/core/finding.h"
 #include "model/design/design.h"
 #include "model/design/repair.h"
+#include "model/design/weightlayout.h"
 #include "model/plan/plan.h"
 
 #include <memory>
@@ -13,25 +14,6 @@
 #include <vector>
 
 namespace shardboard {
-
-/// One weight (or input) of the model with its layout. In repeated layers one entry stands for all `copies`.
-struct WeightLayout {
-    TensorId tensor = kNoTensor; ///< kNoTensor for loose weights of a model without a graph
-    TensorSpec spec;
-    bool unknownShape = false;
-    std::int64_t firstLayer = -1; ///< -1 outside layers
-    std::int64_t copies = 1;
-    std::string segment; ///< embed, block, head
-    Layout layout;
-    CutRule cut = CutRule::Balanced;
-    ShardMap shards;
-    int entry = -1; ///< index of the StrategyEntry that decided; -1: none says anything
-    /// What the logical axis rules say, where no entry decided and the design has rules; its spec may name axes that the mesh
-    /// lacks, which the layout then leaves out. Without both the weight is replicated.
-    std::optional<Resolution> resolution;
-    Strategy strategy; ///< the deciding one; for rules the spec they make; `replicate` when nothing decides
-    std::int64_t bytesPerDevice = 0; ///< of one copy, on the device that holds the most
-};
 
 /// A finding about a design, with the edit that removes its cause where there is one.
 struct DesignFinding : Finding {
@@ -47,7 +29,14 @@ struct Evaluation {
     std::int64_t weightBytes = 0; ///< of the whole model
 };
 
+/// What becomes of an entry or rule that cannot be applied to a weight (see Misfit): an error, or a replicated weight and a
+/// finding of severity error that carries the repair, so that a design which has some can be opened and mended.
+enum class Misfits { Refuse, Replicate };
+
 /// Errors name the design's entry or tensor: a strategy that does not fit a tensor, a batch of 0, an unknown mesh axis.
-Result<std::shared_ptr<const Evaluation>> evaluate(const Design& design);
+Result<std::shared_ptr<const Evaluation>> evaluate(const Design& design, Misfits misfits = Misfits::Refuse);
+
+/// The first misfit of an evaluation that another one (of the design before an edit) does not have.
+const Misfit* newMisfit(const Evaluation& evaluation, const Evaluation& before);
 
 } // namespace shardboard

@@ -7,6 +7,7 @@
 #include "model/formats/jsonfields.h"
 #include "model/formats/jsontext.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace shardboard {
@@ -63,6 +64,7 @@ public:
         readWorkload(section(top, "workload"));
         readPicker(section(top, "picker"));
         readStrategies(top.find("strategies"));
+        readRules(top.find("rules"));
         readView(top.find("view"));
         if (top.error())
             fail(*top.error());
@@ -316,6 +318,30 @@ private:
             strategy.segments.push_back(segment.value());
         else
             fields.fail("segments", segment.error().what, segment.error().fix);
+    }
+
+    void readRules(const json* value)
+    {
+        if (!value)
+            return;
+        JsonFields fields(*value, m_file, "rules");
+        m_design.rules.source = fields.text("source", "");
+        const json* entries = fields.find("entries");
+        if (entries && !entries->is_array())
+            fields.fail("entries", "is not a list", "use [...]");
+        for (std::size_t i = 0; entries && entries->is_array() && i < entries->size() && !fields.error(); ++i)
+            readRule(fields, (*entries)[i], "entries[" + std::to_string(i) + "]");
+        finish(fields, "rules");
+    }
+
+    void readRule(JsonFields& fields, const json& rule, const std::string& key)
+    {
+        const bool pair = rule.is_array() && rule.size() == 2 && rule[0].is_string() && rule[1].is_array();
+        if (!pair || !std::all_of(rule[1].begin(), rule[1].end(), [](const json& axis) { return axis.is_string(); })) {
+            fields.fail(key, "is no rule", "write [\"name\", [\"mesh axis\", ...]]");
+            return;
+        }
+        m_design.rules.rules.push_back({ rule[0].get<std::string>(), rule[1].get<std::vector<std::string>>(), {} });
     }
 
     void readView(const json* view)

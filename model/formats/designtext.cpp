@@ -103,6 +103,14 @@ json strategiesJson(const std::vector<StrategyEntry>& entries, const json& unkno
     return out;
 }
 
+json rulesJson(const DesignRules& rules)
+{
+    json entries = json::array();
+    for (const LogicalRule& rule : rules.rules)
+        entries.push_back({ rule.name, rule.axes });
+    return { { "entries", std::move(entries) }, { "source", rules.source } };
+}
+
 /// The window's state is JSON of its own; a text that is not stays a text.
 json viewJson(const std::string& state)
 {
@@ -112,11 +120,11 @@ json viewJson(const std::string& state)
 
 std::string indented(int level) { return std::string(static_cast<std::size_t>(level) * 2, ' '); }
 
-/// Objects of the first two levels with a line for each key, lists of objects with a line for each; the rest compact.
+/// Objects of the first two levels with a line for each key, lists of objects or lists with a line for each; the rest compact.
 std::string prettyText(const json& value, int level)
 {
     const bool object = value.is_object() && level <= 1;
-    const bool list = value.is_array() && level <= 2 && !value.empty() && value.front().is_object();
+    const bool list = value.is_array() && level <= 2 && !value.empty() && value.front().is_structured();
     if ((!object && !list) || value.empty())
         return compactText(value);
     std::string out;
@@ -190,6 +198,11 @@ std::string designText(const Design& design)
             { "kind", workloadName(design.workload.kind) },
             { "sequence", design.workload.sequence } } },
     };
+    const json unknownOfRules = unknownOf("rules");
+    if (!(design.rules == DesignRules {}) || unknownOfRules.is_object()) {
+        top["rules"] = rulesJson(design.rules);
+        addUnknown(top["rules"], unknownOfRules);
+    }
     if (!design.viewState.empty())
         top["view"] = viewJson(design.viewState);
     for (const char* key : { "mesh", "model", "picker", "workload" })

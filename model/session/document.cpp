@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/session/document.h"
 
+#include "model/design/layoutstrategy.h"
 #include "model/formats/designfile.h"
 #include "model/session/editcommand.h"
 #include "model/session/selection.h"
@@ -74,33 +75,6 @@ int findCollective(const Evaluation& evaluation, const std::string& id)
     return id.empty() || it == collectives.end() ? -1 : static_cast<int>(it - collectives.begin());
 }
 
-/// A strategy that says this layout, by MAX's words where they can.
-Strategy strategyOf(const Layout& layout, const Mesh& mesh)
-{
-    Strategy strategy;
-    int cutDim = -1;
-    bool plain = true; // at most one dim is cut, and over whole mesh axes
-    for (std::size_t dim = 0; dim < layout.dims.size(); ++dim) {
-        if (layout.dims[dim].empty())
-            continue;
-        plain = plain && cutDim < 0;
-        cutDim = static_cast<int>(dim);
-        for (const AxisRef& ref : layout.dims[dim]) {
-            plain = plain && ref.whole();
-            strategy.axes.push_back(mesh.axis(ref.axis).name);
-        }
-    }
-    if (cutDim < 0)
-        return {};
-    if (!plain)
-        return { StrategyKind::Spec, {}, 0, specText(layout, mesh) };
-    strategy.dim = cutDim > 1 ? cutDim : 0;
-    strategy.kind = cutDim == 0 ? StrategyKind::Rowwise
-        : cutDim == 1           ? StrategyKind::Columnwise
-                                : StrategyKind::Axiswise;
-    return strategy;
-}
-
 std::string fileName(const QString& path) { return QFile::encodeName(path).toStdString(); }
 
 } // namespace
@@ -133,7 +107,7 @@ Status Document::setDesign(const Design& design, const QString& filePath)
 {
     QElapsedTimer timer;
     timer.start();
-    auto evaluation = evaluate(design);
+    auto evaluation = evaluate(design, Misfits::Replicate);
     if (!evaluation.ok())
         return evaluation.error();
     m_evaluationSeconds = static_cast<double>(timer.nsecsElapsed()) * 1e-9;
@@ -174,9 +148,20 @@ Status Document::save(const QString& path)
     return status;
 }
 
+Result<std::shared_ptr<const Evaluation>> Document::evaluateEdit(const Design& edited) const
+{
+    auto evaluation = evaluate(edited, Misfits::Replicate);
+    if (!evaluation.ok() || !m_evaluation)
+        return evaluation;
+    // What was wrong before may stay, so that it can be mended step by step.
+    if (const Misfit* misfit = newMisfit(*evaluation.value(), *m_evaluation))
+        return misfit->error;
+    return evaluation;
+}
+
 Status Document::check(const Design& edited) const
 {
-    const auto evaluation = evaluate(edited);
+    const auto evaluation = evaluateEdit(edited);
     if (!evaluation.ok())
         return evaluation.error();
     return done();
@@ -188,7 +173,7 @@ Status Document::edit(const Design& edited, const QString& text)
         return done();
     QElapsedTimer timer;
     timer.start();
-    auto evaluation = evaluate(edited);
+    auto evaluation = evaluateEdit(edited);
     if (!evaluation.ok())
         return evaluation.error();
     m_evaluationSeconds = static_cast<double>(timer.nsecsElapsed()) * 1e-9;

@@ -40,14 +40,16 @@ public:
     QString filePath() const { return m_filePath; } ///< empty for a design that was never saved
     bool isModified() const;
 
-    /// Replaces the document (no undo). The old one stays when there is an error.
+    /// Replaces the document (no undo). The old one stays when there is an error. Entries and rules that cannot be applied to
+    /// a weight are no error: it is replicated, and a finding says so.
     Status setDesign(const Design& design, const QString& filePath = {});
     Status open(const QString& path);
     Status save(const QString& path);
 
     /// What an edit would lead to, without making it: the error a view shows before the mouse is released.
     Status check(const Design& edited) const;
-    /// Makes an edit as one undo step called `text` (`Cut o_proj dim 1 over model`). Nothing changes when it is refused.
+    /// Makes an edit as one undo step called `text` (`Cut o_proj dim 1 over model`). Nothing changes when it is refused: also
+    /// where an entry or rule would come to say of a weight what cannot be applied; what was so before may stay.
     Status edit(const Design& edited, const QString& text);
     /// The design with `strategy` for all tensors that `match` names, as a new last entry; an entry with the same
     /// pattern is replaced instead, so that edits do not pile up.
@@ -68,6 +70,7 @@ Q_SIGNALS:
 
 private:
     friend class EditCommand;
+    Result<std::shared_ptr<const Evaluation>> evaluateEdit(const Design& edited) const;
     void adopt(const Design& design, std::shared_ptr<const Evaluation> evaluation);
 
     Design m_design;

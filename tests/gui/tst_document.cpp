@@ -51,6 +51,7 @@ private Q_SLOTS:
     void undoRestoresExactly();
     void undoUsesTheOldEvaluation();
     void refusedEditChangesNothing();
+    void designWithMistakesCanBeMended();
     void selectionFollowsNames();
     void axisMovesBetweenDims();
     void strategyTextsOfCuts();
@@ -139,6 +140,39 @@ void TestDocument::refusedEditChangesNothing()
     QCOMPARE(document.undoStack()->count(), 0);
     QVERIFY(!document.setDesign(wrong).ok());
     QVERIFY(document.evaluation() == before);
+}
+
+void TestDocument::designWithMistakesCanBeMended()
+{
+    Design wrong = llama();
+    wrong.strategies.push_back({ "lm_head.weight", { StrategyKind::Rowwise, { "modle" } }, {} });
+    wrong.strategies.push_back({ "*.o_proj.weight", { StrategyKind::Axiswise, { "model" }, 5 }, {} });
+    Document document;
+    QVERIFY(document.setDesign(wrong).ok());
+    const auto errors = [&] {
+        const auto& findings = document.evaluation()->findings;
+        return std::count_if(findings.begin(), findings.end(), [](const Finding& f) { return f.severity == Severity::Error; });
+    };
+    QCOMPARE(errors(), 2);
+    QVERIFY(weightAt(document, weightNamed(*document.evaluation(), "lm_head")).layout.isReplicated());
+    // A new mistake is refused with its reason; other edits are not.
+    const Strategy again { StrategyKind::Rowwise, { "x" } };
+    const Status refused = document.edit(document.withStrategy("*.up_proj.weight", again), QStringLiteral("no"));
+    QVERIFY(!refused.ok());
+    QVERIFY(QString::fromStdString(refused.error().text()).contains(QStringLiteral("the mesh has no axis 'x'")));
+    QVERIFY(!document.check(document.withStrategy("lm_head.weight", again)).ok()); // another mistake than before
+    QVERIFY(document.edit(document.withStrategy("*.up_proj.weight", {}), QStringLiteral("yes")).ok());
+    QCOMPARE(errors(), 2);
+    while (errors() > 0) {
+        const DesignFinding finding = document.evaluation()->findings.front();
+        QVERIFY(finding.fix);
+        QVERIFY(document.edit(repaired(document.design(), *finding.fix), QString::fromStdString(finding.fix->text)).ok());
+    }
+    QVERIFY(evaluate(document.design()).ok());
+    QCOMPARE(document.undoStack()->count(), 3);
+    QCOMPARE(weightAt(document, weightNamed(*document.evaluation(), "lm_head")).layout, Layout::cut(2, 0, { 1 }));
+    document.undoStack()->undo();
+    QCOMPARE(errors(), 1);
 }
 
 void TestDocument::selectionFollowsNames()

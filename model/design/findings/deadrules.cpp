@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules that can never apply: a rule above of the same name is empty and always decides, or its axes are all among
+// theirs. Where the one above is skipped because an axis is taken, so is this one, and axes once taken stay taken.
+#include "model/core/text.h"
+#include "model/design/findings/finder.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+bool isSubset(const std::vector<std::string>& part, const std::vector<std::string>& whole)
+{
+    return std::all_of(part.begin(), part.end(), [&](const std::string& axis) {
+        return std::find(whole.begin(), whole.end(), axis) != whole.end();
+    });
+}
+
+} // namespace
+
+void findDeadRules(const FinderInput& input, FindingList& out)
+{
+    constexpr std::size_t kMostOfAName = 64; // compared with each other; nobody writes as many fallbacks
+    const auto& rules = input.design.rules.rules;
+    std::unordered_map<std::string, std::vector<std::size_t>> alive;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        auto& above = alive[rules[i].name];
+        const auto winner = std::find_if(above.begin(), above.end(),
+                                         [&](std::size_t other) { return isSubset(rules[other].axes, rules[i].axes); });
+        if (winner == above.end()) {
+            if (above.size() < kMostOfAName)
+                above.push_back(i);
+            continue;
+        }
+        const auto& axes = rules[*winner].axes;
+        out.add({ "dead-rule", Severity::Note, rules[i].name, 0,
+                  ruleText(input.design.rules, static_cast<int>(i)) + " ("
+                      + (rules[i].axes.empty() ? "replicated" : joined(rules[i].axes))
+                      + ") can never apply: " + ruleText(input.design.rules, static_cast<int>(*winner))
+                      + (axes.empty() ? " always decides the name as replicated"
+                                      : " wants only " + joined(axes) + ", so it decides first or both are skipped"),
+                  "remove it, or move it up" },
+                Repair { "Remove rule " + rules[i].name + ": "
+                             + (rules[i].axes.empty() ? "replicated" : joined(rules[i].axes)),
+                         { RemoveRule { static_cast<int>(i) } } });
+    }
+}
+
+} // namespace shardboard

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/design/findings.h"
+
+#include "model/design/findings/finder.h"
+
+namespace shardboard {
+
+std::vector<DesignFinding> designFindings(const Design& design, const Evaluation& evaluation, const Hardware& hardware)
+{
+    const FinderInput input(design, evaluation, hardware);
+    FindingList out;
+    for (const auto find :
+         { findNotUnderstood, findMisfits, findOverMemory, findSilentlyReplicated, findLostAxes, findIndivisible,
+           findHeadsSplit, findQueryGroupsSplit, findQuantBlocksSplit, findRuleAxisTwice, findDeadRules,
+           findRulesOutsideMesh, findNoRule, findUnusedAxes, findUnusedEntries, findMaxDefects })
+        find(input, out);
+    return out.sorted();
+}
+
+} // namespace shardboard

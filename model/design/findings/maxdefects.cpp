@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where MAX itself would do something else than the design says, without a word (max-sharding 5.1, 6).
+#include "model/core/numbers.h"
+#include "model/core/text.h"
+#include "model/design/findings/finder.h"
+
+#include <unordered_map>
+
+namespace shardboard {
+
+namespace {
+
+constexpr const char* kKind = "max-defect";
+
+using ByName = std::unordered_map<std::string, const WeightLayout*>;
+
+/// `x.weight` -> `x.bias`
+const WeightLayout* biasOf(const ByName& names, const std::string& name)
+{
+    if (!name.ends_with("weight"))
+        return nullptr;
+    const auto bias = names.find(name.substr(0, name.size() - 6) + "bias");
+    return bias == names.end() || bias->second->unknownShape ? nullptr : bias->second;
+}
+
+/// A Linear with stacked-qkv cuts its bias rowwise, which is not in the order of the q | k | v rows of the weight's
+/// shard.
+void stackedBias(const FinderInput& input, const WeightLayout& weight, const WeightLayout& bias, FindingList& out)
+{
+    if (weight.strategy.kind != StrategyKind::StackedQkv || bias.misfit)
+        return;
+    if (bias.strategy == weight.strategy) {
+        out.add({ kKind, Severity::Note, bias.spec.name, 0,
+                  "is cut in Q, K and V like " + weight.spec.name
+                      + "; MAX cuts the bias of a stacked-qkv Linear in one run (rowwise), so that its shards do not "
+                        "belong to the rows",
+                  "check the version of MAX, or replicate the projection" });
+        return;
+    }
+    if (bias.layout.isReplicated())
+        return;
+    const auto proposal = propose(input, bias, weight.strategy);
+    out.add({ kKind, Severity::Warning, bias.spec.name, 0,
+              "is cut as " + bias.strategy.text() + ", but the rows of " + weight.spec.name
+                  + " are cut in Q, K and V: a device's part of the bias does not belong to its rows (MAX does this by "
+                    "itself)",
+              "cut the bias like the weight" },
+            giveStrategy(input, bias, proposal));
+}
+
+/// MAX writes down out / N, rounded down, as the out dim of every shard of a rowwise or stacked-qkv Linear.
+void flooredOutDim(const WeightLayout& weight, FindingList& out)
+{
+    const bool rows = weight.strategy.kind == StrategyKind::Rowwise || weight.strategy.kind == StrategyKind::StackedQkv;
+    if (!rows || weight.misfit || weight.unknownShape || weight.spec.shape.size() != 2)
+        return;
+    const DimCut& cut = weight.shards.cuts()[0];
+    const std::int64_t size = weight.spec.shape[0];
+    if (size % cut.count() == 0)
+        return;
+    out.add({ kKind, Severity::Note, weight.spec.name, 0,
+              "MAX records an out dim of " + countText(size / cut.count()) + " for each of the "
+                  + countText(cut.count()) + " shards of " + countText(size) + " rows (dim 0), but some hold more",
+              "pad it to a multiple of " + countText(cut.count()) });
+}
+
+/// StackedMoE gives its biases the default dim 2 of gate-up, which a bias of two dims does not have.
+void gateUpBias(const WeightLayout& weight, FindingList& out)
+{
+    if (weight.strategy.kind != StrategyKind::GateUp || weight.spec.shape.size() != 2 || weight.misfit
+        || !weight.spec.name.ends_with("bias"))
+        return;
+    out.add({ kKind, Severity::Note, weight.spec.name, 0,
+              "is cut in gate and up on dim " + std::to_string(weight.strategy.dim)
+                  + "; MAX's StackedMoE asks for dim 2 here, which a bias of two dims does not have, and fails",
+              "check the version of MAX" });
+}
+
+} // namespace
+
+void findMaxDefects(const FinderInput& input, FindingList& out)
+{
+    ByName names;
+    for (const WeightLayout& weight : input.evaluation.weights) {
+        flooredOutDim(weight, out);
+        gateUpBias(weight, out);
+        if (weight.strategy.kind != StrategyKind::StackedQkv || weight.misfit)
+            continue;
+        if (names.empty())
+            for (const WeightLayout& other : input.evaluation.weights)
+                names.emplace(other.spec.name, &other);
+        if (const WeightLayout* bias = biasOf(names, weight.spec.name))
+            stackedBias(input, weight, *bias, out);
+    }
+}
+
+} // namespace shardboard

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/core/numbers.h"
+#include "model/design/findings/finder.h"
+
+namespace shardboard {
+
+void findOverMemory(const FinderInput& input, FindingList& out)
+{
+    const auto limit = static_cast<std::int64_t>(input.hardware.memoryBytes);
+    const MemoryByCause& memory = input.evaluation.plan.memory;
+    if (memory.peak <= limit)
+        return;
+    out.add({ "over-memory", Severity::Error, memory.peakAt.empty() ? "weights" : memory.peakAt, memory.peak - limit,
+              "a device needs " + bytesText(memory.peak) + " and has " + bytesText(limit) + ": "
+                  + bytesText(memory.weights) + " weights, " + bytesText(memory.activations) + " activations, "
+                  + bytesText(memory.kvCache) + " KV cache, " + bytesText(memory.reshard) + " reshard copies",
+              "cut the largest weights over another mesh axis, or lower batch or sequence" });
+}
+
+} // namespace shardboard

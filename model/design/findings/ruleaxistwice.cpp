@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rule that names a mesh axis twice: resolution does not notice, but JAX refuses the spec (maxtext 3, property 10).
+#include "model/core/numbers.h"
+#include "model/core/text.h"
+#include "model/design/findings/finder.h"
+
+#include <algorithm>
+#include <set>
+
+namespace shardboard {
+
+void findRuleAxisTwice(const FinderInput& input, FindingList& out)
+{
+    const auto& rules = input.design.rules.rules;
+    for (std::size_t i = 0; i < rules.size(); ++i) {
+        std::set<std::string> seen;
+        std::vector<std::string> once;
+        for (const std::string& axis : rules[i].axes)
+            if (seen.insert(axis).second)
+                once.push_back(axis);
+        if (once.size() == rules[i].axes.size())
+            continue;
+        std::int64_t weights = 0;
+        for (const WeightLayout& weight : input.evaluation.weights)
+            if (weight.resolution && weight.misfit)
+                weights += std::count(weight.resolution->decidedBy.begin(), weight.resolution->decidedBy.end(),
+                                      static_cast<int>(i));
+        const int index = static_cast<int>(i);
+        out.add({ "axis-twice", Severity::Error, rules[i].name, 0,
+                  ruleText(input.design.rules, index) + " names a mesh axis twice: " + joined(rules[i].axes)
+                      + (weights > 0 ? "; " + countText(weights) + " weights are replicated for it" : std::string()),
+                  "an axis can cut one dim of a tensor once" },
+                Repair { "Make rule " + rules[i].name + ": " + joined(once),
+                         { ReplaceRule { index, { rules[i].name, once, {} } } } });
+    }
+}
+
+} // namespace shardboard

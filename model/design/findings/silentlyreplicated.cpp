@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nothing says anything about a large weight: no strategy names it, and no rule knows the names of its dims.
+#include "model/core/numbers.h"
+#include "model/design/findings/finder.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+constexpr std::int64_t kLarge = std::int64_t { 1 } << 20;
+constexpr const char* kKind = "silently-replicated";
+
+bool nothingSaid(const WeightLayout& weight)
+{
+    if (weight.entry >= 0 || weight.misfit || weight.unknownShape)
+        return false;
+    // A rule that was tried has said something, be it in vain: findLostAxes tells that.
+    return !weight.resolution || weight.resolution->trials.empty();
+}
+
+} // namespace
+
+void findSilentlyReplicated(const FinderInput& input, FindingList& out)
+{
+    const std::int64_t devices = input.mesh().deviceCount();
+    if (devices == 1)
+        return;
+    for (const WeightLayout& weight : input.evaluation.weights) {
+        if (!nothingSaid(weight) || weight.spec.role != TensorRole::Weight || bytesOf(weight.spec) < kLarge)
+            continue;
+        const std::int64_t whole = bytesOf(weight.spec);
+        Finding finding { kKind,
+                          Severity::Warning,
+                          weight.spec.name,
+                          inAllLayers(weight, whole - whole / devices),
+                          std::string(weight.resolution ? "no strategy names it and no rule knows its dims"
+                                                        : "no strategy says anything about it")
+                              + ", so every device holds all of it (" + bytesText(held(weight)) + " on each)",
+                          "give it a strategy, or say replicate to mean it" };
+        std::optional<Repair> fix;
+        if (!out.full(kKind))
+            fix = giveStrategy(input, weight, evenCut(input, weight));
+        out.add(std::move(finding), std::move(fix));
+    }
+}
+
+} // namespace shardboard

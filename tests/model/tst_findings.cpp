@@ -1,0 +1,666 @@
+// SPDX-License-Identifier: Apache-2.0
+// Findings: each kind with its cost and its repair; designs that hold mistakes stay usable; repairs remove what they
+// repair.
+#include "model/design/entryindex.h"
+#include "model/design/evaluate.h"
+#include "tests/support/models.h"
+
+#include <QElapsedTimer>
+#include <QtTest>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+using namespace shardboard;
+
+namespace {
+
+Strategy over(StrategyKind kind, std::vector<std::string> axes) { return { kind, std::move(axes) }; }
+Strategy spec(const char* text) { return { StrategyKind::Spec, {}, 0, text }; }
+
+/// 4 layers of 8 heads (4 KV heads) of 64, MLP 512 x 2048.
+Design small(const char* mesh)
+{
+    Design design;
+    design.mesh = Mesh::parse(mesh).value();
+    design.model = denseModel(1000, 512, 2048, 4, 8, 4, 64);
+    design.strategies = { { "*", {}, {} } };
+    return design;
+}
+
+Design loose(const char* mesh, std::vector<std::pair<std::string, Shape>> weights)
+{
+    Design design;
+    design.mesh = Mesh::parse(mesh).value();
+    design.model.name = design.model.source = "loose";
+    design.model.notUnderstood = "the family is not known";
+    for (auto& [name, shape] : weights)
+        design.model.looseWeights.push_back({ { name, shape, DType::BF16, TensorRole::Weight, {} }, false });
+    return design;
+}
+
+Design ruled(const char* mesh, std::vector<LogicalRule> rules)
+{
+    Design design = small(mesh);
+    design.strategies.clear();
+    design.rules = { "by hand", std::move(rules) };
+    return design;
+}
+
+std::shared_ptr<const Evaluation> tolerant(const Design& design)
+{
+    return evaluate(design, Misfits::Replicate).value();
+}
+
+std::vector<DesignFinding> ofKind(const Evaluation& evaluation, const std::string& kind, const std::string& where = {})
+{
+    std::vector<DesignFinding> out;
+    for (const DesignFinding& finding : evaluation.findings)
+        if (finding.kind == kind && finding.where.ends_with(where))
+            out.push_back(finding);
+    return out;
+}
+
+const WeightLayout& weight(const Evaluation& evaluation, const std::string& end)
+{
+    for (const WeightLayout& w : evaluation.weights)
+        if (w.spec.name.ends_with(end))
+            return w;
+    qFatal("no weight %s", end.c_str());
+}
+
+std::string layoutText(const Design& design, const std::string& end)
+{
+    return specText(weight(*tolerant(design), end).layout, design.mesh);
+}
+
+using Key = std::pair<std::string, std::string>;
+std::multiset<Key> keys(const Evaluation& evaluation, bool errorsOnly)
+{
+    std::multiset<Key> out;
+    for (const DesignFinding& finding : evaluation.findings)
+        if (!errorsOnly || finding.severity == Severity::Error)
+            out.emplace(finding.kind, finding.where);
+    return out;
+}
+
+/// Groups of layers in which a weight of that name is laid out alike.
+std::ptrdiff_t groups(const Evaluation& evaluation, const std::string& name)
+{
+    return std::count_if(evaluation.weights.begin(), evaluation.weights.end(),
+                         [&](const WeightLayout& w) { return w.spec.name == name; });
+}
+
+/// Makes the repair of a finding and says what is wrong with the result; empty when it is gone and no error is new.
+QString afterRepair(const Design& design, const Evaluation& before, const DesignFinding& finding)
+{
+    const auto after = evaluate(repaired(design, *finding.fix), Misfits::Replicate);
+    const QString who = QString::fromStdString(finding.kind + " at " + finding.where + ", by: " + finding.fix->text);
+    if (!after.ok())
+        return who + " leads to " + QString::fromStdString(after.error().text());
+    const Key key { finding.kind, finding.where };
+    // Entries for single layers tell more layers apart, and what is wrong with the others is then told more often.
+    const bool split = groups(*after.value(), finding.where) > groups(before, finding.where);
+    if (keys(*after.value(), false).count(key) >= keys(before, false).count(key) && !split)
+        return who + " leaves the finding";
+    const auto errors = keys(before, true);
+    for (const Key& error : keys(*after.value(), true))
+        if (!errors.contains(error))
+            return who + " makes " + QString::fromStdString(error.first + " at " + error.second);
+    return {};
+}
+
+} // namespace
+
+class TestFindings : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void misfits_data()
+    {
+        QTest::addColumn<QString>("mesh");
+        QTest::addColumn<QString>("text"); ///< a spec, or kind:axes
+        QTest::addColumn<QString>("kind");
+        QTest::addColumn<QString>("mended"); ///< layout of lm_head (1000 x 512) after the repair
+        QTest::newRow("misspelt axis") << "data=2,model=4"
+                                       << "rowwise:modle"
+                                       << "unknown-axis"
+                                       << "P('model')";
+        QTest::newRow("axis outside the mesh") << "data=2,model=4"
+                                               << "rowwise:model,expert"
+                                               << "unknown-axis"
+                                               << "P('model')";
+        QTest::newRow("only axis outside") << "data=2,model=4"
+                                           << "rowwise:expert"
+                                           << "unknown-axis"
+                                           << "P()";
+        QTest::newRow("in a spec") << "data=2,model=4"
+                                   << "P(('model', 'zz'), 'data')"
+                                   << "unknown-axis"
+                                   << "P('model', 'data')";
+        QTest::newRow("twice") << "data=2,model=4"
+                               << "P('model', 'model')"
+                               << "axis-twice"
+                               << "P('model')";
+        QTest::newRow("twice on one dim") << "data=2,model=4"
+                                          << "rowwise:model,model"
+                                          << "axis-twice"
+                                          << "P('model')";
+        QTest::newRow("indivisible") << "model=3"
+                                     << "P('model')"
+                                     << "indivisible"
+                                     << "P('model')";
+        QTest::newRow("one of two divides") << "model=3,data=2"
+                                            << "P(('model', 'data'))"
+                                            << "indivisible"
+                                            << "P('data')";
+        QTest::newRow("overflow") << "model=1024,data=2"
+                                  << "P(('model', 'data'))"
+                                  << "overflow"
+                                  << "P('data')";
+        QTest::newRow("partial") << "data=2,model=4"
+                                 << "P('data', unreduced={'model'})"
+                                 << "partial"
+                                 << "P('data')";
+        QTest::newRow("too many entries") << "data=2,model=4"
+                                          << "P('data', None, 'model')"
+                                          << "dim-out-of-range"
+                                          << "P('data')";
+        QTest::newRow("no spec") << "data=2,model=4"
+                                 << "P('data'"
+                                 << "unreadable"
+                                 << "P()";
+        QTest::newRow("of modules") << "data=2,model=4"
+                                    << "tensor-parallel:model"
+                                    << "unreadable"
+                                    << "P('model')";
+        QTest::newRow("fused on one that is not") << "model=2"
+                                                  << "gate-up:model"
+                                                  << "not-planned"
+                                                  << "P(None, 'model')";
+    }
+    void misfits()
+    {
+        QFETCH(QString, mesh);
+        QFETCH(QString, text);
+        QFETCH(QString, kind);
+        QFETCH(QString, mended);
+        Design design = small(mesh.toUtf8().constData());
+        Strategy strategy = spec(text.toUtf8().constData());
+        if (!text.startsWith("P(")) {
+            strategy = over(*strategyKindFromName(text.section(':', 0, 0).toStdString()), {});
+            for (const QString& axis : text.section(':', 1).split(','))
+                strategy.axes.push_back(axis.toStdString());
+            strategy.dim = strategy.kind == StrategyKind::GateUp ? 1 : 0;
+        }
+        design.strategies.push_back({ "lm_head.weight", strategy, {} });
+        QVERIFY(!evaluate(design).ok()); // a plan, a run and an export refuse
+        const auto evaluation = tolerant(design);
+        const WeightLayout& head = weight(*evaluation, "lm_head.weight");
+        QVERIFY(head.misfit && head.layout.isReplicated());
+        QCOMPARE(head.bytesPerDevice, 1000 * 512 * 2);
+        const auto findings = ofKind(*evaluation, kind.toStdString());
+        QCOMPARE(findings.size(), std::size_t(1));
+        QCOMPARE(findings[0].severity, Severity::Error);
+        QCOMPARE(findings[0].where, std::string("lm_head.weight"));
+        QVERIFY(!findings[0].message.empty() && !findings[0].repair.empty());
+        QVERIFY(findings[0].fix);
+        const Design after = repaired(design, *findings[0].fix);
+        QVERIFY(evaluate(after).ok());
+        QCOMPARE(after.strategies.size(), design.strategies.size()); // the entry itself is changed
+        QCOMPARE(QString::fromStdString(layoutText(after, "lm_head.weight")), mended);
+        QCOMPARE(findings[0].costBytes, 1000 * 512 * 2 - weight(*tolerant(after), "lm_head.weight").bytesPerDevice);
+    }
+
+    void wideEntryIsMendedOnceAndOneWeightAlone()
+    {
+        Design design = small("data=2,model=4");
+        design.strategies = { { "*", over(StrategyKind::Replicate, {}), {} },
+                              { "*_proj.weight", over(StrategyKind::Rowwise, { "modle" }), {} } };
+        auto evaluation = tolerant(design);
+        QCOMPARE(ofKind(*evaluation, "unknown-axis").size(), std::size_t(7));
+        design = repaired(design, *ofKind(*evaluation, "unknown-axis").front().fix);
+        QCOMPARE(ofKind(*tolerant(design), "unknown-axis").size(), std::size_t(0));
+        QCOMPARE(layoutText(design, "up_proj.weight"), std::string("P('model')"));
+
+        // columnwise suits the projections and not the norms: these get an entry of their own.
+        design.strategies = { { "*", over(StrategyKind::Columnwise, { "model" }), {} }, { "tokens", {}, {} } };
+        evaluation = tolerant(design);
+        const auto findings = ofKind(*evaluation, "dim-out-of-range");
+        QCOMPARE(findings.size(), std::size_t(3)); // two norms in the layers, one at the end
+        for (const DesignFinding& finding : findings)
+            QVERIFY2(afterRepair(design, *evaluation, finding).isEmpty(),
+                     qPrintable(afterRepair(design, *evaluation, finding)));
+        QCOMPARE(layoutText(repaired(design, *findings[0].fix), "up_proj.weight"), std::string("P(None, 'model')"));
+    }
+
+    void newMisfitsAreToldFromOldOnes()
+    {
+        Design design = small("data=2,model=4");
+        const auto good = tolerant(design);
+        design.strategies.push_back({ "lm_head.weight", over(StrategyKind::Rowwise, { "x" }), {} });
+        const auto bad = tolerant(design);
+        QVERIFY(newMisfit(*bad, *good));
+        QVERIFY(!newMisfit(*good, *bad));
+        design.strategies.insert(design.strategies.begin(), { "nothing", {}, {} }); // the same mistake at another index
+        QVERIFY(!newMisfit(*tolerant(design), *bad));
+        design.strategies.push_back({ "*embed_tokens.weight", over(StrategyKind::Rowwise, { "x" }), {} });
+        QCOMPARE(newMisfit(*tolerant(design), *bad)->error.where,
+                 std::string("strategies[3] on model.embed_tokens.weight"));
+    }
+
+    void nothingSaidAboutALargeWeight()
+    {
+        Design design = small("data=2,model=4");
+        design.strategies = { { "tokens", spec("P('data')"), {} } };
+        const auto evaluation = tolerant(design);
+        const auto down = ofKind(*evaluation, "silently-replicated", "down_proj.weight");
+        QCOMPARE(down.size(), std::size_t(1));
+        QCOMPARE(down[0].costBytes, 4LL * (2048 * 512 * 2) * 7 / 8);
+        const Design after = repaired(design, *down[0].fix);
+        QCOMPARE(layoutText(after, "down_proj.weight"), std::string("P(None, 'model')")); // 2048 is the larger dim
+        QCOMPARE(layoutText(after, "up_proj.weight"), std::string("P()"));
+        QVERIFY(ofKind(*evaluation, "silently-replicated", "norm.weight").empty());
+    }
+
+    /// maxtext 3.1: `mlp, embed` with mlp:x; embed:[f,x] loses f on embed. The bytes are those of 8 devices more.
+    void ruleLosesItsFreeAxis()
+    {
+        const Design design = ruled("f=8,x=4", { { "mlp", { "x" }, "base.yml:7" }, { "embed", { "f", "x" }, {} } });
+        const auto evaluation = tolerant(design);
+        QCOMPARE(layoutText(design, "up_proj.weight"), std::string("P('x')"));
+        const auto lost = ofKind(*evaluation, "silently-replicated", "up_proj.weight");
+        QCOMPARE(lost.size(), std::size_t(1));
+        const std::int64_t held = 4LL * 2048 * 512 * 2 / 4;
+        QCOMPARE(lost[0].costBytes, held - held / 8);
+        QVERIFY2(QString::fromStdString(lost[0].message)
+                     .startsWith("dim 1 (embed) asks for f by rule 2 and does not get it, because rule 1"
+                                 " (base.yml:7) has given x to dim 0"),
+                 lost[0].message.c_str());
+        const Design after = repaired(design, *lost[0].fix);
+        QCOMPARE(after.rules.rules.size(), std::size_t(3)); // embed: f behind embed: f, x
+        QCOMPARE(after.rules.rules[2], (LogicalRule { "embed", { "f" }, {} }));
+        QCOMPARE(layoutText(after, "up_proj.weight"), std::string("P('x', 'f')"));
+        QVERIFY(ofKind(*tolerant(after), "silently-replicated", "up_proj.weight").empty());
+    }
+
+    void sizeOneAxisLosesAnother()
+    {
+        const Design design = ruled("f=8,x=1", { { "mlp", { "x" }, {} }, { "embed", { "f", "x" }, {} } });
+        const auto evaluation = tolerant(design);
+        const auto lost = ofKind(*evaluation, "silently-replicated", "up_proj.weight");
+        QCOMPARE(lost.size(), std::size_t(1));
+        QCOMPARE(lost[0].costBytes, 4LL * 2048 * 512 * 2 * 7 / 8);
+        QVERIFY(lost[0].message.find("although that mesh axis has one device") != std::string::npos);
+        QVERIFY(afterRepair(design, *evaluation, lost[0]).isEmpty());
+        // A fallback that still uses the axis somewhere loses nothing; a lost axis of one device costs nothing.
+        const Design base
+            = ruled("f=8,x=4", { { "mlp", { "x" }, {} }, { "embed", { "f", "x" }, {} }, { "embed", { "f" }, {} } });
+        QVERIFY(ofKind(*tolerant(base), "silently-replicated").empty());
+        const Design ones = ruled("f=1,x=8", { { "mlp", { "x" }, {} }, { "embed", { "f", "x" }, {} } });
+        QVERIFY(ofKind(*tolerant(ones), "silently-replicated", "up_proj.weight").empty());
+    }
+
+    void rulesGiveWayToEntries()
+    {
+        Design design = ruled("f=8", { { "mlp", { "f" }, {} } });
+        QVERIFY(weight(*tolerant(design), "up_proj.weight").resolution);
+        QCOMPARE(weight(*tolerant(design), "up_proj.weight").strategy, spec("P('f')"));
+        design.strategies = { { "*up_proj.weight", {}, {} } };
+        QVERIFY(!weight(*tolerant(design), "up_proj.weight").resolution);
+        QCOMPARE(layoutText(design, "up_proj.weight"), std::string("P()"));
+        QCOMPARE(layoutText(design, "gate_proj.weight"), std::string("P('f')"));
+        QVERIFY(evaluate(design).ok());
+    }
+
+    void rulesThatDoNotDivide()
+    {
+        Design design
+            = ruled("f=3,g=2", { { "vocab", { "f", "g" }, {} }, { "mlp", { "f" }, {} }, { "embed", {}, {} } });
+        const auto evaluation = tolerant(design);
+        QVERIFY(evaluate(design).ok()); // shown and planned balanced
+        const auto mlp = ofKind(*evaluation, "indivisible", "up_proj.weight");
+        QCOMPARE(mlp.size(), std::size_t(1));
+        QCOMPARE(mlp[0].severity, Severity::Warning);
+        QCOMPARE(mlp[0].costBytes,
+                 4LL * (683 * 512 * 2 - 2048 * 512 * 2 / 3)); // 683 of 2048 rows; an even share is 682 2/3
+        const auto head = ofKind(*evaluation, "indivisible", "lm_head.weight");
+        QCOMPARE(layoutText(repaired(design, *head.front().fix), "lm_head.weight"), std::string("P('g')"));
+        design.mesh = Mesh::parse("f=4096").value();
+        const auto overflow = ofKind(*tolerant(design), "overflow", "up_proj.weight");
+        QCOMPARE(overflow.size(), std::size_t(1));
+        QVERIFY(overflow[0].message.find("2,048 of 4,096 shards are empty") != std::string::npos);
+    }
+
+    void rulesNobodyNeeds()
+    {
+        const Design design = ruled("f=2",
+                                    { { "embed", { "f" }, {} },
+                                      { "mlp", {}, {} },
+                                      { "embed", { "f", "g" }, {} }, // f decides before, or is taken for both
+                                      { "mlp", { "f" }, {} }, // replicated before
+                                      { "embed", { "g" }, {} } });
+        const auto evaluation = tolerant(design);
+        const auto dead = ofKind(*evaluation, "dead-rule");
+        QCOMPARE(dead.size(), std::size_t(2));
+        for (const DesignFinding& finding : dead) {
+            QCOMPARE(repaired(design, *finding.fix).rules.rules.size(), std::size_t(4));
+            QVERIFY(afterRepair(design, *evaluation, finding).isEmpty());
+        }
+        const auto outside = ofKind(*evaluation, "outside-mesh");
+        QCOMPARE(outside.size(), std::size_t(1));
+        QCOMPARE(outside[0].where, std::string("g"));
+        QCOMPARE(outside[0].severity, Severity::Note); // no weight gets it: embed is decided by its first rule
+        const Design after = repaired(design, *outside[0].fix);
+        QCOMPARE(after.rules.rules[2].axes, std::vector<std::string> { "f" });
+        QVERIFY(after.rules.rules[4].axes.empty());
+        // Names that no rule knows: the head is large, a norm is small.
+        const auto unknown = ofKind(*evaluation, "no-rule", "norm");
+        QCOMPARE(unknown.size(), std::size_t(1));
+        QCOMPARE(unknown[0].severity, Severity::Note);
+        QCOMPARE(ofKind(*evaluation, "no-rule", "q_heads").size(), std::size_t(1));
+        QVERIFY(afterRepair(design, *evaluation, unknown[0]).isEmpty());
+    }
+
+    void ruleWithAnAxisTwice()
+    {
+        const Design design = ruled("f=2", { { "embed", { "f", "f" }, {} }, { "mlp", {}, {} } });
+        QVERIFY(!evaluate(design).ok());
+        const auto evaluation = tolerant(design);
+        const auto twice = ofKind(*evaluation, "axis-twice");
+        QCOMPARE(twice.size(), std::size_t(1));
+        QCOMPARE(twice[0].where, std::string("embed"));
+        const Design after = repaired(design, *twice[0].fix);
+        QVERIFY(evaluate(after).ok());
+        QCOMPARE(layoutText(after, "up_proj.weight"), std::string("P(None, 'f')"));
+    }
+
+    void headsOnTwoDevices()
+    {
+        Design design = small("data=2,model=8");
+        design.strategies.push_back(
+            { "*.k_proj.weight", over(StrategyKind::Rowwise, { "model" }), {} }); // 4 KV heads over 8
+        const auto evaluation = tolerant(design);
+        const auto split = ofKind(*evaluation, "heads-split");
+        QCOMPARE(split.size(), std::size_t(1)); // not once more for the gather it causes
+        QVERIFY(split[0].where.ends_with("k_proj.weight"));
+        QVERIFY(split[0].costBytes > 0);
+        QVERIFY(afterRepair(design, *evaluation, split[0]).isEmpty());
+        // 6 devices divide neither 8 heads nor 512 rows in heads; over data alone the heads stay whole.
+        design = small("data=2,model=3");
+        design.strategies.push_back({ "*.q_proj.weight", over(StrategyKind::Rowwise, { "data", "model" }), {} });
+        const auto q = ofKind(*tolerant(design), "heads-split", "q_proj.weight");
+        QVERIFY(!q.empty());
+        QCOMPARE(layoutText(repaired(design, *q[0].fix), "q_proj.weight"), std::string("P('data')"));
+    }
+
+    void queryGroupsOnTwoDevices()
+    {
+        // 12 heads in groups of 4 (3 KV heads) over 6 devices: two heads each, of one group: only shared. Over 4: three
+        // heads, and device 1 holds one of group 0 and two of group 1.
+        Design design = small("model=4");
+        design.model = denseModel(1000, 512, 2048, 4, 12, 3, 64);
+        design.strategies.push_back({ "*.q_proj.weight", over(StrategyKind::Rowwise, { "model" }), {} });
+        const auto straddling = ofKind(*tolerant(design), "heads-split", "q_proj.weight");
+        QCOMPARE(straddling.size(), std::size_t(1));
+        QVERIFY(straddling[0].message.find("groups of 4") != std::string::npos);
+        QVERIFY(afterRepair(design, *tolerant(design), straddling[0]).isEmpty());
+        design.mesh = Mesh::parse("model=6").value();
+        QVERIFY(ofKind(*tolerant(design), "heads-split", "q_proj.weight").empty());
+
+        // The stack of 32 + 8 + 8 heads over 3 devices: Q has 11, 11, 10 heads, in groups of 4.
+        Design stack = loose("model=3", { { "qkv.weight", { 48 * 16, 64 } } });
+        Strategy segmented = over(StrategyKind::Segmented, { "model" });
+        segmented.segments = { { 0, 32, 16 }, { 0, 8, 16 }, { 0, 8, 16 } };
+        stack.strategies = { { "qkv.weight", segmented, {} } };
+        const auto evaluation = tolerant(stack);
+        const auto found = ofKind(*evaluation, "heads-split");
+        QCOMPARE(found.size(), std::size_t(1));
+        QVERIFY(afterRepair(stack, *evaluation, found[0]).isEmpty());
+        stack.mesh = Mesh::parse("model=4").value();
+        QVERIFY(ofKind(*tolerant(stack), "heads-split").empty());
+    }
+
+    void quantisationBlocks()
+    {
+        // 576 x 512 in blocks of 128 x 128: 5 x 4 scales (the last block of dim 0 is half full).
+        Design design = loose("model=3", { { "w.weight", { 576, 512 } }, { "w.weight_scale_inv", { 5, 4 } } });
+        design.strategies = { { "*", {}, {} }, { "w.weight", over(StrategyKind::Rowwise, { "model" }), {} } };
+        auto evaluation = tolerant(design);
+        const auto found = ofKind(*evaluation, "quant-block-split");
+        QCOMPARE(found.size(), std::size_t(1));
+        QVERIFY(found[0].message.find("blocks of 128 elements (w.weight_scale_inv)") != std::string::npos);
+        const Design after = repaired(design, *found[0].fix);
+        QCOMPARE(ofKind(*tolerant(after), "quant-block-split").size(), std::size_t(0));
+        QCOMPARE(weight(*tolerant(after), "w.weight").shards.cuts()[0].count(), 3); // still cut, in whole blocks
+        QCOMPARE(weight(*tolerant(after), "w.weight").shards.shardAt(0).pieces[0][0], (Range { 0, 256 }));
+        // Scales on other axes than their weight.
+        design = loose("a=2,b=2", { { "w.weight", { 512, 512 } }, { "w.weight_scale", { 4, 4 } } });
+        design.strategies = { { "w.weight", over(StrategyKind::Rowwise, { "a" }), {} },
+                              { "*_scale", over(StrategyKind::Rowwise, { "b" }), {} } };
+        evaluation = tolerant(design);
+        QCOMPARE(ofKind(*evaluation, "quant-block-split", "w.weight_scale").size(), std::size_t(1));
+        QVERIFY(afterRepair(design, *evaluation, ofKind(*evaluation, "quant-block-split")[0]).isEmpty());
+        // One scale for each row, or for all: no blocks.
+        design = loose("model=3", { { "w.weight", { 512, 512 } }, { "w.weight_scale", { 512, 1 } } });
+        design.strategies = { { "*", over(StrategyKind::Rowwise, { "model" }), {} } };
+        QVERIFY(ofKind(*tolerant(design), "quant-block-split").empty());
+    }
+
+    void whatMaxWouldDo()
+    {
+        Design design = loose(
+            "model=4",
+            { { "qkv.weight", { 3 * 30 * 64, 32 } }, { "qkv.bias", { 3 * 30 * 64 } }, { "w.weight", { 1002, 8 } } });
+        Strategy stacked = over(StrategyKind::StackedQkv, { "model" });
+        stacked.numHeads = 30;
+        stacked.headDim = 64;
+        design.strategies = { { "*", over(StrategyKind::Rowwise, { "model" }), {} }, { "qkv.weight", stacked, {} } };
+        auto evaluation = tolerant(design);
+        const auto bias = ofKind(*evaluation, "max-defect", "qkv.bias");
+        QCOMPARE(bias.size(), std::size_t(1));
+        QCOMPARE(bias[0].severity, Severity::Warning);
+        const Design after = repaired(design, *bias[0].fix);
+        QCOMPARE(weight(*tolerant(after), "qkv.bias").strategy, stacked);
+        QCOMPARE(ofKind(*tolerant(after), "max-defect", "qkv.bias")[0].severity,
+                 Severity::Note); // MAX itself still does it
+        // 1002 rows over 4: 251, 251, 250, 250, and MAX writes down 250.
+        QVERIFY(ofKind(*evaluation, "max-defect", "w.weight")[0].message.find("out dim of 250") != std::string::npos);
+    }
+
+    void axisNobodyUses()
+    {
+        Design design = small("data=2,pod=3");
+        design.strategies = { { "*", {}, {} }, { "tokens", spec("P('data')"), {} } };
+        design.workload.batch = 12;
+        const auto evaluation = tolerant(design);
+        const auto unused = ofKind(*evaluation, "unused-axis");
+        QCOMPARE(unused.size(), std::size_t(1));
+        QCOMPARE(unused[0].where, std::string("pod"));
+        const Design after = repaired(design, *unused[0].fix);
+        QCOMPARE(layoutText(after, "tokens"), std::string("P(('data', 'pod'))"));
+        QVERIFY(ofKind(*tolerant(after), "unused-axis").empty());
+    }
+
+    void manyOfAKindAreToldInOne()
+    {
+        std::vector<std::pair<std::string, Shape>> weights;
+        for (int i = 0; i < 1000; ++i)
+            weights.push_back({ "w" + std::to_string(i), { 1024, 1024 } });
+        const auto evaluation = tolerant(loose("model=4", weights));
+        const auto found = ofKind(*evaluation, "silently-replicated");
+        QCOMPARE(found.size(), std::size_t(201));
+        QVERIFY(std::any_of(found.begin(), found.end(),
+                            [](const DesignFinding& f) { return f.message.starts_with("800 more findings"); }));
+    }
+
+    void repairsKeepTheirIndices()
+    {
+        Design design = small("model=4");
+        design.strategies = { { "a", {}, {} }, { "b", {}, {} }, { "c", {}, {} } };
+        design.rules.rules = { { "r", {}, {} }, { "s", {}, {} } };
+        const StrategyEntry other { "x", over(StrategyKind::Rowwise, { "model" }), {} };
+        const Design made = repaired(
+            design,
+            { "",
+              { RemoveStrategy { 0 }, ReplaceStrategy { 1, other }, RemoveStrategy { 7 },
+                ReplaceRule { 0, { "t", {}, {} } }, InsertRule { 1, { "u", {}, {} } },
+                InsertRule { 2, { "v", {}, {} } }, InsertRule { 9, { "w", {}, {} } }, RemoveRule { -1 },
+                SetStrategy { { "c", other.strategy, CutRule::Strict } }, SetStrategy { { "d", {}, {} } } } });
+        QCOMPARE(made.strategies,
+                 (std::vector<StrategyEntry> { other, { "c", other.strategy, CutRule::Strict }, { "d", {}, {} } }));
+        QCOMPARE(made.rules.rules,
+                 (std::vector<LogicalRule> { { "t", {}, {} }, { "u", {}, {} }, { "s", {}, {} }, { "v", {}, {} } }));
+        // A wider pattern behind would hide an entry replaced in its place.
+        design.strategies = { { "lm_head.weight", {}, {} }, { "*", {}, {} } };
+        const Design behind = repaired(design, { "", { SetStrategy { { "lm_head.weight", other.strategy, {} } } } });
+        QCOMPARE(behind.strategies,
+                 (std::vector<StrategyEntry> { { "*", {}, {} }, { "lm_head.weight", other.strategy, {} } }));
+    }
+
+    void indexFindsWhatTryingAllFinds()
+    {
+        std::mt19937 random(7);
+        const auto pick = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); };
+        const char* parts[] = { "a", "b", "ab", "*", "?", "[ab]", "[!a]", "*.", ".w", "a.", "[", "]", "" };
+        const auto word = [&](int kinds) {
+            std::string out;
+            for (int i = pick(5); i >= 0; --i)
+                out += parts[pick(kinds)];
+            return out;
+        };
+        for (int trial = 0; trial < 400; ++trial) {
+            std::vector<StrategyEntry> entries(static_cast<std::size_t>(pick(20)));
+            for (StrategyEntry& entry : entries)
+                entry.match = word(13);
+            std::vector<std::string> names;
+            for (int i = 0; i < 20; ++i)
+                names.push_back(word(3) + (pick(2) ? ".w" : ""));
+            const EntryIndex index(entries);
+            const NameIndex nameIndex(names);
+            for (const std::string& name : names) {
+                int last = -1;
+                for (std::size_t i = 0; i < entries.size(); ++i)
+                    if (globMatch(entries[i].match, name))
+                        last = static_cast<int>(i);
+                QCOMPARE(index.deciding(name), last);
+            }
+            for (const StrategyEntry& entry : entries)
+                QCOMPARE(nameIndex.matchesAny(entry.match),
+                         std::any_of(names.begin(), names.end(),
+                                     [&](const std::string& name) { return globMatch(entry.match, name); }));
+        }
+    }
+
+    /// Ten times the entries may not cost a hundred times the time.
+    void manyEntriesStayCheap()
+    {
+        const auto seconds = [](int count) {
+            std::vector<std::pair<std::string, Shape>> weights;
+            Design design = loose("model=4", {});
+            for (int i = 0; i < count; ++i) {
+                design.model.looseWeights.push_back(
+                    { { "layers." + std::to_string(i) + ".weight", { 64, 64 }, DType::BF16, TensorRole::Weight, {} },
+                      false });
+                design.strategies.push_back({ (i % 2 ? "layers." : "other.") + std::to_string(i) + ".*",
+                                              over(StrategyKind::Rowwise, { "model" }),
+                                              {} });
+            }
+            QElapsedTimer timer;
+            timer.start();
+            const auto evaluation = tolerant(design);
+            return static_cast<double>(timer.nsecsElapsed()) * 1e-9;
+        };
+        seconds(1000);
+        const double few = seconds(5000);
+        const double many = seconds(50000);
+        QVERIFY2(many < 40 * few, qPrintable(QString("%1 s for 5,000 entries, %2 s for 50,000").arg(few).arg(many)));
+    }
+
+    /// In random designs, some of them nonsense, every repair removes its finding and makes no error.
+    void repairsRemoveWhatTheyRepair()
+    {
+        std::mt19937 random(11);
+        const auto pick = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); };
+        const char* matches[] = { "*",
+                                  "*.q_proj.weight",
+                                  "model.layers.1.*",
+                                  "tokens",
+                                  "lm_head.weight",
+                                  "*norm*",
+                                  "*.[ku]*_proj.weight",
+                                  "*_proj.weight",
+                                  "model.layers.*.self_attn.k_proj.weight",
+                                  "typo" };
+        const char* specs[] = { "P('data')",
+                                "P(None,'model')",
+                                "P(('model','data'))",
+                                "P('model','data')",
+                                "P()",
+                                "P('x')",
+                                "P(",
+                                "P('data',unreduced={'model'})",
+                                "P('model','model')",
+                                "P(None,None,'data')" };
+        const char* meshes[]
+            = { "data=2,model=4", "data=3,model=2,x=2", "model=8", "data=1,model=16", "data=600,model=3" };
+        const char* names[] = { "embed",       "mlp",   "q_heads",
+                                "kv_heads",    "heads", "vocab",
+                                "embed_vocab", "norm",  "activation_embed_and_logits_batch" };
+        const char* axes[] = { "data", "model", "x", "ghost" };
+        std::map<std::string, int> kinds;
+        for (int trial = 0; trial < 500; ++trial) {
+            Design design = small(meshes[pick(5)]);
+            design.strategies.clear();
+            design.model.tiedEmbeddings = pick(2);
+            design.model.attentionBias = static_cast<AttentionBias>(pick(3));
+            constexpr StrategyKind kAll[] { StrategyKind::Replicate,     StrategyKind::Rowwise,
+                                            StrategyKind::Columnwise,    StrategyKind::Axiswise,
+                                            StrategyKind::Spec,          StrategyKind::HeadAwareColumnwise,
+                                            StrategyKind::StackedQkv,    StrategyKind::GateUp,
+                                            StrategyKind::TensorParallel };
+            for (int i = pick(6); i-- > 0;) {
+                Strategy strategy = over(kAll[pick(9)], { axes[pick(4)] });
+                if (pick(3) == 0)
+                    strategy.axes.push_back(axes[pick(4)]);
+                strategy.dim = pick(5) - 2;
+                strategy.numHeads = 8;
+                strategy.headDim = pick(2) ? 64 : 32;
+                strategy.spec = specs[pick(10)];
+                constexpr CutRule kCuts[] { CutRule::Strict, CutRule::Balanced, CutRule::CeilFlat,
+                                            CutRule::GrainBalanced };
+                design.strategies.push_back(
+                    { matches[pick(10)], strategy, pick(2) ? std::optional(kCuts[pick(4)]) : std::nullopt });
+            }
+            for (int i = pick(3) ? pick(12) : 0; i-- > 0;) {
+                LogicalRule rule { names[pick(9)], {}, {} };
+                for (int j = pick(4); j-- > 0;)
+                    rule.axes.push_back(axes[pick(4)]);
+                design.rules.rules.push_back(rule);
+            }
+            const auto evaluation = evaluate(design, Misfits::Replicate);
+            QVERIFY2(evaluation.ok(), evaluation.ok() ? "" : evaluation.error().text().c_str());
+            for (const DesignFinding& finding : evaluation.value()->findings) {
+                QVERIFY(!finding.message.empty() && !finding.repair.empty());
+                QVERIFY(finding.costBytes >= 0);
+                if (!finding.fix)
+                    continue;
+                ++kinds[finding.kind];
+                const QString wrong = afterRepair(design, *evaluation.value(), finding);
+                QVERIFY2(wrong.isEmpty(), qPrintable("trial " + QString::number(trial) + ": " + wrong));
+            }
+            // Strict evaluation refuses just the designs that have a misfit.
+            const bool misfit = std::any_of(evaluation.value()->weights.begin(), evaluation.value()->weights.end(),
+                                            [](const WeightLayout& w) { return w.misfit.has_value(); });
+            QCOMPARE(evaluate(design).ok(), !misfit);
+        }
+        for (const char* kind :
+             { "unknown-axis", "axis-twice", "dim-out-of-range", "indivisible", "overflow", "structure", "partial",
+               "not-planned", "unreadable", "silently-replicated", "heads-split", "dead-rule", "outside-mesh",
+               "no-rule", "unused-axis", "unused-entry" })
+            QVERIFY2(kinds[kind] > 0, kind);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestFindings)
+#include "tst_findings.moc"
