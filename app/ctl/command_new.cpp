@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl new: from a model and a mesh to a design file.
 #include "app/ctl/commands.h"
+#include "app/ctl/rulesoptions.h"
 #include "model/core/numbers.h"
+#include "model/core/text.h"
 #include "model/design/presets.h"
 #include "model/formats/designfile.h"
 #include "model/formats/openmodel.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <iostream>
 
 namespace shardboard {
@@ -87,22 +90,85 @@ void printSummary(const Design& design, const Evaluation& evaluation, const std:
               << "\n";
 }
 
+Status checkOptions(const Arguments& arguments)
+{
+    for (const char* required : { "--model", "-o" })
+        if (!arguments.has(required))
+            return usageError("shardctl new", std::string(required) + " is missing", "see shardctl new --help");
+    const bool rules = arguments.has("--rules");
+    for (const char* needsRules : { "--base", "--set", "--devices-per-slice", "--topology", "--slices" })
+        if (arguments.has(needsRules) && !rules)
+            return usageError("shardctl new", std::string(needsRules) + " without --rules", "see shardctl new --help");
+    if (rules && arguments.has("--preset"))
+        return usageError("shardctl new", "--preset and --rules both lay out every weight, and a preset would hide the rules",
+                          "give one of them");
+    const bool devices = arguments.has("--devices-per-slice") || arguments.has("--topology");
+    if (arguments.has("--mesh") && (devices || arguments.has("--slices")))
+        return usageError("shardctl new", "--mesh and the number of devices both give the mesh", "give one of them");
+    if (!arguments.has("--mesh") && !devices)
+        return usageError("shardctl new", "--mesh is missing", rules ? "or give --devices-per-slice, for the mesh of the rules"
+                                                                     : "see shardctl new --help");
+    return done();
+}
+
+void warn(const std::string& what) { std::cerr << "warning: " << inputError({}, what).text() << "\n"; }
+
+/// What a rule file says and a design does not keep.
+void warnOfRest(const RuleSetup& setup, bool meshGiven)
+{
+    printWarnings(setup.warnings);
+    for (const auto& [option, value] : setup.options)
+        if (meshGiven && value != defaultParallelism(option))
+            warn(option + "=" + std::to_string(value) + " is not looked at, because --mesh gives the sizes");
+    if (setup.inputNames != RuleSetup {}.inputNames)
+        warn("input_data_sharding_logical_axes is not kept in a design: tokens are laid out by "
+             + joined(RuleSetup {}.inputNames));
+}
+
+/// Mesh and rules. With --rules no strategy is made: entries come before rules, so one for `*` would hide them all.
+Status meshAndRules(const Arguments& arguments, Design& design)
+{
+    if (arguments.has("--mesh")) {
+        auto mesh = Mesh::parse(arguments.text("--mesh"));
+        if (!mesh.ok())
+            return mesh.error();
+        design.mesh = std::move(mesh).value();
+    }
+    if (!arguments.has("--rules"))
+        return done();
+    RuleSetup setup;
+    if (arguments.has("--mesh")) {
+        auto opened = setupFrom(arguments);
+        if (!opened.ok())
+            return opened.error();
+        setup = std::move(opened).value();
+    } else {
+        auto opened = rulesOnMeshFrom(arguments);
+        if (!opened.ok())
+            return opened.error();
+        setup = std::move(opened.value().setup);
+        design.mesh = std::move(opened.value().mesh);
+    }
+    warnOfRest(setup, arguments.has("--mesh"));
+    const std::string name = arguments.text("--rules");
+    const auto presets = rulePresetNames();
+    design.rules.source = std::find(presets.begin(), presets.end(), name) == presets.end() ? name : "preset " + name;
+    design.rules.rules = std::move(setup.rules);
+    return done();
+}
+
 } // namespace
 
 int newCommand(const Arguments& arguments)
 {
-    for (const char* required : { "--model", "--mesh", "-o" })
-        if (!arguments.has(required))
-            return report(usageError("shardctl new", std::string(required) + " is missing", "see shardctl new --help"));
-    const auto mesh = Mesh::parse(arguments.text("--mesh"));
-    if (!mesh.ok())
-        return report(mesh.error());
+    if (const auto status = checkOptions(arguments); !status.ok())
+        return report(status.error());
+    Design design;
+    if (const auto status = meshAndRules(arguments, design); !status.ok())
+        return report(status.error());
     auto opened = modelOf(arguments);
     if (!opened.ok())
         return report(opened.error());
-
-    Design design;
-    design.mesh = mesh.value();
     design.model = std::move(opened.value().model);
     design.hardware = arguments.text("--hardware", design.hardware);
     const auto workload = workloadOf(arguments, design.model);
@@ -111,17 +177,22 @@ int newCommand(const Arguments& arguments)
     design.workload = workload.value();
     const bool isModule = design.model.kind != ModelKind::Decoder;
     std::vector<std::string> notes;
-    auto strategies = presetStrategies(arguments.text("--preset", isModule ? "megatron-tp" : "replicate"), design.mesh, design.model, design.workload, notes);
-    if (!strategies.ok())
-        return report(strategies.error());
-    design.strategies = std::move(strategies).value();
+    if (!arguments.has("--rules")) {
+        auto strategies = presetStrategies(arguments.text("--preset", isModule ? "megatron-tp" : "replicate"), design.mesh, design.model, design.workload, notes);
+        if (!strategies.ok())
+            return report(strategies.error());
+        design.strategies = std::move(strategies).value();
+    }
 
-    const auto evaluation = evaluate(design);
+    const auto evaluation = evaluate(design, Misfits::Replicate);
     if (!evaluation.ok())
         return report(evaluation.error());
     for (const std::string& note : notes)
         std::cerr << "note: " << note << "\n";
     printFindings(opened.value().findings);
+    for (const WeightLayout& weight : evaluation.value()->weights)
+        if (weight.misfit)
+            std::cerr << "error: " << weight.misfit->error.text() << " (shardctl check tells the repair)\n";
     if (const auto status = writeDesign(arguments.text("-o"), design); !status.ok())
         return report(status.error());
     printSummary(design, *evaluation.value(), arguments.text("-o"), arguments.has("--json"));

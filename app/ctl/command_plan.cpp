@@ -134,27 +134,4 @@ int planCommand(const Arguments& arguments)
     return kDone;
 }
 
-int checkCommand(const Arguments& arguments)
-{
-    const auto opened = openDesign(arguments.positional().front());
-    if (!opened.ok())
-        return report(opened.error());
-    const auto& findings = opened.value().evaluation->findings;
-    if (arguments.has("--json")) {
-        nlohmann::json list = nlohmann::json::array();
-        for (const Finding& finding : findings)
-            list.push_back({ { "kind", finding.kind }, { "severity", severityName(finding.severity) },
-                             { "where", finding.where }, { "cost_bytes", finding.costBytes },
-                             { "message", finding.message }, { "repair", finding.repair } });
-        std::cout << nlohmann::json { { "findings", list } }.dump(1) << "\n";
-    } else {
-        for (const Finding& finding : findings)
-            std::cout << severityName(finding.severity) << ": " << finding.where << ": " << finding.message << "; "
-                      << finding.repair << "\n";
-        if (findings.empty())
-            std::cout << "nothing found\n";
-    }
-    return findings.empty() ? kDone : kFindings;
-}
-
 } // namespace shardboard

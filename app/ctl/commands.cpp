@@ -27,6 +27,13 @@ const std::vector<Command>& commands()
             { "--sequence", "N", "tokens of a sequence; for decode, entries of the KV cache (4096)" },
             { "--dtype", "TYPE", "bf16, f16 or f32 (as released)" },
             { "--preset", "NAME", "replicate or megatron-tp (replicate; for a module megatron-tp)" },
+            { "--rules", "FILE", "logical axis rules instead: mesh-and-rule file (YAML) or built-in rule set; no strategy is made then,"
+                                 " because strategies come before rules" },
+            { "--devices-per-slice", "N", "with --rules: the mesh is the one of the rules, on so many devices" },
+            { "--topology", "NAME", "accelerator instead, e.g. tpu7x-16" },
+            { "--slices", "N", "slices (1)" },
+            { "--base", "FILE", "with --rules: base.yml, or a built-in rule set (default)" },
+            { "--set", "KEY=VALUE", "with --rules: an option as on MaxText's command line; may be repeated", true },
             { "-o", "FILE", "design file to write" }, kJson },
           newCommand, {} },
         { "tiles", "shows the shards of one weight", {},
@@ -94,7 +101,10 @@ const std::vector<Command>& commands()
             { "--profile", "NAME", "shardboard (sound rows, vocabulary-parallel embedding) or G1 (MAX's greedy)" },
             { "--allow-partial-to-sharded", "", "let partial values be reduced to shards (reduce-scatter)" }, kJson },
           planCommand, {} },
-        { "check", "lists findings with the smallest repair; exit 1 when there are any", { "DESIGN" }, { kJson }, checkCommand, {} },
+        { "check", "lists findings with the smallest repair; exit 1 when there are any", { "DESIGN" },
+          { { "--repair", "N", "makes the repair of finding N, or of all, and lists what is left" },
+            { "-o", "FILE", "design file to write, with --repair" }, kJson },
+          checkCommand, {} },
         { "run", "runs the plan with real data on the CPU and checks its numbers", { "DESIGN" },
           { { "--backend", "NAME", "cpu" },
             { "--layers", "N", "layers to run (all)" },
@@ -124,7 +134,9 @@ const std::vector<Command>& commands()
           diffCommand,
           "LEFT and RIGHT are each a design, a folder of dumps or one of its files, a shards.json, a MaxText rule file\n"
           "(*.yml), or the name of a built-in rule set. What one side does not say is not compared.\n" },
-        { "bench", "measures how long an edit takes to evaluate, small and large", {}, { kJson }, benchCommand, {} },
+        { "bench", "measures how long an edit takes to evaluate and all weights to resolve, small and large", { "[NAME]" }, { kJson }, benchCommand,
+          "  evaluate  from an edit to its consequences: layouts, plan, memory, findings\n"
+          "  resolve   layouts and shards of every weight of a 126-layer model on 131,072 devices\n" },
     };
     return kCommands;
 }
@@ -143,12 +155,12 @@ int report(const Error& error)
     return kInput;
 }
 
-Result<OpenDesign> openDesign(const std::string& path)
+Result<OpenDesign> openDesign(const std::string& path, Misfits misfits)
 {
     auto design = readDesign(path);
     if (!design.ok())
         return design.error();
-    auto evaluation = evaluate(design.value());
+    auto evaluation = evaluate(design.value(), misfits);
     if (!evaluation.ok()) {
         Error error = evaluation.error();
         error.where = path + ":" + error.where;

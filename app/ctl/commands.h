@@ -50,7 +50,7 @@ struct OpenDesign {
     Design design;
     std::shared_ptr<const Evaluation> evaluation;
 };
-Result<OpenDesign> openDesign(const std::string& path);
+Result<OpenDesign> openDesign(const std::string& path, Misfits misfits = Misfits::Refuse);
 
 /// `warning: where: message; repair`, on stderr.
 void printFinding(const Finding& finding);

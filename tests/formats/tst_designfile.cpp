@@ -29,6 +29,7 @@ Design sample()
                          { StrategyKind::Spec, {}, 0, "P(None, ('model', 'data'))" },
                          CutRule::Strict };
     design.strategies = { { "*", {}, {} }, rowwise, axiswise, spec };
+    design.rules = { "my-rules.yml", { { "embed", { "data", "model" }, {} }, { "norm", {}, {} }, { "embed", { "model" }, {} } } };
     design.picker = { PickerProfile::G1, true };
     design.viewState = R"({"panes":[1,2],"theme":"dark"})";
     return design;
@@ -97,6 +98,8 @@ private Q_SLOTS:
         QVERIFY(lines.contains(QStringLiteral(
             R"(    {"axes":["model"],"match":"model.layers.*.mlp.up_proj.weight","strategy":"rowwise"},)")));
         QVERIFY(lines.contains(QStringLiteral(R"(    "hidden_size": 896,)")));
+        QVERIFY(lines.contains(QStringLiteral(R"(      ["embed",["data","model"]],)")));
+        QVERIFY(lines.contains(QStringLiteral(R"(      ["norm",[]],)")));
         QStringList keys;
         for (const QString& line : lines)
             if (line.startsWith(QStringLiteral("  \"")))
@@ -104,7 +107,17 @@ private Q_SLOTS:
         QStringList sorted = keys;
         sorted.sort();
         QCOMPARE(keys, sorted);
-        QCOMPARE(keys.size(), 9);
+        QCOMPARE(keys.size(), 10);
+    }
+
+    void rulesAreLeftOutWhereThereAreNone()
+    {
+        Design design = sample();
+        design.rules = {};
+        const std::string text = designText(design);
+        QVERIFY(text.find("\"rules\"") == std::string::npos);
+        QVERIFY(designFromText(text, "d").value() == design);
+        QVERIFY(!designFromText(replaced(text, "\"strategies\"", "\"rules\": [],\n  \"strategies\""), "d").ok());
     }
 
     void orderIsOnlyStoredWhenEdited()
@@ -121,12 +134,13 @@ private Q_SLOTS:
         text = replaced(text, "\"format\"", "\"aaa\": {\"x\":[1,2.5]},\n  \"format\"");
         text = replaced(text, "\"head_dim\"", "\"halo\": null,\n    \"head_dim\"");
         text = replaced(text, "\"match\":\"*.o_proj.*\"", "\"match\":\"*.o_proj.*\",\"pin\":true");
+        text = replaced(text, "\"source\": \"my-rules", "\"zone\": 7,\n    \"source\": \"my-rules");
         text = replaced(text, "\"batch\": 3", "\"batch\": 3,\n    \"cache\": \"paged\"");
         const auto first = designFromText(text, "d");
         QVERIFY2(first.ok(), first.ok() ? "" : first.error().text().c_str());
         const std::string written = designText(first.value());
         for (const char* kept :
-             { "\"aaa\": {\n    \"x\": [1,2.5]\n  },", "\"halo\": null", "\"pin\":true", "\"cache\": \"paged\"" })
+             { "\"aaa\": {\n    \"x\": [1,2.5]\n  },", "\"halo\": null", "\"pin\":true", "\"zone\": 7", "\"cache\": \"paged\"" })
             QVERIFY2(written.find(kept) != std::string::npos, kept);
         const auto again = designFromText(written, "d");
         QVERIFY(again.ok() && again.value() == first.value());
@@ -189,6 +203,11 @@ private Q_SLOTS:
         row("strategy axes", "[\"model\"],\"match\"", "[5],\"match\"", "d:strategies[1].axes: holds 5");
         row("dim", "\"dim\":-1", "\"dim\":99", "d:strategies[2].dim: cannot be 99");
         row("cut", "ceil-nested", "zigzag", "d:strategies[2].cut: cannot be 'zigzag'");
+        row("rule no pair", "[\"norm\",[]]", "[\"norm\"]", "d:rules.entries[1]: is no rule; write [\"name\", [\"mesh axis\", ...]]");
+        row("rule axes", "[\"norm\",[]]", "[\"norm\",\"data\"]", "d:rules.entries[1]: is no rule");
+        row("rule axis", "[\"norm\",[]]", "[\"norm\",[7]]", "d:rules.entries[1]: is no rule");
+        row("rules", "[\"norm\",[]]", "7", "d:rules.entries[1]: is no rule");
+        row("rule source", "\"my-rules.yml\"", "7", "d:rules.source: cannot be 7");
         row("section", "\"picker\": {", "\"pucker\": {", "d:picker: the key is missing");
         row("key twice", "\"qk_norm\"", "\"mlp_bias\"", "twice");
     }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The benchmarks of shardctl bench.
+#pragma once
+
+#include "model/core/result.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+struct BenchmarkReport {
+    std::string text; ///< a table for people
+    nlohmann::json rows = nlohmann::json::array(); ///< the same, one object a row
+};
+
+/// From an edit to its consequences: layouts, plan, memory, findings. Small and large models and meshes.
+Result<BenchmarkReport> benchEvaluate();
+/// Layouts, shard maps and bytes of every weight of a 126-layer model, each layer on its own, on 131,072 devices.
+Result<BenchmarkReport> benchResolve();
+
+/// Median seconds of `rounds` runs.
+template <class Run>
+double medianSeconds(std::size_t rounds, Run run)
+{
+    std::vector<double> seconds;
+    for (std::size_t i = 0; i < rounds; ++i) {
+        const auto start = std::chrono::steady_clock::now();
+        run();
+        seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    }
+    const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(rounds / 2);
+    std::nth_element(seconds.begin(), middle, seconds.end());
+    return *middle;
+}
+
+} // namespace shardboard

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// shardctl check, new --rules and bench as a script sees them.
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
+#include <QTemporaryDir>
+#include <QtTest>
+
+namespace {
+
+struct Outcome {
+    int code = -1;
+    QString out;
+    QString err;
+    QJsonObject json() const { return QJsonDocument::fromJson(out.toUtf8()).object(); }
+};
+
+Outcome shardctl(const QStringList& arguments)
+{
+    QProcess process;
+    process.start(QStringLiteral(SHARDBOARD_BINARY_DIR "/bin/shardctl"), arguments);
+    process.closeWriteChannel();
+    if (!process.waitForFinished(60000))
+        return {};
+    return { process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1,
+             QString::fromUtf8(process.readAllStandardOutput()), QString::fromUtf8(process.readAllStandardError()) };
+}
+
+QByteArray contents(const QString& path)
+{
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
+}
+
+void write(const QString& path, const QByteArray& text)
+{
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(text);
+}
+
+QJsonObject findingOf(const Outcome& outcome, const QString& kind)
+{
+    for (const QJsonValue& value : outcome.json()["findings"].toArray())
+        if (value["kind"].toString() == kind)
+            return value.toObject();
+    return {};
+}
+
+} // namespace
+
+class TestCheck : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir m_folder;
+    QString path(const char* name) const { return m_folder.filePath(QString::fromLatin1(name)); }
+
+private Q_SLOTS:
+    void initTestCase()
+    {
+        QCOMPARE(shardctl({ "new", "--model", "qwen2.5-0.5b", "--mesh", "data=2,model=2", "--preset", "megatron-tp",
+                            "-o", path("good.shardboard") })
+                     .code,
+                 0);
+        // Two mistakes: an axis that is not there, and a pattern that matches nothing.
+        QByteArray text = contents(path("good.shardboard"));
+        const QByteArray first = "\"strategies\": [\n";
+        QVERIFY(text.contains(first));
+        text.replace("{\"axes\":[\"model\"],\"match\":\"*.mlp.up_proj.*\",",
+                     "{\"axes\":[\"modle\"],\"match\":\"*.mlp.up_proj.*\",");
+        text.replace(first, first + "    {\"match\":\"typo\",\"strategy\":\"replicate\"},\n");
+        write(path("bad.shardboard"), text);
+    }
+
+    void mistakesAreListedAndTheOthersRefuse()
+    {
+        const Outcome check = shardctl({ "check", path("bad.shardboard"), "--json" });
+        QCOMPARE(check.code, 1);
+        const QJsonObject axis = findingOf(check, "unknown-axis");
+        QCOMPARE(axis["severity"].toString(), QString("error"));
+        QCOMPARE(axis["where"].toString(), QString("model.layers.*.mlp.up_proj.weight"));
+        QCOMPARE(axis["cost_bytes"].toDouble(), 24 * 4864.0 * 896 * 2 / 2); // half of it in 24 layers
+        QCOMPARE(axis["repairable"].toBool(), true);
+        QVERIFY(!findingOf(check, "unused-entry").isEmpty());
+        const Outcome plan = shardctl({ "plan", path("bad.shardboard") });
+        QCOMPARE(plan.code, 3);
+        QVERIFY2(plan.err.contains("bad.shardboard:strategies[") && plan.err.contains("the mesh has no axis 'modle'"),
+                 qPrintable(plan.err));
+        QCOMPARE(shardctl({ "check", path("good.shardboard") }).code == 0,
+                 shardctl({ "check", path("good.shardboard") }).out == "nothing found\n");
+    }
+
+    void oneRepairAndAll()
+    {
+        const QByteArray before = contents(path("bad.shardboard"));
+        const Outcome one
+            = shardctl({ "check", path("bad.shardboard"), "--repair", "1", "-o", path("one.shardboard"), "--json" });
+        QCOMPARE(one.code, 1);
+        QCOMPARE(one.json()["repaired"].toArray().size(), 1);
+        QVERIFY(findingOf(one, "unknown-axis").isEmpty());
+        QVERIFY(!findingOf(one, "unused-entry").isEmpty());
+        QCOMPARE(shardctl({ "plan", path("one.shardboard") }).code, 0);
+        QCOMPARE(contents(path("bad.shardboard")), before);
+        const Outcome all
+            = shardctl({ "check", path("bad.shardboard"), "--repair", "all", "-o", path("all.shardboard") });
+        QVERIFY2(all.out.contains("repaired: Lay out *.mlp.up_proj.* as rowwise (dim 0) over model"),
+                 qPrintable(all.out));
+        QVERIFY(all.out.contains("repaired: Remove the entry for typo"));
+        const Outcome left = shardctl({ "check", path("all.shardboard"), "--json" });
+        for (const QJsonValue& finding : left.json()["findings"].toArray())
+            QVERIFY(!finding["repairable"].toBool());
+        QVERIFY(contents(path("all.shardboard")).contains("{\"axes\":[\"model\"],\"match\":\"*.mlp.up_proj.*\","));
+    }
+
+    void wrongUseOfRepair()
+    {
+        QCOMPARE(shardctl({ "check", path("bad.shardboard"), "--repair", "1" }).code, 2);
+        QCOMPARE(shardctl({ "check", path("bad.shardboard"), "-o", path("x") }).code, 2);
+        const Outcome none = shardctl({ "check", path("bad.shardboard"), "--repair", "99", "-o", path("x") });
+        QCOMPARE(none.code, 2);
+        QCOMPARE(none.err.count('\n'), 1);
+        QVERIFY(!QFile::exists(path("x")));
+    }
+
+    void rulesIntoADesign()
+    {
+        const Outcome made = shardctl({ "new", "--model", "llama3-8b", "--rules", "pure-fsdp", "--devices-per-slice",
+                                        "16", "-o", path("fsdp.shardboard") });
+        QVERIFY2(made.code == 0, qPrintable(made.err));
+        const QByteArray text = contents(path("fsdp.shardboard"));
+        QVERIFY(text.contains("\"source\": \"preset pure-fsdp\""));
+        QVERIFY(text.contains("\"axes\": [\"fsdp\"]"));
+        QVERIFY(text.contains("\"sizes\": [16]"));
+        QVERIFY(text.contains("\"strategies\": []"));
+        const Outcome plan = shardctl({ "plan", path("fsdp.shardboard"), "--json" });
+        QCOMPARE(plan.code, 0);
+        // pure-fsdp has no rule for norms (maxtext 6.4); 8 B weights over 16 devices leave about 1 GiB on each.
+        QVERIFY(!findingOf(shardctl({ "check", path("fsdp.shardboard"), "--json" }), "no-rule").isEmpty());
+        const double weights = plan.json()["memory"]["by_cause"]["weights"].toDouble();
+        QVERIFY(weights >= 8030261248.0 * 2 / 16 && weights < 8030261248.0 * 2 / 16 * 1.01);
+    }
+
+    void rulesOfAFileOnAnyMesh()
+    {
+        write(path("mine.yml"),
+              "mesh_axes: [data, model]\nlogical_axis_rules:\n  - [mlp, model]\n  - [embed, [data, model]]\n");
+        const Outcome made = shardctl({ "new", "--model", "qwen2.5-0.5b", "--rules", path("mine.yml"), "--mesh",
+                                        "data=2,model=2", "-o", path("mine.shardboard") });
+        QVERIFY2(made.code == 0, qPrintable(made.err));
+        QVERIFY(contents(path("mine.shardboard")).contains("      [\"embed\",[\"data\",\"model\"]]\n"));
+        const Outcome check = shardctl({ "check", path("mine.shardboard"), "--json" });
+        const QJsonObject lost = findingOf(check, "silently-replicated");
+        QVERIFY2(lost["message"].toString().contains("mine.yml") || lost["message"].toString().contains("by rule 2"),
+                 qPrintable(lost["message"].toString()));
+        QVERIFY(lost["repairable"].toBool());
+        write(path("broken.yml"), "logical_axis_rules:\n  - [mlp, model]\n  - [embed]\n");
+        const Outcome broken = shardctl({ "new", "--model", "qwen2.5-0.5b", "--rules", path("broken.yml"), "--mesh",
+                                          "data=2,model=2", "-o", path("x") });
+        QCOMPARE(broken.code, 3);
+        QVERIFY2(broken.err.contains("broken.yml:3"), qPrintable(broken.err));
+        QVERIFY(!QFile::exists(path("x")));
+    }
+
+    void wrongUseOfRules_data()
+    {
+        QTest::addColumn<QStringList>("more");
+        QTest::newRow("a preset would hide them")
+            << QStringList { "--rules", "default", "--preset", "replicate", "--mesh", "a=2" };
+        QTest::newRow("no mesh") << QStringList { "--rules", "default" };
+        QTest::newRow("two meshes") << QStringList {
+            "--rules", "default", "--mesh", "a=2", "--devices-per-slice", "2"
+        };
+        QTest::newRow("options without rules") << QStringList { "--mesh", "a=2", "--set", "ici_fsdp_parallelism=2" };
+    }
+    void wrongUseOfRules()
+    {
+        QFETCH(QStringList, more);
+        const Outcome out = shardctl(QStringList { "new", "--model", "llama3-8b", "-o", path("x") } + more);
+        QCOMPARE(out.code, 2);
+        QCOMPARE(out.err.count('\n'), 1);
+        QVERIFY(!QFile::exists(path("x")));
+    }
+
+    /// The target is 50 ms and 200 MB on one idle core; a busy one gets room.
+    void resolvingALargeModelIsQuick()
+    {
+        const Outcome bench = shardctl({ "bench", "resolve", "--json" });
+        QCOMPARE(bench.code, 0);
+        const QJsonArray rows = bench.json()["benchmarks"].toArray();
+        QCOMPARE(rows.size(), 4);
+        for (const QJsonValue& row : rows) {
+            QCOMPARE(row["weights"].toInt(), 126 * 9 + 3);
+            QVERIFY(row["of_8_devices"].toDouble() < 4); // does not grow with the devices
+            QVERIFY(row["peak_memory_growth_bytes"].toDouble() < 200e6);
+            QVERIFY2(row["seconds"].toDouble() < 0.5, qPrintable(bench.out));
+        }
+        QCOMPARE(rows[0]["devices"].toInt(), 131072);
+        QCOMPARE(shardctl({ "bench", "nothing" }).code, 2);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCheck)
+#include "tst_check.moc"
