@@ -9,108 +9,110 @@ namespace shardboard {
 namespace {
 
 constexpr const char* kWild = "*?[";
+constexpr std::size_t kFew = 32;
 
-/// What every name that matches begins with.
-std::string_view literalPrefix(std::string_view pattern) { return pattern.substr(0, pattern.find_first_of(kWild)); }
-
-/// What every name that matches ends with: behind the last wildcard. A pattern with `[` may end in a set, so none is
-/// taken.
-std::string_view literalSuffix(std::string_view pattern)
+/// The longest run of plain characters. What stands behind a `[` may belong to a set, so it is not looked at.
+std::string_view longestRun(std::string_view pattern)
 {
-    if (pattern.find('[') != std::string_view::npos)
-        return {};
-    const auto last = pattern.find_last_of(kWild);
-    return last == std::string_view::npos ? pattern : pattern.substr(last + 1);
+    pattern = pattern.substr(0, pattern.find('['));
+    std::string_view longest;
+    while (!pattern.empty()) {
+        const std::string_view run = pattern.substr(0, pattern.find_first_of(kWild));
+        if (run.size() > longest.size())
+            longest = run;
+        pattern.remove_prefix(std::min(pattern.size(), run.size() + 1));
+    }
+    return longest;
 }
-
-/// The names in a sorted list that begin with a text.
-template <class Visit> bool anyWithPrefix(const std::vector<std::string>& sorted, std::string_view prefix, Visit visit)
-{
-    for (auto it = std::lower_bound(sorted.begin(), sorted.end(), prefix);
-         it != sorted.end() && it->starts_with(prefix); ++it)
-        if (visit(*it))
-            return true;
-    return false;
-}
-
-std::string backwards(std::string_view text) { return { text.rbegin(), text.rend() }; }
 
 } // namespace
 
 EntryIndex::EntryIndex(const std::vector<StrategyEntry>& entries)
     : m_entries(entries)
 {
-    std::unordered_map<std::string_view, int> last; // of equal patterns only the last can decide
     for (std::size_t i = 0; i < entries.size(); ++i)
-        last[entries[i].match] = static_cast<int>(i);
+        m_last[entries[i].match] = static_cast<int>(i);
+    Bucket wild;
     std::set<std::size_t> prefixes;
-    std::set<std::size_t> suffixes;
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const std::string_view pattern = entries[i].match;
-        if (last[pattern] != static_cast<int>(i))
+        if (m_last[pattern] != static_cast<int>(i))
             continue;
-        const std::string_view prefix = literalPrefix(pattern);
-        if (prefix.size() == pattern.size()) {
-            m_exact[pattern] = static_cast<int>(i);
-        } else if (!prefix.empty()) {
-            m_byPrefix[prefix].push_back(static_cast<int>(i));
-            prefixes.insert(prefix.size());
-        } else {
-            const std::string_view suffix = literalSuffix(pattern);
-            m_bySuffix[suffix].push_back(static_cast<int>(i));
-            suffixes.insert(suffix.size());
+        const std::string_view prefix = pattern.substr(0, pattern.find_first_of(kWild));
+        if (prefix.empty()) {
+            wild.push_back(static_cast<int>(i));
+            continue;
         }
+        m_byPrefix[prefix].push_back(static_cast<int>(i));
+        prefixes.insert(prefix.size());
     }
     m_prefixSizes.assign(prefixes.begin(), prefixes.end());
-    m_suffixSizes.assign(suffixes.begin(), suffixes.end());
+    if (wild.size() <= kFew) {
+        m_few = std::move(wild);
+        return;
+    }
+    std::set<std::size_t> runs;
+    for (const int index : wild) {
+        const std::string_view run = longestRun(entries[static_cast<std::size_t>(index)].match);
+        m_byRun[run].push_back(index);
+        runs.insert(run.size());
+    }
+    m_runSizes.assign(runs.begin(), runs.end());
 }
 
-int EntryIndex::lastMatch(const std::vector<int>& bucket, std::string_view name, int best) const
+bool EntryIndex::matches(int entry, std::string_view name) const
 {
-    for (auto it = bucket.rbegin(); it != bucket.rend() && *it > best; ++it)
-        if (globMatch(m_entries[static_cast<std::size_t>(*it)].match, name))
-            return *it;
-    return best;
+    return globMatch(m_entries[static_cast<std::size_t>(entry)].match, name);
+}
+
+/// Visits all buckets that hold patterns which may match the name; one may come twice.
+template <class Visit>
+void EntryIndex::eachBucket(std::string_view name, Visit visit) const
+{
+    if (!m_few.empty())
+        visit(m_few);
+    for (const std::size_t size : m_prefixSizes)
+        if (size <= name.size())
+            if (const auto bucket = m_byPrefix.find(name.substr(0, size)); bucket != m_byPrefix.end())
+                visit(bucket->second);
+    for (const std::size_t size : m_runSizes)
+        for (std::size_t at = 0; at + size <= name.size(); ++at) {
+            if (const auto bucket = m_byRun.find(name.substr(at, size)); bucket != m_byRun.end())
+                visit(bucket->second);
+            if (size == 0)
+                break; // patterns without a run: one bucket for every name
+        }
 }
 
 int EntryIndex::deciding(std::string_view name) const
 {
     int best = -1;
-    if (const auto exact = m_exact.find(name); exact != m_exact.end())
-        best = exact->second;
-    for (const std::size_t size : m_prefixSizes) {
-        if (size > name.size())
-            break;
-        if (const auto bucket = m_byPrefix.find(name.substr(0, size)); bucket != m_byPrefix.end())
-            best = lastMatch(bucket->second, name, best);
-    }
-    for (const std::size_t size : m_suffixSizes) {
-        if (size > name.size())
-            break;
-        if (const auto bucket = m_bySuffix.find(name.substr(name.size() - size)); bucket != m_bySuffix.end())
-            best = lastMatch(bucket->second, name, best);
-    }
+    eachBucket(name, [&](const Bucket& bucket) {
+        for (auto it = bucket.rbegin(); it != bucket.rend() && *it > best; ++it)
+            if (matches(*it, name))
+                best = *it;
+    });
     return best;
 }
 
-NameIndex::NameIndex(std::vector<std::string> names)
-    : m_names(std::move(names))
+std::vector<bool> EntryIndex::matchingAny(const std::vector<std::string>& names) const
 {
-    for (const std::string& name : m_names)
-        m_reversed.push_back(backwards(name));
-    std::sort(m_names.begin(), m_names.end());
-    std::sort(m_reversed.begin(), m_reversed.end());
-}
-
-bool NameIndex::matchesAny(std::string_view pattern) const
-{
-    const std::string_view prefix = literalPrefix(pattern);
-    if (prefix.size() == pattern.size())
-        return std::binary_search(m_names.begin(), m_names.end(), pattern);
-    if (!prefix.empty())
-        return anyWithPrefix(m_names, prefix, [&](const std::string& name) { return globMatch(pattern, name); });
-    return anyWithPrefix(m_reversed, backwards(literalSuffix(pattern)),
-                         [&](const std::string& name) { return globMatch(pattern, backwards(name)); });
+    std::vector<bool> matched(m_entries.size(), false);
+    // A pattern that has matched is not tried again, so that wide patterns cost little.
+    std::unordered_map<const Bucket*, Bucket> open;
+    for (const std::string& name : names)
+        eachBucket(name, [&](const Bucket& bucket) {
+            Bucket& left = open.try_emplace(&bucket, bucket).first->second;
+            std::erase_if(left, [&](int entry) {
+                if (!matches(entry, name))
+                    return false;
+                matched[static_cast<std::size_t>(entry)] = true;
+                return true;
+            });
+        });
+    for (std::size_t i = 0; i < m_entries.size(); ++i)
+        matched[i] = matched[static_cast<std::size_t>(m_last.at(m_entries[i].match))];
+    return matched;
 }
 
 } // namespace shardboard

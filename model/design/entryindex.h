@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the strategy entry that decides a name without trying them all: a design may have as many entries as weights.
+// Finds the strategy entries that match a name without trying them all: a design may have as many entries as weights.
 #pragma once
 
 #include "model/design/design.h"
@@ -20,27 +20,24 @@ public:
     /// Index of the last entry whose pattern matches the name, or -1.
     int deciding(std::string_view name) const;
 
+    /// Per entry whether its pattern matches at least one of the names.
+    std::vector<bool> matchingAny(const std::vector<std::string>& names) const;
+
 private:
-    using Buckets = std::unordered_map<std::string_view, std::vector<int>>;
-    int lastMatch(const std::vector<int>& bucket, std::string_view name, int best) const;
+    /// Patterns that hold the same run of plain characters, which a name must hold too; in order.
+    using Bucket = std::vector<int>;
+
+    template <class Visit>
+    void eachBucket(std::string_view name, Visit visit) const;
+    bool matches(int entry, std::string_view name) const;
 
     const std::vector<StrategyEntry>& m_entries;
-    std::unordered_map<std::string_view, int> m_exact; ///< patterns that are a name
-    Buckets m_byPrefix; ///< the other patterns by what stands before their first wildcard,
-    Buckets m_bySuffix; ///< or where that is nothing by what stands behind their last
-    std::vector<std::size_t> m_prefixSizes;
-    std::vector<std::size_t> m_suffixSizes;
-};
-
-/// Which patterns match at least one of many names, without trying each on each.
-class NameIndex {
-public:
-    explicit NameIndex(std::vector<std::string> names);
-    bool matchesAny(std::string_view pattern) const;
-
-private:
-    std::vector<std::string> m_names; ///< sorted
-    std::vector<std::string> m_reversed; ///< written backwards, sorted
+    std::unordered_map<std::string_view, int> m_last; ///< by pattern: of equal ones only the last can decide
+    std::unordered_map<std::string_view, Bucket> m_byPrefix; ///< by what stands before the first wildcard; all of it: a name
+    std::unordered_map<std::string_view, Bucket> m_byRun; ///< patterns that begin with a wildcard, by their longest run
+    std::vector<std::size_t> m_prefixSizes; ///< ascending
+    std::vector<std::size_t> m_runSizes;
+    Bucket m_few; ///< patterns that begin with a wildcard, while they are so few that trying them is quicker
 };
 
 } // namespace shardboard

@@ -117,7 +117,8 @@ void Resolver::layOut(WeightLayout& weight, const std::string& name)
     weight.entry = m_entries.deciding(name);
     if (weight.entry >= 0)
         byEntry(weight);
-    else if (!m_design.rules.rules.empty() && !weight.spec.logicalNames.empty() && !weight.unknownShape)
+    else if (!m_design.rules.rules.empty() && !weight.unknownShape && !weight.spec.logicalNames.empty()
+             && weight.spec.logicalNames.size() == weight.spec.shape.size())
         byRules(weight);
     else
         replicate(weight);

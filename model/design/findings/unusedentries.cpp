@@ -4,13 +4,11 @@
 #include "model/design/entryindex.h"
 #include "model/design/findings/finder.h"
 
-#include <optional>
-
 namespace shardboard {
 
 namespace {
 
-NameIndex namesOf(const Evaluation& evaluation)
+std::vector<std::string> namesOf(const Evaluation& evaluation)
 {
     std::vector<std::string> names;
     for (const WeightLayout& weight : evaluation.weights) {
@@ -18,25 +16,27 @@ NameIndex namesOf(const Evaluation& evaluation)
         for (std::int64_t i = 0; weight.firstLayer >= 0 && i < weight.copies; ++i)
             names.push_back(concreteName(weight.spec.name, weight.firstLayer + i));
     }
-    return NameIndex(std::move(names));
+    return names;
 }
 
 } // namespace
 
 void findUnusedEntries(const FinderInput& input, FindingList& out)
 {
-    std::optional<NameIndex> names; // many designs have no entry that decides nothing
-    for (std::size_t i = 0; i < input.design.strategies.size(); ++i) {
-        const StrategyEntry& entry = input.design.strategies[i];
-        if (!input.decidedBy(static_cast<int>(i)).empty())
-            continue;
-        if (!names)
-            names = namesOf(input.evaluation);
-        if (names->matchesAny(entry.match))
-            continue;
-        out.add({ "unused-entry", Severity::Note, entry.match, 0, "the pattern matches no tensor of the model",
-                  "mend the pattern or remove the entry" },
-                Repair { "Remove the entry for " + entry.match, { RemoveStrategy { static_cast<int>(i) } } });
+    const auto& entries = input.design.strategies;
+    std::vector<int> idle; // decide nothing; many designs have none
+    for (std::size_t i = 0; i < entries.size(); ++i)
+        if (input.decidedBy(static_cast<int>(i)).empty())
+            idle.push_back(static_cast<int>(i));
+    if (idle.empty())
+        return;
+    const std::vector<bool> matching = EntryIndex(entries).matchingAny(namesOf(input.evaluation));
+    for (const int index : idle) {
+        const StrategyEntry& entry = entries[static_cast<std::size_t>(index)];
+        if (!matching[static_cast<std::size_t>(index)])
+            out.add({ "unused-entry", Severity::Note, entry.match, 0, "the pattern matches no tensor of the model",
+                      "mend the pattern or remove the entry" },
+                    Repair { "Remove the entry for " + entry.match, { RemoveStrategy { index } } });
     }
 }
 
