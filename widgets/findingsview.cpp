@@ -2,14 +2,44 @@
 #include "widgets/findingsview.h"
 
 #include "widgets/format.h"
+#include "widgets/notedelegate.h"
+#include "widgets/repairs.h"
 #include "widgets/theme.h"
 
+#include <QAction>
+#include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
+#include <QPushButton>
+#include <QResizeEvent>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace shardboard {
+
+namespace {
+
+constexpr int kIndexRole = Qt::UserRole;
+constexpr int kRepairTextRole = Qt::UserRole + 1;
+constexpr double kRepairSeconds = 10; ///< after which repairing all gives back what it has
+
+/// So that the costs of a column compare at a glance; the tool tip has the bytes.
+QString gibText(std::int64_t bytes)
+{
+    const double gib = static_cast<double>(bytes) / (1 << 30);
+    return gib < 0.001 ? QStringLiteral("< 0.001") : QString::number(gib, 'f', gib < 10 ? 3 : 1);
+}
+
+QColor colorOf(Severity severity, const Theme& theme)
+{
+    return severity == Severity::Error ? theme.error : severity == Severity::Warning ? theme.attention : theme.quiet;
+}
+
+QString kindText(const std::string& kind) { return qstr(kind).replace(QLatin1Char('-'), QLatin1Char(' ')); }
+
+} // namespace
 
 bool selectWhere(const Document& document, const std::string& where)
 {
@@ -39,7 +69,11 @@ bool selectWhere(const Document& document, const std::string& where)
 FindingsView::FindingsView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
     , m_list(new QTreeWidget(this))
+    , m_total(new QLabel(this))
     , m_empty(new QLabel(this))
+    , m_refusal(new QLabel(this))
+    , m_all(new QPushButton(this))
+    , m_repair(new QAction(tr("Apply &Repair"), this))
 {
     setObjectName(QStringLiteral("findingsView"));
     setAccessibleName(tr("Findings"));
@@ -48,24 +82,47 @@ FindingsView::FindingsView(Document* document, QWidget* parent)
     m_list->setObjectName(QStringLiteral("findingsList"));
     m_list->setAccessibleName(tr("Findings"));
     m_list->setRootIsDecorated(false);
-    m_list->setUniformRowHeights(true);
-    m_list->setTextElideMode(Qt::ElideRight);
-    m_list->setColumnCount(4);
-    m_list->setHeaderLabels({ tr("severity"), tr("where"), tr("what"), tr("repair") });
-    m_list->header()->setSectionResizeMode(QHeaderView::Interactive);
-    m_list->header()->setStretchLastSection(true);
+    m_list->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_list->setColumnCount(ColumnCount);
+    m_list->setHeaderLabels({ tr("finding"), tr("GiB per device"), tr("repair") });
+    m_list->headerItem()->setTextAlignment(CostColumn, Qt::AlignRight | Qt::AlignVCenter);
+    m_list->headerItem()->setToolTip(CostColumn, tr("Memory of a device that it costs"));
+    m_list->header()->setStretchLastSection(false);
+    m_list->header()->setSectionResizeMode(NoteColumn, QHeaderView::Stretch);
+    m_list->header()->setSectionsMovable(false);
+    m_list->setItemDelegateForColumn(NoteColumn, new NoteDelegate(m_list));
+    m_total->setObjectName(QStringLiteral("findingsTotal"));
     m_empty->setObjectName(QStringLiteral("findingsEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
+    m_refusal->setObjectName(QStringLiteral("findingsRefusal"));
+    m_refusal->setWordWrap(true);
+    m_refusal->setTextFormat(Qt::PlainText);
+    m_refusal->setContentsMargins(kPanelMargin, 4, kPanelMargin, 6);
+    m_refusal->hide();
+    m_all->setObjectName(QStringLiteral("repairAll"));
+    m_all->setToolTip(tr("Makes all repairs as one step of the history"));
+    m_repair->setObjectName(QStringLiteral("finding.repair"));
+    m_repair->setShortcut(QKeySequence(Qt::CTRL | Qt::Key_Period));
+    addAction(m_repair);
+    auto* top = new QHBoxLayout;
+    top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
+    top->addWidget(m_total, 1);
+    top->addWidget(m_all);
+    auto* list = new QHBoxLayout;
+    list->setContentsMargins(8, 0, 8, 0);
+    list->addWidget(m_list);
     auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 4, 8, 0);
-    column->addWidget(m_list, 1);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addLayout(top);
+    column->addLayout(list, 1);
     column->addWidget(m_empty, 1);
+    column->addWidget(m_refusal);
     connect(m_list, &QTreeWidget::itemActivated, this, [this](QTreeWidgetItem* item) { follow(item); });
     connect(m_list, &QTreeWidget::itemClicked, this, [this](QTreeWidgetItem* item) { follow(item); });
-    const int digit = fontMetrics().horizontalAdvance(QLatin1Char('0'));
-    m_list->setColumnWidth(0, 10 * digit + 16);
-    m_list->setColumnWidth(1, 24 * digit);
-    m_list->setColumnWidth(2, 48 * digit);
+    connect(m_all, &QPushButton::clicked, this, [this] { repairAll(); });
+    connect(m_repair, &QAction::triggered, this, [this] { repairCurrent(); });
     start();
 }
 
@@ -73,46 +130,203 @@ QSize FindingsView::sizeHint() const { return { 720, 240 }; }
 
 void FindingsView::refresh()
 {
+    const int current = m_list->indexOfTopLevelItem(m_list->currentItem());
+    m_following = true;
     m_list->clear();
-    const Theme& theme = Theme::of(this);
     const auto evaluation = document()->evaluation();
-    for (std::size_t i = 0; evaluation && i < evaluation->findings.size(); ++i) {
-        const Finding& finding = evaluation->findings[i];
-        auto* item = new QTreeWidgetItem(m_list,
-                                         { qstr(severityName(finding.severity)), shortName(finding.where),
-                                           qstr(finding.message), qstr(finding.repair) });
-        const QColor color = finding.severity == Severity::Error ? theme.error
-            : finding.severity == Severity::Warning              ? theme.attention
-                                                                 : theme.quiet;
-        item->setForeground(0, color);
-        QFont bold = m_list->font();
-        bold.setBold(true);
-        item->setFont(0, bold);
-        item->setData(0, Qt::UserRole, static_cast<int>(i));
-        QString tip = qstr(finding.where) + QLatin1Char('\n') + qstr(finding.message) + QLatin1Char('\n')
-            + qstr(finding.repair);
-        if (finding.costBytes > 0)
-            tip += QLatin1Char('\n') + tr("costs %1 per device").arg(exactBytesText(finding.costBytes));
-        for (int column = 0; column < 4; ++column) {
-            item->setToolTip(column, tip);
-            item->setTextAlignment(column, Qt::AlignVCenter | Qt::AlignLeft);
-        }
-        item->setForeground(3, theme.quiet);
-        item->setSizeHint(0, QSize(0, kRowHeight));
+    for (std::size_t i = 0; evaluation && i < evaluation->findings.size(); ++i)
+        addRow(evaluation->findings[i], static_cast<int>(i));
+    if (current >= 0 && m_list->topLevelItemCount() > 0) // the next one is where the repaired one was
+        m_list->setCurrentItem(m_list->topLevelItem(std::min(current, m_list->topLevelItemCount() - 1)));
+    m_following = false;
+    m_list->header()->setFont(uiFont(this, -1));
+    m_refusal->hide();
+    fitColumns();
+    showState();
+}
+
+void FindingsView::addRow(const DesignFinding& finding, int index)
+{
+    const Theme& theme = Theme::of(this);
+    auto* item = new QTreeWidgetItem(m_list);
+    const QString where = shortName(finding.where);
+    item->setData(NoteColumn, NoteDelegate::TitleRole,
+                  where + QStringLiteral(" · ") + kindText(finding.kind));
+    item->setData(NoteColumn, NoteDelegate::TextRole, qstr(finding.message));
+    item->setData(NoteColumn, NoteDelegate::TitleColorRole, colorOf(finding.severity, theme));
+    item->setData(NoteColumn, kIndexRole, index);
+    item->setData(NoteColumn, Qt::AccessibleTextRole,
+                  tr("%1, %2: %3").arg(qstr(severityName(finding.severity)), where, qstr(finding.message)));
+    if (finding.costBytes > 0) {
+        item->setText(CostColumn, gibText(finding.costBytes));
+        item->setFont(CostColumn, monoFont(this, -0.5));
+        item->setTextAlignment(CostColumn, Qt::AlignRight | Qt::AlignVCenter);
     }
-    const bool none = m_list->topLevelItemCount() == 0;
+    QString tip = tr("%1 about %2").arg(qstr(severityName(finding.severity)), qstr(finding.where)) + QLatin1Char('\n')
+        + qstr(finding.message);
+    if (!finding.repair.empty())
+        tip += QLatin1Char('\n') + tr("Repair: %1").arg(qstr(finding.repair));
+    if (finding.costBytes > 0)
+        tip += QLatin1Char('\n') + tr("costs %1 per device").arg(exactBytesText(finding.costBytes));
+    for (int column = 0; column < ColumnCount; ++column)
+        item->setToolTip(column, tip);
+    if (finding.fix)
+        addButton(item, *finding.fix);
+}
+
+void FindingsView::addButton(QTreeWidgetItem* item, const Repair& repair)
+{
+    auto* cell = new QWidget;
+    auto* layout = new QHBoxLayout(cell);
+    layout->setContentsMargins(8, 3, 8, 3);
+    auto* button = new QPushButton(cell);
+    button->setObjectName(QStringLiteral("repairButton"));
+    button->setAccessibleName(qstr(repair.text));
+    button->setToolTip(qstr(repair.text) + QLatin1Char('\n')
+                       + tr("One step of the history (%1 on the row)")
+                             .arg(m_repair->shortcut().toString(QKeySequence::NativeText)));
+    button->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    item->setData(RepairColumn, kRepairTextRole, qstr(repair.text));
+    const int index = item->data(NoteColumn, kIndexRole).toInt();
+    // Later: the repair replaces this list and with it the button. Only for the findings that were clicked on.
+    const auto act = [this, index, shown = std::weak_ptr<const Evaluation>(document()->evaluation())] {
+        if (shown.lock() == document()->evaluation())
+            this->repair(index);
+    };
+    connect(button, &QPushButton::clicked, this, act, Qt::QueuedConnection);
+    layout->addWidget(button);
+    m_list->setItemWidget(item, RepairColumn, cell);
+}
+
+/// The repairs get the room that their words take, up to two fifths; then they are elided.
+void FindingsView::fitColumns()
+{
+    constexpr int kAround = 52; // margins of the cell and padding of the button
+    const auto* any = m_list->findChild<QPushButton*>(QStringLiteral("repairButton"));
+    const QFontMetrics metrics(any ? any->font() : font());
+    int widest = 0;
+    for (int row = 0; row < m_list->topLevelItemCount(); ++row)
+        widest = std::max(widest, metrics.horizontalAdvance(
+                                      m_list->topLevelItem(row)->data(RepairColumn, kRepairTextRole).toString()));
+    const int room = widest == 0 ? 0 : std::clamp(widest + kAround, 100, std::max(140, width() * 2 / 5));
+    m_list->setColumnHidden(RepairColumn, widest == 0);
+    m_list->setColumnWidth(RepairColumn, room);
+    m_list->setColumnWidth(CostColumn, QFontMetrics(uiFont(this, -1)).horizontalAdvance(tr("GiB per device")) + 28);
+    for (int row = 0; row < m_list->topLevelItemCount(); ++row) {
+        QTreeWidgetItem* item = m_list->topLevelItem(row);
+        const QWidget* cell = m_list->itemWidget(item, RepairColumn);
+        if (auto* button = cell ? cell->findChild<QPushButton*>() : nullptr)
+            button->setText(metrics.elidedText(item->data(RepairColumn, kRepairTextRole).toString(), Qt::ElideRight,
+                                               room - kAround));
+    }
+    m_list->doItemsLayout(); // texts wrap anew
+    if (QTreeWidgetItem* item = m_list->currentItem())
+        m_list->scrollToItem(item);
+}
+
+void FindingsView::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    if (event->size().width() != event->oldSize().width())
+        fitColumns();
+}
+
+void FindingsView::showState()
+{
+    const Theme& theme = Theme::of(this);
+    for (QLabel* label : { m_total, m_empty })
+        setTextColor(label, theme.quiet);
+    const auto evaluation = document()->evaluation();
+    const int count = m_list->topLevelItemCount();
+    int repairs = 0;
+    for (int i = 0; i < count; ++i)
+        repairs += evaluation->findings[static_cast<std::size_t>(i)].fix ? 1 : 0;
+    m_total->setText(repairs == 0 ? counted(count, tr("finding"), tr("findings"))
+                                  : tr("%1 · %2 with a repair of one edit")
+                                        .arg(counted(count, tr("finding"), tr("findings")))
+                                        .arg(repairs));
+    m_all->setText(tr("Repair All %1").arg(repairs));
+    m_all->setVisible(repairs > 1);
+    m_total->setVisible(count > 0);
+    m_repair->setEnabled(repairs > 0);
     m_empty->setText(document()->hasDesign() ? tr("No findings.") : tr("No design is open."));
-    setTextColor(m_empty, theme.quiet);
-    m_empty->setVisible(none);
-    m_list->setVisible(!none);
+    m_empty->setVisible(count == 0);
+    m_list->setVisible(count > 0);
+}
+
+void FindingsView::selectionChanged()
+{
+    const WeightLayout* weight = selectedWeight(*document());
+    const auto evaluation = document()->evaluation();
+    if (!weight || m_following || m_list->hasFocus())
+        return;
+    for (int row = 0; row < m_list->topLevelItemCount(); ++row) {
+        if (evaluation->findings[static_cast<std::size_t>(row)].where != weight->spec.name)
+            continue;
+        m_list->setCurrentItem(m_list->topLevelItem(row));
+        return;
+    }
+    m_list->setCurrentItem(nullptr);
 }
 
 void FindingsView::follow(QTreeWidgetItem* item)
 {
     const auto evaluation = document()->evaluation();
-    const auto index = static_cast<std::size_t>(item->data(0, Qt::UserRole).toInt());
-    if (evaluation && index < evaluation->findings.size())
-        selectWhere(*document(), evaluation->findings[index].where);
+    const auto index = static_cast<std::size_t>(item->data(NoteColumn, kIndexRole).toInt());
+    if (!evaluation || index >= evaluation->findings.size())
+        return;
+    m_following = true;
+    const std::string& where = evaluation->findings[index].where;
+    const auto& rules = document()->design().rules.rules;
+    if (!selectWhere(*document(), where)
+        && std::any_of(rules.begin(), rules.end(), [&](const LogicalRule& rule) { return rule.name == where; }))
+        Q_EMIT ruleNamed(qstr(where));
+    m_following = false;
+}
+
+void FindingsView::repair(int index)
+{
+    const auto evaluation = document()->evaluation();
+    if (!evaluation || index < 0 || index >= static_cast<int>(evaluation->findings.size()))
+        return;
+    const DesignFinding& finding = evaluation->findings[static_cast<std::size_t>(index)];
+    if (finding.fix)
+        tell(applyRepair(*document(), *finding.fix));
+}
+
+void FindingsView::repairCurrent()
+{
+    const auto evaluation = document()->evaluation();
+    const int current = m_list->indexOfTopLevelItem(m_list->currentItem());
+    if (!evaluation)
+        return;
+    if (current >= 0 && evaluation->findings[static_cast<std::size_t>(current)].fix) {
+        repair(current);
+        return;
+    }
+    if (current >= 0) {
+        tell(inputError({}, "this finding has no repair of one edit", evaluation->findings[static_cast<std::size_t>(current)].repair));
+        return;
+    }
+    for (std::size_t i = 0; i < evaluation->findings.size(); ++i)
+        if (evaluation->findings[i].fix)
+            return repair(static_cast<int>(i));
+}
+
+void FindingsView::repairAll()
+{
+    const auto evaluation = document()->evaluation();
+    if (!evaluation)
+        return;
+    const RepairedAll all = repairedAll(document()->design(), *evaluation, kRepairSeconds);
+    tell(document()->edit(all.design, tr("Repair %1").arg(counted(all.made, tr("finding"), tr("findings")))));
+}
+
+void FindingsView::tell(const Status& status)
+{
+    m_refusal->setText(status.ok() ? QString() : qstr(status.error().text()));
+    m_refusal->setVisible(!status.ok());
+    setTextColor(m_refusal, Theme::of(this).error);
 }
 
 } // namespace shardboard

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong or worth knowing, worst first; activating one selects the object that it is about.
+// What is wrong or worth knowing, worst first, with what it costs and a button where one edit repairs it; activating a
+// finding selects the object that it is about.
 #pragma once
 
 #include "widgets/documentview.h"
 
+class QAction;
+class QPushButton;
 class QTreeWidget;
 class QTreeWidgetItem;
 
@@ -12,17 +15,39 @@ namespace shardboard {
 class FindingsView : public DocumentView {
     Q_OBJECT
 public:
+    enum Column { NoteColumn, CostColumn, RepairColumn, ColumnCount };
+
     explicit FindingsView(Document* document, QWidget* parent = nullptr);
     QSize sizeHint() const override;
+    /// Applies the repair of the current finding, or of the first one that has one; for a menu too.
+    QAction* repairAction() const { return m_repair; }
+
+Q_SIGNALS:
+    void ruleNamed(const QString& name); ///< a finding about the rules for a logical name was chosen
 
 protected:
     void refresh() override;
+    void selectionChanged() override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
+    void addRow(const DesignFinding& finding, int index);
+    void addButton(QTreeWidgetItem* item, const Repair& repair);
+    void fitColumns();
     void follow(QTreeWidgetItem* item);
+    void repair(int index);
+    void repairCurrent();
+    void repairAll();
+    void showState();
+    void tell(const Status& status);
 
     QTreeWidget* m_list;
+    QLabel* m_total;
     QLabel* m_empty;
+    QLabel* m_refusal;
+    QPushButton* m_all;
+    QAction* m_repair;
+    bool m_following = false;
 };
 
 /// Selects what a finding is about: a weight by name, a mesh axis, or the collective of an operation. False when it is

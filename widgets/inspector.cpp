@@ -5,6 +5,8 @@
 #include "widgets/findingsview.h"
 #include "widgets/format.h"
 #include "widgets/inspectorparts.h"
+#include "widgets/repairs.h"
+#include "widgets/ruletrace.h"
 #include "widgets/theme.h"
 #include "widgets/whatif.h"
 
@@ -22,6 +24,7 @@ namespace shardboard {
 namespace {
 
 constexpr std::size_t kMostCards = 12;
+constexpr std::size_t kMostEffects = 3; ///< findings whose repair is evaluated to tell what it brings
 
 const PlannedOp* plannedOpOf(const Evaluation& evaluation, const Collective& collective)
 {
@@ -167,7 +170,9 @@ void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weigh
     const auto evaluation = document()->evaluation();
     page.section(tr("Why"));
     const auto& entries = document()->design().strategies;
-    if (weight.entry < 0 || weight.entry >= static_cast<int>(entries.size())) {
+    if (weight.resolution) {
+        rulesReason(page, weight);
+    } else if (weight.entry < 0 || weight.entry >= static_cast<int>(entries.size())) {
         page.sentence(tr("No strategy names it, so every device holds all of it."));
     } else {
         page.sentence(
@@ -175,6 +180,8 @@ void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weigh
                 .arg(weight.entry + 1)
                 .arg(entries.size())
                 .arg(qstr(entries[static_cast<std::size_t>(weight.entry)].match), qstr(weight.strategy.text())));
+        if (!document()->design().rules.rules.empty())
+            page.sentence(tr("It hides the rules."));
     }
     connect(page.button(tr("Edit strategy …"), tr("Write the strategy and see what it leads to (F2)")), &QPushButton::clicked,
             this, [this] { Q_EMIT strategyRequested(); });
@@ -198,6 +205,19 @@ void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weigh
                                qstr(collective.reason), Card::Look::Plain);
         card->setActionable(tr("Select this collective"));
         connect(card, &Card::activated, this, [this, i] { selection()->setCollective(static_cast<int>(i)); });
+    }
+}
+
+void InspectorPanel::rulesReason(InspectorPage& page, const WeightLayout& weight)
+{
+    const WeightTrace trace = traceOf(document()->design(), weight);
+    for (const TraceDim& dim : trace.dims) {
+        const QString by = dim.decidedBy < 0 ? QString() : tr(" · rule %1").arg(dim.decidedBy + 1);
+        QString text = dim.title + by + QStringLiteral(" → ") + dim.verdict;
+        for (const TraceRule& rule : dim.rules)
+            if (rule.outcome == RuleOutcome::AxisTaken)
+                text += QLatin1Char('\n') + rule.text;
+        page.sentence(text);
     }
 }
 
@@ -305,21 +325,41 @@ void InspectorPanel::findings(InspectorPage& page, const std::string& where)
     const auto evaluation = document()->evaluation();
     bool first = true;
     std::size_t shown = 0;
-    for (const Finding& finding : evaluation->findings) {
+    for (const DesignFinding& finding : evaluation->findings) {
         if ((!where.empty() && finding.where != where) || shown++ >= kMostCards)
             continue;
         if (first)
             page.section(where.empty() ? tr("Findings") : tr("Finding"));
         first = false;
+        const QString detail = finding.fix || finding.repair.empty()
+            ? qstr(finding.message)
+            : qstr(finding.message) + QStringLiteral(" — ") + qstr(finding.repair);
         Card* card = page.card(
             where.empty() ? shortName(finding.where) : qstr(finding.kind).replace(QLatin1Char('-'), QLatin1Char(' ')),
-            finding.costBytes > 0 ? bytesText(finding.costBytes) : QString(),
-            qstr(finding.message) + QStringLiteral(" — ") + qstr(finding.repair), lookOf(finding.severity));
+            finding.costBytes > 0 ? bytesText(finding.costBytes) : QString(), detail, lookOf(finding.severity));
         if (where.empty()) {
             card->setActionable(tr("Select what it is about"));
             connect(card, &Card::activated, this, [this, about = finding.where] { selectWhere(*document(), about); });
         }
+        if (finding.fix)
+            addRepair(*card, *finding.fix, shown <= kMostEffects);
     }
+}
+
+void InspectorPanel::addRepair(Card& card, const Repair& repair, bool withEffect)
+{
+    QPushButton* button = card.addButton(qstr(repair.text), withEffect ? repairEffect(*document(), repair) : QString());
+    button->setObjectName(QStringLiteral("inspectorRepair"));
+    // Later: the repair replaces this page and with it the button. Only for the findings that were clicked on.
+    const auto act = [this, repair, seen = std::weak_ptr<const Evaluation>(document()->evaluation())] {
+        if (seen.lock() != document()->evaluation())
+            return;
+        const Status status = applyRepair(*document(), repair);
+        m_refusal = status.ok() ? QString() : qstr(status.error().text());
+        if (!status.ok())
+            later();
+    };
+    connect(button, &QPushButton::clicked, this, act, Qt::QueuedConnection);
 }
 
 void InspectorPanel::apply(const Design& design, const QString& text)

@@ -9,6 +9,7 @@ class QTimer;
 
 namespace shardboard {
 
+class Card;
 class InspectorPage;
 
 class InspectorPanel : public DocumentView {
@@ -35,9 +36,11 @@ private:
     void collectivePage(InspectorPage& page, const Collective& collective);
     void weightFacts(InspectorPage& page, const WeightLayout& weight);
     void weightReason(InspectorPage& page, const WeightLayout& weight);
+    void rulesReason(InspectorPage& page, const WeightLayout& weight);
     void weightChoices(InspectorPage& page);
     void candidates(InspectorPage& page, const Collective& collective);
     void findings(InspectorPage& page, const std::string& where);
+    void addRepair(Card& card, const Repair& repair, bool withEffect);
     void apply(const Design& design, const QString& text);
 
     ViewHeader* m_header;

@@ -70,6 +70,27 @@ void Card::setActionable(const QString& toolTip)
     setToolTip(toolTip);
 }
 
+QPushButton* Card::addButton(const QString& text, const QString& beside)
+{
+    auto* button = new QPushButton(this);
+    button->setProperty("primary", true);
+    button->setAccessibleName(text);
+    button->setToolTip(text);
+    button->setFont(uiFont(this, -0.5, true));
+    constexpr int kMost = 272; // the narrowest inspector less its margins
+    constexpr int kPadding = 28;
+    button->setText(QFontMetrics(button->font()).elidedText(text, Qt::ElideMiddle, kMost - kPadding));
+    auto* column = static_cast<QVBoxLayout*>(layout());
+    column->addSpacing(4);
+    column->addWidget(button, 0, Qt::AlignLeft);
+    if (!beside.isEmpty()) {
+        auto* label = coloured(new QLabel(beside, this), Theme::of(this).attention);
+        label->setFont(uiFont(this, -1, true));
+        column->addWidget(label);
+    }
+    return button;
+}
+
 void Card::paintEvent(QPaintEvent*)
 {
     const Theme& theme = Theme::of(this);

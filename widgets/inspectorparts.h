@@ -15,13 +15,16 @@ class QVBoxLayout;
 
 namespace shardboard {
 
-/// A rounded card of a title, a value at the right and a line of quiet text. With `setAction` it is a button too.
+/// A rounded card of a title, a value at the right and a line of quiet text. With `setActionable` it is a button too; with
+/// `addButton` it has one.
 class Card : public QWidget {
     Q_OBJECT
 public:
     enum class Look { Plain, Chosen, Attention, Error };
     Card(const QString& title, const QString& value, const QString& detail, Look look, QWidget* parent);
     void setActionable(const QString& toolTip);
+    /// A button below the text, with a short quiet word beside it.
+    QPushButton* addButton(const QString& text, const QString& beside);
     QString title() const { return m_title; }
     QString value() const { return m_value; }
 

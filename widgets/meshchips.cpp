@@ -66,6 +66,8 @@ Result<Design> withMeshAxis(const Design& design, int index, const MeshAxis& axi
             std::replace(entry.strategy.axes.begin(), entry.strategy.axes.end(), old, axis.name);
             entry.strategy.spec = replacedName(entry.strategy.spec, old, axis.name);
         }
+        for (LogicalRule& rule : out.rules.rules)
+            std::replace(rule.axes.begin(), rule.axes.end(), old, axis.name);
     }
     auto mesh = Mesh::make(axes);
     if (!mesh.ok())

@@ -69,7 +69,7 @@ private:
     QString m_refusal;
 };
 
-/// The design with axis `index` named and sized anew (strategies follow the name); -1 appends an axis at the end.
+/// The design with axis `index` named and sized anew (strategies and rules follow the name); -1 appends an axis at the end.
 Result<Design> withMeshAxis(const Design& design, int index, const MeshAxis& axis);
 /// The design without an axis; strategies no longer cut over it.
 Result<Design> withoutMeshAxis(const Design& design, int index);

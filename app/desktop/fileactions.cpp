@@ -41,6 +41,20 @@ void FileActions::newDesign(const QString& model)
     NewDialog dialog(m_window);
     if (!model.isEmpty())
         dialog.setModel(model);
+    create(dialog);
+}
+
+void FileActions::newModule()
+{
+    if (!mayReplace())
+        return;
+    NewDialog dialog(m_window);
+    dialog.setModule();
+    create(dialog);
+}
+
+void FileActions::create(NewDialog& dialog)
+{
     if (dialog.exec() != QDialog::Accepted)
         return;
     const Status status = m_document->setDesign(dialog.design());

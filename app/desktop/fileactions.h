@@ -16,6 +16,7 @@ namespace shardboard {
 
 class Banner;
 class Document;
+class NewDialog;
 class RecentFiles;
 class Settings;
 
@@ -25,6 +26,7 @@ public:
     FileActions(Document* document, Settings& settings, RecentFiles* recent, Banner* banner, QWidget* window);
 
     void newDesign(const QString& model = {});
+    void newModule();
     void open();
     bool openPath(const QString& path);
     void openSample();
@@ -40,6 +42,7 @@ public:
     void openDropped(const QString& path);
 
 private:
+    void create(NewDialog& dialog);
     void showNotes(const std::vector<std::string>& notes);
     void rememberFolder(const QString& path);
 

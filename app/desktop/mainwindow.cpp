@@ -10,6 +10,7 @@
 #include "app/desktop/helpwindow.h"
 #include "app/desktop/notationmenu.h"
 #include "app/desktop/recentfiles.h"
+#include "app/desktop/rulefiles.h"
 #include "app/desktop/runpanel.h"
 #include "app/desktop/settings.h"
 #include "app/desktop/themecontrol.h"
@@ -25,6 +26,7 @@
 #include "widgets/inspector.h"
 #include "widgets/memoryview.h"
 #include "widgets/meshview.h"
+#include "widgets/rulesview.h"
 #include "widgets/shownspec.h"
 #include "widgets/strategyeditor.h"
 #include "widgets/summarybar.h"
@@ -86,6 +88,7 @@ void MainWindow::createActions()
 {
     const auto id = [](const char* name) { return QString::fromLatin1(name); };
     m_actions->add(id("file.new"), tr("&New …"), QKeySequence::New, [this] { m_fileActions->newDesign(); });
+    m_actions->add(id("file.newModule"), tr("New &Module …"), {}, [this] { m_fileActions->newModule(); });
     m_actions->add(id("file.open"), tr("&Open …"), QKeySequence::Open, [this] { m_fileActions->open(); });
     m_actions->add(id("file.sample"), tr("Open S&ample"), {}, [this] { m_fileActions->openSample(); });
     m_actions->add(id("file.save"), tr("&Save"), QKeySequence::Save, [this] { m_fileActions->save(); });
@@ -118,6 +121,7 @@ void MainWindow::createMenus()
     const auto add = [this](QMenu* menu, const char* id) { menu->addAction(m_actions->get(QString::fromLatin1(id))); };
     QMenu* file = menuBar()->addMenu(tr("&File"));
     add(file, "file.new");
+    add(file, "file.newModule");
     add(file, "file.open");
     m_recent->attach(file->addMenu(tr("Open &Recent")));
     add(file, "file.sample");
@@ -133,7 +137,10 @@ void MainWindow::createMenus()
     edit->addSeparator();
     add(edit, "edit.find");
     add(edit, "edit.strategy");
-    new DesignMenu(m_document, m_banner, menuBar()->addMenu(tr("&Design")));
+    add(edit, "edit.repair");
+    QMenu* design = menuBar()->addMenu(tr("&Design"));
+    new DesignMenu(m_document, m_banner, design);
+    design->addMenu(m_rules->menu());
     QMenu* view = menuBar()->addMenu(tr("&View"));
     for (QDockWidget* dock : m_docks->all())
         view->addAction(dock->toggleViewAction());
@@ -229,7 +236,17 @@ void MainWindow::createDocks()
     add("strategy", tr("Strategy"), new StrategyEditor(m_document), Place::Right);
     add("collectives", tr("Collectives"), new CollectivesView(m_document), Place::Bottom);
     add("cuts", tr("Cuts"), new CutsView(m_document), Place::Bottom);
-    add("findings", tr("Findings"), new FindingsView(m_document), Place::Bottom);
+    auto* findings = new FindingsView(m_document);
+    m_actions->adopt(QStringLiteral("edit.repair"), findings->repairAction());
+    add("findings", tr("Findings"), findings, Place::Bottom);
+    m_rules = new RulesView(m_document);
+    m_ruleFiles = new RuleFiles(m_document, m_rules, m_settings, m_banner, this);
+    connect(m_ruleFiles, &RuleFiles::taken, this, [this] { m_docks->raise(QStringLiteral("rules")); });
+    connect(findings, &FindingsView::ruleNamed, this, [this](const QString& name) {
+        m_docks->raise(QStringLiteral("rules"));
+        m_rules->showRules(name);
+    });
+    add("rules", tr("Rules"), m_rules, Place::Bottom);
     add("memory", tr("Memory"), new MemoryView(m_document), Place::Bottom);
     add("run", tr("Run"), m_runPanel, Place::Bottom);
     add("history", tr("History"), history, Place::Bottom);
@@ -293,6 +310,8 @@ void MainWindow::showDocument()
         ->setWindowTitle(tr("Collectives %1").arg(m_document->evaluation()->plan.collectives.size()));
     m_docks->find(QStringLiteral("findings"))
         ->setWindowTitle(findings.empty() ? tr("Findings") : tr("Findings %1").arg(findings.size()));
+    const auto& rules = m_document->design().rules.rules;
+    m_docks->find(QStringLiteral("rules"))->setWindowTitle(rules.empty() ? tr("Rules") : tr("Rules %1").arg(rules.size()));
 }
 
 /// Something to look at in a design that was just opened: the first weight of a layer that is cut, or the first of all.
@@ -420,7 +439,13 @@ void MainWindow::dropEvent(QDropEvent* event)
         return;
     event->acceptProposedAction();
     // A question may be asked, so only after the drag is over.
-    QMetaObject::invokeMethod(this, [this, path] { m_fileActions->openDropped(path); }, Qt::QueuedConnection);
+    const auto open = [this, path] {
+        if (m_document->hasDesign() && RuleFiles::isRuleFile(path))
+            m_ruleFiles->openPath(path);
+        else
+            m_fileActions->openDropped(path);
+    };
+    QMetaObject::invokeMethod(this, open, Qt::QueuedConnection);
 }
 
 } // namespace shardboard

@@ -19,6 +19,8 @@ class EngineSession;
 class FileActions;
 class MeshView;
 class RecentFiles;
+class RuleFiles;
+class RulesView;
 class RunPanel;
 class Settings;
 class ThemeControl;
@@ -40,6 +42,8 @@ public:
     RunPanel* runPanel() const { return m_runPanel; }
     MeshView* meshView() const { return m_meshView; }
     TileView* tileView() const { return m_tileView; }
+    RulesView* rulesView() const { return m_rules; }
+    RuleFiles* ruleFiles() const { return m_ruleFiles; }
 
 protected:
     void closeEvent(QCloseEvent* event) override;
@@ -77,6 +81,8 @@ private:
     QToolBar* m_bar = nullptr;
     MeshView* m_meshView = nullptr;
     TileView* m_tileView = nullptr;
+    RulesView* m_rules = nullptr;
+    RuleFiles* m_ruleFiles = nullptr;
     RunPanel* m_runPanel = nullptr;
     QLabel* m_engineStatus = nullptr;
     QLabel* m_planStatus = nullptr;

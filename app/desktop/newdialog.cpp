@@ -5,9 +5,11 @@
 #include "model/design/evaluate.h"
 #include "model/design/presets.h"
 #include "model/formats/openmodel.h"
+#include "model/rules/rulesetup.h"
 #include "widgets/format.h"
 #include "widgets/theme.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QDialogButtonBox>
 #include <QFileDialog>
@@ -32,11 +34,18 @@ QSpinBox* countBox(const QString& name, int value, QWidget* parent)
     return box;
 }
 
+const QString kModule = QStringLiteral("ColumnParallelLinear");
+
 } // namespace
 
 NewDialog::NewDialog(QWidget* parent)
     : QDialog(parent)
     , m_model(new QComboBox(this))
+    , m_form(new QFormLayout)
+    , m_inDim(countBox(QStringLiteral("new.inDim"), 4096, this))
+    , m_outDim(countBox(QStringLiteral("new.outDim"), 14336, this))
+    , m_bias(new QCheckBox(tr("has a bias"), this))
+    , m_tied(new QCheckBox(tr("weight is tied to an embedding"), this))
     , m_mesh(new QLineEdit(QStringLiteral("data=2,model=4"), this))
     , m_hardware(new QComboBox(this))
     , m_workload(new QComboBox(this))
@@ -52,10 +61,16 @@ NewDialog::NewDialog(QWidget* parent)
     m_mesh->setObjectName(QStringLiteral("new.mesh"));
     m_preset->setObjectName(QStringLiteral("new.preset"));
     m_error->setObjectName(QStringLiteral("new.error"));
+    m_bias->setObjectName(QStringLiteral("new.bias"));
+    m_tied->setObjectName(QStringLiteral("new.tied"));
+    m_tied->setToolTip(tr("The weight is an embedding table too: tokens are looked up in it first. Not together with a bias."));
     m_model->setEditable(true);
     m_model->setToolTip(tr("A built-in model, or the path of a config.json, a checkpoint folder or a .safetensors file"));
     for (const std::string& name : builtinModelNames())
         m_model->addItem(qstr(name));
+    m_model->insertSeparator(m_model->count());
+    m_model->addItem(kModule);
+    m_model->setItemData(m_model->count() - 1, tr("One module alone: a matmul per device, its bias, the all-gather"), Qt::ToolTipRole);
     m_model->setCurrentText(QStringLiteral("llama3-8b"));
     m_mesh->setToolTip(tr("Mesh axes in order, the first slowest: NAME=SIZE,NAME=SIZE"));
     for (const Hardware& hardware : hardwarePresets())
@@ -66,6 +81,11 @@ NewDialog::NewDialog(QWidget* parent)
         m_dtype->addItem(qstr(dtypeName(type)), static_cast<int>(type));
     for (const std::string& name : presetNames())
         m_preset->addItem(qstr(name));
+    m_preset->insertSeparator(m_preset->count());
+    for (const std::string& name : rulePresetNames()) {
+        m_preset->addItem(tr("rules %1").arg(qstr(name)), qstr(name));
+        m_preset->setItemData(m_preset->count() - 1, qstr(rulePresetSummary(name)), Qt::ToolTipRole);
+    }
     m_preset->setCurrentText(QStringLiteral("megatron-tp"));
     m_error->setWordWrap(true);
     m_error->setTextFormat(Qt::PlainText);
@@ -79,15 +99,21 @@ NewDialog::NewDialog(QWidget* parent)
     modelRow->addWidget(m_model, 1);
     modelRow->addWidget(browseFolder);
     modelRow->addWidget(browseFile);
-    auto* form = new QFormLayout;
-    form->addRow(tr("&Model"), modelRow);
+    auto* form = m_form;
+    auto* modelLabel = new QLabel(tr("&Model"), this);
+    modelLabel->setBuddy(m_model);
+    form->addRow(modelLabel, modelRow);
+    form->addRow(tr("&In dim"), m_inDim);
+    form->addRow(tr("&Out dim"), m_outDim);
+    form->addRow(QString(), m_bias);
+    form->addRow(QString(), m_tied);
     form->addRow(tr("Me&sh"), m_mesh);
     form->addRow(tr("&Hardware"), m_hardware);
     form->addRow(tr("&Workload"), m_workload);
     form->addRow(tr("&Batch"), m_batch);
     form->addRow(tr("Se&quence"), m_sequence);
     form->addRow(tr("&Type"), m_dtype);
-    form->addRow(tr("&Preset"), m_preset);
+    form->addRow(tr("&Layout"), m_preset);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);
     buttons->button(QDialogButtonBox::Ok)->setText(tr("Create"));
     buttons->button(QDialogButtonBox::Ok)->setProperty("primary", true);
@@ -97,6 +123,8 @@ NewDialog::NewDialog(QWidget* parent)
     layout->addWidget(m_error);
     layout->addWidget(buttons);
     m_model->setMinimumWidth(260);
+    connect(m_model, &QComboBox::currentTextChanged, this, [this] { showModule(); });
+    showModule();
     connect(browseFolder, &QPushButton::clicked, this, [this] { browse(true); });
     connect(browseFile, &QPushButton::clicked, this, [this] { browse(false); });
     connect(buttons, &QDialogButtonBox::accepted, this, &NewDialog::accept);
@@ -104,6 +132,23 @@ NewDialog::NewDialog(QWidget* parent)
 }
 
 void NewDialog::setModel(const QString& nameOrPath) { m_model->setCurrentText(nameOrPath); }
+void NewDialog::setModule()
+{
+    setWindowTitle(tr("New Module"));
+    m_model->setCurrentText(kModule);
+}
+
+bool NewDialog::isModule() const { return m_model->currentText().trimmed() == kModule; }
+
+void NewDialog::showModule()
+{
+    for (QWidget* field : std::initializer_list<QWidget*> { m_inDim, m_outDim, m_bias, m_tied }) {
+        field->setVisible(isModule());
+        if (QWidget* label = m_form->labelForField(field))
+            label->setVisible(isModule());
+    }
+    adjustSize();
+}
 
 void NewDialog::browse(bool folder)
 {
@@ -121,6 +166,9 @@ NewDesign NewDialog::wanted() const
     wanted.mesh = m_mesh->text().toStdString();
     wanted.hardware = m_hardware->currentData().toString().toStdString();
     wanted.preset = m_preset->currentText().toStdString();
+    wanted.rules = m_preset->currentData().toString().toStdString();
+    if (isModule())
+        wanted.module = LinearModule { m_inDim->value(), m_outDim->value(), m_bias->isChecked(), m_tied->isChecked() };
     wanted.workload = { static_cast<WorkloadKind>(m_workload->currentData().toInt()), m_batch->value(),
                         m_sequence->value(), static_cast<DType>(m_dtype->currentData().toInt()) };
     return wanted;
@@ -134,7 +182,7 @@ void NewDialog::accept()
         m_error->setText(qstr(made.error().text()));
         return;
     }
-    const auto evaluation = evaluate(made.value());
+    const auto evaluation = evaluate(made.value(), Misfits::Replicate); // what does not fit is a finding with its repair
     if (!evaluation.ok()) {
         m_error->setText(qstr(evaluation.error().text()));
         return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks for what a new design needs: model, mesh, hardware, workload, preset. Checks everything before it closes; what
+// Asks for what a new design needs: model or module, mesh, hardware, workload, layout. Checks everything before it closes; what
 // is wrong is said in the dialog.
 #pragma once
 
@@ -9,7 +9,9 @@
 
 #include <optional>
 
+class QCheckBox;
 class QComboBox;
+class QFormLayout;
 class QLabel;
 class QLineEdit;
 class QSpinBox;
@@ -22,6 +24,8 @@ public:
     explicit NewDialog(QWidget* parent = nullptr);
 
     void setModel(const QString& nameOrPath);
+    /// Asks for the dims of a ColumnParallelLinear instead of a model.
+    void setModule();
     /// The design, after the dialog was accepted.
     const Design& design() const { return m_design; }
     /// What the preset could not do as named, a sentence each.
@@ -31,9 +35,16 @@ public:
 
 private:
     NewDesign wanted() const;
+    bool isModule() const;
+    void showModule();
     void browse(bool folder);
 
     QComboBox* m_model = nullptr;
+    QFormLayout* m_form = nullptr;
+    QSpinBox* m_inDim = nullptr;
+    QSpinBox* m_outDim = nullptr;
+    QCheckBox* m_bias = nullptr;
+    QCheckBox* m_tied = nullptr;
     QLineEdit* m_mesh = nullptr;
     QComboBox* m_hardware = nullptr;
     QComboBox* m_workload = nullptr;

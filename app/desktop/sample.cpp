@@ -4,14 +4,34 @@
 #include "model/cost/hardware.h"
 #include "model/design/presets.h"
 #include "model/formats/openmodel.h"
+#include "model/rules/rulesetup.h"
 
 namespace shardboard {
 
-Result<Design> makeDesign(const NewDesign& wanted, std::vector<std::string>& notes)
+namespace {
+
+Result<ModelSpec> modelOf(const NewDesign& wanted, std::vector<std::string>& notes)
 {
+    if (wanted.module) {
+        ModelSpec model = columnParallelModel(*wanted.module, wanted.workload.dtype);
+        const Status status = verifyModel(model, "module");
+        return status.ok() ? Result<ModelSpec>(std::move(model)) : Result<ModelSpec>(status.error());
+    }
     auto opened = openModel(wanted.model, "model");
     if (!opened.ok())
         return opened.error();
+    for (const Finding& finding : opened.value().findings)
+        notes.push_back(finding.where + ": " + finding.message);
+    return std::move(opened).value().model;
+}
+
+} // namespace
+
+Result<Design> makeDesign(const NewDesign& wanted, std::vector<std::string>& notes)
+{
+    auto model = modelOf(wanted, notes);
+    if (!model.ok())
+        return model.error();
     auto mesh = Mesh::parse(wanted.mesh, "mesh");
     if (!mesh.ok())
         return mesh.error();
@@ -24,10 +44,15 @@ Result<Design> makeDesign(const NewDesign& wanted, std::vector<std::string>& not
     Design design;
     design.mesh = std::move(mesh).value();
     design.hardware = wanted.hardware;
-    for (const Finding& finding : opened.value().findings)
-        notes.push_back(finding.where + ": " + finding.message);
-    design.model = std::move(opened).value().model;
+    design.model = std::move(model).value();
     design.workload = wanted.workload;
+    if (!wanted.rules.empty()) {
+        auto setup = rulePreset(wanted.rules, "rules");
+        if (!setup.ok())
+            return setup.error();
+        design.rules = { "preset " + wanted.rules, std::move(setup).value().rules };
+        return design;
+    }
     auto strategies = presetStrategies(wanted.preset, design.mesh, design.model, design.workload, notes);
     if (!strategies.ok())
         return strategies.error();

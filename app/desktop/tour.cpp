@@ -9,6 +9,7 @@
 #include "app/desktop/sample.h"
 #include "app/desktop/settings.h"
 #include "app/desktop/themecontrol.h"
+#include "model/rules/rulesetup.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/axisdrag.h"
@@ -89,6 +90,8 @@ public:
         if (status.ok())
             status = cuts();
         if (status.ok())
+            status = rules();
+        if (status.ok())
             status = drag();
         if (status.ok())
             status = run();
@@ -97,14 +100,14 @@ public:
 
 private:
     /// The weight and collective of the sketch, or else the first ones that are cut.
-    void selectExample()
+    void selectExample(const char* wanted = "o_proj")
     {
         const auto evaluation = m_window.document()->evaluation();
         Selection* selection = m_window.document()->selection();
         int weight = evaluation->weights.empty() ? -1 : 0;
         for (std::size_t i = 0; i < evaluation->weights.size(); ++i) {
             const std::string& name = evaluation->weights[i].spec.name;
-            if (name.find("o_proj") != std::string::npos)
+            if (name.find(wanted) != std::string::npos)
                 weight = static_cast<int>(i);
         }
         selection->setWeight(weight);
@@ -162,6 +165,29 @@ private:
         m_window.docks()->raise(QStringLiteral("collectives"));
         if (edited)
             document->undoStack()->undo();
+        return status;
+    }
+
+    /// The design laid out by rules alone: its own, or else a rule set that cuts it over two axes.
+    Status rules()
+    {
+        Document* document = m_window.document();
+        const int before = document->undoStack()->index();
+        Design design = document->design();
+        design.strategies.clear();
+        if (design.rules.rules.empty()) {
+            design.mesh = Mesh::parse("data=2,fsdp=2,tensor=2").value();
+            design.rules = { "preset default", rulePreset("default", {}).value().rules };
+        }
+        Status status = document->edit(design, QObject::tr("Let the rules decide"), Misfits::Replicate);
+        selectExample("down_proj");
+        for (const char* tab : { "rules", "findings" }) {
+            m_window.docks()->raise(QString::fromLatin1(tab));
+            if (status.ok())
+                status = grab(QStringLiteral("by-rules-") + QString::fromLatin1(tab), &m_window);
+        }
+        m_window.docks()->raise(QStringLiteral("collectives"));
+        document->undoStack()->setIndex(before);
         return status;
     }
 

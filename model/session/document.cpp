@@ -148,10 +148,10 @@ Status Document::save(const QString& path)
     return status;
 }
 
-Result<std::shared_ptr<const Evaluation>> Document::evaluateEdit(const Design& edited) const
+Result<std::shared_ptr<const Evaluation>> Document::evaluateEdit(const Design& edited, Misfits misfits) const
 {
     auto evaluation = evaluate(edited, Misfits::Replicate);
-    if (!evaluation.ok() || !m_evaluation)
+    if (!evaluation.ok() || !m_evaluation || misfits == Misfits::Replicate)
         return evaluation;
     // What was wrong before may stay, so that it can be mended step by step.
     if (const Misfit* misfit = newMisfit(*evaluation.value(), *m_evaluation))
@@ -161,19 +161,19 @@ Result<std::shared_ptr<const Evaluation>> Document::evaluateEdit(const Design& e
 
 Status Document::check(const Design& edited) const
 {
-    const auto evaluation = evaluateEdit(edited);
+    const auto evaluation = evaluateEdit(edited, Misfits::Refuse);
     if (!evaluation.ok())
         return evaluation.error();
     return done();
 }
 
-Status Document::edit(const Design& edited, const QString& text)
+Status Document::edit(const Design& edited, const QString& text, Misfits misfits)
 {
     if (edited == m_design)
         return done();
     QElapsedTimer timer;
     timer.start();
-    auto evaluation = evaluateEdit(edited);
+    auto evaluation = evaluateEdit(edited, misfits);
     if (!evaluation.ok())
         return evaluation.error();
     m_evaluationSeconds = static_cast<double>(timer.nsecsElapsed()) * 1e-9;

@@ -50,7 +50,8 @@ public:
     Status check(const Design& edited) const;
     /// Makes an edit as one undo step called `text` (`Cut o_proj dim 1 over model`). Nothing changes when it is refused: also
     /// where an entry or rule would come to say of a weight what cannot be applied; what was so before may stay.
-    Status edit(const Design& edited, const QString& text);
+    /// With Misfits::Replicate such an entry or rule becomes a finding instead, as in a design that is opened.
+    Status edit(const Design& edited, const QString& text, Misfits misfits = Misfits::Refuse);
     /// The design with `strategy` for all tensors that `match` names, as a new last entry; an entry with the same
     /// pattern is replaced instead, so that edits do not pile up.
     Design withStrategy(const std::string& match, const Strategy& strategy) const;
@@ -70,7 +71,7 @@ Q_SIGNALS:
 
 private:
     friend class EditCommand;
-    Result<std::shared_ptr<const Evaluation>> evaluateEdit(const Design& edited) const;
+    Result<std::shared_ptr<const Evaluation>> evaluateEdit(const Design& edited, Misfits misfits) const;
     void adopt(const Design& design, std::shared_ptr<const Evaluation> evaluation);
 
     Design m_design;

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/formats/rulefilewriter.h"
+
+#include "model/formats/designfile.h"
+#include "model/rules/rulesetup.h"
+
+#include <cstdio>
+
+namespace shardboard {
+
+namespace {
+
+/// A YAML flow scalar in single quotes; in double quotes where it has control characters.
+std::string quoted(const std::string& text)
+{
+    bool plain = true;
+    for (const char c : text)
+        plain = plain && static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
+    std::string out(1, plain ? '\'' : '"');
+    for (const char c : text) {
+        if (plain) {
+            out += c == '\'' ? "''" : std::string(1, c);
+        } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+            char code[8];
+            std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+            out += code;
+        } else {
+            out += c == '"' || c == '\\' ? std::string { '\\', c } : std::string(1, c);
+        }
+    }
+    return out + (plain ? '\'' : '"');
+}
+
+std::string listText(const std::vector<std::string>& items)
+{
+    std::string out;
+    for (const std::string& item : items)
+        out += (out.empty() ? "" : ", ") + quoted(item);
+    return "[" + out + "]";
+}
+
+} // namespace
+
+std::string ruleFileText(const std::vector<LogicalRule>& rules, const Mesh& mesh)
+{
+    std::vector<std::string> axes;
+    std::string options;
+    for (const MeshAxis& axis : mesh.axes()) {
+        axes.push_back(axis.name);
+        options += " " + parallelismOption("ici", axis.name) + "=" + std::to_string(axis.size);
+    }
+    std::string out;
+    if (!axes.empty())
+        out += "# Sizes of the mesh axes are options:" + options + "\n";
+    out += "mesh_axes: " + listText(axes) + "\n";
+    out += "data_sharding: [" + listText(axes) + "]\n";
+    out += rules.empty() ? "logical_axis_rules: []\n" : "logical_axis_rules: [\n";
+    for (const LogicalRule& rule : rules)
+        out += "  [" + quoted(rule.name) + ", " + listText(rule.axes) + "],\n";
+    return rules.empty() ? out : out + "]\n";
+}
+
+Status writeRuleFile(const std::string& path, const std::vector<LogicalRule>& rules, const Mesh& mesh)
+{
+    return writeFileAtomically(path, ruleFileText(rules, mesh));
+}
+
+} // namespace shardboard
