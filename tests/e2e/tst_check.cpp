@@ -1,32 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl check, new --rules and bench as a script sees them.
+#include "tests/support/shardctlrun.h"
+
 #include <QFile>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <QProcess>
 #include <QTemporaryDir>
 #include <QtTest>
 
+using shardboard::test::Outcome;
+using shardboard::test::shardctl;
+
 namespace {
-
-struct Outcome {
-    int code = -1;
-    QString out;
-    QString err;
-    QJsonObject json() const { return QJsonDocument::fromJson(out.toUtf8()).object(); }
-};
-
-Outcome shardctl(const QStringList& arguments)
-{
-    QProcess process;
-    process.start(QStringLiteral(SHARDBOARD_BINARY_DIR "/bin/shardctl"), arguments);
-    process.closeWriteChannel();
-    if (!process.waitForFinished(60000))
-        return {};
-    return { process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1,
-             QString::fromUtf8(process.readAllStandardOutput()), QString::fromUtf8(process.readAllStandardError()) };
-}
 
 QByteArray contents(const QString& path)
 {
@@ -138,7 +124,7 @@ private Q_SLOTS:
         QCOMPARE(plan.code, 0);
         // pure-fsdp has no rule for norms (maxtext 6.4); 8 B weights over 16 devices leave about 1 GiB on each.
         QVERIFY(!findingOf(shardctl({ "check", path("fsdp.shardboard"), "--json" }), "no-rule").isEmpty());
-        const double weights = plan.json()["memory"]["by_cause"]["weights"].toDouble();
+        const double weights = plan.json()["memory"].toObject()["by_cause"].toObject()["weights"].toDouble();
         QVERIFY(weights >= 8030261248.0 * 2 / 16 && weights < 8030261248.0 * 2 / 16 * 1.01);
     }
 

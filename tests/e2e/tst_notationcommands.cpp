@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl notation, shardctl cuts and tiles --spec as a script sees them.
+#include "tests/support/shardctlrun.h"
+
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <QProcess>
 #include <QtTest>
 
+using shardboard::test::Outcome;
+using shardboard::test::shardctl;
+
 namespace {
-
-struct Outcome {
-    int code = -1;
-    QString out;
-    QString err;
-    QJsonObject json() const { return QJsonDocument::fromJson(out.toUtf8()).object(); }
-};
-
-Outcome shardctl(const QStringList& arguments)
-{
-    QProcess process;
-    process.start(QStringLiteral(SHARDBOARD_BINARY_DIR "/bin/shardctl"), arguments);
-    process.closeWriteChannel();
-    if (!process.waitForFinished(60000))
-        return {};
-    return { process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1,
-             QString::fromUtf8(process.readAllStandardOutput()), QString::fromUtf8(process.readAllStandardError()) };
-}
 
 Outcome notation(const QStringList& more)
 {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl as a script sees it: exit codes, one clear line, one JSON document.
+#include "tests/support/shardctlrun.h"
+
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -9,25 +11,10 @@
 
 #include <csignal>
 
+using shardboard::test::Outcome;
+using shardboard::test::shardctl;
+
 namespace {
-
-struct Outcome {
-    int code = -1;
-    QString out;
-    QString err;
-    QJsonObject json() const { return QJsonDocument::fromJson(out.toUtf8()).object(); }
-};
-
-Outcome shardctl(const QStringList& arguments)
-{
-    QProcess process;
-    process.start(QStringLiteral(SHARDBOARD_BINARY_DIR "/bin/shardctl"), arguments);
-    process.closeWriteChannel();
-    if (!process.waitForFinished(240000))
-        return {};
-    return { process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1,
-             QString::fromUtf8(process.readAllStandardOutput()), QString::fromUtf8(process.readAllStandardError()) };
-}
 
 QString shared(const QString& path)
 {
