@@ -201,23 +201,34 @@ void FindingsView::addButton(QTreeWidgetItem* item, const Repair& repair)
 /// The repairs get the room that their words take, up to two fifths; then they are elided.
 void FindingsView::fitColumns()
 {
-    constexpr int kAround = 52; // margins of the cell and padding of the button
-    const auto* any = m_list->findChild<QPushButton*>(QStringLiteral("repairButton"));
-    const QFontMetrics metrics(any ? any->font() : font());
+    constexpr int kMargins = 20; // of the cell around the button
     int widest = 0;
-    for (int row = 0; row < m_list->topLevelItemCount(); ++row)
-        widest = std::max(widest, metrics.horizontalAdvance(
-                                      m_list->topLevelItem(row)->data(RepairColumn, kRepairTextRole).toString()));
-    const int room = widest == 0 ? 0 : std::clamp(widest + kAround, 100, std::max(140, width() * 2 / 5));
+    bool costs = false;
+    const auto buttonAt = [this](int row) {
+        const QWidget* cell = m_list->itemWidget(m_list->topLevelItem(row), RepairColumn);
+        return cell ? cell->findChild<QPushButton*>() : nullptr;
+    };
+    for (int row = 0; row < m_list->topLevelItemCount(); ++row) {
+        costs = costs || !m_list->topLevelItem(row)->text(CostColumn).isEmpty();
+        if (QPushButton* button = buttonAt(row)) {
+            button->ensurePolished();
+            button->setText(m_list->topLevelItem(row)->data(RepairColumn, kRepairTextRole).toString());
+            widest = std::max(widest, button->sizeHint().width());
+        }
+    }
+    const int room = widest == 0 ? 0 : std::clamp(widest + kMargins, 100, std::max(140, width() * 2 / 5));
     m_list->setColumnHidden(RepairColumn, widest == 0);
     m_list->setColumnWidth(RepairColumn, room);
+    m_list->setColumnHidden(CostColumn, !costs);
     m_list->setColumnWidth(CostColumn, QFontMetrics(uiFont(this, -1)).horizontalAdvance(tr("GiB per device")) + 28);
     for (int row = 0; row < m_list->topLevelItemCount(); ++row) {
-        QTreeWidgetItem* item = m_list->topLevelItem(row);
-        const QWidget* cell = m_list->itemWidget(item, RepairColumn);
-        if (auto* button = cell ? cell->findChild<QPushButton*>() : nullptr)
-            button->setText(metrics.elidedText(item->data(RepairColumn, kRepairTextRole).toString(), Qt::ElideRight,
-                                               room - kAround));
+        QPushButton* button = buttonAt(row);
+        const int excess = button ? button->sizeHint().width() + kMargins - room : 0;
+        if (excess <= 0)
+            continue;
+        const QFontMetrics metrics(button->font());
+        const int text = metrics.horizontalAdvance(button->text());
+        button->setText(metrics.elidedText(button->text(), Qt::ElideRight, text - excess));
     }
     m_list->doItemsLayout(); // texts wrap anew
     if (QTreeWidgetItem* item = m_list->currentItem())
@@ -229,6 +240,12 @@ void FindingsView::resizeEvent(QResizeEvent* event)
     DocumentView::resizeEvent(event);
     if (event->size().width() != event->oldSize().width())
         fitColumns();
+}
+
+void FindingsView::showEvent(QShowEvent* event)
+{
+    DocumentView::showEvent(event);
+    fitColumns(); // a hidden tab has no width
 }
 
 void FindingsView::showState()

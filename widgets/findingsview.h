@@ -29,6 +29,7 @@ protected:
     void refresh() override;
     void selectionChanged() override;
     void resizeEvent(QResizeEvent* event) override;
+    void showEvent(QShowEvent* event) override;
 
 private:
     void addRow(const DesignFinding& finding, int index);

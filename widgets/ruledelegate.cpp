@@ -55,7 +55,7 @@ void paintAxes(QPainter* painter, const QRect& room, const LogicalRule& rule, co
         const QString name = qstr(rule.axes[i]);
         const int width = metrics.horizontalAdvance(name) + kChipPadding;
         const auto left = rule.axes.size() - i - 1;
-        const QString more = QStringLiteral("+%1").arg(rule.axes.size() - i);
+        const QString more = QStringLiteral("+%1").arg(rule.axes.size() - i); // instead of this one and those behind it
         const int moreWidth = metrics.horizontalAdvance(more) + 4;
         if (i > 0 && x + width + (left > 0 ? kChipGap + moreWidth : 0) > room.right()) {
             painter->setFont(font);
@@ -63,14 +63,15 @@ void paintAxes(QPainter* painter, const QRect& room, const LogicalRule& rule, co
             painter->drawText(QRect(x, room.top(), room.right() - x, room.height()), Qt::AlignLeft | Qt::AlignVCenter, more);
             return;
         }
-        const QRectF chip(x, room.center().y() - height / 2.0 + 0.5, std::min(width, room.right() - x), height);
+        const int most = room.right() - x - (left > 0 ? kChipGap + moreWidth : 0);
+        const QRectF chip(x, room.center().y() - height / 2.0 + 0.5, std::min(width, most), height);
         const int axis = mesh.find(rule.axes[i]);
         const QString text = metrics.elidedText(name, Qt::ElideRight, static_cast<int>(chip.width()) - kChipPadding + 4);
         if (axis < 0)
             paintUnknownChip(painter, chip, text, widget, font);
         else
             paintChip(*painter, chip, text, axis, widget, font);
-        x += width + kChipGap;
+        x += static_cast<int>(chip.width()) + kChipGap;
     }
 }
 

@@ -165,8 +165,8 @@ void RulesView::showState()
     text += tr(" · decide %1").arg(counted(decided, tr("dim"), tr("dims")));
     if (lost > 0)
         text += tr(" · skipped on %1").arg(lost);
-    m_summary->setText(count > 0 ? text : QString());
-    m_summary->setToolTip(text);
+    m_summaryText = count > 0 ? text : QString();
+    elideSummary();
     m_emptyText->setText(open ? tr("No rules. Logical axis rules lay out the weights that no strategy names, by the names of "
                                    "their dims (embed, mlp, q_heads). The first rule that fits decides a dim.")
                               : tr("No design is open."));
@@ -219,6 +219,22 @@ void RulesView::applyFilter()
         const bool ofWeight = !m_ofWeight->isChecked() || m_model->mark(row) != RuleModel::Mark::None;
         m_list->setRowHidden(row, {}, !named || !ofWeight);
     }
+}
+
+void RulesView::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    elideSummary();
+}
+
+void RulesView::elideSummary()
+{
+    // The label gets what the other widgets of the line leave.
+    int others = 2 * kPanelMargin;
+    for (const QWidget* widget : std::initializer_list<const QWidget*> { m_ofWeight, m_filter, m_add, m_sets })
+        others += std::min(widget->sizeHint().width(), widget->maximumWidth()) + 8;
+    m_summary->setText(QFontMetrics(m_summary->font()).elidedText(m_summaryText, Qt::ElideRight, std::max(60, width() - others)));
+    m_summary->setToolTip(m_summaryText);
 }
 
 /// The axes get most of the room; in a narrow list the counts are left to the tool tip and the line below.

@@ -53,6 +53,7 @@ protected:
     void refresh() override;
     void selectionChanged() override;
     bool eventFilter(QObject* watched, QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void buildList();
@@ -68,6 +69,7 @@ private:
     void editCurrent(int column);
     void showState();
     void fitColumns();
+    void elideSummary();
     void showMessage(const QString& text, bool error);
     void applyFilter();
     std::vector<int> selectedRows() const;
@@ -89,6 +91,7 @@ private:
     QLabel* m_emptyText = nullptr;
     QAction* m_save = nullptr;
     QAction* m_clear = nullptr;
+    QString m_summaryText;
     std::string m_hiddenSeen; ///< rules for which it was said that strategies hide them all
 };
 

@@ -150,7 +150,7 @@ void RulesView::buildLayout()
     m_filter->setAccessibleName(tr("Filter of the rules"));
     m_filter->setPlaceholderText(tr("Filter by name"));
     m_filter->setClearButtonEnabled(true);
-    m_filter->setMaximumWidth(200);
+    m_filter->setMaximumWidth(160);
     m_filter->installEventFilter(this);
     m_ofWeight->setObjectName(QStringLiteral("rulesOfWeight"));
     m_ofWeight->setText(tr("This Weight"));
