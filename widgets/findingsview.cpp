@@ -201,7 +201,7 @@ void FindingsView::addButton(QTreeWidgetItem* item, const Repair& repair)
 /// The repairs get the room that their words take, up to two fifths; then they are elided.
 void FindingsView::fitColumns()
 {
-    constexpr int kMargins = 20; // of the cell around the button
+    constexpr int kMargins = 28; // of the cell around the button
     int widest = 0;
     bool costs = false;
     const auto buttonAt = [this](int row) {
