@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/graph/graph.h"
 
-#include <array>
+#include "model/ops/opdefinition.h"
 
 namespace shardboard {
 
-namespace {
-constexpr std::array<const char*, 14> kNames { "embedding", "rms_norm", "matmul", "add", "mul", "silu", "gelu",
-                                               "split_heads", "merge_heads", "rope", "kv_append", "attention",
-                                               "output", "gather_last" };
-}
-
-std::string opKindName(OpKind kind) { return kNames[static_cast<std::size_t>(kind)]; }
+std::string opKindName(OpKind kind) { return definitionOf(kind).name; }
 
 std::optional<OpKind> opKindFromName(std::string_view name)
 {
-    for (std::size_t i = 0; i < kNames.size(); ++i)
-        if (name == kNames[i])
-            return static_cast<OpKind>(i);
+    for (const OpDefinition* definition : allDefinitions())
+        if (name == definition->name)
+            return definition->kind;
     return std::nullopt;
 }
 

@@ -40,10 +40,10 @@ struct AxisChoice {
 
 class GreedyPick {
 public:
-    GreedyPick(const Op& op, const std::vector<PickOperand>& operands, std::size_t resultRank, const Mesh& mesh,
+    GreedyPick(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result, const Mesh& mesh,
                const PickerOptions& options)
         : m_operands(operands)
-        , m_resultRank(resultRank)
+        , m_resultShape(result)
         , m_mesh(mesh)
         , m_options(options)
     {
@@ -52,11 +52,7 @@ public:
             shapes.push_back(operand.shape);
             m_bytes.push_back(static_cast<double>(shardboard::bytesOf(elementCount(operand.shape).value_or(0), operand.dtype)));
         }
-        m_rows = rowsFor(op, shapes, options.profile);
-        if (op.kind == OpKind::SplitHeads || op.kind == OpKind::MergeHeads) {
-            m_heads = op.attributes.heads;
-            m_headDim = op.kind == OpKind::SplitHeads ? shapes.front()[2] / m_heads : shapes.front()[3];
-        }
+        m_rows = rowsFor(kind, shapes, result, options.profile);
     }
 
     Result<Pick> pick(const std::string& where)
@@ -208,7 +204,7 @@ private:
         m_targets.clear();
         for (const PickOperand& operand : m_operands)
             m_targets.push_back(Layout::replicated(operand.shape.size()));
-        m_result = Layout::replicated(m_resultRank);
+        m_result = Layout::replicated(m_resultShape.size());
         for (const std::size_t c : choiceOrder()) {
             for (std::size_t i = 0; i < m_targets.size(); ++i)
                 place(m_targets[i], picked(c).row->operands[i], m_choices[c].axis);
@@ -230,17 +226,18 @@ private:
     };
     Layout& target(const DimOf& of) { return of.operand < 0 ? m_result : m_targets[static_cast<std::size_t>(of.operand)]; }
 
-    /// Dims that rows cut together: their parts must be the same. Where an operation splits or merges heads, the dims that
-    /// hold the heads are left out, since they differ in size.
+    /// Dims that rows cut together: their parts must be the same. Where an operation splits or merges units (heads), the
+    /// dims that hold them are left out, since they differ in size.
     std::vector<std::vector<DimOf>> coupledDims() const
     {
         std::vector<std::vector<DimOf>> groups;
         for (std::size_t c = 0; c < m_choices.size(); ++c) {
             const Row& row = *picked(c).row;
+            if (!row.fused.empty())
+                continue;
             std::vector<DimOf> group;
             const auto add = [&](int operand, const Placement& placement) {
-                const bool heads = m_headDim > 0 && placement.dim == 2;
-                if (placement.kind == Placement::Kind::Sharded && !heads)
+                if (placement.kind == Placement::Kind::Sharded)
                     group.push_back({ operand, static_cast<std::size_t>(placement.dim) });
             };
             for (std::size_t i = 0; i < row.operands.size(); ++i)
@@ -281,15 +278,17 @@ private:
     }
     double bytesOf(const DimOf& of) const { return m_bytes[static_cast<std::size_t>(of.operand)]; }
 
-    /// Heads that do not divide: the fused side is cut in whole heads.
+    /// Units that do not divide: the dim that is made of them is cut in whole units.
     void cutInUnits()
     {
-        if (m_headDim == 0)
-            return;
-        Layout& fused = m_result.dims.size() == 3 ? m_result : m_targets.front();
-        if (!fused.dims[2].empty())
-            fused.setCutting(2, canonicalCutting(m_heads * m_headDim, fused.dims[2], m_mesh,
-                                                 { CutRule::GrainBalanced, m_headDim }));
+        for (std::size_t c = 0; c < m_choices.size(); ++c)
+            for (const FusedDim& fused : picked(c).row->fused) {
+                const auto dim = static_cast<std::size_t>(fused.dim);
+                const Shape& shape = fused.operand < 0 ? m_resultShape : m_operands[static_cast<std::size_t>(fused.operand)].shape;
+                Layout& layout = fused.operand < 0 ? m_result : m_targets[static_cast<std::size_t>(fused.operand)];
+                layout.setCutting(dim, canonicalCutting(shape[dim], layout.dims[dim], m_mesh,
+                                                        { CutRule::GrainBalanced, fused.unitElements }));
+            }
     }
 
     /// Conditions that only the whole combination can tell: whole heads over all axes together, room for all parts of a
@@ -336,12 +335,10 @@ private:
     }
 
     const std::vector<PickOperand>& m_operands;
-    std::size_t m_resultRank;
+    const Shape& m_resultShape;
     const Mesh& m_mesh;
     const PickerOptions& m_options;
     std::vector<double> m_bytes;
-    std::int64_t m_heads = 0; ///< of an operation that splits or merges heads
-    std::int64_t m_headDim = 0; ///< 0: another operation
     std::vector<Row> m_rows;
     std::vector<AxisChoice> m_choices;
     std::vector<std::size_t> m_picked; ///< per choice, an index into its allowed rows
@@ -370,10 +367,10 @@ double transitionCost(const Placement& from, const Placement& to, double bytes, 
     return kInfinite;
 }
 
-Result<Pick> pickGreedy(const Op& op, const std::vector<PickOperand>& operands, std::size_t resultRank, const Mesh& mesh,
+Result<Pick> pickGreedy(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result, const Mesh& mesh,
                         const PickerOptions& options, const std::string& where)
 {
-    return GreedyPick(op, operands, resultRank, mesh, options).pick(where);
+    return GreedyPick(kind, operands, result, mesh, options).pick(where);
 }
 
 } // namespace shardboard

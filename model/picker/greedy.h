@@ -29,7 +29,7 @@ struct Pick {
 double transitionCost(const Placement& from, const Placement& to, double bytes, std::int64_t n);
 
 /// Errors: no row can be used. `where` names the operation.
-Result<Pick> pickGreedy(const Op& op, const std::vector<PickOperand>& operands, std::size_t resultRank, const Mesh& mesh,
+Result<Pick> pickGreedy(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result, const Mesh& mesh,
                         const PickerOptions& options, const std::string& where);
 
 } // namespace shardboard

@@ -30,13 +30,21 @@ struct WholeUnits {
     std::int64_t unitElements = 0; ///< 0: the units must divide
 };
 
+/// A dim that a row cuts and that is made of whole units, of so many elements each: its parts are whole units.
+struct FusedDim {
+    int operand = 0; ///< -1: the result
+    int dim = 0;
+    std::int64_t unitElements = 1;
+};
+
 struct Row {
     std::vector<Placement> operands;
     Placement result;
     std::vector<WholeUnits> conditions;
+    std::vector<FusedDim> fused;
 };
 
-/// Rows of an operation for operands of these shapes, in order.
-std::vector<Row> rowsFor(const Op& op, const std::vector<Shape>& operands, PickerProfile profile);
+/// Rows of an operation for operands and a result of these shapes, in order.
+std::vector<Row> rowsFor(OpKind kind, const std::vector<Shape>& operands, const Shape& result, PickerProfile profile);
 
 } // namespace shardboard

@@ -3,6 +3,7 @@
 
 #include "model/core/shards.h"
 #include "model/cost/collectivetime.h"
+#include "model/ops/opdefinition.h"
 #include "model/picker/greedy.h"
 #include "model/plan/reasons.h"
 
@@ -130,7 +131,7 @@ private:
         for (const TensorId tensor : op.operands)
             operands.push_back({ m_graph.tensor(tensor).shape, m_graph.tensor(tensor).dtype, layout(tensor) });
         const std::string where = segment.name + "/" + op.name;
-        auto pick = pickGreedy(op, operands, m_graph.tensor(op.result).shape.size(), m_mesh, m_options, where);
+        auto pick = pickGreedy(op.kind, operands, m_graph.tensor(op.result).shape, m_mesh, m_options, where);
         if (!pick.ok())
             return pick.error();
 
@@ -203,28 +204,23 @@ private:
 
     void price(const Op& op, PlannedOp& planned) const
     {
-        if (op.kind == OpKind::GatherLast)
+        const OpDefinition& definition = definitionOf(op.kind);
+        if (definition.kind == OpKind::GatherLast)
             return; // all that it takes is the all-gather before it
         const TensorSpec& out = m_graph.tensor(op.result);
-        double bytes = static_cast<double>(bytesOf(largestShard(out.shape, planned.result, m_mesh), out.dtype));
-        for (const OperandUse& use : planned.operands) {
+        std::vector<Shape> shapes;
+        LocalShapes local { {}, largestShape(out.shape, planned.result, m_mesh), &shapes };
+        double bytes = static_cast<double>(bytesOf(elementCount(local.result).value_or(0), out.dtype));
+        for (std::size_t i = 0; i < planned.operands.size(); ++i) {
+            const OperandUse& use = planned.operands[i];
             const TensorSpec& spec = m_graph.tensor(use.tensor);
-            if (op.kind == OpKind::Embedding && spec.role == TensorRole::Weight)
-                continue; // only the rows that are looked up are read: as many bytes as the result has
-            bytes += static_cast<double>(bytesOf(largestShard(spec.shape, use.layout, m_mesh), spec.dtype));
+            shapes.push_back(spec.shape);
+            local.operands.push_back(largestShape(spec.shape, use.layout, m_mesh));
+            if (static_cast<int>(i) != definition.lookedUp) // else as many bytes as the result has
+                bytes += static_cast<double>(bytesOf(elementCount(local.operands.back()).value_or(0), spec.dtype));
         }
-        const double resultElements = static_cast<double>(largestShard(out.shape, planned.result, m_mesh));
-        if (op.kind == OpKind::Linear) {
-            const OperandUse& x = planned.operands.front();
-            const std::size_t last = x.layout.dims.size() - 1;
-            const double in = static_cast<double>(m_graph.tensor(x.tensor).shape[last])
-                / static_cast<double>(partsOf(x.layout.dims[last], m_mesh));
-            planned.flops = 2 * resultElements * in;
-        } else if (op.kind == OpKind::Attention) {
-            const Shape& keys = m_graph.tensor(op.operands[1]).shape;
-            const bool square = keys[1] == out.shape[1]; // prefill: the causal half
-            planned.flops = (square ? 2.0 : 4.0) * resultElements * static_cast<double>(keys[1]);
-        }
+        if (definition.flops != nullptr)
+            planned.flops = definition.flops(local);
         planned.seconds = kernelSeconds(planned.flops, bytes, out.dtype, m_hardware);
     }
 
@@ -247,12 +243,17 @@ std::int64_t Plan::collectiveBytes() const
     return bytes;
 }
 
+Shape largestShape(const Shape& shape, const Layout& layout, const Mesh& mesh)
+{
+    Shape out(shape.size());
+    for (std::size_t dim = 0; dim < shape.size(); ++dim)
+        out[dim] = largestPart(shape[dim], layout.dims[dim], mesh, layout.cuttingOf(dim));
+    return out;
+}
+
 std::int64_t largestShard(const Shape& shape, const Layout& layout, const Mesh& mesh)
 {
-    std::int64_t elements = 1;
-    for (std::size_t dim = 0; dim < shape.size(); ++dim)
-        elements *= largestPart(shape[dim], layout.dims[dim], mesh, layout.cuttingOf(dim));
-    return elements;
+    return elementCount(largestShape(shape, layout, mesh)).value_or(0);
 }
 
 Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<Layout>& layouts,

@@ -17,6 +17,8 @@ Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<L
 /// Fills Plan::memory: weights, the KV cache, and the largest sum of live activations with the copies of reshards.
 void fillMemory(const Graph& graph, Plan& plan);
 
+/// Per dim the size of the largest part.
+Shape largestShape(const Shape& shape, const Layout& layout, const Mesh& mesh);
 /// Elements on the device that holds the most, for balanced cuts.
 std::int64_t largestShard(const Shape& shape, const Layout& layout, const Mesh& mesh);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/buildplan.h"
 
+#include "model/ops/opdefinition.h"
+
 #include <algorithm>
 #include <map>
 
@@ -52,10 +54,7 @@ public:
 
 private:
     /// Gives the same values another shape or name, in place.
-    static bool isView(OpKind kind)
-    {
-        return kind == OpKind::Output || kind == OpKind::GatherLast || kind == OpKind::SplitHeads || kind == OpKind::MergeHeads;
-    }
+    static bool isView(OpKind kind) { return definitionOf(kind).view; }
 
     std::int64_t bytes(TensorId id, const Layout& layout) const
     {

@@ -19,7 +19,15 @@ struct Case {
     {
         operands.push_back({ shape, dtype, parseSpec(spec, mesh, shape.size()).value() });
     }
-    Result<Pick> pick() const { return pickGreedy(op, operands, rank, mesh, options, "op"); }
+    Result<Pick> pick() const { return pickGreedy(op.kind, operands, result(), mesh, options, "op"); }
+    /// Only its rank matters, except where heads are made.
+    Shape result() const
+    {
+        Shape shape(rank, 2);
+        if (op.kind == OpKind::SplitHeads)
+            shape[2] = op.attributes.heads;
+        return shape;
+    }
     QString taken() const
     {
         const auto picked = pick();

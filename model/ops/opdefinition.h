@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the model knows about a kind of operation, in one place: its name, its sharding rule, what it costs.
+// To add an operation: a kind in model/graph/graph.h (with its operand shapes), an entry in one of the tables of model/ops,
+// and a kernel in engine (executeOp). Everything else follows from these.
+#pragma once
+
+#include "model/graph/graph.h"
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace shardboard {
+
+/// The largest shard of every operand and of the result, as they lie on the device that works the most.
+struct LocalShapes {
+    std::vector<Shape> operands;
+    Shape result;
+    const std::vector<Shape>* globalOperands = nullptr;
+};
+
+struct OpDefinition {
+    OpKind kind = OpKind::Add;
+    const char* name = ""; ///< in plans and views
+    std::size_t operands = 1; ///< how many it has
+    const char* rule = ""; ///< model/ops/shardingrule.h
+    /// Floating point operations of one device; none for operations that only move memory.
+    double (*flops)(const LocalShapes& local) = nullptr;
+    /// The same values under another shape or name: takes neither time nor memory.
+    bool view = false;
+    /// Operand of which only the rows that are looked up are read, or -1.
+    int lookedUp = -1;
+};
+
+const OpDefinition& definitionOf(OpKind kind);
+/// All kinds, in the order of OpKind.
+const std::vector<const OpDefinition*>& allDefinitions();
+
+// The tables, by family.
+std::span<const OpDefinition> denseDefinitions(); ///< embedding, matrix products
+std::span<const OpDefinition> elementwiseDefinitions();
+std::span<const OpDefinition> normDefinitions();
+std::span<const OpDefinition> attentionDefinitions(); ///< heads, rotation, cache, attention
+std::span<const OpDefinition> viewDefinitions();
+
+/// Product of all sizes.
+double volume(const Shape& shape);
+
+} // namespace shardboard

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations that only say where a value may be cut.
+#include "model/ops/opdefinition.h"
+
+#include <array>
+
+namespace shardboard {
+
+namespace {
+
+const std::array kTable {
+    OpDefinition { .kind = OpKind::Output, .name = "output", .rule = "... -> ...", .view = true },
+    OpDefinition { .kind = OpKind::GatherLast, .name = "gather_last", .rule = "... n! -> ... n!", .view = true },
+};
+
+} // namespace
+
+std::span<const OpDefinition> viewDefinitions() { return kTable; }
+
+} // namespace shardboard
