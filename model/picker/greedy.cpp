@@ -363,6 +363,8 @@ double transitionCost(const Placement& from, const Placement& to, double bytes, 
         return bytes * share; // all-gather, or all-to-all to another dim
     case Kind::Partial:
         return to.kind == Kind::Replicated ? 2 * bytes * share : bytes * share;
+    case Kind::Unknown:
+        break;
     }
     return kInfinite;
 }

@@ -24,19 +24,6 @@ const ShardingRule& ruleOf(OpKind kind)
 
 } // namespace
 
-std::string Placement::code() const
-{
-    switch (kind) {
-    case Kind::Replicated:
-        return "R";
-    case Kind::Sharded:
-        return "S" + std::to_string(dim);
-    case Kind::Partial:
-        return "P";
-    }
-    return {};
-}
-
 std::vector<Row> rowsFor(OpKind kind, const std::vector<Shape>& operands, const Shape& result, PickerProfile profile)
 {
     return ruleOf(kind).rows(operands, result, profile == PickerProfile::Shardboard);

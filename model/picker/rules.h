@@ -5,20 +5,12 @@
 
 #include "model/design/design.h"
 #include "model/graph/graph.h"
+#include "model/picker/placement.h"
 
 #include <string>
 #include <vector>
 
 namespace shardboard {
-
-/// What a value is over one mesh axis.
-struct Placement {
-    enum class Kind { Replicated, Sharded, Partial };
-    Kind kind = Kind::Replicated;
-    int dim = 0; ///< tensor dim of Sharded
-    std::string code() const; ///< R, S<dim>, P
-    friend bool operator==(const Placement&, const Placement&) = default;
-};
 
 /// A condition on a row: `units` (heads, say) of an operand's dim must divide over all axes that cut the dim; or, where
 /// `unitElements` is set, the dim is cut in whole units of so many elements, at least one for each part.
