@@ -1,50 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/kernels.h"
 
+#include "engine/kernels/lanes.h"
 #include "engine/simd.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace shardboard::engine {
 
-namespace {
-
-/// Sums are kept in this many lanes, so that the loop vectorises and the order does not depend on the instruction set.
-constexpr std::int64_t kLanes = 16;
-
-/// e^x to about 2 units in the last place, for x <= 88; vectorises, unlike std::exp. 0 below about -87.
-inline float fastExp(float x)
-{
-    const float clamped = std::min(std::max(x, -87.0f), 88.0f);
-    const float n = (clamped * 1.44269504088896341f + 12582912.0f) - 12582912.0f; // nearest whole number
-    const float r = (clamped - n * 0.693359375f) + n * 2.12194440e-4f;
-    float p = 1.9875691500e-4f;
-    p = p * r + 1.3981999507e-3f;
-    p = p * r + 8.3334519073e-3f;
-    p = p * r + 4.1665795894e-2f;
-    p = p * r + 1.6666665459e-1f;
-    p = p * r + 5.0000001201e-1f;
-    const float e = p * r * r + r + 1.0f;
-    const float power = std::bit_cast<float>((static_cast<std::int32_t>(n) + 127) << 23);
-    return x < -87.0f ? 0.0f : (x != x ? x : e * power);
-}
-
-inline double sumLanes(const float* lanes)
-{
-    double sum = 0;
-    for (std::int64_t i = 0; i < kLanes; ++i)
-        sum += double { lanes[i] };
-    return sum;
-}
-
-} // namespace
-
-SHARDBOARD_CLONES void sumOfSquares(const float* x, std::int64_t n, float* lanes);
 SHARDBOARD_CLONES void scaleByWeight(const float* x, const float* weight, float scale, std::int64_t n, float* out);
-SHARDBOARD_CLONES float highestOf(const float* x, std::int64_t n);
-SHARDBOARD_CLONES void expRow(float* x, std::int64_t n, float highest, float* lanes);
 
 SHARDBOARD_CLONES void sumOfSquares(const float* x, std::int64_t n, float* lanes)
 {
@@ -56,6 +21,18 @@ SHARDBOARD_CLONES void sumOfSquares(const float* x, std::int64_t n, float* lanes
             lanes[j] += x[i + j] * x[i + j];
     for (; i < n; ++i)
         lanes[i % kLanes] += x[i] * x[i];
+}
+
+SHARDBOARD_CLONES void sumOfProducts(const float* a, const float* b, std::int64_t n, float* lanes)
+{
+    for (std::int64_t i = 0; i < kLanes; ++i)
+        lanes[i] = 0;
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+        for (std::int64_t j = 0; j < kLanes; ++j)
+            lanes[j] += a[i + j] * b[i + j];
+    for (; i < n; ++i)
+        lanes[i % kLanes] += a[i] * b[i];
 }
 
 SHARDBOARD_CLONES void scaleByWeight(const float* x, const float* weight, float scale, std::int64_t n, float* out)

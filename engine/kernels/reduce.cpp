@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/kernels/reduce.h"
+
+#include "engine/kernels.h"
+#include "engine/kernels/lanes.h"
+#include "engine/simd.h"
+
+#include <algorithm>
+
+namespace shardboard::engine {
+
+namespace {
+constexpr std::int64_t kColumns = 1024;
+constexpr std::int64_t kPiece = 4096; ///< elements that are summed in float
+} // namespace
+
+SHARDBOARD_CLONES void sumOfRow(const float* x, std::int64_t n, float* lanes)
+{
+    std::fill(lanes, lanes + kLanes, 0.0f);
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+        for (std::int64_t j = 0; j < kLanes; ++j)
+            lanes[j] += x[i + j];
+    for (; i < n; ++i)
+        lanes[i % kLanes] += x[i];
+}
+
+void addColumnSums(const float* x, std::int64_t rows, std::int64_t n, float* sums)
+{
+    float part[kColumns];
+    for (std::int64_t first = 0; first < rows; first += kSumRows) {
+        const std::int64_t last = std::min(rows, first + kSumRows);
+        for (std::int64_t column = 0; column < n; column += kColumns) {
+            const std::int64_t count = std::min(kColumns, n - column);
+            std::fill(part, part + count, 0.0f);
+            for (std::int64_t r = first; r < last; ++r)
+                addInto(x + r * n + column, count, part);
+            addInto(part, count, sums + column);
+        }
+    }
+}
+
+void rowDots(const float* a, const float* b, std::int64_t rows, std::int64_t n, float* sums)
+{
+    float lanes[kLanes];
+    for (std::int64_t r = 0; r < rows; ++r) {
+        sumOfProducts(a + r * n, b + r * n, n, lanes);
+        sums[r] = static_cast<float>(sumLanes(lanes));
+    }
+}
+
+double squareSum(const float* x, std::int64_t n)
+{
+    double sum = 0;
+    float lanes[kLanes];
+    for (std::int64_t first = 0; first < n; first += kPiece) {
+        sumOfSquares(x + first, std::min(kPiece, n - first), lanes);
+        sum += sumLanes(lanes);
+    }
+    return sum;
+}
+
+} // namespace shardboard::engine
