@@ -5,7 +5,7 @@
 #include "model/core/numbers.h"
 #include "model/cost/hardware.h"
 #include "model/formats/openmodel.h"
-#include "model/graph/decoder.h"
+#include "model/graph/modelsize.h"
 
 #include <nlohmann/json.hpp>
 
@@ -16,19 +16,21 @@ namespace shardboard {
 int modelsCommand(const Arguments& arguments)
 {
     nlohmann::json list = nlohmann::json::array();
-    Table table({ "name", "family", ">parameters", ">layers", ">hidden", ">heads", ">KV heads", ">vocabulary" });
+    Table table({ "name", "family", ">parameters", ">active", ">experts", ">layers", ">hidden", ">heads", ">KV heads",
+                  ">vocabulary" });
     for (const std::string& name : builtinModelNames()) {
         const auto model = builtinModel(name);
         if (!model.ok())
             return report(model.error());
         const ModelSpec& m = model.value();
-        const auto graph = buildDecoder(m, Workload {});
-        if (!graph.ok())
-            return report(graph.error());
-        const std::int64_t parameters = graph.value().parameterCount();
-        table.add({ name, m.family, countText(parameters), std::to_string(m.layers), std::to_string(m.hiddenSize),
-                    std::to_string(m.heads), std::to_string(m.kvHeads), std::to_string(m.vocabSize) });
-        list.push_back({ { "name", name }, { "family", m.family }, { "parameters", parameters },
+        const ModelSize size = modelSize(m).value_or(ModelSize {});
+        const bool moe = m.moe.present();
+        table.add({ name, m.family, countText(size.total), moe ? countText(size.active) : "",
+                    moe ? std::to_string(m.moe.chosen) + " of " + std::to_string(m.moe.experts) : "",
+                    std::to_string(m.layers), std::to_string(m.hiddenSize), std::to_string(m.heads), std::to_string(m.kvHeads), std::to_string(m.vocabSize) });
+        list.push_back({ { "name", name }, { "family", m.family }, { "parameters", size.total },
+                         { "active_parameters", size.active }, { "experts", m.moe.experts },
+                         { "experts_per_token", m.moe.chosen }, { "has_graph", m.hasGraph() },
                          { "published_parameters", publishedParameters(name) }, { "layers", m.layers },
                          { "hidden_size", m.hiddenSize }, { "heads", m.heads }, { "kv_heads", m.kvHeads },
                          { "head_dim", m.headDim }, { "vocab_size", m.vocabSize },

@@ -2,6 +2,7 @@
 #include "model/core/text.h"
 #include "model/formats/jsonfields.h"
 #include "model/formats/jsontext.h"
+#include "model/formats/modelparts.h"
 #include "model/formats/openmodel.h"
 
 namespace shardboard {
@@ -13,8 +14,10 @@ namespace {
 struct BuiltinModel {
     ModelSpec spec;
     std::int64_t published = 0;
+    std::int64_t active = 0;
 };
 
+constexpr const char* kFile = "resources/models/models.json";
 constexpr std::int64_t kLargest = std::int64_t { 1 } << 62;
 
 AttentionBias biasFromText(const std::string& text)
@@ -26,7 +29,7 @@ AttentionBias biasFromText(const std::string& text)
 
 BuiltinModel builtinFromJson(const nlohmann::json& entry)
 {
-    JsonFields fields(entry, "resources/models/dense.json", "");
+    JsonFields fields(entry, kFile, "");
     BuiltinModel out;
     ModelSpec& spec = out.spec;
     spec.name = fields.text("name");
@@ -38,13 +41,19 @@ BuiltinModel builtinFromJson(const nlohmann::json& entry)
     spec.layers = fields.integer("layers", 1, kLargest);
     spec.heads = fields.integer("heads", 1, kLargest);
     spec.kvHeads = fields.integer("kv_heads", 1, kLargest);
-    spec.headDim = fields.integer("head_dim", 1, kLargest);
+    spec.headDim = fields.integer("head_dim", 1, kLargest, 0);
+    spec.activation = fields.text("activation", "silu");
     spec.tiedEmbeddings = fields.flag("tied", false);
     spec.qkNorm = fields.flag("qk_norm", false);
     spec.attentionBias = biasFromText(fields.text("attention_bias", "none"));
-    spec.rmsNormEps = fields.number("eps", 0, 1);
+    spec.norm.epsilon = fields.number("eps", 0, 1);
     spec.ropeTheta = fields.number("rope_theta", 0, 1e18);
+    readModelParts(fields, spec);
+    if (spec.mla.present())
+        spec.headDim = spec.mla.nopeHeadDim + spec.mla.ropeHeadDim;
+    spec.notUnderstood = missingFromGraph(spec);
     out.published = fields.integer("parameters", 1, kLargest);
+    out.active = fields.integer("active", 1, kLargest, out.published);
     return out;
 }
 
@@ -53,7 +62,7 @@ const std::vector<BuiltinModel>& builtinModels()
 {
     static const std::vector<BuiltinModel> models = [] {
         std::vector<BuiltinModel> out;
-        const auto document = parseJson(kBuiltinModelsJson, "resources/models/dense.json");
+        const auto document = parseJson(kBuiltinModelsJson, kFile);
         if (document.ok())
             for (const nlohmann::json& entry : document.value())
                 out.push_back(builtinFromJson(entry));
@@ -91,6 +100,12 @@ std::int64_t publishedParameters(const std::string& name)
 {
     const BuiltinModel* model = findBuiltin(name);
     return model ? model->published : 0;
+}
+
+std::int64_t publishedActiveParameters(const std::string& name)
+{
+    const BuiltinModel* model = findBuiltin(name);
+    return model ? model->active : 0;
 }
 
 } // namespace shardboard

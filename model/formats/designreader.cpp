@@ -6,6 +6,7 @@
 #include "model/formats/designkeys.h"
 #include "model/formats/jsonfields.h"
 #include "model/formats/jsontext.h"
+#include "model/formats/modelparts.h"
 
 #include <algorithm>
 #include <optional>
@@ -197,10 +198,11 @@ private:
                                    "none, qkv or qkvo", AttentionBias::None);
         model.mlpBias = fields.flag("mlp_bias");
         model.activation = fields.text("activation");
-        if (!fields.error() && model.activation != "silu" && model.activation != "gelu")
-            fields.fail("activation", "cannot be '" + model.activation + "'", "use silu or gelu");
-        model.rmsNormEps = fields.number("rms_norm_eps", 0, 1);
+        if (!fields.error() && !isActivation(model.activation))
+            fields.fail("activation", "cannot be '" + model.activation + "'", "use silu, gelu or gelu_tanh");
+        model.norm.epsilon = fields.number("rms_norm_eps", 0, 1);
         model.ropeTheta = fields.number("rope_theta", 1e-3, 1e18);
+        readModelParts(fields, model);
         model.notUnderstood = fields.text("not_understood", "");
         readLooseWeights(fields);
     }

@@ -4,6 +4,7 @@
 
 #include "model/formats/designkeys.h"
 #include "model/formats/jsontext.h"
+#include "model/formats/modelparts.h"
 
 namespace shardboard {
 
@@ -73,13 +74,14 @@ json modelJson(const ModelSpec& model, const json& unknown)
         { "num_hidden_layers", model.layers },
         { "num_key_value_heads", model.kvHeads },
         { "qk_norm", model.qkNorm },
-        { "rms_norm_eps", model.rmsNormEps },
+        { "rms_norm_eps", model.norm.epsilon },
         { "rope_theta", model.ropeTheta },
         { "source", model.source },
         { "tie_word_embeddings", model.tiedEmbeddings },
         { "vocab_size", model.vocabSize },
         { "weight_prefix", model.weightPrefix },
     };
+    addModelParts(out, model);
     if (!model.notUnderstood.empty())
         out["not_understood"] = model.notUnderstood;
     const json extras = unknown.is_object() ? unknown.value("weights", json::object()) : json::object();

@@ -2,12 +2,12 @@
 #include "model/formats/hfconfig.h"
 
 #include "model/formats/checkpointfinding.h"
+#include "model/formats/configfields.h"
 #include "model/formats/designfile.h"
-#include "model/formats/jsonfields.h"
+#include "model/formats/hffamilies.h"
 #include "model/formats/jsontext.h"
 #include "model/formats/safetensors.h"
 
-#include <array>
 #include <optional>
 
 namespace shardboard {
@@ -16,32 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::int64_t kLargest = std::int64_t { 1 } << 31;
-
-/// A family whose decoder we build, with the defaults of its configuration class: what a `text_config`, which lists
-/// only what differs from them, leaves out.
-struct Family {
-    const char* type;
-    const char* className; ///< beginning of `architectures` where `model_type` is missing
-    std::int64_t vocab, hidden, intermediate, layers, heads;
-    std::int64_t kvHeads; ///< 0: as many as heads
-    std::int64_t headDim; ///< 0: hidden / heads
-};
-
-constexpr std::array kFamilies {
-    Family { "llama", "Llama", 32000, 4096, 11008, 32, 32, 0, 0 },
-    Family { "mistral", "Mistral", 32000, 4096, 14336, 32, 32, 8, 0 },
-    Family { "qwen2", "Qwen2", 151936, 4096, 22016, 32, 32, 0, 0 },
-    Family { "qwen3", "Qwen3", 151936, 4096, 22016, 32, 32, 0, 128 },
-};
-
-const Family* familyOf(const std::string& type)
-{
-    for (const Family& family : kFamilies)
-        if (type == family.type)
-            return &family;
-    return nullptr;
-}
+constexpr std::int64_t kLargest = ConfigFields::kLargest;
 
 /// `model_type`, or what the class name in `architectures` says.
 std::string typeOf(JsonFields& fields)
@@ -50,12 +25,17 @@ std::string typeOf(JsonFields& fields)
     const json* classes = fields.find("architectures");
     if (!type.empty() || !classes || !classes->is_array() || classes->empty() || !classes->front().is_string())
         return type;
-    const auto name = classes->front().get<std::string>();
-    for (const Family& family : kFamilies)
-        for (const char* ending : { "ForCausalLM", "Model" })
-            if (name == std::string(family.className) + ending)
-                return family.type;
-    return name;
+    return typeOfClass(classes->front().get<std::string>());
+}
+
+/// silu, gelu or gelu_tanh by the names that configs use; empty when it is another.
+std::string activationOf(const std::string& name)
+{
+    if (name == "silu" || name == "swish")
+        return "silu";
+    if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast" || name == "gelu_accurate")
+        return "gelu_tanh";
+    return name.starts_with("gelu") ? "gelu" : "";
 }
 
 bool hasExperts(JsonFields& fields)
@@ -71,11 +51,11 @@ public:
     ConfigReader(const json& top, const json& text, const std::string& file, bool wrapped)
         : m_file(file)
         , m_top(top, file, "")
-        , m_fields(text, file, wrapped ? "text_config" : "")
+        , m_config(text, file, wrapped)
+        , m_fields(m_config.json())
     {
         m_out.wrapped = wrapped;
         m_top.nullIsAbsent();
-        m_fields.nullIsAbsent();
     }
 
     Result<ConfigModel> read()
@@ -89,25 +69,36 @@ public:
         noteQuantization();
         if (!family) {
             refuseFamily(type);
-            return std::move(m_out);
+            return finished();
         }
         readSizes(*family);
         readFlags(*family);
-        readRope();
+        readParts(*family);
+        readRope(*family);
         readActivation();
+        readWindow(*family);
         if (const auto& error = m_fields.error() ? m_fields.error() : m_top.error())
             return *error;
+        if (const auto status = verifyModel(m_out.model, m_fields.place()); !status.ok())
+            return status.error();
         if (m_out.model.hasGraph())
-            if (const auto status = verifyModel(m_out.model, m_fields.place()); !status.ok())
-                return status.error();
-        return std::move(m_out);
+            m_out.model.notUnderstood = missingFromGraph(m_out.model);
+        return finished();
     }
 
 private:
+    ConfigModel finished()
+    {
+        m_out.findings = std::move(m_config.findings());
+        return std::move(m_out);
+    }
+
     void note(const std::string& kind, Severity severity, const std::string& message, const std::string& repair = {})
     {
-        m_out.findings.push_back(checkpointFinding(kind, severity, m_file, message, repair));
+        m_config.note(kind, severity, message, repair);
     }
+
+    std::int64_t size(const std::string& key, std::int64_t fallback) { return m_config.size(key, fallback); }
 
     void refuseFamily(const std::string& type)
     {
@@ -119,26 +110,19 @@ private:
                 + " is not understood yet, so its operations are not known";
     }
 
-    /// A size that has to be there; in a text_config the default of the class, and a note about it.
-    std::int64_t size(const std::string& key, std::int64_t fallback)
-    {
-        if (!m_out.wrapped || m_fields.find(key))
-            return m_fields.integer(key, 1, kLargest);
-        note("config", Severity::Note,
-             "text_config leaves out " + key + "; " + std::to_string(fallback) + ", the default of its class, is used");
-        return fallback;
-    }
-
     void readSizes(const Family& family)
     {
         ModelSpec& model = m_out.model;
         model.vocabSize = size("vocab_size", family.vocab);
         model.hiddenSize = size("hidden_size", family.hidden);
-        model.intermediateSize = size("intermediate_size", family.intermediate);
+        if (family.intermediate > 0)
+            model.intermediateSize = size("intermediate_size", family.intermediate);
         model.layers = size("num_hidden_layers", family.layers);
         model.heads = size("num_attention_heads", family.heads);
         model.kvHeads = m_fields.integer("num_key_value_heads", 1, kLargest, kvHeadsFallback(family));
-        if (m_fields.find("head_dim")) {
+        if (hasLatentAttention(family)) {
+            model.headDim = 2; // its heads have widths of their own, read later
+        } else if (m_fields.find("head_dim")) {
             model.headDim = m_fields.integer("head_dim", 1, kLargest);
         } else if (family.headDim > 0 && !m_fields.holds("head_dim")) {
             model.headDim = family.headDim;
@@ -164,26 +148,50 @@ private:
         const std::string type = family.type;
         JsonFields& tied = m_fields.find("tie_word_embeddings") ? m_fields : m_top;
         m_out.saysTied = tied.find("tie_word_embeddings") != nullptr;
-        model.tiedEmbeddings = tied.flag("tie_word_embeddings", false);
-        model.qkNorm = type == "qwen3";
+        model.tiedEmbeddings = tied.flag("tie_word_embeddings", family.tied);
+        model.qkNorm = type == "qwen3" || type == "qwen3_moe";
+        const bool mayHaveBias = type == "llama" || type.starts_with("qwen3") || type.starts_with("gemma");
         if (type == "qwen2")
             model.attentionBias = AttentionBias::Qkv;
-        else if ((type == "llama" || type == "qwen3") && m_fields.flag("attention_bias", false))
+        else if ((mayHaveBias && m_fields.flag("attention_bias", false))
+                 || (type == "gpt_oss" && m_fields.flag("attention_bias", true)))
             model.attentionBias = AttentionBias::Qkvo;
         model.mlpBias = type == "llama" && m_fields.flag("mlp_bias", false);
-        model.rmsNormEps = m_fields.number("rms_norm_eps", 0, 1, 1e-6);
-        const bool windowOn = type == "mistral" || m_fields.flag("use_sliding_window", false);
-        if (m_fields.find("sliding_window") && windowOn)
-            note("not-in-graph", Severity::Note,
-                 "attention is limited to a sliding window; the graph computes it over all tokens");
+        model.norm.epsilon = m_fields.number("rms_norm_eps", 0, 1, family.epsilon);
     }
 
-    void readRope()
+    /// What only some families have.
+    void readParts(const Family& family)
+    {
+        const std::string type = family.type;
+        ModelSpec& model = m_out.model;
+        readExperts(m_config, family, model);
+        if (hasLatentAttention(family))
+            readLatentAttention(m_config, model);
+        else if (type.starts_with("gemma"))
+            readGemma(m_config, family, model);
+        else if (type == "falcon")
+            readFalcon(m_config, model);
+    }
+
+    void readWindow(const Family& family)
+    {
+        const std::string type = family.type;
+        const bool always = type == "mistral" || type == "mixtral" || type == "gpt_oss" || type == "gemma2" || type == "gemma3_text";
+        if (!m_fields.find("sliding_window") || !(always || m_fields.flag("use_sliding_window", false)))
+            return;
+        m_out.model.slidingWindow = m_fields.integer("sliding_window", 0, kLargest);
+        if (m_out.model.slidingWindow > 0)
+            note("not-in-graph", Severity::Note,
+                 "attention is limited to a sliding window in some layers; the graph computes it over all tokens");
+    }
+
+    void readRope(const Family& family)
     {
         ModelSpec& model = m_out.model;
         const json* parameters = m_fields.find("rope_parameters");
         const json* scaling = m_fields.find("rope_scaling");
-        model.ropeTheta = 10000.0;
+        model.ropeTheta = family.ropeTheta;
         if (parameters && parameters->is_object()) {
             JsonFields rope(*parameters, m_file, "rope_parameters");
             rope.nullIsAbsent();
@@ -202,13 +210,16 @@ private:
 
     void readActivation()
     {
-        const std::string name = m_fields.text("hidden_act", "silu");
-        if (name == "silu" || name == "swish")
-            m_out.model.activation = "silu";
-        else if (name.starts_with("gelu"))
-            m_out.model.activation = "gelu";
-        else
-            m_out.model.notUnderstood = "the activation '" + name + "' is not understood yet";
+        ModelSpec& model = m_out.model;
+        const bool gemma = model.family.starts_with("gemma");
+        const std::string name = gemma ? m_fields.text("hidden_activation", "gelu_pytorch_tanh")
+            : model.family == "falcon" ? m_fields.text("activation", "gelu")
+                                       : m_fields.text("hidden_act", "silu");
+        model.activation = activationOf(name);
+        if (!model.activation.empty())
+            return;
+        model.activation = "silu";
+        model.notUnderstood = "the activation '" + name + "' is not understood yet";
     }
 
     void readDtype()
@@ -246,7 +257,8 @@ private:
 
     std::string m_file;
     JsonFields m_top;
-    JsonFields m_fields;
+    ConfigFields m_config;
+    JsonFields& m_fields;
     ConfigModel m_out;
 };
 

@@ -128,6 +128,8 @@ void settleByCheckpoint(ConfigModel& config, const Checkpoint& checkpoint)
 Result<OpenedModel> openWith(ConfigModel config, const Checkpoint& checkpoint)
 {
     if (!config.model.hasGraph()) {
+        if (config.model.hiddenSize > 0)
+            settleByCheckpoint(config, checkpoint);
         if (checkpoint.tensors.empty())
             return inputError(
                 checkpoint.place,

@@ -26,5 +26,7 @@ std::vector<std::string> builtinModelNames();
 Result<ModelSpec> builtinModel(const std::string& name, const std::string& where = "--model");
 /// The published parameter count that goes with a built-in entry (for `shardctl models` and tests).
 std::int64_t publishedParameters(const std::string& name);
+/// What is known of parameters used by one token: the same as all, but for mixtures of experts.
+std::int64_t publishedActiveParameters(const std::string& name);
 
 } // namespace shardboard

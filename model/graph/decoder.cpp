@@ -97,7 +97,7 @@ private:
                   const std::string& label, const std::string& result)
     {
         OpAttributes attributes;
-        attributes.epsilon = m_model.rmsNormEps;
+        attributes.epsilon = m_model.norm.epsilon;
         const TensorId gamma = weight(weightName + ".weight", { size }, { label }, { 1.0, 0.1 }, { "norm" });
         return like(name, OpKind::RmsNorm, { x, gamma }, result, attributes);
     }
@@ -199,7 +199,7 @@ private:
         const Side inner { m_model.intermediateSize, "intermediate", "mlp" };
         const TensorId gate = linear("mlp.gate_proj", x, inner, hiddenSide(), m_model.mlpBias, "mlp gate");
         const TensorId up = linear("mlp.up_proj", x, inner, hiddenSide(), m_model.mlpBias, "mlp up");
-        const TensorId active = like("mlp.act", m_model.activation == "gelu" ? OpKind::Gelu : OpKind::Silu, { gate },
+        const TensorId active = like("mlp.act", m_model.activation.starts_with("gelu") ? OpKind::Gelu : OpKind::Silu, { gate },
                                      "mlp gate active");
         const TensorId inside = like("mlp.mul", OpKind::Mul, { active, up }, "mlp hidden");
         return linear("mlp.down_proj", inside, hiddenSide(), inner, m_model.mlpBias, "mlp out");

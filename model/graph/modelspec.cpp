@@ -3,6 +3,8 @@
 
 #include "model/modules/columnparallel.h"
 
+#include <array>
+#include <cmath>
 #include <utility>
 
 namespace shardboard {
@@ -22,7 +24,142 @@ Status verifyLinear(const LinearModule& linear, const std::string& where)
     return checkColumnParallel(layer, where);
 }
 
+using Sizes = std::vector<std::pair<const char*, std::int64_t>>;
+
+Status verifySizes(const Sizes& sizes, std::int64_t least, const std::string& where)
+{
+    for (const auto& [name, size] : sizes)
+        if (size < least || size > kLargest)
+            return inputError(where + ":" + name, "size " + std::to_string(size) + " cannot be used",
+                              "use " + std::to_string(least) + " to 2^31");
+    return done();
+}
+
+Status verifyHeads(const ModelSpec& model, const std::string& where)
+{
+    if (model.heads % model.kvHeads != 0)
+        return inputError(where + ":num_key_value_heads",
+                          std::to_string(model.heads) + " query heads do not divide over " + std::to_string(model.kvHeads)
+                              + " key/value heads",
+                          "each KV head serves the same number of query heads");
+    if (model.heads * model.headDim > kLargest)
+        return inputError(where + ":head_dim", "heads times head_dim is larger than 2^31", "use smaller sizes");
+    const std::int64_t rotated = model.mla.present() ? model.mla.ropeHeadDim : model.headDim;
+    if (rotated % 2 != 0)
+        return inputError(where + (model.mla.present() ? ":qk_rope_head_dim" : ":head_dim"),
+                          "head_dim " + std::to_string(rotated) + " is odd, so rotary "
+                              "embedding cannot pair its elements",
+                          "use an even head_dim");
+    return done();
+}
+
+Status verifyMla(const ModelSpec& model, const std::string& where)
+{
+    const MlaSpec& mla = model.mla;
+    if (!mla.present())
+        return done();
+    if (const auto status = verifySizes({ { "kv_lora_rank", mla.latentRank }, { "qk_nope_head_dim", mla.nopeHeadDim },
+                                          { "qk_rope_head_dim", mla.ropeHeadDim }, { "v_head_dim", mla.valueHeadDim } },
+                                        1, where);
+        !status.ok())
+        return status;
+    if (mla.queryRank < 0 || mla.queryRank > kLargest)
+        return inputError(where + ":q_lora_rank", "rank " + std::to_string(mla.queryRank) + " cannot be used",
+                          "use null or 1 to 2^31");
+    if (model.headDim != mla.nopeHeadDim + mla.ropeHeadDim)
+        return inputError(where + ":head_dim",
+                          std::to_string(model.headDim) + " is not qk_nope_head_dim + qk_rope_head_dim",
+                          "use " + std::to_string(mla.nopeHeadDim + mla.ropeHeadDim));
+    if (model.kvHeads != model.heads)
+        return inputError(where + ":num_key_value_heads", "latent attention makes a key for every query head",
+                          "use " + std::to_string(model.heads));
+    if (model.heads * mla.valueHeadDim > kLargest || model.heads * (mla.nopeHeadDim + mla.valueHeadDim) > kLargest)
+        return inputError(where + ":v_head_dim", "heads times v_head_dim is larger than 2^31", "use smaller sizes");
+    if (model.qkNorm || model.attentionSinks || model.attentionBias != AttentionBias::None || model.block.fusedQkv)
+        return inputError(where, "latent attention cannot have QK norms, sinks, biases or a fused projection",
+                          "leave one of them out");
+    return done();
+}
+
+Status verifyMoe(const ModelSpec& model, const std::string& where)
+{
+    const MoeSpec& moe = model.moe;
+    if (!moe.present())
+        return done();
+    if (const auto status
+        = verifySizes({ { "num_experts", moe.experts }, { "moe_intermediate_size", moe.intermediateSize } }, 1, where);
+        !status.ok())
+        return status;
+    if (moe.chosen < 1 || moe.chosen > moe.experts)
+        return inputError(where + ":num_experts_per_tok",
+                          std::to_string(moe.chosen) + " of " + std::to_string(moe.experts) + " experts cannot be chosen",
+                          "use 1 to " + std::to_string(moe.experts));
+    if (moe.sharedExperts < 0 || moe.sharedExperts > 1024 || moe.sharedExperts * moe.intermediateSize > kLargest)
+        return inputError(where + ":n_shared_experts", std::to_string(moe.sharedExperts) + " shared experts cannot be used",
+                          "use 0 to 1024");
+    if (moe.firstDense < 0 || moe.firstDense > model.layers)
+        return inputError(where + ":first_k_dense_replace",
+                          std::to_string(moe.firstDense) + " dense layers do not fit in " + std::to_string(model.layers),
+                          "use 0 to the number of layers");
+    if (moe.groups < 1 || moe.experts % moe.groups != 0 || moe.chosenGroups < 1 || moe.chosenGroups > moe.groups)
+        return inputError(where + ":n_group",
+                          std::to_string(moe.experts) + " experts in " + std::to_string(moe.groups) + " groups, of which "
+                              + std::to_string(moe.chosenGroups) + " are chosen, cannot be",
+                          "use a number of groups that divides the experts");
+    if (moe.chosen > moe.experts / moe.groups * moe.chosenGroups)
+        return inputError(where + ":topk_group", "the chosen groups hold fewer experts than a token needs",
+                          "choose more groups");
+    if (!(std::isfinite(moe.gateScale) && moe.gateScale > 0))
+        return inputError(where + ":routed_scaling_factor", "the factor cannot be used", "use a positive number");
+    if (moe.routerBias && moe.correctionBias)
+        return inputError(where + ":router_bias", "a router has one bias, for the logits or for choosing", "leave one out");
+    if (moe.expertBias && moe.storage != ExpertStorage::Packed)
+        return inputError(where + ":mlp_bias", "only packed experts have a bias", "leave the bias out");
+    return done();
+}
+
+Status verifyBlock(const ModelSpec& model, const std::string& where)
+{
+    const std::int64_t norms = model.norm.perLayer;
+    if (norms != 2 && norms != 4 && !(norms == 1 && model.block.parallel))
+        return inputError(where + ":norms_per_layer", std::to_string(norms) + " norms in a layer cannot be",
+                          "use 2 or 4, or 1 in a parallel block");
+    if (model.block.parallel && norms == 4)
+        return inputError(where + ":norms_per_layer", "a parallel block has 1 or 2 norms", "use 1 or 2");
+    if (!isActivation(model.activation))
+        return inputError(where + ":hidden_act", "the activation '" + model.activation + "' is not known",
+                          "use silu, gelu or gelu_tanh");
+    if (model.slidingWindow < 0)
+        return inputError(where + ":sliding_window", "a window of " + std::to_string(model.slidingWindow) + " cannot be used",
+                          "use 0 for none");
+    if (model.block.parallel && model.moe.present())
+        return inputError(where, "experts in a parallel block are not known", "use one or the other");
+    return done();
+}
+
+/// The names of an enumeration, in its order.
+template <typename Kind, std::size_t Count>
+std::optional<Kind> named(const std::array<const char*, Count>& names, std::string_view name)
+{
+    for (std::size_t i = 0; i < Count; ++i)
+        if (name == names[i])
+            return static_cast<Kind>(i);
+    return std::nullopt;
+}
+constexpr std::array kNorms { "rmsnorm", "layernorm" };
+constexpr std::array kScores { "softmax", "sigmoid" };
+constexpr std::array kStorages { "separate", "mixtral", "packed" };
+
 } // namespace
+
+std::string normKindName(NormKind kind) { return kNorms[static_cast<std::size_t>(kind)]; }
+std::optional<NormKind> normKindFromName(std::string_view name) { return named<NormKind>(kNorms, name); }
+std::string routerScoreName(RouterScore score) { return kScores[static_cast<std::size_t>(score)]; }
+std::optional<RouterScore> routerScoreFromName(std::string_view name) { return named<RouterScore>(kScores, name); }
+std::string expertStorageName(ExpertStorage storage) { return kStorages[static_cast<std::size_t>(storage)]; }
+std::optional<ExpertStorage> expertStorageFromName(std::string_view name) { return named<ExpertStorage>(kStorages, name); }
+
+bool isActivation(std::string_view name) { return name == "silu" || name == "gelu" || name == "gelu_tanh"; }
 
 std::string modelKindName(ModelKind kind) { return kind == ModelKind::Decoder ? "decoder" : "column-parallel-linear"; }
 
@@ -52,32 +189,36 @@ Status verifyModel(const ModelSpec& model, const std::string& where)
         return done();
     if (model.kind == ModelKind::ColumnParallelLinear)
         return verifyLinear(model.linear, where);
-    const std::pair<const char*, std::int64_t> sizes[] = {
-        { "vocab_size", model.vocabSize },
-        { "hidden_size", model.hiddenSize },
-        { "intermediate_size", model.intermediateSize },
-        { "num_attention_heads", model.heads },
-        { "num_key_value_heads", model.kvHeads },
+    Sizes sizes {
+        { "vocab_size", model.vocabSize },           { "hidden_size", model.hiddenSize },
+        { "num_attention_heads", model.heads },      { "num_key_value_heads", model.kvHeads },
         { "head_dim", model.headDim },
     };
-    for (const auto& [name, size] : sizes)
-        if (size < 1 || size > kLargest)
-            return inputError(where + ":" + name, "size " + std::to_string(size) + " cannot be used", "use 1 to 2^31");
+    if (model.denseLayers() > 0)
+        sizes.emplace_back("intermediate_size", model.intermediateSize);
+    if (auto status = verifySizes(sizes, 1, where); !status.ok())
+        return status;
     if (model.layers < 1 || model.layers > 100000)
         return inputError(where + ":num_hidden_layers", "a model of " + std::to_string(model.layers) + " layers cannot be used",
                           "use 1 to 100000");
-    if (model.heads % model.kvHeads != 0)
-        return inputError(where + ":num_key_value_heads",
-                          std::to_string(model.heads) + " query heads do not divide over " + std::to_string(model.kvHeads)
-                              + " key/value heads",
-                          "each KV head serves the same number of query heads");
-    if (model.heads * model.headDim > kLargest)
-        return inputError(where + ":head_dim", "heads times head_dim is larger than 2^31", "use smaller sizes");
-    if (model.headDim % 2 != 0)
-        return inputError(where + ":head_dim", "head_dim " + std::to_string(model.headDim) + " is odd, so rotary "
-                              "embedding cannot pair its elements",
-                          "use an even head_dim");
+    for (const auto& verify : { verifyHeads, verifyMla, verifyMoe, verifyBlock })
+        if (auto status = verify(model, where); !status.ok())
+            return status;
     return done();
+}
+
+std::string missingFromGraph(const ModelSpec& model)
+{
+    if (model.moe.present())
+        return "the graph of a mixture of experts is not built yet";
+    if (model.mla.present())
+        return "the graph of latent attention is not built yet";
+    if (model.block != BlockSpec {} || model.norm.kind != NormKind::RmsNorm || model.norm.perLayer != 2
+        || model.norm.weightOffset != 0)
+        return "the graph of a block with other norms or another order than Llama's is not built yet";
+    if (model.attentionSinks || model.scaling != ScalingSpec {})
+        return "the graph of attention with sinks, scales and soft caps of its own is not built yet";
+    return {};
 }
 
 } // namespace shardboard

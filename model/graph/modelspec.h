@@ -30,6 +30,90 @@ struct LinearModule {
     friend bool operator==(const LinearModule&, const LinearModule&) = default;
 };
 
+enum class NormKind { RmsNorm, LayerNorm };
+std::string normKindName(NormKind kind); ///< rmsnorm, layernorm
+std::optional<NormKind> normKindFromName(std::string_view name);
+
+/// The norms over the hidden dim. A layer norm has a bias, an RMS norm has none.
+struct NormSpec {
+    NormKind kind = NormKind::RmsNorm;
+    /// 1: one for attention and MLP together (parallel blocks only); 2: before each; 4: before and after each (Gemma 2, 3).
+    std::int64_t perLayer = 2;
+    double epsilon = 1e-5;
+    double weightOffset = 0; ///< added to the weight (Gemma: 1)
+    friend bool operator==(const NormSpec&, const NormSpec&) = default;
+};
+
+/// What the router makes of its logits before it chooses.
+enum class RouterScore { Softmax, Sigmoid };
+std::string routerScoreName(RouterScore score); ///< softmax, sigmoid
+std::optional<RouterScore> routerScoreFromName(std::string_view name);
+
+/// How a checkpoint stores the experts of a layer.
+enum class ExpertStorage {
+    Separate, ///< `mlp.experts.N.gate_proj.weight` and `mlp.gate.weight`, each [out, in]
+    Mixtral, ///< `block_sparse_moe.experts.N.w1.weight` (gate), `w3` (up), `w2` (down), each [out, in]
+    Packed, ///< `mlp.experts.gate_up_proj` [experts, in, 2 out] with gate and up in turn, `mlp.experts.down_proj` [experts, in, out]
+};
+std::string expertStorageName(ExpertStorage storage); ///< separate, mixtral, packed
+std::optional<ExpertStorage> expertStorageFromName(std::string_view name);
+
+/// A mixture of experts in place of the MLP. Experts are gated MLPs.
+struct MoeSpec {
+    std::int64_t experts = 0; ///< routed experts of a layer; 0: the model has none
+    std::int64_t chosen = 0; ///< experts for one token
+    std::int64_t intermediateSize = 0; ///< width of one expert
+    std::int64_t sharedExperts = 0; ///< always used; together one MLP of sharedExperts * intermediateSize
+    std::int64_t firstDense = 0; ///< layers before the first MoE layer; they have a dense MLP of ModelSpec::intermediateSize
+    RouterScore score = RouterScore::Softmax;
+    bool normalizedGates = false; ///< the gates of the chosen experts sum to one
+    double gateScale = 1; ///< gates are multiplied by it
+    std::int64_t groups = 1; ///< experts are chosen from the best `chosenGroups` of that many groups
+    std::int64_t chosenGroups = 1;
+    bool routerBias = false; ///< added to the logits (gpt-oss)
+    bool correctionBias = false; ///< added to the scores for choosing, not to the gates (DeepSeek V3)
+    bool expertBias = false; ///< each projection of each expert has a bias
+    ExpertStorage storage = ExpertStorage::Separate;
+
+    bool present() const { return experts > 0; }
+    friend bool operator==(const MoeSpec&, const MoeSpec&) = default;
+};
+
+/// Multi-head latent attention: keys and values come from one latent vector for each token.
+struct MlaSpec {
+    std::int64_t queryRank = 0; ///< 0: queries are projected directly
+    std::int64_t latentRank = 0; ///< of keys and values; 0: the model has ordinary attention
+    std::int64_t nopeHeadDim = 0; ///< part of a query's and key's head that is not rotated
+    std::int64_t ropeHeadDim = 0; ///< part that is; a key's is shared by all heads
+    std::int64_t valueHeadDim = 0;
+
+    bool present() const { return latentRank > 0; }
+    friend bool operator==(const MlaSpec&, const MlaSpec&) = default;
+};
+
+/// How one layer is wired, and what its weights are called.
+struct BlockSpec {
+    bool parallel = false; ///< attention and MLP both read the layer's input, and both are added to it (Falcon)
+    /// Query, key and value projection are one weight, KV group by KV group: the queries of a group, its key, its value.
+    bool fusedQkv = false;
+    bool gatedMlp = true; ///< gate, up and down; else up and down
+    bool falconNames = false; ///< `h.N.self_attention.dense`, `h.N.mlp.dense_h_to_4h`, `word_embeddings`, `ln_f`
+    friend bool operator==(const BlockSpec&, const BlockSpec&) = default;
+};
+
+/// Numbers that change values but no shape.
+struct ScalingSpec {
+    double embedding = 1; ///< the embedding is multiplied by it (Gemma: square root of the hidden size)
+    double queryScalar = 0; ///< queries are divided by its square root; 0: the head dim
+    double attentionSoftCap = 0; ///< c tanh(x / c) on attention scores; 0: none
+    double logitSoftCap = 0; ///< the same on the logits
+    double swigluLimit = 0; ///< gpt-oss: min(gate, limit) sigmoid(1.702 gate) (clamped up + 1); 0: the plain gate
+    friend bool operator==(const ScalingSpec&, const ScalingSpec&) = default;
+};
+
+/// silu, gelu (with the error function), gelu_tanh (its approximation).
+bool isActivation(std::string_view name);
+
 struct ModelSpec {
     ModelKind kind = ModelKind::Decoder;
     LinearModule linear; ///< kind ColumnParallelLinear; the dimensions below are then not used
@@ -38,17 +122,23 @@ struct ModelSpec {
     std::string source; ///< `builtin:llama3-8b`, or the path that was opened
     std::int64_t vocabSize = 0;
     std::int64_t hiddenSize = 0;
-    std::int64_t intermediateSize = 0;
+    std::int64_t intermediateSize = 0; ///< of a dense MLP; 0 where every layer is a mixture of experts
     std::int64_t layers = 0;
     std::int64_t heads = 0; ///< query heads
     std::int64_t kvHeads = 0; ///< key/value heads; divides heads
-    std::int64_t headDim = 0; ///< width of one head; heads * headDim need not be hiddenSize
+    std::int64_t headDim = 0; ///< width of a query's and key's head; heads * headDim need not be hiddenSize
     bool tiedEmbeddings = false; ///< the head is the embedding table; no lm_head tensor
-    bool qkNorm = false; ///< RMS norms of headDim on queries and keys (Qwen3)
+    bool qkNorm = false; ///< RMS norms of headDim on queries and keys (Qwen3, Gemma 3)
     AttentionBias attentionBias = AttentionBias::None;
-    bool mlpBias = false;
-    std::string activation = "silu"; ///< silu or gelu
-    double rmsNormEps = 1e-5;
+    bool attentionSinks = false; ///< one learned logit for each query head, beside those of the keys (gpt-oss)
+    std::int64_t slidingWindow = 0; ///< some layers attend to so many tokens only; 0: none does
+    bool mlpBias = false; ///< of dense MLPs
+    std::string activation = "silu"; ///< see isActivation
+    NormSpec norm;
+    MoeSpec moe;
+    MlaSpec mla;
+    BlockSpec block;
+    ScalingSpec scaling;
     double ropeTheta = 10000.0;
     DType dtype = DType::BF16; ///< as released
     std::string weightPrefix = "model."; ///< before `embed_tokens`, `layers`, `norm`
@@ -64,13 +154,20 @@ struct ModelSpec {
     std::vector<LooseWeight> looseWeights;
 
     bool hasGraph() const { return notUnderstood.empty(); }
+    /// Layers with a dense MLP: all of them, or those before the first MoE layer.
+    std::int64_t denseLayers() const { return moe.present() ? moe.firstDense : layers; }
+    std::int64_t valueHeadDim() const { return mla.present() ? mla.valueHeadDim : headDim; }
     friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
 };
 
 /// A model of this module alone.
 ModelSpec columnParallelModel(const LinearModule& linear, DType dtype);
 
-/// Rules: positive sizes below 2^31, kvHeads divides heads, no product of weights overflows. `where` names the source.
+/// Rules: positive sizes below 2^31, kvHeads divides heads, parts fit together, no product of weights overflows. `where`
+/// names the source.
 Status verifyModel(const ModelSpec& model, const std::string& where);
+
+/// Why the op graph of this model cannot be built yet, in one sentence; empty when it can.
+std::string missingFromGraph(const ModelSpec& model);
 
 } // namespace shardboard

@@ -2,6 +2,7 @@
 #include "model/formats/designfile.h"
 #include "model/formats/openmodel.h"
 #include "model/graph/decoder.h"
+#include "model/graph/modelsize.h"
 #include "tests/formats/checkpointmaker.h"
 
 #include <QJsonArray>
@@ -113,7 +114,12 @@ private Q_SLOTS:
         QVERIFY(model.ok());
         QCOMPARE(model.value().model.source, "builtin:" + name.toStdString());
         QVERIFY(model.value().findings.empty());
-        QCOMPARE(parameters(model.value().model), publishedParameters(name.toStdString()));
+        const auto size = modelSize(model.value().model);
+        QVERIFY(size);
+        QCOMPARE(size->total, publishedParameters(name.toStdString()));
+        QCOMPARE(size->active, publishedActiveParameters(name.toStdString()));
+        if (model.value().model.hasGraph())
+            QCOMPARE(parameters(model.value().model), size->total);
     }
 
     void publishedCountsAreThoseOfTheCards()
@@ -122,6 +128,12 @@ private Q_SLOTS:
         QCOMPARE(publishedParameters("llama3.1-405b"), 405853388800);
         QCOMPARE(publishedParameters("qwen2.5-0.5b"), 494032768);
         QCOMPARE(publishedParameters("qwen3-0.6b"), 596049920);
+        QCOMPARE(publishedParameters("mixtral-8x7b"), 46702792704);
+        QCOMPARE(publishedActiveParameters("mixtral-8x7b"), 12879925248);
+        QCOMPARE(publishedParameters("deepseek3-671b"), 671026419200);
+        QCOMPARE(publishedActiveParameters("deepseek3-671b"), 37552297472);
+        QCOMPARE(publishedParameters("gpt-oss-20b"), 20914757184);
+        QCOMPARE(publishedParameters("gemma2-9b"), 9241705984);
         QCOMPARE(publishedParameters("nothing"), 0);
     }
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of a config.json, or of the `text_config` in one, with what is worth saying about them.
+#pragma once
+
+#include "model/core/finding.h"
+#include "model/formats/checkpointfinding.h"
+#include "model/formats/jsonfields.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shardboard {
+
+class ConfigFields {
+public:
+    static constexpr std::int64_t kLargest = std::int64_t { 1 } << 31;
+
+    ConfigFields(const nlohmann::json& value, std::string file, bool isTextConfig)
+        : m_fields(value, file, isTextConfig ? "text_config" : "")
+        , m_file(std::move(file))
+        , m_isTextConfig(isTextConfig)
+    {
+        m_fields.nullIsAbsent();
+    }
+
+    JsonFields& json() { return m_fields; }
+
+    void note(const std::string& kind, Severity severity, const std::string& message, const std::string& repair = {})
+    {
+        m_findings.push_back(checkpointFinding(kind, severity, m_file, message, repair));
+    }
+    std::vector<Finding>& findings() { return m_findings; }
+
+    /// A size that has to be there; in a text_config, which lists only what differs from its class, the default of the
+    /// class, and a note about it.
+    std::int64_t size(const std::string& key, std::int64_t fallback, std::int64_t least = 1)
+    {
+        if (!m_isTextConfig || m_fields.find(key))
+            return m_fields.integer(key, least, kLargest);
+        note("config", Severity::Note,
+             "text_config leaves out " + key + "; " + std::to_string(fallback) + ", the default of its class, is used");
+        return fallback;
+    }
+
+private:
+    JsonFields m_fields;
+    std::string m_file;
+    bool m_isTextConfig;
+    std::vector<Finding> m_findings;
+};
+
+} // namespace shardboard

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/graph/modelsize.h"
+
+#include "model/core/checked.h"
+
+#include <array>
+
+namespace shardboard {
+
+namespace {
+
+/// A count that remembers when it did not fit.
+class Count {
+public:
+    Count(std::int64_t value = 0) // NOLINT: a size is a count
+        : m_value(value)
+    {
+    }
+    friend Count operator+(Count a, Count b) { return Count(both(a, b) ? checkedAdd(*a.m_value, *b.m_value) : std::nullopt); }
+    friend Count operator*(Count a, Count b)
+    {
+        return Count(both(a, b) ? checkedMultiply(*a.m_value, *b.m_value) : std::nullopt);
+    }
+    std::optional<std::int64_t> value() const { return m_value; }
+
+private:
+    explicit Count(std::optional<std::int64_t> value)
+        : m_value(value)
+    {
+    }
+    static bool both(const Count& a, const Count& b) { return a.m_value && b.m_value; }
+    std::optional<std::int64_t> m_value;
+};
+
+/// A matrix and, when it has one, its bias.
+Count linear(Count in, Count out, bool bias = false) { return in * out + (bias ? out : Count(0)); }
+
+Count latentAttention(const ModelSpec& model)
+{
+    const MlaSpec& mla = model.mla;
+    const Count hidden = model.hiddenSize;
+    const Count heads = model.heads;
+    const Count queries = heads * Count(model.headDim);
+    const Count query = mla.queryRank > 0
+        ? linear(hidden, mla.queryRank) + Count(mla.queryRank) + linear(mla.queryRank, queries)
+        : linear(hidden, queries);
+    const Count latent = linear(hidden, Count(mla.latentRank) + Count(mla.ropeHeadDim)) + Count(mla.latentRank);
+    const Count expand = linear(mla.latentRank, heads * (Count(mla.nopeHeadDim) + Count(mla.valueHeadDim)));
+    return query + latent + expand + linear(heads * Count(mla.valueHeadDim), hidden);
+}
+
+Count attention(const ModelSpec& model)
+{
+    if (model.mla.present())
+        return latentAttention(model);
+    const bool qkvBias = model.attentionBias != AttentionBias::None;
+    const Count hidden = model.hiddenSize;
+    const Count queries = Count(model.heads) * Count(model.headDim);
+    const Count keys = Count(model.kvHeads) * Count(model.headDim);
+    return linear(hidden, queries, qkvBias) + Count(2) * linear(hidden, keys, qkvBias)
+        + linear(queries, hidden, model.attentionBias == AttentionBias::Qkvo)
+        + (model.qkNorm ? Count(2) * Count(model.headDim) : Count(0)) + (model.attentionSinks ? Count(model.heads) : Count(0));
+}
+
+Count mlp(Count hidden, Count inner, bool gated, bool bias)
+{
+    return Count(gated ? 2 : 1) * linear(hidden, inner, bias) + linear(inner, hidden, bias);
+}
+
+/// A MoE layer's MLP with that many routed experts.
+Count moe(const ModelSpec& model, std::int64_t experts)
+{
+    const MoeSpec& moe = model.moe;
+    const Count hidden = model.hiddenSize;
+    const Count one = mlp(hidden, moe.intermediateSize, true, moe.expertBias);
+    const Count shared = Count(moe.sharedExperts) * Count(moe.intermediateSize);
+    return linear(hidden, moe.experts, moe.routerBias || moe.correctionBias) + Count(experts) * one
+        + mlp(hidden, shared, true, false) * Count(moe.sharedExperts > 0 ? 1 : 0);
+}
+
+Count norm(const ModelSpec& model) { return Count(model.norm.kind == NormKind::LayerNorm ? 2 : 1) * Count(model.hiddenSize); }
+
+Count parameters(const ModelSpec& model, std::int64_t experts)
+{
+    const Count hidden = model.hiddenSize;
+    const Count tables = Count(model.tiedEmbeddings ? 1 : 2) * Count(model.vocabSize) * hidden;
+    const Count inEveryLayer = attention(model) + Count(model.norm.perLayer) * norm(model);
+    const Count dense = mlp(hidden, model.intermediateSize, model.block.gatedMlp, model.mlpBias);
+    const std::int64_t sparse = model.layers - model.denseLayers();
+    return tables + norm(model) + Count(model.layers) * inEveryLayer + Count(model.denseLayers()) * dense
+        + (sparse > 0 ? Count(sparse) * moe(model, experts) : Count(0));
+}
+
+} // namespace
+
+std::optional<ModelSize> modelSize(const ModelSpec& model)
+{
+    if (model.kind == ModelKind::ColumnParallelLinear) {
+        const auto count = linear(model.linear.inDim, model.linear.outDim, model.linear.hasBias).value();
+        return count ? std::optional(ModelSize { *count, *count }) : std::nullopt;
+    }
+    if (model.hiddenSize < 1)
+        return std::nullopt; // no dimensions are known
+    const auto total = parameters(model, model.moe.experts).value();
+    const auto active = parameters(model, model.moe.chosen).value();
+    return total && active ? std::optional(ModelSize { *total, *active }) : std::nullopt;
+}
+
+} // namespace shardboard
