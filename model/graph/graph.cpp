@@ -15,6 +15,19 @@ std::optional<OpKind> opKindFromName(std::string_view name)
     return std::nullopt;
 }
 
+std::string phaseName(Phase phase)
+{
+    return phase == Phase::Forward ? "forward" : phase == Phase::Backward ? "backward" : "update";
+}
+
+std::optional<Phase> phaseFromName(std::string_view name)
+{
+    for (const Phase phase : { Phase::Forward, Phase::Backward, Phase::Update })
+        if (name == phaseName(phase))
+            return phase;
+    return std::nullopt;
+}
+
 std::int64_t Graph::parameterCount() const
 {
     std::int64_t count = 0;

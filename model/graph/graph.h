@@ -29,10 +29,33 @@ inline constexpr TensorId kNoTensor = -1;
 ///                                                                      KV head i / (h/k)
 ///   Output      x                                    -> as x           what goes on to the layers or out of the model: never partial
 ///   GatherLast  x                                    -> as x           every device holds the last dim whole, and nothing partial
-enum class OpKind { Embedding, RmsNorm, Linear, Add, Mul, Silu, Gelu, SplitHeads, MergeHeads, Rope, KvAppend, Attention, Output, GatherLast };
+/// The loss (V vocabulary, cut or not; all in float32 but the logits):
+///   LogitMax    logits [B,S,V]                       -> [B,S]          partial maxima where V is cut
+///   SumExp      logits [B,S,V], max [B,S]            -> [B,S]          sum of exp(logit - max)
+///   TargetLogit logits [B,S,V], targets [B,S]        -> [B,S]
+///   TokenLoss   max, sum, target logit [B,S]         -> [B,S]          log(sum) + max - target logit, over the number of tokens
+/// Gradients, of which the first operand (dy) is that of the result:
+///   LinearGradX dy [...,out], weight [out,in]        -> [...,in]
+///   LinearGradW dy [...,out], x [...,in]             -> [out,in]
+///   EmbeddingGrad dy [...,H], tokens [...]           -> [V,H]
+///   RmsNormGradX dy, x [...,n], weight [n]           -> [...,n]
+///   RmsNormGradW dy, x [...,n]                       -> [n]
+///   SumLeading  dy [...,n]                           -> [n]            of a bias
+///   SiluGrad, GeluGrad dy, x                         -> as x
+///   RopeGrad    dy                                   -> as dy          the rotation backwards
+///   AttentionGradQ, -K, -V dy [B,S,h,e], q, k, v     -> as q, k, v     probabilities are computed again
+///   LogitGrad   logits, max, sum, targets            -> as logits      (softmax - onehot) over the number of tokens
+///   ReduceGrad  gradient of a weight                 -> as it          as the weight is laid out: where its sum is made
+///   AdamStep    weight, gradient                     -> as weight
+enum class OpKind {
+    Embedding, RmsNorm, Linear, Add, Mul, Silu, Gelu, SplitHeads, MergeHeads, Rope, KvAppend, Attention, Output, GatherLast,
+    LogitMax, SumExp, TargetLogit, TokenLoss,
+    LinearGradX, LinearGradW, EmbeddingGrad, RmsNormGradX, RmsNormGradW, SumLeading, SiluGrad, GeluGrad, RopeGrad,
+    AttentionGradQ, AttentionGradK, AttentionGradV, LogitGrad, ReduceGrad, AdamStep
+};
 
-/// Names in plans and views: embedding, rms_norm, matmul, add, mul, silu, gelu, split_heads, merge_heads, rope,
-/// kv_append, attention, output, gather_last.
+/// Names in plans and views, as in the tables of model/ops: embedding, rms_norm, matmul, add, mul, silu, gelu, split_heads, merge_heads, rope,
+/// kv_append, attention, output, gather_last, …
 std::string opKindName(OpKind kind);
 std::optional<OpKind> opKindFromName(std::string_view name);
 
@@ -52,6 +75,11 @@ struct Op {
     OpAttributes attributes;
 };
 
+/// Which part of a step. Inference has the forward phase only.
+enum class Phase { Forward, Backward, Update };
+std::string phaseName(Phase phase); ///< forward, backward, update
+std::optional<Phase> phaseFromName(std::string_view name);
+
 /// A run of operations that happens `count` times, one layer after the other.
 struct Segment {
     std::string name; ///< embed, block, head
@@ -61,6 +89,8 @@ struct Segment {
     TensorId carryIn = kNoTensor; ///< the residual stream that comes in; for count > 1 the carryOut of the layer before
     TensorId carryOut = kNoTensor; ///< what goes to the next layer or segment
     std::vector<OpId> ops; ///< in program order
+    Phase phase = Phase::Forward;
+    int of = -1; ///< Backward, Update: index of the forward segment that it belongs to; its layers run from the last to the first
 };
 
 /// How a tensor is filled when a layout is run with made-up data: uniform values of this mean and standard deviation.
@@ -75,6 +105,8 @@ struct GraphTensor {
     Fill fill;
     int segment = 0; ///< segment it belongs to; a weight used by several belongs to the first
     std::int64_t copies = 1; ///< how many of it the model has (layers of its segment), for weights
+    TensorId gradientOf = kNoTensor; ///< the tensor whose gradient, all of it, this is
+    TensorId again = kNoTensor; ///< the activation that this one is computed again for
 };
 
 struct Graph {

@@ -3,14 +3,29 @@
 
 namespace shardboard {
 
-std::string workloadName(WorkloadKind kind) { return kind == WorkloadKind::Prefill ? "prefill" : "decode"; }
+std::string workloadName(WorkloadKind kind)
+{
+    return kind == WorkloadKind::Prefill ? "prefill" : kind == WorkloadKind::Decode ? "decode" : "train";
+}
 
 std::optional<WorkloadKind> workloadFromName(std::string_view name)
 {
-    if (name == "prefill")
-        return WorkloadKind::Prefill;
-    if (name == "decode")
-        return WorkloadKind::Decode;
+    for (const WorkloadKind kind : { WorkloadKind::Prefill, WorkloadKind::Decode, WorkloadKind::Train })
+        if (name == workloadName(kind))
+            return kind;
+    return std::nullopt;
+}
+
+std::string recomputeName(Recompute recompute)
+{
+    return recompute == Recompute::None ? "none" : recompute == Recompute::Selective ? "selective" : "full";
+}
+
+std::optional<Recompute> recomputeFromName(std::string_view name)
+{
+    for (const Recompute recompute : { Recompute::None, Recompute::Selective, Recompute::Full })
+        if (name == recomputeName(recompute))
+            return recompute;
     return std::nullopt;
 }
 
@@ -21,6 +36,10 @@ Status verifyWorkload(const Workload& workload, const std::string& where)
         return inputError(where, "batch " + std::to_string(workload.batch) + " cannot be used", "use 1 to 2^31");
     if (workload.sequence < 1 || workload.sequence > kLargest)
         return inputError(where, "sequence " + std::to_string(workload.sequence) + " cannot be used", "use 1 to 2^31");
+    if (workload.microBatches < 1 || workload.batch % workload.microBatches != 0)
+        return inputError(where, "batch " + std::to_string(workload.batch) + " cannot be cut into "
+                              + std::to_string(workload.microBatches) + " micro-batches",
+                          "use a number that divides it");
     switch (workload.dtype) {
     case DType::BF16:
     case DType::F16:

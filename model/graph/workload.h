@@ -13,20 +13,29 @@
 namespace shardboard {
 
 /// Prefill: `batch` sequences of `sequence` tokens each. Decode: one new token for each of `batch` sequences that
-/// already hold `sequence` - 1 tokens in the KV cache (the cache has `sequence` entries with the new one).
-enum class WorkloadKind { Prefill, Decode };
-std::string workloadName(WorkloadKind kind); ///< prefill, decode
+/// already hold `sequence` - 1 tokens in the KV cache (the cache has `sequence` entries with the new one). Train: a step of
+/// `batch` sequences with loss, gradients and Adam.
+enum class WorkloadKind { Prefill, Decode, Train };
+std::string workloadName(WorkloadKind kind); ///< prefill, decode, train
 std::optional<WorkloadKind> workloadFromName(std::string_view name);
+
+/// What the backward pass computes again instead of keeping it from the forward pass: nothing; the results of norms,
+/// activations, changes of shape and the like, which cost little time; or everything but what enters a layer.
+enum class Recompute { None, Selective, Full };
+std::string recomputeName(Recompute recompute); ///< none, selective, full
+std::optional<Recompute> recomputeFromName(std::string_view name);
 
 struct Workload {
     WorkloadKind kind = WorkloadKind::Prefill;
     std::int64_t batch = 8;
     std::int64_t sequence = 4096;
     DType dtype = DType::BF16; ///< of weights and activations
+    std::int64_t microBatches = 1; ///< Train: the batch goes through in so many parts; gradients are added up
+    Recompute recompute = Recompute::None; ///< Train
     friend bool operator==(const Workload&, const Workload&) = default;
 };
 
-/// Rules: batch and sequence from 1 to 2^31; dtype bf16, f16 or f32.
+/// Rules: batch and sequence from 1 to 2^31; dtype bf16, f16 or f32; micro-batches divide the batch.
 Status verifyWorkload(const Workload& workload, const std::string& where);
 
 } // namespace shardboard

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heads, their rotation, the KV cache, and attention: by batch or by heads. MAX has no attention rule: its kernels run per
 // device on whatever is there.
+#include "model/graph/differentiate.h"
 #include "model/ops/opdefinition.h"
 
 #include <array>
@@ -17,18 +18,57 @@ double attentionFlops(const LocalShapes& local)
     return (keys[1] == queries[1] ? 2.0 : 4.0) * volume(local.result) * static_cast<double>(keys[1]);
 }
 
+/// dq, dk and dv take five products together, of which each gets its share; the forward pass takes two.
+double attentionGradientFlops(const LocalShapes& local)
+{
+    const Shape& queries = (*local.globalOperands)[1];
+    const Shape& keys = (*local.globalOperands)[2];
+    return 5.0 / 3.0 * (keys[1] == queries[1] ? 1.0 : 2.0) * volume(local.operands[0]) * static_cast<double>(keys[1]);
+}
+
+template <OpKind Kind>
+void reshapeGradient(GradientBuilder& builder, const Op& op)
+{
+    builder.give(0, builder.add(Kind, "grad", { builder.dy() }, op.operands[0], op.attributes));
+}
+
+void attentionGradient(GradientBuilder& builder, const Op& op)
+{
+    const std::vector<TensorId> all { builder.dy(), op.operands[0], op.operands[1], op.operands[2] };
+    builder.give(0, builder.add(OpKind::AttentionGradQ, "grad_q", all, op.operands[0], op.attributes));
+    builder.give(1, builder.add(OpKind::AttentionGradK, "grad_k", all, op.operands[1], op.attributes));
+    builder.give(2, builder.add(OpKind::AttentionGradV, "grad_v", all, op.operands[2], op.attributes));
+}
+
 const std::array kTable {
-    OpDefinition { .kind = OpKind::SplitHeads, .name = "split_heads", .rule = "b s heads*d! -> b s heads d! ; P -> P", .view = true },
-    OpDefinition { .kind = OpKind::MergeHeads, .name = "merge_heads", .rule = "b s heads d! -> b s heads*d! ; P -> P", .view = true },
+    OpDefinition { .kind = OpKind::SplitHeads, .name = "split_heads", .rule = "b s heads*d! -> b s heads d! ; P -> P",
+                   .gradient = reshapeGradient<OpKind::MergeHeads>, .view = true },
+    OpDefinition { .kind = OpKind::MergeHeads, .name = "merge_heads", .rule = "b s heads d! -> b s heads*d! ; P -> P",
+                   .gradient = reshapeGradient<OpKind::SplitHeads>, .view = true },
     // Pairs along the head dim are rotated together.
-    OpDefinition { .kind = OpKind::Rope, .name = "rope", .rule = "... d! -> ... d!" },
+    OpDefinition { .kind = OpKind::Rope, .name = "rope", .rule = "... d! -> ... d!",
+                   .gradient = reshapeGradient<OpKind::RopeGrad> },
+    OpDefinition { .kind = OpKind::RopeGrad, .name = "rope_grad", .rule = "... d! -> ... d! ; P -> P" },
     // The new token is not a cut of the cache.
     OpDefinition { .kind = OpKind::KvAppend, .name = "kv_append", .rule = "b s! heads d! -> b c! heads d!" },
     // Where there are fewer KV heads than devices every device has all of them.
     OpDefinition { .kind = OpKind::Attention, .name = "attention", .operands = 3,
                    .rule = "b s! h! d!, b c! k! d!, b c! k! e! -> b s! h! e!"
                            " ; S2 S2 S2 -> S2 if 0.2:heads 1.2:KV_heads ; S2 R R -> S2",
-                   .flops = attentionFlops },
+                   .flops = attentionFlops, .gradient = attentionGradient },
+    OpDefinition { .kind = OpKind::AttentionGradQ, .name = "attention_grad_q", .operands = 4,
+                   .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e! -> b s! h! d!"
+                           " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> S2",
+                   .flops = attentionGradientFlops },
+    // Where every device has all KV heads, its query heads give a part of the sum.
+    OpDefinition { .kind = OpKind::AttentionGradK, .name = "attention_grad_k", .operands = 4,
+                   .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e! -> b c! k! d!"
+                           " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> P",
+                   .flops = attentionGradientFlops },
+    OpDefinition { .kind = OpKind::AttentionGradV, .name = "attention_grad_v", .operands = 4,
+                   .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e! -> b c! k! e!"
+                           " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> P",
+                   .flops = attentionGradientFlops },
 };
 
 } // namespace

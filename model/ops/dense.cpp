@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Embedding and matrix products.
+#include "model/graph/differentiate.h"
 #include "model/ops/opdefinition.h"
 
 #include <array>
@@ -14,12 +15,42 @@ double productFlops(const LocalShapes& local)
     return 2 * volume(local.result) * static_cast<double>(local.operands.front().back());
 }
 
+/// As many products for every element of a weight's gradient as there are rows.
+double weightGradientFlops(const LocalShapes& local)
+{
+    const Shape& dy = local.operands.front();
+    return 2 * volume(local.result) * volume(dy) / static_cast<double>(dy.back());
+}
+
+void linearGradient(GradientBuilder& builder, const Op& op)
+{
+    const TensorId x = op.operands[0];
+    const TensorId weight = op.operands[1];
+    if (builder.wants(0))
+        builder.give(0, builder.add(OpKind::LinearGradX, "grad_x", { builder.dy(), weight }, x));
+    builder.give(1, builder.add(OpKind::LinearGradW, "grad_w", { builder.dy(), x }, weight));
+}
+
+void embeddingGradient(GradientBuilder& builder, const Op& op)
+{
+    builder.give(1, builder.add(OpKind::EmbeddingGrad, "grad_w", { builder.dy(), op.operands[0] }, op.operands[1]));
+}
+
 const std::array kTable {
     // Tokens of other devices' rows give zeros where the table is cut by vocabulary. MAX has no such row.
     OpDefinition { .kind = OpKind::Embedding, .name = "embedding", .operands = 2,
-                   .rule = "..., v! h -> ... h ; first h ; R S0 -> P ours ; R P -> P", .lookedUp = 1 },
+                   .rule = "..., v! h -> ... h ; first h ; R S0 -> P ours ; R P -> P", .gradient = embeddingGradient,
+                   .lookedUp = 1 },
     OpDefinition { .kind = OpKind::Linear, .name = "matmul", .operands = 2,
-                   .rule = "... in, out in -> ... out ; P R -> P ; R P -> P", .flops = productFlops },
+                   .rule = "... in, out in -> ... out ; P R -> P ; R P -> P", .flops = productFlops,
+                   .gradient = linearGradient, .contracts = true },
+    OpDefinition { .kind = OpKind::LinearGradX, .name = "matmul_grad_x", .operands = 2,
+                   .rule = "... out, out in -> ... in ; P R -> P ; R P -> P", .flops = productFlops, .contracts = true },
+    OpDefinition { .kind = OpKind::LinearGradW, .name = "matmul_grad_w", .operands = 2,
+                   .rule = "... out, ... in -> out in ; P R -> P ; R P -> P", .flops = weightGradientFlops, .contracts = true },
+    // Every device can make the rows of its part of the vocabulary.
+    OpDefinition { .kind = OpKind::EmbeddingGrad, .name = "embedding_grad", .operands = 2,
+                   .rule = "... h, ... -> v! h ; R R -> S0 ours ; P R -> P", .contracts = true },
 };
 
 } // namespace

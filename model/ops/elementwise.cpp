@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations on single elements.
+#include "model/graph/differentiate.h"
 #include "model/ops/opdefinition.h"
 
 #include <array>
@@ -8,11 +9,35 @@ namespace shardboard {
 
 namespace {
 
+/// The gradient of a + b is dy for both; for a bias, its sum over the dims that the bias does not have.
+void addGradient(GradientBuilder& builder, const Op& op)
+{
+    const Graph& graph = builder.graph();
+    const bool bias = graph.tensor(op.operands[1]).shape.size() < graph.tensor(op.result).shape.size();
+    builder.give(1, bias ? builder.add(OpKind::SumLeading, "grad_b", { builder.dy() }, op.operands[1]) : builder.dy());
+}
+
+void mulGradient(GradientBuilder& builder, const Op& op)
+{
+    builder.give(0, builder.add(OpKind::Mul, "grad_a", { builder.dy(), op.operands[1] }, op.operands[0]));
+    builder.give(1, builder.add(OpKind::Mul, "grad_b", { builder.dy(), op.operands[0] }, op.operands[1]));
+}
+
+template <OpKind Kind>
+void unaryGradient(GradientBuilder& builder, const Op& op)
+{
+    builder.give(0, builder.add(Kind, "grad", { builder.dy(), op.operands[0] }, op.operands[0]));
+}
+
 const std::array kTable {
-    OpDefinition { .kind = OpKind::Add, .name = "add", .operands = 2, .rule = "~, ~ -> ~ ; P P -> P" },
-    OpDefinition { .kind = OpKind::Mul, .name = "mul", .operands = 2, .rule = "~, ~ -> ~" },
-    OpDefinition { .kind = OpKind::Silu, .name = "silu", .rule = "... -> ..." },
-    OpDefinition { .kind = OpKind::Gelu, .name = "gelu", .rule = "... -> ..." },
+    OpDefinition { .kind = OpKind::Add, .name = "add", .operands = 2, .rule = "~, ~ -> ~ ; P P -> P", .gradient = addGradient,
+                   .passes = true },
+    OpDefinition { .kind = OpKind::Mul, .name = "mul", .operands = 2, .rule = "~, ~ -> ~", .gradient = mulGradient },
+    OpDefinition { .kind = OpKind::Silu, .name = "silu", .rule = "... -> ...", .gradient = unaryGradient<OpKind::SiluGrad> },
+    OpDefinition { .kind = OpKind::Gelu, .name = "gelu", .rule = "... -> ...", .gradient = unaryGradient<OpKind::GeluGrad> },
+    OpDefinition { .kind = OpKind::SumLeading, .name = "sum_leading", .rule = "... n -> n ; P -> P", .contracts = true },
+    OpDefinition { .kind = OpKind::SiluGrad, .name = "silu_grad", .operands = 2, .rule = "..., ... -> ... ; P R -> P" },
+    OpDefinition { .kind = OpKind::GeluGrad, .name = "gelu_grad", .operands = 2, .rule = "..., ... -> ... ; P R -> P" },
 };
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Norms over the last dim.
+#include "model/graph/differentiate.h"
 #include "model/ops/opdefinition.h"
 
 #include <array>
@@ -8,8 +9,22 @@ namespace shardboard {
 
 namespace {
 
+void rmsNormGradient(GradientBuilder& builder, const Op& op)
+{
+    const TensorId x = op.operands[0];
+    const TensorId weight = op.operands[1];
+    builder.give(0, builder.add(OpKind::RmsNormGradX, "grad_x", { builder.dy(), x, weight }, x, op.attributes));
+    builder.give(1, builder.add(OpKind::RmsNormGradW, "grad_w", { builder.dy(), x }, weight, op.attributes));
+}
+
+// The gradients would be sums of those of partial dy; but then the weight's gradient needs one reduction more, so that it
+// is better to have the sum once, before both.
 const std::array kTable {
-    OpDefinition { .kind = OpKind::RmsNorm, .name = "rms_norm", .operands = 2, .rule = "... n!, n! -> ... n!" },
+    OpDefinition { .kind = OpKind::RmsNorm, .name = "rms_norm", .operands = 2, .rule = "... n!, n! -> ... n!",
+                   .gradient = rmsNormGradient },
+    OpDefinition { .kind = OpKind::RmsNormGradX, .name = "rms_norm_grad_x", .operands = 3, .rule = "... n!, ... n!, n! -> ... n!" },
+    OpDefinition { .kind = OpKind::RmsNormGradW, .name = "rms_norm_grad_w", .operands = 2, .rule = "... n!, ... n! -> n!",
+                   .contracts = true },
 };
 
 } // namespace

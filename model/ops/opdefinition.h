@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the model knows about a kind of operation, in one place: its name, its sharding rule, what it costs.
-// To add an operation: a kind in model/graph/graph.h (with its operand shapes), an entry in one of the tables of model/ops,
-// and a kernel in engine (executeOp). Everything else follows from these.
+// To add an operation: a kind in model/graph/graph.h (with its operand shapes), an entry in one of the tables of model/ops
+// with its sharding rule and how its gradients are made, and a kernel in engine (executeOp). Everything else follows.
 #pragma once
 
 #include "model/graph/graph.h"
@@ -19,6 +19,8 @@ struct LocalShapes {
     const std::vector<Shape>* globalOperands = nullptr;
 };
 
+class GradientBuilder; // model/graph/differentiate.h
+
 struct OpDefinition {
     OpKind kind = OpKind::Add;
     const char* name = ""; ///< in plans and views
@@ -26,6 +28,11 @@ struct OpDefinition {
     const char* rule = ""; ///< model/ops/shardingrule.h
     /// Floating point operations of one device; none for operations that only move memory.
     double (*flops)(const LocalShapes& local) = nullptr;
+    /// Adds the operations that give the gradients of its operands. None: they do not depend on it (or, with `passes`, are that
+    /// of the result).
+    void (*gradient)(GradientBuilder& builder, const Op& op) = nullptr;
+    bool contracts = false; ///< sums over dims that only operands have: the place where partial sums come from
+    bool passes = false; ///< the gradient of the first operand is that of the result
     /// The same values under another shape or name: takes neither time nor memory.
     bool view = false;
     /// Operand of which only the rows that are looked up are read, or -1.
@@ -42,6 +49,8 @@ std::span<const OpDefinition> elementwiseDefinitions();
 std::span<const OpDefinition> normDefinitions();
 std::span<const OpDefinition> attentionDefinitions(); ///< heads, rotation, cache, attention
 std::span<const OpDefinition> viewDefinitions();
+std::span<const OpDefinition> lossDefinitions();
+std::span<const OpDefinition> updateDefinitions(); ///< gradients of weights summed, optimizer
 
 /// Product of all sizes.
 double volume(const Shape& shape);

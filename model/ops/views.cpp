@@ -9,8 +9,8 @@ namespace shardboard {
 namespace {
 
 const std::array kTable {
-    OpDefinition { .kind = OpKind::Output, .name = "output", .rule = "... -> ...", .view = true },
-    OpDefinition { .kind = OpKind::GatherLast, .name = "gather_last", .rule = "... n! -> ... n!", .view = true },
+    OpDefinition { .kind = OpKind::Output, .name = "output", .rule = "... -> ...", .passes = true, .view = true },
+    OpDefinition { .kind = OpKind::GatherLast, .name = "gather_last", .rule = "... n! -> ... n!", .passes = true, .view = true },
 };
 
 } // namespace

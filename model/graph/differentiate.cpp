@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/graph/differentiate.h"
+
+#include "model/ops/opdefinition.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+/// Results that take little time to compute again, and much memory to keep.
+bool isCheap(OpKind kind)
+{
+    return definitionOf(kind).view || definitionOf(kind).flops == nullptr;
+}
+
+} // namespace
+
+GradientBuilder::GradientBuilder(Graph& graph)
+    : m_graph(graph)
+    , m_producer(graph.tensors.size(), -1)
+{
+    for (std::size_t i = 0; i < graph.ops.size(); ++i)
+        m_producer[static_cast<std::size_t>(graph.ops[i].result)] = static_cast<OpId>(i);
+}
+
+bool GradientBuilder::wants(std::size_t operand) const
+{
+    return m_graph.tensor(m_op->operands[operand]).role != TensorRole::Input;
+}
+
+OpId GradientBuilder::append(const std::string& name, OpKind kind, std::vector<TensorId> operands, TensorId result,
+                             const OpAttributes& attributes)
+{
+    m_graph.ops.push_back({ name, kind, std::move(operands), result, attributes });
+    m_ops.push_back(static_cast<OpId>(m_graph.ops.size()) - 1);
+    return m_ops.back();
+}
+
+TensorId GradientBuilder::make(const std::string& name, TensorId like, bool gradient)
+{
+    GraphTensor tensor = m_graph.tensors[static_cast<std::size_t>(like)];
+    tensor.spec.name = name;
+    tensor.spec.role = TensorRole::Activation;
+    tensor.segment = static_cast<int>(m_graph.segments.size()) - 1;
+    tensor.copies = 1;
+    tensor.fill = {};
+    tensor.gradientOf = gradient ? like : kNoTensor;
+    m_graph.tensors.push_back(std::move(tensor));
+    return static_cast<TensorId>(m_graph.tensors.size()) - 1;
+}
+
+TensorId GradientBuilder::add(OpKind kind, const std::string& suffix, std::vector<TensorId> operands, TensorId like,
+                              const OpAttributes& attributes)
+{
+    const std::string name = m_op->name;
+    const TensorId result = make("grad of " + m_graph.tensor(like).name + " from " + name, like, false);
+    append(name + "." + suffix, kind, std::move(operands), result, attributes);
+    return result;
+}
+
+void GradientBuilder::give(std::size_t operand, TensorId gradient) { giveTo(m_op->operands[operand], gradient); }
+
+void GradientBuilder::giveTo(TensorId tensor, TensorId gradient)
+{
+    const bool own = gradient != m_dy;
+    const bool partial = own && definitionOf(m_graph.op(m_ops.back()).kind).contracts;
+    m_addends[tensor].push_back({ gradient, own, partial });
+}
+
+/// Adds up the addends of a gradient, in the order in which they came.
+TensorId GradientBuilder::sum(TensorId of, std::vector<Addend>& addends)
+{
+    const std::string name = m_graph.tensor(of).name;
+    TensorId result = addends.front().tensor;
+    for (std::size_t i = 1; i < addends.size(); ++i) {
+        const TensorId next = make("grad of " + name + ", sum of " + std::to_string(i + 1), of, false);
+        append(name + ".grad_sum" + (addends.size() > 2 ? std::to_string(i) : std::string()), OpKind::Add,
+               { result, addends[i].tensor }, next, {});
+        result = next;
+    }
+    return result;
+}
+
+/// The whole gradient of an activation; none when nothing depends on it.
+TensorId GradientBuilder::total(TensorId of)
+{
+    const auto found = m_addends.find(of);
+    if (found == m_addends.end())
+        return kNoTensor;
+    std::vector<Addend>& addends = found->second;
+    const bool mayBePartial = std::any_of(addends.begin(), addends.end(), [](const Addend& addend) { return addend.partial; });
+    const bool single = addends.size() == 1;
+    TensorId result = sum(of, addends);
+    const std::string name = "grad of " + m_graph.tensor(of).name;
+    if (mayBePartial) {
+        const TensorId settled = make(name, of, true);
+        append(m_graph.tensor(of).name + ".grad", OpKind::Output, { result }, settled, {});
+        result = settled;
+    } else if (!single || addends.front().own) {
+        GraphTensor& tensor = m_graph.tensors[static_cast<std::size_t>(result)];
+        tensor.spec.name = name;
+        tensor.gradientOf = of;
+    }
+    m_addends.erase(found);
+    m_totals[of] = result;
+    return result;
+}
+
+void GradientBuilder::differentiate(OpId id)
+{
+    const Op op = m_graph.op(id); // a copy: the list grows
+    m_op = &op;
+    m_dy = total(op.result);
+    const OpDefinition& definition = definitionOf(op.kind);
+    if (definition.kind == OpKind::TokenLoss) {
+        definition.gradient(*this, op);
+    } else if (m_dy != kNoTensor) {
+        if (definition.passes)
+            give(0, m_dy);
+        if (definition.gradient != nullptr)
+            definition.gradient(*this, op);
+    }
+    m_op = nullptr;
+}
+
+/// The gradients of the weights of a segment: summed, and brought into the layout of the weight.
+void GradientBuilder::reduceWeights(int segment)
+{
+    for (std::size_t id = 0; id < m_producer.size(); ++id) {
+        const GraphTensor& weight = m_graph.tensors[id];
+        const auto addends = m_addends.find(static_cast<TensorId>(id));
+        if (weight.spec.role != TensorRole::Weight || weight.segment != segment || addends == m_addends.end())
+            continue;
+        const TensorId all = sum(static_cast<TensorId>(id), addends->second);
+        const TensorId reduced = make("grad of " + m_graph.tensor(static_cast<TensorId>(id)).name, static_cast<TensorId>(id), true);
+        append(m_graph.tensor(static_cast<TensorId>(id)).name + ".reduce_grad", OpKind::ReduceGrad, { all }, reduced, {});
+        m_totals[static_cast<TensorId>(id)] = reduced;
+        m_addends.erase(addends);
+    }
+}
+
+/// Puts the operations that make what the gradients need, and that is not kept, in front of them.
+void GradientBuilder::computeAgain(int forward, Segment& segment, Recompute recompute)
+{
+    if (recompute == Recompute::None)
+        return;
+    std::set<TensorId> needed;
+    for (const OpId id : segment.ops)
+        needed.insert(m_graph.op(id).operands.begin(), m_graph.op(id).operands.end());
+    const std::vector<OpId> done = m_graph.segments[static_cast<std::size_t>(forward)].ops;
+    std::vector<OpId> chosen;
+    for (auto id = done.rbegin(); id != done.rend(); ++id) {
+        const Op& op = m_graph.op(*id);
+        if (!needed.contains(op.result) || (recompute == Recompute::Selective && !isCheap(op.kind)))
+            continue;
+        chosen.push_back(*id);
+        needed.insert(op.operands.begin(), op.operands.end());
+    }
+    std::reverse(chosen.begin(), chosen.end());
+    std::map<TensorId, TensorId> again;
+    m_ops.clear();
+    for (const OpId id : chosen) {
+        const Op op = m_graph.op(id);
+        std::vector<TensorId> operands = op.operands;
+        for (TensorId& operand : operands)
+            if (const auto found = again.find(operand); found != again.end())
+                operand = found->second;
+        const TensorId result = make(m_graph.tensor(op.result).name + " again", op.result, false);
+        m_graph.tensors[static_cast<std::size_t>(result)].again = op.result;
+        append(op.name + ".again", op.kind, std::move(operands), result, op.attributes);
+        again[op.result] = result;
+    }
+    for (const OpId id : segment.ops)
+        for (TensorId& operand : m_graph.ops[static_cast<std::size_t>(id)].operands)
+            if (const auto found = again.find(operand); found != again.end())
+                operand = found->second;
+    segment.ops.insert(segment.ops.begin(), m_ops.begin(), m_ops.end());
+}
+
+void GradientBuilder::backward(int index, Recompute recompute)
+{
+    const Segment forward = m_graph.segments[static_cast<std::size_t>(index)];
+    Segment segment;
+    segment.name = forward.name;
+    segment.firstLayer = forward.firstLayer;
+    segment.count = forward.count;
+    segment.isLayer = forward.isLayer;
+    segment.phase = Phase::Backward;
+    segment.of = index;
+    m_graph.segments.push_back(segment);
+    m_ops.clear();
+    if (const auto carried = m_totals.find(forward.carryOut); carried != m_totals.end()) {
+        segment.carryIn = carried->second;
+        m_addends[forward.carryOut].push_back({ carried->second, false, false });
+    }
+    for (auto id = forward.ops.rbegin(); id != forward.ops.rend(); ++id)
+        differentiate(*id);
+    if (forward.carryIn != kNoTensor)
+        segment.carryOut = total(forward.carryIn);
+    reduceWeights(index);
+    segment.ops = m_ops;
+    // The first layers of a run of alike segments compute again as well; the head's logits are not worth it.
+    if (forward.isLayer)
+        computeAgain(index, segment, recompute);
+    m_graph.segments.back() = std::move(segment);
+}
+
+void GradientBuilder::update(int index)
+{
+    const Segment forward = m_graph.segments[static_cast<std::size_t>(index)];
+    Segment segment;
+    segment.name = forward.name;
+    segment.firstLayer = forward.firstLayer;
+    segment.count = forward.count;
+    segment.isLayer = forward.isLayer;
+    segment.phase = Phase::Update;
+    segment.of = index;
+    m_graph.segments.push_back(segment);
+    m_ops.clear();
+    for (std::size_t id = 0; id < m_producer.size(); ++id) {
+        const auto weight = static_cast<TensorId>(id);
+        const auto gradient = m_totals.find(weight);
+        if (m_graph.tensor(weight).role != TensorRole::Weight || m_graph.tensors[id].segment != index || gradient == m_totals.end())
+            continue;
+        const std::string name = m_graph.tensor(weight).name;
+        const TensorId result = make(name + " updated", weight, false);
+        append(name + ".update", OpKind::AdamStep, { weight, gradient->second }, result, {});
+    }
+    m_graph.segments.back().ops = m_ops;
+}
+
+Graph differentiated(Graph graph, Recompute recompute)
+{
+    const int segments = static_cast<int>(graph.segments.size());
+    GradientBuilder builder(graph);
+    for (int segment = segments; segment-- > 0;)
+        builder.backward(segment, recompute);
+    for (int segment = 0; segment < segments; ++segment)
+        builder.update(segment);
+    return graph;
+}
+
+} // namespace shardboard

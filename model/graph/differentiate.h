@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the graph of a forward pass to that of a training step: every operation gives the operations of its gradients.
+#pragma once
+
+#include "model/graph/graph.h"
+#include "model/graph/workload.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+/// Adds the backward pass and the update to a graph whose last segment ends with a loss. For every forward segment, from the
+/// last to the first, there is a backward segment of the same name and count, and then for each an update segment with one
+/// optimizer step per weight. Activations that the gradients need are kept from the forward pass, or computed again at the
+/// start of the backward segment, as `recompute` says.
+///
+/// Names: `grad of X` is the whole gradient of X, `grad of X from OP` one addend. Where an addend can be partial sums, the sum
+/// of all goes through an Output operation, so that there is one place where it is reduced.
+Graph differentiated(Graph forward, Recompute recompute);
+
+/// What an operation's gradient function sees.
+class GradientBuilder {
+public:
+    explicit GradientBuilder(Graph& graph);
+
+    /// Gradient of the operation's result.
+    TensorId dy() const { return m_dy; }
+    /// Whether the operand can have a gradient: it is no input.
+    bool wants(std::size_t operand) const;
+    /// Adds an operation `OP.suffix` whose result looks like the tensor `like`.
+    TensorId add(OpKind kind, const std::string& suffix, std::vector<TensorId> operands, TensorId like,
+                 const OpAttributes& attributes = {});
+    /// An addend of the gradient of an operand.
+    void give(std::size_t operand, TensorId gradient);
+    void giveTo(TensorId tensor, TensorId gradient);
+    /// The operation that wrote a tensor.
+    const Op& producer(TensorId tensor) const { return m_graph.op(m_producer[static_cast<std::size_t>(tensor)]); }
+    const Graph& graph() const { return m_graph; }
+
+    void backward(int segment, Recompute recompute);
+    void update(int segment);
+
+private:
+    struct Addend {
+        TensorId tensor;
+        bool own; ///< made for this gradient alone, so that it can take its name
+        bool partial; ///< may be partial sums
+    };
+    OpId append(const std::string& name, OpKind kind, std::vector<TensorId> operands, TensorId result,
+                const OpAttributes& attributes);
+    TensorId make(const std::string& name, TensorId like, bool gradient);
+    void differentiate(OpId id);
+    TensorId total(TensorId of);
+    TensorId sum(TensorId of, std::vector<Addend>& addends);
+    void reduceWeights(int segment);
+    void computeAgain(int forward, Segment& segment, Recompute recompute);
+
+    Graph& m_graph;
+    std::vector<OpId> m_producer; ///< by TensorId, of the forward pass
+    std::map<TensorId, std::vector<Addend>> m_addends;
+    std::map<TensorId, TensorId> m_totals;
+    std::vector<OpId> m_ops; ///< of the segment that is being made
+    const Op* m_op = nullptr; ///< whose gradients are being made
+    TensorId m_dy = kNoTensor;
+};
+
+} // namespace shardboard

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cross-entropy in pieces, so that it can be computed where every device has a part of the vocabulary.
+#include "model/graph/differentiate.h"
+#include "model/ops/opdefinition.h"
+
+#include <array>
+
+namespace shardboard {
+
+namespace {
+
+/// From the loss straight to the logits: the pieces in between have no gradients of their own.
+void tokenLossGradient(GradientBuilder& builder, const Op& op)
+{
+    const Op& target = builder.producer(op.operands[2]);
+    const TensorId logits = target.operands[0];
+    builder.giveTo(logits, builder.add(OpKind::LogitGrad, "grad", { logits, op.operands[0], op.operands[1], target.operands[1] }, logits));
+}
+
+const std::array kTable {
+    OpDefinition { .kind = OpKind::LogitMax, .name = "logit_max", .rule = "... v! -> ..." },
+    OpDefinition { .kind = OpKind::SumExp, .name = "sum_exp", .operands = 2, .rule = "... v, ... -> ..." },
+    OpDefinition { .kind = OpKind::TargetLogit, .name = "target_logit", .operands = 2, .rule = "... v, ... -> ..." },
+    OpDefinition { .kind = OpKind::TokenLoss, .name = "token_loss", .operands = 3, .rule = "..., ..., ... -> ...",
+                   .gradient = tokenLossGradient },
+    OpDefinition { .kind = OpKind::LogitGrad, .name = "logit_grad", .operands = 4, .rule = "... v, ..., ..., ... -> ... v" },
+};
+
+} // namespace
+
+std::span<const OpDefinition> lossDefinitions() { return kTable; }
+
+} // namespace shardboard
