@@ -2,6 +2,7 @@
 #include "model/graph/buildgraph.h"
 
 #include "model/graph/decoder.h"
+#include "model/graph/differentiate.h"
 #include "model/graph/moduleblock.h"
 
 namespace shardboard {
@@ -9,8 +10,13 @@ namespace shardboard {
 Result<Graph> buildGraph(const ModelSpec& model, const Workload& workload, const std::vector<std::int64_t>& splitBefore)
 {
     if (model.kind == ModelKind::ColumnParallelLinear)
-        return buildColumnParallelLinear(model, workload);
-    return buildDecoder(model, workload, splitBefore);
+        return workload.kind == WorkloadKind::Train
+            ? Result<Graph>(inputError("workload", "a module alone has no loss to be trained with", "use prefill or decode"))
+            : buildColumnParallelLinear(model, workload);
+    auto forward = buildDecoder(model, workload, splitBefore);
+    if (!forward.ok() || workload.kind != WorkloadKind::Train)
+        return forward;
+    return differentiated(std::move(forward).value(), workload.recompute);
 }
 
 std::string inputName(const ModelSpec& model)

@@ -18,10 +18,11 @@ public:
     DecoderBuilder(const ModelSpec& model, const Workload& workload)
         : m_model(model)
         , m_dtype(workload.dtype)
-        , m_batch(workload.batch)
+        , m_batch(workload.batch / workload.microBatches)
         , m_newTokens(workload.kind == WorkloadKind::Decode ? 1 : workload.sequence)
         , m_cachedTokens(workload.sequence)
         , m_decode(workload.kind == WorkloadKind::Decode)
+        , m_train(workload.kind == WorkloadKind::Train)
     {
     }
 
@@ -233,7 +234,25 @@ private:
             : weight(headName(), { m_model.vocabSize, m_model.hiddenSize }, { "out (vocabulary)", "in (hidden)" },
                      { 0.0, 1.0 / std::sqrt(static_cast<double>(m_model.hiddenSize)) }, { "vocab", "embed_vocab" });
         const TensorId logits = op("lm_head", OpKind::Linear, { normed, table }, "logits", shape, labels);
-        m_graph.segments.back().carryOut = like("output", OpKind::Output, { logits }, "model output");
+        m_graph.segments.back().carryOut
+            = m_train ? loss(logits) : like("output", OpKind::Output, { logits }, "model output");
+    }
+
+    /// Cross-entropy of every token.
+    TensorId loss(TensorId logits)
+    {
+        const Labels labels { "batch", "sequence" };
+        const Shape shape { m_batch, m_newTokens };
+        const TensorId targets = add("targets", TensorRole::Input, shape, labels, DType::I32);
+        const auto inF32 = [&](const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result) {
+            const TensorId id = op(name, kind, std::move(operands), result, shape, labels);
+            m_graph.tensors[static_cast<std::size_t>(id)].spec.dtype = DType::F32;
+            return id;
+        };
+        const TensorId largest = inF32("loss.max", OpKind::LogitMax, { logits }, "largest logit");
+        const TensorId sum = inF32("loss.sum_exp", OpKind::SumExp, { logits, largest }, "sum of exponentials");
+        const TensorId target = inF32("loss.target", OpKind::TargetLogit, { logits, targets }, "target logit");
+        return inF32("loss", OpKind::TokenLoss, { largest, sum, target }, "token loss");
     }
 
     /// `model.embed_tokens` goes with `lm_head`, `language_model.model.embed_tokens` with `language_model.lm_head`, and
@@ -251,6 +270,7 @@ private:
     std::int64_t m_newTokens;
     std::int64_t m_cachedTokens;
     bool m_decode;
+    bool m_train;
     std::string m_layerPrefix;
     TensorId m_table = kNoTensor;
     Graph m_graph;

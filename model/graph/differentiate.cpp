@@ -47,6 +47,7 @@ TensorId GradientBuilder::make(const std::string& name, TensorId like, bool grad
     tensor.copies = 1;
     tensor.fill = {};
     tensor.gradientOf = gradient ? like : kNoTensor;
+    tensor.addendOf = kNoTensor;
     m_graph.tensors.push_back(std::move(tensor));
     return static_cast<TensorId>(m_graph.tensors.size()) - 1;
 }
@@ -56,6 +57,7 @@ TensorId GradientBuilder::add(OpKind kind, const std::string& suffix, std::vecto
 {
     const std::string name = m_op->name;
     const TensorId result = make("grad of " + m_graph.tensor(like).name + " from " + name, like, false);
+    m_graph.tensors.back().addendOf = like;
     append(name + "." + suffix, kind, std::move(operands), result, attributes);
     return result;
 }
@@ -102,6 +104,7 @@ TensorId GradientBuilder::total(TensorId of)
         GraphTensor& tensor = m_graph.tensors[static_cast<std::size_t>(result)];
         tensor.spec.name = name;
         tensor.gradientOf = of;
+        tensor.addendOf = kNoTensor;
     }
     m_addends.erase(found);
     m_totals[of] = result;

@@ -106,6 +106,7 @@ struct GraphTensor {
     int segment = 0; ///< segment it belongs to; a weight used by several belongs to the first
     std::int64_t copies = 1; ///< how many of it the model has (layers of its segment), for weights
     TensorId gradientOf = kNoTensor; ///< the tensor whose gradient, all of it, this is
+    TensorId addendOf = kNoTensor; ///< the tensor of whose gradient this is a part
     TensorId again = kNoTensor; ///< the activation that this one is computed again for
 };
 

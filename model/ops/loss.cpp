@@ -18,7 +18,7 @@ void tokenLossGradient(GradientBuilder& builder, const Op& op)
 }
 
 const std::array kTable {
-    OpDefinition { .kind = OpKind::LogitMax, .name = "logit_max", .rule = "... v! -> ..." },
+    OpDefinition { .kind = OpKind::LogitMax, .name = "logit_max", .rule = "... v -> ... ; reduce max" },
     OpDefinition { .kind = OpKind::SumExp, .name = "sum_exp", .operands = 2, .rule = "... v, ... -> ..." },
     OpDefinition { .kind = OpKind::TargetLogit, .name = "target_logit", .operands = 2, .rule = "... v, ... -> ..." },
     OpDefinition { .kind = OpKind::TokenLoss, .name = "token_loss", .operands = 3, .rule = "..., ..., ... -> ...",

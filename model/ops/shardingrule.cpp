@@ -154,6 +154,10 @@ Result<ShardingRule> ShardingRule::parse(std::string_view text)
     rule.m_result = std::move(result).value();
     for (std::size_t i = 1; i < clauses.size(); ++i) {
         const std::vector<std::string> all = words(clauses[i]);
+        if (all == std::vector<std::string> { "reduce", "max" }) {
+            rule.m_reduce = PartialReduce::Max;
+            continue;
+        }
         if (all.size() == 2 && all[0] == "first") {
             rule.m_first.push_back(all[1]);
             continue;
@@ -272,7 +276,7 @@ std::vector<Row> ShardingRule::rows(const std::vector<Shape>& operands, const Sh
             row.operands.push_back(look(static_cast<int>(i), expansion.operands[i], operands[i]));
         row.result = look(-1, expansion.result, result);
         if (row.result == kR)
-            row.result = kP;
+            row.result = partialPlacement(m_reduce);
         if (unitElements > 0 && units > 0 && unitOperand >= 0) {
             // Our profile cuts such a dim in whole units where their number does not divide; MAX knows no such cut.
             const Placement& cut = row.operands[static_cast<std::size_t>(unitOperand)];

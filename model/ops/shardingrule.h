@@ -17,7 +17,7 @@
 //   ours            only profile shardboard has it
 //   if 0.2:heads    the units of dim 2 of operand 0 (its size) must divide over the devices; `heads` is for messages
 //   ring 1 2        operands 1 and 2 travel around the ring of devices while the operation runs
-// `first h` instead of a row moves a factor to the front.
+// `first h` instead of a row moves a factor to the front; `reduce max` makes partial results maxima instead of sums.
 #pragma once
 
 #include "model/core/result.h"
@@ -67,6 +67,7 @@ private:
     std::vector<Side> m_operands;
     Side m_result;
     std::vector<std::string> m_first;
+    PartialReduce m_reduce = PartialReduce::Sum;
     std::vector<Written> m_written;
 };
 

@@ -21,7 +21,8 @@ Placement placementOf(const Layout& layout, int axis)
                 return { Placement::Kind::Sharded, static_cast<int>(dim) };
     for (const AxisRef& ref : layout.partial)
         if (ref.axis == axis)
-            return { Placement::Kind::Partial, 0 };
+            return partialPlacement(layout.op == ReduceOp::Max ? PartialReduce::Max
+                                        : layout.op == ReduceOp::Min ? PartialReduce::Min : PartialReduce::Sum);
     return {};
 }
 
@@ -41,11 +42,12 @@ struct AxisChoice {
 class GreedyPick {
 public:
     GreedyPick(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result, const Mesh& mesh,
-               const PickerOptions& options)
+               const PickerOptions& options, const std::vector<AxisPin>& pins)
         : m_operands(operands)
         , m_resultShape(result)
         , m_mesh(mesh)
         , m_options(options)
+        , m_pins(pins)
     {
         std::vector<Shape> shapes;
         for (const PickOperand& operand : operands) {
@@ -60,7 +62,12 @@ public:
         for (int axis = 0; axis < m_mesh.axisCount(); ++axis) {
             if (m_mesh.axis(axis).size == 1)
                 continue; // every placement is the same thing there
-            m_choices.push_back(weigh(axis));
+            const auto pin = std::find_if(m_pins.begin(), m_pins.end(), [&](const AxisPin& p) { return p.axis == axis; });
+            m_choices.push_back(weigh(axis, pin == m_pins.end() ? nullptr : &*pin));
+            if (pin != m_pins.end() && !pin->tieOnly && m_choices.back().allowed.empty()) {
+                m_unmet.push_back(axis);
+                m_choices.back() = weigh(axis, nullptr);
+            }
             if (m_choices.back().allowed.empty())
                 return inputError(where, "no way to run it over mesh axis '" + m_mesh.axis(axis).name + "'",
                                   "change the layout of its weight, or allow partial values to be reduced to shards");
@@ -72,7 +79,21 @@ public:
     }
 
 private:
-    AxisChoice weigh(int axis) const
+    /// `S1 R R -> S1`
+    static std::string rowText(const Row& row)
+    {
+        std::string text;
+        for (const Placement& placement : row.operands)
+            text += placement.code() + " ";
+        return text + "-> " + row.result.code();
+    }
+
+    static bool meets(const Row& row, const AxisPin& pin)
+    {
+        return pin.result ? row.result == *pin.result : rowText(row) == pin.row;
+    }
+
+    AxisChoice weigh(int axis, const AxisPin* pin) const
     {
         AxisChoice choice { axis, {}, {} };
         for (const Row& row : m_rows) {
@@ -83,14 +104,20 @@ private:
                 const Placement now = placementOf(m_operands[i].layout, axis);
                 priced.cost += transitionCost(now, row.operands[i], m_bytes[i], m_mesh.axis(axis).size);
                 if (now.kind == Placement::Kind::Partial && row.operands[i].kind == Placement::Kind::Sharded
-                    && !m_options.allowPartialToSharded)
+                    && !m_options.allowPartialToSharded && (pin == nullptr || pin->tieOnly))
                     priced.refusal = "a partial value may not be reduced to shards (allow_partial_to_sharded is off)";
             }
+            if (pin != nullptr && !pin->tieOnly && !meets(row, *pin))
+                priced.refusal = pin->why;
             if (!std::isinf(priced.cost))
-                choice.rows.push_back(priced);
+                choice.rows.push_back(std::move(priced));
         }
         std::stable_sort(choice.rows.begin(), choice.rows.end(),
-                         [](const Priced& a, const Priced& b) { return a.cost < b.cost; });
+                         [&](const Priced& a, const Priced& b) {
+                             if (a.cost != b.cost || pin == nullptr || !pin->tieOnly)
+                                 return a.cost < b.cost;
+                             return meets(*a.row, *pin) && !meets(*b.row, *pin);
+                         });
         for (std::size_t i = 0; i < choice.rows.size(); ++i)
             if (choice.rows[i].refusal.empty())
                 choice.allowed.push_back(i);
@@ -195,8 +222,11 @@ private:
     {
         if (placement.kind == Placement::Kind::Sharded)
             layout.dims[static_cast<std::size_t>(placement.dim)].push_back(AxisRef { axis });
-        else if (placement.kind == Placement::Kind::Partial)
+        else if (placement.kind == Placement::Kind::Partial) {
             layout.partial.push_back(AxisRef { axis });
+            if (placement.reduce == PartialReduce::Max)
+                layout.op = ReduceOp::Max;
+        }
     }
 
     void build()
@@ -316,6 +346,7 @@ private:
         Pick pick;
         pick.operands = m_targets;
         pick.result = m_result;
+        pick.unmet = m_unmet;
         for (std::size_t c = 0; c < m_choices.size(); ++c) {
             pick.cost += picked(c).cost;
             for (const Priced& priced : m_choices[c].rows) {
@@ -338,9 +369,11 @@ private:
     const Shape& m_resultShape;
     const Mesh& m_mesh;
     const PickerOptions& m_options;
+    const std::vector<AxisPin>& m_pins;
     std::vector<double> m_bytes;
     std::vector<Row> m_rows;
     std::vector<AxisChoice> m_choices;
+    std::vector<int> m_unmet;
     std::vector<std::size_t> m_picked; ///< per choice, an index into its allowed rows
     std::vector<Layout> m_targets;
     Layout m_result;
@@ -370,9 +403,9 @@ double transitionCost(const Placement& from, const Placement& to, double bytes, 
 }
 
 Result<Pick> pickGreedy(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result, const Mesh& mesh,
-                        const PickerOptions& options, const std::string& where)
+                        const PickerOptions& options, const std::vector<AxisPin>& pins, const std::string& where)
 {
-    return GreedyPick(kind, operands, result, mesh, options).pick(where);
+    return GreedyPick(kind, operands, result, mesh, options, pins).pick(where);
 }
 
 } // namespace shardboard

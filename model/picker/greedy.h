@@ -6,6 +6,7 @@
 #include "model/picker/rules.h"
 #include "model/plan/plan.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,20 @@ struct PickOperand {
     Layout layout; ///< as it arrives
 };
 
+/// What has been decided for an operation on one mesh axis beforehand.
+struct AxisPin {
+    int axis = 0;
+    std::optional<Placement> result; ///< where the result must lie
+    std::string row; ///< or the row to take, `S1 R R -> S1`
+    std::string why; ///< for people
+    bool tieOnly = false; ///< decides only between rows of the same price
+};
+
 struct Pick {
     std::vector<Layout> operands; ///< as the operation takes them
     Layout result;
     double cost = 0; ///< bytes
+    std::vector<int> unmet; ///< mesh axes on which no row meets the pin, so that it was left aside
     std::vector<Candidate> candidates; ///< all feasible rows per mesh axis, cheapest first
 };
 
@@ -30,6 +41,6 @@ double transitionCost(const Placement& from, const Placement& to, double bytes, 
 
 /// Errors: no row can be used. `where` names the operation.
 Result<Pick> pickGreedy(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result, const Mesh& mesh,
-                        const PickerOptions& options, const std::string& where);
+                        const PickerOptions& options, const std::vector<AxisPin>& pins, const std::string& where);
 
 } // namespace shardboard

@@ -5,6 +5,7 @@
 #include "model/cost/collectivetime.h"
 #include "model/ops/opdefinition.h"
 #include "model/picker/greedy.h"
+#include "model/plan/pinning.h"
 #include "model/plan/reasons.h"
 
 #include <algorithm>
@@ -26,13 +27,19 @@ Layout withoutTrivialAxes(Layout layout, const Mesh& mesh)
 
 class PlanBuilder {
 public:
-    PlanBuilder(const Graph& graph, const Mesh& mesh, const PickerOptions& options, const Hardware& hardware)
+    PlanBuilder(const Graph& graph, const Mesh& mesh, const PickerOptions& options, const Hardware& hardware,
+                const std::vector<Pin>& pins, std::int64_t microBatches)
         : m_graph(graph)
         , m_mesh(mesh)
         , m_options(options)
         , m_hardware(hardware)
+        , m_pinning(graph, mesh, pins)
+        , m_neededBackward(neededBackward(graph))
+        , m_made(graph.tensors.size())
+        , m_variants(graph.segments.size())
     {
         m_plan.mesh = mesh;
+        m_plan.microBatches = microBatches;
         m_producer.assign(graph.tensors.size(), -1);
         m_uses.resize(graph.ops.size());
         for (std::size_t i = 0; i < graph.ops.size(); ++i)
@@ -46,7 +53,7 @@ public:
         for (std::size_t i = 0; i < m_plan.layouts.size(); ++i)
             m_plan.layouts[i] = withoutTrivialAxes(m_plan.layouts[i], m_mesh);
         for (std::size_t segment = 0; segment < m_graph.segments.size(); ++segment)
-            if (auto status = layers(static_cast<int>(segment)); !status.ok())
+            if (auto status = plan(static_cast<int>(segment)); !status.ok())
                 return status.error();
         for (const PlannedSegment& segment : m_plan.segments)
             for (const PlannedOp& op : segment.ops)
@@ -60,59 +67,137 @@ public:
 private:
     Layout& layout(TensorId id) { return m_plan.layouts[static_cast<std::size_t>(id)]; }
 
-    /// The layers of a segment, one after the other. They are planned once for each layout of the residual stream that
-    /// enters them; as soon as it leaves a layer as it entered, all that remain are alike.
-    Status layers(int index)
+    /// A run of layers that are alike, and the layouts in which their activations are kept.
+    struct Variant {
+        std::int64_t firstLayer;
+        std::int64_t count;
+        std::vector<Kept> kept;
+    };
+
+    /// By segment: what its backward segment needs of it.
+    static std::vector<std::vector<TensorId>> neededBackward(const Graph& graph)
+    {
+        std::vector<std::vector<TensorId>> needed(graph.segments.size());
+        std::vector<int> madeIn(graph.tensors.size(), -1);
+        for (std::size_t i = 0; i < graph.segments.size(); ++i) {
+            const Segment& segment = graph.segments[i];
+            if (segment.phase == Phase::Forward) {
+                for (const OpId id : segment.ops)
+                    madeIn[static_cast<std::size_t>(graph.op(id).result)] = static_cast<int>(i);
+                continue;
+            }
+            if (segment.phase != Phase::Backward)
+                continue;
+            const auto of = static_cast<std::size_t>(segment.of);
+            const TensorId entering = graph.segments[of].carryIn;
+            for (const OpId id : segment.ops)
+                for (const TensorId tensor : graph.op(id).operands) {
+                    const bool kept = madeIn[static_cast<std::size_t>(tensor)] == segment.of || tensor == entering;
+                    if (kept && std::find(needed[of].begin(), needed[of].end(), tensor) == needed[of].end())
+                        needed[of].push_back(tensor);
+                }
+        }
+        return needed;
+    }
+
+    Status plan(int index)
     {
         const Segment& segment = m_graph.segments[static_cast<std::size_t>(index)];
+        Status status = done();
+        const std::size_t first = m_plan.segments.size();
+        switch (segment.phase) {
+        case Phase::Forward:
+            status = layers(index, segment.firstLayer, segment.count);
+            break;
+        case Phase::Backward: {
+            const auto& variants = m_variants[static_cast<std::size_t>(segment.of)];
+            for (auto variant = variants.rbegin(); variant != variants.rend() && status.ok(); ++variant) {
+                for (const Kept& kept : variant->kept)
+                    layout(kept.tensor) = kept.layout;
+                status = layers(index, variant->firstLayer, variant->count);
+            }
+            break;
+        }
+        case Phase::Update:
+            m_plan.segments.push_back({ index, segment.name, segment.firstLayer, segment.count, {}, Phase::Update });
+            status = operations(segment);
+            repeat(m_plan.segments.back(), m_firstCollective, segment.count);
+            break;
+        }
+        nameVariants(first);
+        return status;
+    }
+
+    /// Layers of a segment, one after the other (a backward pass from the last to the first). They are planned once for each
+    /// layout of the residual stream that enters them; as soon as it leaves a layer as it entered, all that remain are alike.
+    Status layers(int index, std::int64_t firstLayer, std::int64_t count)
+    {
+        const Segment& segment = m_graph.segments[static_cast<std::size_t>(index)];
+        const bool down = segment.phase == Phase::Backward;
         std::int64_t layer = 0;
-        while (layer < segment.count) {
+        while (layer < count) {
             const Layout entry = segment.carryIn == kNoTensor ? Layout {} : layout(segment.carryIn);
-            const std::size_t firstCollective = m_plan.collectives.size();
-            m_plan.segments.push_back({ index, segment.name, segment.firstLayer + layer, 1, {} });
+            if (segment.carryIn != kNoTensor)
+                m_made[static_cast<std::size_t>(segment.carryIn)] = entry;
+            m_firstCollective = m_plan.collectives.size();
+            m_plan.segments.push_back({ index, segment.name, firstLayer + (down ? count - 1 - layer : layer), 1, {}, segment.phase });
             if (auto status = operations(segment); !status.ok())
                 return status;
             ++layer;
-            if (layer == segment.count)
-                break;
-            const Layout exit = layout(segment.carryOut);
+            const bool alike = layer < count && segment.carryIn != kNoTensor && layout(segment.carryOut) == entry;
+            const std::int64_t repeats = alike ? count - layer + 1 : 1;
+            PlannedSegment& planned = m_plan.segments.back();
+            repeat(planned, m_firstCollective, repeats);
+            if (down)
+                planned.firstLayer -= repeats - 1;
+            keep(index, planned);
+            layer += repeats - 1;
             // The next layer reads what this one wrote: give it to the carried tensor.
-            layout(segment.carryIn) = exit;
-            if (exit == entry) {
-                repeat(m_plan.segments.back(), firstCollective, segment.count - layer + 1);
-                break;
-            }
+            if (layer < count)
+                layout(segment.carryIn) = layout(segment.carryOut);
         }
-        nameVariants(index);
         return done();
     }
 
+    /// Notes what the backward pass will find of a forward segment.
+    void keep(int index, PlannedSegment& planned)
+    {
+        if (planned.phase != Phase::Forward)
+            return;
+        for (const TensorId tensor : m_neededBackward[static_cast<std::size_t>(index)]) {
+            const TensorSpec& spec = m_graph.tensor(tensor);
+            const Layout& made = m_made[static_cast<std::size_t>(tensor)];
+            const bool grown = largestShard(spec.shape, layout(tensor), m_mesh) > largestShard(spec.shape, made, m_mesh);
+            planned.kept.push_back({ tensor, grown ? made : layout(tensor) });
+        }
+        m_variants[static_cast<std::size_t>(index)].push_back({ planned.firstLayer, planned.count, planned.kept });
+    }
+
+    /// Layers that are alike, and micro-batches, multiply what happens in a segment.
     void repeat(PlannedSegment& segment, std::size_t firstCollective, std::int64_t count)
     {
         segment.count = count;
+        const std::int64_t times = count * (segment.phase == Phase::Update ? 1 : m_plan.microBatches);
         for (PlannedOp& op : segment.ops)
-            op.count = count;
+            op.count = times;
         for (std::size_t i = firstCollective; i < m_plan.collectives.size(); ++i)
-            m_plan.collectives[i].count = count;
+            m_plan.collectives[i].count = times;
     }
 
     /// Layers of one segment that are laid out differently carry their numbers in the name.
-    void nameVariants(int index)
+    void nameVariants(std::size_t first)
     {
-        std::vector<PlannedSegment*> variants;
-        for (PlannedSegment& segment : m_plan.segments)
-            if (segment.segment == index)
-                variants.push_back(&segment);
-        if (variants.size() < 2)
+        if (m_plan.segments.size() - first < 2)
             return;
-        for (PlannedSegment* variant : variants) {
-            const std::int64_t last = variant->firstLayer + variant->count - 1;
-            const std::string old = variant->name;
-            variant->name = "block " + std::to_string(variant->firstLayer)
-                + (last > variant->firstLayer ? "-" + std::to_string(last) : std::string());
+        for (std::size_t i = first; i < m_plan.segments.size(); ++i) {
+            PlannedSegment& variant = m_plan.segments[i];
+            const std::int64_t last = variant.firstLayer + variant.count - 1;
+            const std::string old = variant.name;
+            variant.name = "block " + std::to_string(variant.firstLayer)
+                + (last > variant.firstLayer ? "-" + std::to_string(last) : std::string());
             for (Collective& collective : m_plan.collectives)
-                if (&m_plan.segments[static_cast<std::size_t>(collective.plannedSegment)] == variant)
-                    collective.id = variant->name + collective.id.substr(old.size());
+                if (static_cast<std::size_t>(collective.plannedSegment) == i)
+                    collective.id = variant.name + collective.id.substr(old.size());
         }
     }
 
@@ -127,20 +212,71 @@ private:
     Status operation(const Segment& segment, OpId id)
     {
         const Op& op = m_graph.op(id);
+        if (op.kind == OpKind::ReduceGrad || op.kind == OpKind::AdamStep)
+            return weightUpdate(segment, id);
         std::vector<PickOperand> operands;
         for (const TensorId tensor : op.operands)
             operands.push_back({ m_graph.tensor(tensor).shape, m_graph.tensor(tensor).dtype, layout(tensor) });
         const std::string where = segment.name + "/" + op.name;
-        auto pick = pickGreedy(op.kind, operands, m_graph.tensor(op.result).shape, m_mesh, m_options, where);
+        auto pick = pickGreedy(op.kind, operands, m_graph.tensor(op.result).shape, m_mesh, m_options, pinsOf(id), where);
         if (!pick.ok())
             return pick.error();
 
         PlannedOp planned;
         planned.op = id;
         planned.candidates = std::move(pick.value().candidates);
+        planned.unmet = std::move(pick.value().unmet);
         planned.result = pick.value().result;
+        return finish(segment, std::move(planned), pick.value().operands);
+    }
+
+    /// Of two ways of the same price to make the gradient of a weight the one that has it where the weight lies is better.
+    std::vector<AxisPin> pinsOf(OpId id)
+    {
+        std::vector<AxisPin> pins = m_pinning.of(id);
+        const TensorId weight = m_graph.tensors[static_cast<std::size_t>(m_graph.op(id).result)].addendOf;
+        if (weight == kNoTensor || m_graph.tensor(weight).role != TensorRole::Weight)
+            return pins;
+        const Layout& wanted = layout(weight);
+        for (std::size_t dim = 0; dim < wanted.dims.size(); ++dim)
+            for (const AxisRef& ref : wanted.dims[dim])
+                if (std::none_of(pins.begin(), pins.end(), [&](const AxisPin& pin) { return pin.axis == ref.axis; }))
+                    pins.push_back({ ref.axis, shardedPlacement(static_cast<int>(dim)), {}, {}, true });
+        return pins;
+    }
+
+    /// What happens to a weight's gradient is not picked: it is summed into the layout of the weight. With several
+    /// micro-batches the mesh axes that cut the weight are summed over in each (so that no device ever holds more of the sum
+    /// than its part), the others once, before the optimizer's step.
+    Status weightUpdate(const Segment& segment, OpId id)
+    {
+        const Op& op = m_graph.op(id);
+        const bool reduce = op.kind == OpKind::ReduceGrad;
+        const TensorId gradient = reduce ? op.operands[0] : op.operands[1];
+        const TensorId weight = reduce ? m_graph.tensors[static_cast<std::size_t>(op.result)].gradientOf : op.operands[0];
+        PlannedOp planned;
+        planned.op = id;
+        planned.result = layout(weight);
+        planned.result.partial.clear(); // a weight that is stored in addends gets its step on the whole
+        if (reduce && m_plan.microBatches > 1)
+            for (const AxisRef& ref : layout(gradient).partial)
+                if (std::none_of(planned.result.dims.begin(), planned.result.dims.end(), [&](const auto& dim) {
+                        return std::any_of(dim.begin(), dim.end(), [&](const AxisRef& cut) { return cut.axis == ref.axis; });
+                    }))
+                    planned.result.partial.push_back(ref);
+        Layout whole = planned.result;
+        if (reduce)
+            return finish(segment, std::move(planned), { whole });
+        return finish(segment, std::move(planned), { layout(weight), whole });
+    }
+
+    /// Brings the operands into the layouts that were picked.
+    Status finish(const Segment& segment, PlannedOp planned, const std::vector<Layout>& targets)
+    {
+        const OpId id = planned.op;
+        const Op& op = m_graph.op(id);
         for (std::size_t i = 0; i < op.operands.size(); ++i) {
-            auto use = reshard(segment, id, static_cast<int>(i), pick.value().operands[i]);
+            auto use = reshard(segment, id, static_cast<int>(i), targets[i]);
             if (!use.ok())
                 return use.error();
             planned.operands.push_back(std::move(use).value());
@@ -149,6 +285,7 @@ private:
             if (use.replaces)
                 layout(use.tensor) = use.layout;
         layout(op.result) = planned.result;
+        m_made[static_cast<std::size_t>(op.result)] = planned.result;
         price(op, planned);
         m_uses[static_cast<std::size_t>(id)] = planned.operands;
         m_plan.segments.back().ops.push_back(std::move(planned));
@@ -205,8 +342,8 @@ private:
     void price(const Op& op, PlannedOp& planned) const
     {
         const OpDefinition& definition = definitionOf(op.kind);
-        if (definition.kind == OpKind::GatherLast)
-            return; // all that it takes is the all-gather before it
+        if (op.kind == OpKind::GatherLast || op.kind == OpKind::ReduceGrad)
+            return; // all that it takes is the collective before it
         const TensorSpec& out = m_graph.tensor(op.result);
         std::vector<Shape> shapes;
         LocalShapes local { {}, largestShape(out.shape, planned.result, m_mesh), &shapes };
@@ -228,6 +365,11 @@ private:
     const Mesh& m_mesh;
     const PickerOptions& m_options;
     const Hardware& m_hardware;
+    Pinning m_pinning;
+    std::vector<std::vector<TensorId>> m_neededBackward; ///< by segment
+    std::vector<Layout> m_made; ///< by TensorId: the layout in which it was made
+    std::vector<std::vector<Variant>> m_variants; ///< by forward segment
+    std::size_t m_firstCollective = 0; ///< of the layer that is being planned
     std::vector<OpId> m_producer; ///< by TensorId
     std::vector<std::vector<OperandUse>> m_uses; ///< by OpId: how it took its operands when it was last planned
     Plan m_plan;
@@ -257,9 +399,10 @@ std::int64_t largestShard(const Shape& shape, const Layout& layout, const Mesh& 
 }
 
 Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<Layout>& layouts,
-                       const PickerOptions& options, const Hardware& hardware)
+                       const PickerOptions& options, const Hardware& hardware, const std::vector<Pin>& pins,
+                       std::int64_t microBatches)
 {
-    return PlanBuilder(graph, mesh, options, hardware).build(layouts);
+    return PlanBuilder(graph, mesh, options, hardware, pins, microBatches).build(layouts);
 }
 
 } // namespace shardboard

@@ -5,14 +5,18 @@
 
 #include "model/cost/hardware.h"
 #include "model/design/design.h"
+#include "model/design/pin.h"
 #include "model/plan/plan.h"
 
 namespace shardboard {
 
+/// A backward segment is planned once for each way in which its forward segment was, with the activations as those kept
+/// them: of the layouts in which a value was made and last used, the one that takes less memory.
 /// `layouts` gives the layout of every weight and input by TensorId (others are ignored). The cost does not grow with
 /// repeated layers or devices: a layer is planned once for each layout in which the residual stream enters it.
 Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<Layout>& layouts,
-                       const PickerOptions& options, const Hardware& hardware);
+                       const PickerOptions& options, const Hardware& hardware, const std::vector<Pin>& pins = {},
+                       std::int64_t microBatches = 1);
 
 /// Fills Plan::memory: weights, the KV cache, and the largest sum of live activations with the copies of reshards.
 void fillMemory(const Graph& graph, Plan& plan);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace shardboard {
 
@@ -21,6 +22,21 @@ public:
         , m_planned(planned)
         , m_segment(graph.segments[static_cast<std::size_t>(planned.segment)])
     {
+        for (const Kept& kept : planned.kept)
+            m_elsewhere.insert(kept.tensor);
+        if (planned.phase != Phase::Forward) { // what it reads and did not make was kept for it, and is counted there
+            std::set<TensorId> own { m_segment.carryIn };
+            for (const PlannedOp& op : planned.ops)
+                own.insert(graph.op(op.op).result);
+            for (const PlannedOp& op : planned.ops)
+                for (const OperandUse& use : op.operands)
+                    if (!own.contains(use.tensor))
+                        m_elsewhere.insert(use.tensor);
+            for (const PlannedOp& op : planned.ops)
+                if (graph.tensors[static_cast<std::size_t>(graph.op(op.op).result)].gradientOf != kNoTensor
+                    && graph.op(op.op).kind == OpKind::ReduceGrad)
+                    m_elsewhere.insert(graph.op(op.op).result); // counted as a gradient
+        }
         for (std::size_t i = 0; i < planned.ops.size(); ++i)
             for (const OperandUse& use : planned.ops[i].operands)
                 m_lastUse[use.tensor] = i;
@@ -39,7 +55,8 @@ public:
             const TensorId result = m_graph.op(op.op).result;
             if (isView(m_graph.op(op.op).kind) && m_lastUse[op.operands.front().tensor] == i)
                 live -= release(op.operands.front().tensor);
-            live += hold(result, bytes(result, op.result));
+            if (counts(result))
+                live += hold(result, bytes(result, op.result));
             // Both parts are those of one moment: their largest values apart need not meet.
             if (live + copies > memory.activations + memory.reshard) {
                 memory.activations = live;
@@ -61,7 +78,7 @@ private:
         return bytesOf(largestShard(m_graph.tensor(id).shape, layout, m_mesh), m_graph.tensor(id).dtype);
     }
 
-    bool counts(TensorId id) const { return m_graph.tensor(id).role != TensorRole::Weight; }
+    bool counts(TensorId id) const { return m_graph.tensor(id).role != TensorRole::Weight && !m_elsewhere.contains(id); }
 
     std::int64_t hold(TensorId id, std::int64_t size)
     {
@@ -98,9 +115,30 @@ private:
     const Mesh& m_mesh;
     const PlannedSegment& m_planned;
     const Segment& m_segment;
+    std::set<TensorId> m_elsewhere; ///< counted elsewhere
     std::map<TensorId, std::size_t> m_lastUse;
     std::map<TensorId, std::int64_t> m_held;
 };
+
+/// Of mixed-precision Adam: gradients in the type of the weights, or in f32 where they are added up over micro-batches; a
+/// f32 copy of the weights (where they are not f32 themselves) and two moments (performance 2.3).
+void addTraining(const Graph& graph, const Plan& plan, MemoryByCause& memory)
+{
+    for (const PlannedSegment& segment : plan.segments) {
+        for (const Kept& kept : segment.kept) {
+            const TensorSpec& spec = graph.tensor(kept.tensor);
+            memory.kept += segment.count * bytesOf(largestShard(spec.shape, kept.layout, plan.mesh), spec.dtype);
+        }
+        if (segment.phase != Phase::Update)
+            continue;
+        for (const PlannedOp& op : segment.ops) {
+            const TensorSpec& spec = graph.tensor(graph.op(op.op).operands.front());
+            const std::int64_t elements = segment.count * largestShard(spec.shape, op.result, plan.mesh);
+            memory.gradients += bytesOf(elements, plan.microBatches > 1 ? DType::F32 : spec.dtype);
+            memory.optimizer += elements * (spec.dtype == DType::F32 ? 8 : 12);
+        }
+    }
+}
 
 } // namespace
 
@@ -113,11 +151,13 @@ void fillMemory(const Graph& graph, Plan& plan)
             memory.weights += tensor.copies
                 * bytesOf(largestShard(tensor.spec.shape, plan.layouts[i], plan.mesh), tensor.spec.dtype);
     }
+    addTraining(graph, plan, memory);
+    const bool training = memory.optimizer > 0;
     for (const PlannedSegment& segment : plan.segments) {
         for (const PlannedOp& op : segment.ops) {
-            if (graph.op(op.op).kind != OpKind::Attention)
+            if (graph.op(op.op).kind != OpKind::Attention || training)
                 continue;
-            for (std::size_t i = 1; i < op.operands.size(); ++i) { // keys and values stay for the tokens to come
+            for (std::size_t i = 1; i < 3; ++i) { // keys and values stay for the tokens to come
                 const TensorSpec& spec = graph.tensor(op.operands[i].tensor);
                 memory.kvCache += segment.count
                     * bytesOf(largestShard(spec.shape, op.operands[i].layout, plan.mesh), spec.dtype);
@@ -125,6 +165,7 @@ void fillMemory(const Graph& graph, Plan& plan)
         }
         SegmentMemory(graph, plan.mesh, segment).addTo(memory);
     }
+    memory.activations += memory.kept;
     memory.peak = memory.weights + memory.gradients + memory.optimizer + memory.activations + memory.kvCache + memory.reshard;
     plan.memory = memory;
 }

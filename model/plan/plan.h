@@ -60,6 +60,13 @@ struct PlannedOp {
     double flops = 0; ///< of one device, per occurrence
     double seconds = 0; ///< predicted, per occurrence
     std::vector<Candidate> candidates;
+    std::vector<int> unmet; ///< mesh axes on which no row meets a pin, so that the pin was left aside
+};
+
+/// An activation that is kept for the backward pass, and the layout in which it is kept.
+struct Kept {
+    TensorId tensor = kNoTensor;
+    Layout layout;
 };
 
 /// A segment of the graph under one set of layouts. The layers of one graph segment can need several, when the residual
@@ -70,6 +77,8 @@ struct PlannedSegment {
     std::int64_t firstLayer = 0;
     std::int64_t count = 1;
     std::vector<PlannedOp> ops; ///< in program order
+    Phase phase = Phase::Forward;
+    std::vector<Kept> kept {}; ///< of a forward segment that has a backward one
 };
 
 /// Bytes per device; the largest device counts. Activations and reshard copies are those of the moment of the peak.
@@ -77,7 +86,8 @@ struct MemoryByCause {
     std::int64_t weights = 0;
     std::int64_t gradients = 0;
     std::int64_t optimizer = 0;
-    std::int64_t activations = 0;
+    std::int64_t activations = 0; ///< with those kept for the backward pass
+    std::int64_t kept = 0; ///< activations of all layers kept for the backward pass; part of `activations`
     std::int64_t kvCache = 0;
     std::int64_t reshard = 0;
     std::int64_t peak = 0;
@@ -86,6 +96,7 @@ struct MemoryByCause {
 
 struct Plan {
     Mesh mesh;
+    std::int64_t microBatches = 1; ///< forward and backward segments run so many times, the update once
     std::vector<Layout> layouts; ///< of weights and inputs as designed, by TensorId (activations: the last planned one)
     std::vector<PlannedSegment> segments; ///< in execution order
     std::vector<Collective> collectives; ///< in execution order

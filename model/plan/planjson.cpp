@@ -56,6 +56,7 @@ json tensorsJson(const Graph& graph)
         out.push_back({ { "name", tensor.spec.name }, { "shape", tensor.spec.shape }, { "dtype", dtypeName(tensor.spec.dtype) },
                         { "role", roleName(tensor.spec.role) }, { "dims", tensor.spec.dimLabels },
                         { "segment", tensor.segment }, { "copies", tensor.copies },
+                        { "gradient_of", tensor.gradientOf }, { "again", tensor.again },
                         { "fill", { { "mean", tensor.fill.mean }, { "deviation", tensor.fill.deviation } } } });
     return out;
 }
@@ -65,7 +66,8 @@ json segmentsJson(const Graph& graph)
     json out = json::array();
     for (const Segment& segment : graph.segments)
         out.push_back({ { "name", segment.name }, { "first_layer", segment.firstLayer }, { "count", segment.count },
-                        { "is_layer", segment.isLayer }, { "carry_in", segment.carryIn }, { "carry_out", segment.carryOut } });
+                        { "is_layer", segment.isLayer }, { "carry_in", segment.carryIn }, { "carry_out", segment.carryOut },
+                        { "phase", phaseName(segment.phase) }, { "of", segment.of } });
     return out;
 }
 
@@ -79,7 +81,7 @@ json operationJson(const Graph& graph, const Plan& plan, std::size_t plannedSegm
                              { "before", specText(use.before, plan.mesh) }, { "spec", specText(use.layout, plan.mesh) },
                              { "collectives", use.collectives }, { "replaces", use.replaces } });
     return { { "id", segment.name + "/" + op.name }, { "layer", segment.name }, { "planned_segment", plannedSegment },
-             { "phase", "forward" }, { "op", opKindName(op.kind) }, { "name", op.name }, { "op_id", planned.op },
+             { "phase", phaseName(segment.phase) }, { "op", opKindName(op.kind) }, { "name", op.name }, { "op_id", planned.op },
              { "attributes",
                { { "epsilon", op.attributes.epsilon }, { "rope_theta", op.attributes.ropeTheta },
                  { "position", op.attributes.position }, { "heads", op.attributes.heads } } },
@@ -93,7 +95,7 @@ json operationJson(const Graph& graph, const Plan& plan, std::size_t plannedSegm
 json collectiveJson(const Graph& graph, const Plan& plan, const Collective& collective)
 {
     const PlannedSegment& segment = plan.segments[static_cast<std::size_t>(collective.plannedSegment)];
-    return { { "id", collective.id }, { "layer", segment.name }, { "phase", "forward" },
+    return { { "id", collective.id }, { "layer", segment.name }, { "phase", phaseName(segment.phase) },
              { "kind", collectiveName(collective.kind) }, { "axes", axisNames(collective.axes, plan.mesh) },
              { "group_size", collective.groupSize },
              { "groups", plan.mesh.deviceCount() / std::max<std::int64_t>(1, collective.groupSize) },
@@ -111,7 +113,7 @@ json memoryJson(const MemoryByCause& memory)
     return { { "peak_bytes_per_device", memory.peak }, { "peak_at", memory.peakAt },
              { "by_cause",
                { { "weights", memory.weights }, { "gradients", memory.gradients }, { "optimizer", memory.optimizer },
-                 { "activations", memory.activations }, { "kv_cache", memory.kvCache }, { "reshard", memory.reshard } } } };
+                 { "activations", memory.activations }, { "kept_activations", memory.kept }, { "kv_cache", memory.kvCache }, { "reshard", memory.reshard } } } };
 }
 
 } // namespace
@@ -122,8 +124,11 @@ json planToJson(const Graph& graph, const Plan& plan)
     json operations = json::array();
     for (std::size_t i = 0; i < plan.segments.size(); ++i) {
         const PlannedSegment& segment = plan.segments[i];
+        json kept = json::array();
+        for (const Kept& k : segment.kept)
+            kept.push_back({ { "tensor_id", k.tensor }, { "spec", specText(k.layout, plan.mesh) } });
         layers.push_back({ { "name", segment.name }, { "count", segment.count }, { "first_layer", segment.firstLayer },
-                           { "segment", segment.segment } });
+                           { "segment", segment.segment }, { "phase", phaseName(segment.phase) }, { "kept", kept } });
         for (const PlannedOp& op : segment.ops)
             operations.push_back(operationJson(graph, plan, i, op));
     }
@@ -133,7 +138,8 @@ json planToJson(const Graph& graph, const Plan& plan)
     json layouts = json::array();
     for (std::size_t i = 0; i < graph.tensors.size(); ++i)
         layouts.push_back(specText(plan.layouts[i], plan.mesh));
-    return { { "format", "shardboard-plan" }, { "version", 1 }, { "mesh", meshJson(plan.mesh) }, { "layers", layers },
+    return { { "format", "shardboard-plan" }, { "version", 1 }, { "mesh", meshJson(plan.mesh) },
+             { "micro_batches", plan.microBatches }, { "layers", layers },
              { "segments", segmentsJson(graph) }, { "tensors", tensorsJson(graph) }, { "layouts", layouts },
              { "operations", operations }, { "collectives", collectives }, { "memory", memoryJson(plan.memory) },
              { "totals",

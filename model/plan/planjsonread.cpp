@@ -96,6 +96,14 @@ private:
         return TensorRole::Activation;
     }
 
+    static Phase phase(JsonReader item)
+    {
+        const auto phase = phaseFromName(item.text("phase"));
+        if (!phase)
+            item.child("phase").fail("is forward, backward or update");
+        return phase.value_or(Phase::Forward);
+    }
+
     void readTensors()
     {
         for (JsonReader& item : m_root.items("tensors")) {
@@ -113,6 +121,8 @@ private:
             tensor.spec.role = role(item.child("role"));
             tensor.copies = item.integer("copies", 1);
             tensor.segment = static_cast<int>(item.integer("segment", 0, 1 << 20));
+            tensor.gradientOf = static_cast<TensorId>(item.integer("gradient_of", kNoTensor, 1 << 20));
+            tensor.again = static_cast<TensorId>(item.integer("again", kNoTensor, 1 << 20));
             JsonReader fill = item.child("fill");
             tensor.fill = { fill.number("mean"), fill.number("deviation") };
             graph().tensors.push_back(std::move(tensor));
@@ -142,6 +152,8 @@ private:
             segment.isLayer = item.boolean("is_layer");
             segment.carryIn = index(item, "carry_in", tensors, true);
             segment.carryOut = index(item, "carry_out", tensors, true);
+            segment.phase = phase(item);
+            segment.of = static_cast<int>(item.integer("of", -1, static_cast<std::int64_t>(graph().segments.size()) - 1));
             graph().segments.push_back(std::move(segment));
         }
     }
@@ -156,6 +168,13 @@ private:
             segment.count = item.integer("count", 1, kMost);
             segment.firstLayer = item.integer("first_layer", 0, kMost);
             segment.segment = index(item, "segment", graph().segments.size());
+            segment.phase = phase(item);
+            for (JsonReader& kept : item.items("kept")) {
+                const TensorId tensor = index(kept, "tensor_id", graph().tensors.size());
+                if (!m_root.ok())
+                    return;
+                segment.kept.push_back({ tensor, layout(kept.child("spec"), tensor) });
+            }
             plan().segments.push_back(std::move(segment));
         }
     }

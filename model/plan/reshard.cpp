@@ -106,6 +106,8 @@ private:
         after.dims[dim].insert(after.dims[dim].end(), run.begin(), run.end());
         after.setCutting(dim, m_to.cuttingOf(dim));
         std::erase_if(after.partial, [&](const AxisRef& ref) { return contains(run, ref); });
+        if (after.partial.empty())
+            after.op = ReduceOp::Sum;
         step(CollectiveKind::ReduceScatter, run, after);
     }
 
@@ -119,6 +121,8 @@ private:
             return;
         Layout after = m_now;
         std::erase_if(after.partial, [&](const AxisRef& ref) { return contains(run, ref); });
+        if (after.partial.empty())
+            after.op = ReduceOp::Sum;
         step(CollectiveKind::AllReduce, run, after);
     }
 
