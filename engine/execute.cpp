@@ -234,6 +234,8 @@ Timing executeOp(Context& context, const OpCall& call, Sharded& result)
         return executeKvAppend(context, call, result);
     case OpKind::Attention:
         return executeAttention(context, call, result);
+    default:
+        break;
     }
     failPlan("an operation that the cpu backend does not know", call.where);
 }

@@ -155,6 +155,15 @@ Result<std::vector<StrategyEntry>> presetStrategies(const std::string& name, con
                                                     const Workload& workload, std::vector<std::string>& notes)
 {
     auto entries = entriesOf(name, mesh, model, workload, notes);
+    if (entries.ok() && workload.kind == WorkloadKind::Train) { // the targets lie as the tokens do
+        const auto input = std::find_if(entries.value().begin(), entries.value().end(),
+                                        [&](const StrategyEntry& e) { return e.match == inputName(model); });
+        if (input != entries.value().end()) {
+            StrategyEntry targets = *input;
+            targets.match = "targets";
+            entries.value().insert(input + 1, std::move(targets));
+        }
+    }
     if (!entries.ok() || model.hasGraph())
         return entries;
     // Of a model that is only known by its weights, what names none of them is of no use.

@@ -24,6 +24,7 @@ public:
         if (m_root.integer("version") != 1)
             m_root.child("version").fail("this version of the plan is not known", "expected 1");
         readMesh();
+        plan().microBatches = m_root.integer("micro_batches", 1, kMost);
         readTensors();
         readSegments();
         readPlannedSegments();
