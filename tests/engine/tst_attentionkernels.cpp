@@ -7,6 +7,7 @@
 
 #include <QTest>
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <optional>
