@@ -2,6 +2,7 @@
 #include "engine/kernels.h"
 
 #include "engine/kernels/lanes.h"
+#include "engine/kernels/normaltail.h"
 #include "engine/simd.h"
 
 #include <algorithm>
@@ -13,26 +14,26 @@ SHARDBOARD_CLONES void scaleByWeight(const float* x, const float* weight, float 
 
 SHARDBOARD_CLONES void sumOfSquares(const float* x, std::int64_t n, float* lanes)
 {
-    for (std::int64_t i = 0; i < kLanes; ++i)
-        lanes[i] = 0;
+    float sums[kLanes] = {}; // its own, so that the compiler sees that x is no part of it
     std::int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes)
         for (std::int64_t j = 0; j < kLanes; ++j)
-            lanes[j] += x[i + j] * x[i + j];
-    for (; i < n; ++i)
-        lanes[i % kLanes] += x[i] * x[i];
+            sums[j] += x[i + j] * x[i + j];
+    for (std::int64_t j = 0; i + j < n; ++j)
+        sums[j] += x[i + j] * x[i + j];
+    std::copy(sums, sums + kLanes, lanes);
 }
 
 SHARDBOARD_CLONES void sumOfProducts(const float* a, const float* b, std::int64_t n, float* lanes)
 {
-    for (std::int64_t i = 0; i < kLanes; ++i)
-        lanes[i] = 0;
+    float sums[kLanes] = {};
     std::int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes)
         for (std::int64_t j = 0; j < kLanes; ++j)
-            lanes[j] += a[i + j] * b[i + j];
-    for (; i < n; ++i)
-        lanes[i % kLanes] += a[i] * b[i];
+            sums[j] += a[i + j] * b[i + j];
+    for (std::int64_t j = 0; i + j < n; ++j)
+        sums[j] += a[i + j] * b[i + j];
+    std::copy(sums, sums + kLanes, lanes);
 }
 
 SHARDBOARD_CLONES void scaleByWeight(const float* x, const float* weight, float scale, std::int64_t n, float* out)
@@ -57,10 +58,10 @@ SHARDBOARD_CLONES void siluRow(const float* x, std::int64_t n, float* out)
         out[i] = x[i] / (1.0f + fastExp(-x[i]));
 }
 
-void geluRow(const float* x, std::int64_t n, float* out)
+SHARDBOARD_CLONES void geluRow(const float* x, std::int64_t n, float* out)
 {
     for (std::int64_t i = 0; i < n; ++i)
-        out[i] = 0.5f * x[i] * (1.0f + std::erf(x[i] * 0.70710678118654752f));
+        out[i] = x[i] * normalBelow(x[i], fastExp(-0.5f * x[i] * x[i]));
 }
 
 SHARDBOARD_CLONES void addRow(const float* a, const float* b, bool repeatB, std::int64_t n, float* out)
@@ -124,20 +125,20 @@ SHARDBOARD_CLONES float highestOf(const float* x, std::int64_t n)
 
 SHARDBOARD_CLONES void expRow(float* x, std::int64_t n, float highest, float* lanes)
 {
-    for (std::int64_t i = 0; i < kLanes; ++i)
-        lanes[i] = 0;
+    float sums[kLanes] = {};
     std::int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
         for (std::int64_t j = 0; j < kLanes; ++j) {
             const float e = fastExp(x[i + j] - highest);
             x[i + j] = e;
-            lanes[j] += e;
+            sums[j] += e;
         }
     }
-    for (; i < n; ++i) {
-        x[i] = fastExp(x[i] - highest);
-        lanes[i % kLanes] += x[i];
+    for (std::int64_t j = 0; i + j < n; ++j) {
+        x[i + j] = fastExp(x[i + j] - highest);
+        sums[j] += x[i + j];
     }
+    std::copy(sums, sums + kLanes, lanes);
 }
 
 void softmaxRow(float* scores, std::int64_t visible, std::int64_t n)

@@ -2,10 +2,10 @@
 #include "engine/kernels/activations.h"
 
 #include "engine/kernels/lanes.h"
+#include "engine/kernels/normaltail.h"
 #include "engine/simd.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace shardboard::engine {
 
@@ -37,11 +37,11 @@ SHARDBOARD_CLONES void siluBackwardRow(const float* dy, const float* x, std::int
     }
 }
 
-void geluBackwardRow(const float* dy, const float* x, std::int64_t n, float* dx)
+SHARDBOARD_CLONES void geluBackwardRow(const float* dy, const float* x, std::int64_t n, float* dx)
 {
     for (std::int64_t i = 0; i < n; ++i) {
-        const float below = 0.5f * (1.0f + std::erf(x[i] * 0.70710678118654752f));
-        dx[i] = dy[i] * (below + x[i] * 0.39894228040143268f * fastExp(-0.5f * x[i] * x[i]));
+        const float e = fastExp(-0.5f * x[i] * x[i]);
+        dx[i] = dy[i] * (normalBelow(x[i], e) + x[i] * 0.39894228040143268f * e);
     }
 }
 

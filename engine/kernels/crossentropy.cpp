@@ -27,13 +27,14 @@ void scaledExp(const float* x, float highest, float factor, std::int64_t n, floa
 /// As expRow, but x stays as it is.
 SHARDBOARD_CLONES void expSum(const float* x, float highest, std::int64_t n, float* lanes)
 {
-    std::fill(lanes, lanes + kLanes, 0.0f);
+    float sums[kLanes] = {};
     std::int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes)
         for (std::int64_t j = 0; j < kLanes; ++j)
-            lanes[j] += fastExp(x[i + j] - highest);
-    for (; i < n; ++i)
-        lanes[i % kLanes] += fastExp(x[i] - highest);
+            sums[j] += fastExp(x[i + j] - highest);
+    for (std::int64_t j = 0; i + j < n; ++j)
+        sums[j] += fastExp(x[i + j] - highest);
+    std::copy(sums, sums + kLanes, lanes);
 }
 
 SHARDBOARD_CLONES void scaledExp(const float* x, float highest, float factor, std::int64_t n, float* out)

@@ -37,38 +37,42 @@ void addWeightGradient(const float* dy, const float* x, float mean, float invers
 SHARDBOARD_CLONES void normSums(const float* dy, const float* x, const float* weight, float offset, float mean, float inverse,
                                 std::int64_t n, float* gradientLanes, float* productLanes)
 {
-    std::fill(gradientLanes, gradientLanes + kLanes, 0.0f);
-    std::fill(productLanes, productLanes + kLanes, 0.0f);
+    float sums[kLanes] = {};
+    float products[kLanes] = {};
     std::int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes)
         for (std::int64_t j = 0; j < kLanes; ++j) {
             const float g = dy[i + j] * (weight[i + j] + offset);
-            gradientLanes[j] += g;
-            productLanes[j] += g * ((x[i + j] - mean) * inverse);
+            sums[j] += g;
+            products[j] += g * ((x[i + j] - mean) * inverse);
         }
-    for (; i < n; ++i) {
-        const float g = dy[i] * (weight[i] + offset);
-        gradientLanes[i % kLanes] += g;
-        productLanes[i % kLanes] += g * ((x[i] - mean) * inverse);
+    for (std::int64_t j = 0; i + j < n; ++j) {
+        const float g = dy[i + j] * (weight[i + j] + offset);
+        sums[j] += g;
+        products[j] += g * ((x[i + j] - mean) * inverse);
     }
+    std::copy(sums, sums + kLanes, gradientLanes);
+    std::copy(products, products + kLanes, productLanes);
 }
 
 /// The same without a weight: g = dy.
 SHARDBOARD_CLONES void plainSums(const float* dy, const float* x, float mean, float inverse, std::int64_t n,
                                  float* gradientLanes, float* productLanes)
 {
-    std::fill(gradientLanes, gradientLanes + kLanes, 0.0f);
-    std::fill(productLanes, productLanes + kLanes, 0.0f);
+    float sums[kLanes] = {};
+    float products[kLanes] = {};
     std::int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes)
         for (std::int64_t j = 0; j < kLanes; ++j) {
-            gradientLanes[j] += dy[i + j];
-            productLanes[j] += dy[i + j] * ((x[i + j] - mean) * inverse);
+            sums[j] += dy[i + j];
+            products[j] += dy[i + j] * ((x[i + j] - mean) * inverse);
         }
-    for (; i < n; ++i) {
-        gradientLanes[i % kLanes] += dy[i];
-        productLanes[i % kLanes] += dy[i] * ((x[i] - mean) * inverse);
+    for (std::int64_t j = 0; i + j < n; ++j) {
+        sums[j] += dy[i + j];
+        products[j] += dy[i + j] * ((x[i + j] - mean) * inverse);
     }
+    std::copy(sums, sums + kLanes, gradientLanes);
+    std::copy(products, products + kLanes, productLanes);
 }
 
 /// dx = inverse * (g - gradientMean - (x - mean) * inverse * productMean)
@@ -86,13 +90,14 @@ SHARDBOARD_CLONES void normGradient(const float* dy, const float* x, const float
 
 SHARDBOARD_CLONES void squaredDistances(const float* x, float mean, std::int64_t n, float* lanes)
 {
-    std::fill(lanes, lanes + kLanes, 0.0f);
+    float sums[kLanes] = {};
     std::int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes)
         for (std::int64_t j = 0; j < kLanes; ++j)
-            lanes[j] += (x[i + j] - mean) * (x[i + j] - mean);
-    for (; i < n; ++i)
-        lanes[i % kLanes] += (x[i] - mean) * (x[i] - mean);
+            sums[j] += (x[i + j] - mean) * (x[i + j] - mean);
+    for (std::int64_t j = 0; i + j < n; ++j)
+        sums[j] += (x[i + j] - mean) * (x[i + j] - mean);
+    std::copy(sums, sums + kLanes, lanes);
 }
 
 SHARDBOARD_CLONES void normOut(const float* x, const float* weight, float offset, const float* bias, float mean,

@@ -16,13 +16,14 @@ constexpr std::int64_t kPiece = 4096; ///< elements that are summed in float
 
 SHARDBOARD_CLONES void sumOfRow(const float* x, std::int64_t n, float* lanes)
 {
-    std::fill(lanes, lanes + kLanes, 0.0f);
+    float sums[kLanes] = {};
     std::int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes)
         for (std::int64_t j = 0; j < kLanes; ++j)
-            lanes[j] += x[i + j];
-    for (; i < n; ++i)
-        lanes[i % kLanes] += x[i];
+            sums[j] += x[i + j];
+    for (std::int64_t j = 0; i + j < n; ++j)
+        sums[j] += x[i + j];
+    std::copy(sums, sums + kLanes, lanes);
 }
 
 void addColumnSums(const float* x, std::int64_t rows, std::int64_t n, float* sums)

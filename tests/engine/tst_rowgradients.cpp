@@ -204,6 +204,18 @@ private Q_SLOTS:
         }
     }
 
+    /// Relative to the value, also far out on the left where it is small.
+    void geluPointByPoint()
+    {
+        for (int i = -600; i <= 600; ++i) {
+            const float x = static_cast<float>(i) / 100;
+            float got = 0;
+            geluRow(&x, 1, &got);
+            const double expected = gelu(double { x });
+            QVERIFY2(std::fabs(double { got } - expected) <= 3e-6 * std::fabs(expected), std::to_string(x).c_str());
+        }
+    }
+
     void rotaryParts()
     {
         struct Case {
