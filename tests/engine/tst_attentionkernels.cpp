@@ -8,6 +8,7 @@
 #include <QTest>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -305,23 +306,25 @@ private Q_SLOTS:
         const float sink = 0.3f;
         const Doubles expected = Naive { block, double { sink } }(doubles(in.q), doubles(in.k), doubles(in.v));
         Floats scratch(at(attentionScratch(12)));
-        std::vector<Floats> outs(3, Floats(6)), highest(3, Floats(2)), sums(3, Floats(2));
-        for (std::size_t p = 0; p < 3; ++p) {
-            // The second device has nothing at all, and the third has the sink.
-            const std::int64_t from = p == 0 ? 0 : 7, to = p == 2 ? 12 : 7;
-            AttentionBlock part = block;
-            part.firstKey = from;
-            part.keys = to - from;
-            const RingState state { highest[p].data(), sums[p].data(), rowsOf(outs[p], 3) };
-            ringStart(2, 3, p == 2 ? &sink : nullptr, state);
-            ringAttend(part, rowsOf(in.q, 4), { in.k.data() + from * 4, 4 }, { in.v.data() + from * 3, 3 }, scratch.data(),
-                       state);
+        for (const auto& order : { std::array<std::size_t, 2> { 0, 2 }, std::array<std::size_t, 2> { 2, 0 } }) {
+            std::vector<Floats> outs(3, Floats(6)), highest(3, Floats(2)), sums(3, Floats(2));
+            for (std::size_t p = 0; p < 3; ++p) {
+                // The second device has nothing at all, and the third has the sink.
+                const std::int64_t from = p == 0 ? 0 : 7, to = p == 2 ? 12 : 7;
+                AttentionBlock part = block;
+                part.firstKey = from;
+                part.keys = to - from;
+                const RingState state { highest[p].data(), sums[p].data(), rowsOf(outs[p], 3) };
+                ringStart(2, 3, p == 2 ? &sink : nullptr, state);
+                ringAttend(part, rowsOf(in.q, 4), { in.k.data() + from * 4, 4 }, { in.v.data() + from * 3, 3 },
+                           scratch.data(), state);
+            }
+            const RingState state { highest[1].data(), sums[1].data(), rowsOf(outs[1], 3) };
+            for (const std::size_t other : order)
+                ringMerge(2, 3, highest[other].data(), sums[other].data(), rowsOf(std::as_const(outs[other]), 3), state);
+            ringFinish(2, 3, state);
+            VERIFY_NEAR(outs[1], expected, 1e-6);
         }
-        const RingState state { highest[1].data(), sums[1].data(), rowsOf(outs[1], 3) };
-        for (const std::size_t other : { 0u, 2u })
-            ringMerge(2, 3, highest[other].data(), sums[other].data(), rowsOf(std::as_const(outs[other]), 3), state);
-        ringFinish(2, 3, state);
-        VERIFY_NEAR(outs[1], expected, 1e-6);
     }
 
     /// Logits far from 0 neither overflow nor lose the others.
