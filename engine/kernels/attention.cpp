@@ -62,15 +62,15 @@ void pieceGradients(const AttentionBlock& block, const QueryPiece& piece, const 
                     ConstRows q, ConstRows k, ConstRows dy, bool addToQueries, const AttentionGradients& gradients)
 {
     const std::int64_t n = piece.keyCount;
-    const Rows dq = from(gradients.dq, piece.first);
-    const Rows dk = from(gradients.dk, piece.firstKey);
-    const Rows dv = from(gradients.dv, piece.firstKey);
-    sgemm(false, false, piece.count, block.headDim, n, 1, slopes, n, from(k, piece.firstKey).data, k.stride,
-          addToQueries ? 1.0f : 0.0f, dq.data, dq.stride);
-    sgemm(true, false, n, block.headDim, piece.count, 1, slopes, n, from(q, piece.first).data, q.stride, 1, dk.data,
-          dk.stride);
-    sgemm(true, false, n, block.valueDim, piece.count, 1, probabilities, n, from(dy, piece.first).data, dy.stride, 1, dv.data,
-          dv.stride);
+    if (gradients.dq.data != nullptr)
+        sgemm(false, false, piece.count, block.headDim, n, 1, slopes, n, from(k, piece.firstKey).data, k.stride,
+              addToQueries ? 1.0f : 0.0f, from(gradients.dq, piece.first).data, gradients.dq.stride);
+    if (gradients.dk.data != nullptr)
+        sgemm(true, false, n, block.headDim, piece.count, 1, slopes, n, from(q, piece.first).data, q.stride, 1,
+              from(gradients.dk, piece.firstKey).data, gradients.dk.stride);
+    if (gradients.dv.data != nullptr)
+        sgemm(true, false, n, block.valueDim, piece.count, 1, probabilities, n, from(dy, piece.first).data, dy.stride, 1,
+              from(gradients.dv, piece.firstKey).data, gradients.dv.stride);
 }
 
 namespace {
@@ -124,12 +124,13 @@ void attendHeadBackward(const AttentionBlock& block, ConstRows q, ConstRows k, C
         for (std::int64_t row = 0; row < piece.count; ++row)
             atSink[row] = probabilityRow(probabilities + row * piece.keyCount, piece.seenFrom(block, row),
                                          piece.seenTo(block, row), piece.keyCount, sink);
-        pieceSlopes(block, piece, probabilities, v, dy, nullptr, dots, slopes);
+        if (needsSlopes(gradients))
+            pieceSlopes(block, piece, probabilities, v, dy, nullptr, dots, slopes);
         pieceGradients(block, piece, probabilities, slopes, q, k, dy, false, gradients);
-        for (std::int64_t row = 0; row < piece.count; ++row)
+        for (std::int64_t row = 0; row < piece.count && gradients.dSink != nullptr; ++row)
             dSink -= double { atSink[row] } * double { dots[row] };
     }
-    if (sink != nullptr)
+    if (gradients.dSink != nullptr)
         *gradients.dSink += static_cast<float>(dSink);
 }
 

@@ -12,11 +12,12 @@ namespace shardboard::engine {
 void attendHead(const AttentionBlock& block, ConstRows q, ConstRows k, ConstRows v, const float* sink, float* scratch,
                 Rows out);
 
+/// What is null is left out, and what only it needs is not computed.
 struct AttentionGradients {
     Rows dq; ///< [queries, headDim], written
     Rows dk; ///< [keys, headDim], added to: over the query heads of a KV head, and over ranges of queries
     Rows dv; ///< [keys, valueDim], added to
-    float* dSink = nullptr; ///< added to; needed with a sink
+    float* dSink = nullptr; ///< added to
 };
 
 /// The gradients for dy [queries, valueDim].

@@ -37,6 +37,12 @@ void pieceScores(const AttentionBlock& block, const QueryPiece& piece, ConstRows
 void pieceSlopes(const AttentionBlock& block, const QueryPiece& piece, const float* probabilities, ConstRows v, ConstRows dy,
                  const float* dots, float* dotsOut, float* slopes);
 
+/// All but dv come from the scores' gradients.
+inline bool needsSlopes(const AttentionGradients& gradients)
+{
+    return gradients.dq.data != nullptr || gradients.dk.data != nullptr || gradients.dSink != nullptr;
+}
+
 /// dq (written, or added to with `addToQueries`), dk and dv from probabilities and the scores' gradients.
 void pieceGradients(const AttentionBlock& block, const QueryPiece& piece, const float* probabilities, const float* slopes,
                     ConstRows q, ConstRows k, ConstRows dy, bool addToQueries, const AttentionGradients& gradients);

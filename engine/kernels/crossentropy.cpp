@@ -72,12 +72,12 @@ void crossEntropyTargetLogit(const VocabularyRange& range, const float* logits, 
 }
 
 void crossEntropyLoss(std::int64_t rows, const float* highest, const float* sum, const float* picked, const float* targets,
-                      float* loss)
+                      float scale, float* loss)
 {
-    for (std::int64_t row = 0; row < rows; ++row)
-        loss[row] = targets[row] < 0
-            ? 0.0f
-            : static_cast<float>(std::log(double { sum[row] }) + (double { highest[row] } - double { picked[row] }));
+    for (std::int64_t row = 0; row < rows; ++row) {
+        const double value = std::log(double { sum[row] }) + (double { highest[row] } - double { picked[row] });
+        loss[row] = targets != nullptr && targets[row] < 0 ? 0.0f : static_cast<float>(value * double { scale });
+    }
 }
 
 void crossEntropyGradient(const VocabularyRange& range, const float* logits, const float* highest, const float* sum,

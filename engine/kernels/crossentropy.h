@@ -25,9 +25,9 @@ void crossEntropyHighest(const VocabularyRange& range, const float* logits, floa
 void crossEntropySum(const VocabularyRange& range, const float* logits, const float* highest, float* sum);
 /// The target's logit, 0 where the target is another device's.
 void crossEntropyTargetLogit(const VocabularyRange& range, const float* logits, const float* targets, float* picked);
-/// log(sum) + highest - picked.
+/// (log(sum) + highest - picked) * scale. `targets` may be null where every token counts.
 void crossEntropyLoss(std::int64_t rows, const float* highest, const float* sum, const float* picked, const float* targets,
-                      float* loss);
+                      float scale, float* loss);
 /// dLogits = (softmax - (1 at the target)) * scale, with dLoss (may be null) also times dLoss of the row. `dLogits` may be
 /// the same as `logits`.
 void crossEntropyGradient(const VocabularyRange& range, const float* logits, const float* highest, const float* sum,

@@ -118,7 +118,8 @@ void ringBackward(const AttentionBlock& block, ConstRows q, ConstRows k, ConstRo
             expRow(p + lo, hi - lo, highest[first + row], lanes);
             scaleRow(p + lo, 1.0f / sum[first + row], hi - lo, p + lo);
         }
-        pieceSlopes(block, piece, probabilities, v, dy, dots + first, nullptr, slopes);
+        if (needsSlopes(gradients))
+            pieceSlopes(block, piece, probabilities, v, dy, dots + first, nullptr, slopes);
         pieceGradients(block, piece, probabilities, slopes, q, k, dy, true, gradients);
     }
 }

@@ -29,7 +29,7 @@ void ringFinish(std::int64_t queries, std::int64_t valueDim, const RingState& st
 
 /// dots[query] = sum of dy * out, with the finished out.
 void ringDots(std::int64_t queries, std::int64_t valueDim, ConstRows dy, ConstRows out, float* dots);
-/// Adds one block's part to gradients.dq, and to the block's dk and dv. `highest` and `sum` are those after all blocks.
+/// Adds one block's part to gradients.dq, and to the block's dk and dv (those that are not null; dSink is not used). `highest` and `sum` are those after all blocks.
 void ringBackward(const AttentionBlock& block, ConstRows q, ConstRows k, ConstRows v, ConstRows dy, const float* highest,
                   const float* sum, const float* dots, float* scratch, const AttentionGradients& gradients);
 /// The gradient of the sink for these queries.

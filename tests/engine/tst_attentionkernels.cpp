@@ -327,6 +327,49 @@ private Q_SLOTS:
         }
     }
 
+    /// What is not asked for is not written, and changes nothing else.
+    void gradientsOneByOne()
+    {
+        const AttentionBlock block = blockOf(5, 7, 4, 3, 2);
+        const Inputs in(block);
+        const float sink = 0.4f;
+        const Results all = runWhole(block, in, &sink);
+        const Results ring = runRing(block, in, &sink, { 0, 7 }, { 0 });
+        Floats scratch(at(attentionScratch(7))), highest(5), sum(5), dots(5), out(15);
+        const RingState state { highest.data(), sum.data(), rowsOf(out, 3) };
+        ringStart(5, 3, &sink, state);
+        ringAttend(block, rowsOf(in.q, 4), rowsOf(in.k, 4), rowsOf(in.v, 3), scratch.data(), state);
+        ringFinish(5, 3, state);
+        ringDots(5, 3, rowsOf(in.dy, 3), rowsOf(out, 3), dots.data());
+        for (int which = 0; which < 4; ++which) {
+            Results one(block);
+            AttentionGradients gradients;
+            if (which == 0)
+                gradients.dq = rowsOf(one.dq, 4);
+            else if (which == 1)
+                gradients.dk = rowsOf(one.dk, 4);
+            else if (which == 2)
+                gradients.dv = rowsOf(one.dv, 3);
+            else
+                gradients.dSink = &one.dSink;
+            attendHeadBackward(block, rowsOf(in.q, 4), rowsOf(in.k, 4), rowsOf(in.v, 3), &sink, rowsOf(in.dy, 3),
+                               scratch.data(), gradients);
+            QCOMPARE(one.dq, which == 0 ? all.dq : Floats(20, 9.0f));
+            QCOMPARE(one.dk, which == 1 ? all.dk : Floats(28));
+            QCOMPARE(one.dv, which == 2 ? all.dv : Floats(21));
+            QCOMPARE(one.dSink, which == 3 ? all.dSink : 0.0f);
+            if (which == 3)
+                break;
+            for (Floats* values : { &one.dq, &one.dk, &one.dv })
+                std::fill(values->begin(), values->end(), 0.0f);
+            ringBackward(block, rowsOf(in.q, 4), rowsOf(in.k, 4), rowsOf(in.v, 3), rowsOf(in.dy, 3), highest.data(),
+                         sum.data(), dots.data(), scratch.data(), gradients);
+            QCOMPARE(one.dq, which == 0 ? ring.dq : Floats(20));
+            QCOMPARE(one.dk, which == 1 ? ring.dk : Floats(28));
+            QCOMPARE(one.dv, which == 2 ? ring.dv : Floats(21));
+        }
+    }
+
     /// Logits far from 0 neither overflow nor lose the others.
     void largeScores()
     {

@@ -33,6 +33,7 @@ Doubles losses(const Doubles& logits, const Floats& targets)
 struct Outcome {
     Floats loss;
     Floats gradient;
+    float scaledDifference = 0; ///< of half of the loss
 };
 
 /// Each part of the vocabulary as one device, the reductions between them by hand.
@@ -65,8 +66,13 @@ Outcome run(const Floats& logits, const Floats& targets, const std::vector<std::
         for (std::size_t r = 0; r < part.size(); ++r)
             picked[r] += part[r];
     }
-    Outcome outcome { Floats(at(rows)), Floats(logits.size()) };
-    crossEntropyLoss(rows, highest.data(), sum.data(), picked.data(), targets.data(), outcome.loss.data());
+    Outcome outcome { Floats(at(rows)), Floats(logits.size()), 0 };
+    crossEntropyLoss(rows, highest.data(), sum.data(), picked.data(), targets.data(), 1, outcome.loss.data());
+    Floats scaled(at(rows)); // without targets every token counts
+    crossEntropyLoss(rows, highest.data(), sum.data(), picked.data(), nullptr, 0.5f, scaled.data());
+    for (std::size_t r = 0; r < scaled.size(); ++r)
+        if (targets[r] >= 0)
+            outcome.scaledDifference = std::max(outcome.scaledDifference, std::fabs(scaled[r] - outcome.loss[r] / 2));
     for (Device& device : devices) {
         crossEntropyGradient(device.range, device.logits.data(), highest.data(), sum.data(), targets.data(), scale, dLoss,
                              device.logits.data()); // in place
@@ -95,6 +101,7 @@ private Q_SLOTS:
             const Outcome got = run(logits, targets, cuts, 0.25f, nullptr);
             VERIFY_NEAR(got.loss, losses(doubles(logits), targets), 1e-6);
             QCOMPARE(got.loss[3], 0.0f);
+            QVERIFY(got.scaledDifference < 1e-6f);
             VERIFY_NEAR(got.gradient, gradientOf(total, doubles(logits)), 1e-6);
             VERIFY_NEAR(run(logits, targets, cuts, 0.25f, dLoss.data()).gradient, gradientOf(weighted, doubles(logits)), 1e-6);
         }
