@@ -27,15 +27,18 @@ std::vector<std::int64_t> splitPoints(const Design& design, const EntryIndex& en
     std::vector<std::int64_t> points;
     if (!tellsLayersApart)
         return points;
-    std::vector<int> before;
-    for (std::int64_t layer = 0; layer < design.model.layers; ++layer) {
-        std::vector<int> now;
-        for (const GraphTensor& tensor : graph.tensors)
-            if (tensor.spec.role == TensorRole::Weight && graph.segments[static_cast<std::size_t>(tensor.segment)].isLayer)
-                now.push_back(entries.deciding(concreteName(tensor.spec.name, layer)));
-        if (layer > 0 && now != before)
-            points.push_back(layer);
-        before = std::move(now);
+    for (std::size_t index = 0; index < graph.segments.size(); ++index) {
+        const Segment& segment = graph.segments[index];
+        std::vector<int> before;
+        for (std::int64_t layer = segment.firstLayer; segment.isLayer && layer < segment.firstLayer + segment.count; ++layer) {
+            std::vector<int> now;
+            for (const GraphTensor& tensor : graph.tensors)
+                if (tensor.spec.role == TensorRole::Weight && tensor.segment == static_cast<int>(index))
+                    now.push_back(entries.deciding(concreteName(tensor.spec.name, layer)));
+            if (layer > segment.firstLayer && now != before)
+                points.push_back(layer);
+            before = std::move(now);
+        }
     }
     return points;
 }

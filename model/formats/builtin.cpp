@@ -51,7 +51,6 @@ BuiltinModel builtinFromJson(const nlohmann::json& entry)
     readModelParts(fields, spec);
     if (spec.mla.present())
         spec.headDim = spec.mla.nopeHeadDim + spec.mla.ropeHeadDim;
-    spec.notUnderstood = missingFromGraph(spec);
     out.published = fields.integer("parameters", 1, kLargest);
     out.active = fields.integer("active", 1, kLargest, out.published);
     return out;

@@ -79,7 +79,9 @@ bool isQuantizationCompanion(const std::string& name)
                                     ".nested_quant_map",
                                     ".zeros",
                                     ".weight_scale_2",
-                                    ".biases" };
+                                    ".biases",
+                                    "_blocks",
+                                    "_scales" };
     return name.find(".quant_state.") != std::string::npos
         || std::any_of(kEndings.begin(), kEndings.end(), [&](const char* ending) { return name.ends_with(ending); });
 }
@@ -118,30 +120,64 @@ public:
 private:
     struct Expected {
         const GraphTensor* tensor = nullptr;
-        std::set<std::int64_t> layers; ///< that the checkpoint has; 0 outside layers
+        std::set<std::int64_t> seen; ///< numbers of what the checkpoint has: layer (0 outside layers) * pieces + piece
     };
 
-    /// The graph's tensor of that name; marks the layer as seen.
+    /// A part of a name that is a number.
+    struct Number {
+        std::size_t begin = 0;
+        std::size_t size = 0;
+        std::int64_t value = 0;
+    };
+    static std::vector<Number> numbersIn(const std::string& name)
+    {
+        std::vector<Number> out;
+        std::size_t begin = 0;
+        for (const std::string_view part : split(name, '.')) {
+            if (const auto value = parseInteger(part); value && *value >= 0 && std::to_string(*value) == part)
+                out.push_back({ begin, part.size(), *value });
+            begin += part.size() + 1;
+        }
+        return out;
+    }
+
+    /// The graph's tensor of that name; marks the layer, and the expert that it is a piece for, as seen.
     Expected* find(const std::string& name)
     {
         if (const auto found = m_expected.find(name); found != m_expected.end() && name.find('*') == name.npos) {
-            found->second.layers.insert(0);
+            found->second.seen.insert(0);
             return &found->second;
         }
-        std::size_t begin = 0;
-        for (const std::string_view part : split(name, '.')) {
-            const std::string before = name.substr(0, begin);
-            begin += part.size() + 1;
-            const auto layer = parseInteger(part);
-            if (!layer || *layer < 0 || begin > name.size())
-                continue;
-            const auto found = m_expected.find(before + "*." + name.substr(begin));
-            if (found == m_expected.end() || !hasLayer(*found->second.tensor, *layer) || std::to_string(*layer) != part)
-                continue;
-            found->second.layers.insert(*layer);
-            return &found->second;
+        const std::vector<Number> numbers = numbersIn(name);
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+            const Number& layer = numbers[i];
+            if (Expected* found = take(starred(name, { layer }), layer.value, 0, 1))
+                return found;
+            for (std::size_t k = i + 1; k < numbers.size(); ++k)
+                if (Expected* found = take(starred(name, { layer, numbers[k] }), layer.value, numbers[k].value, 2))
+                    return found;
         }
         return headUnderAnotherName(name);
+    }
+
+    static std::string starred(const std::string& name, const std::vector<Number>& numbers)
+    {
+        std::string out = name;
+        for (std::size_t i = numbers.size(); i-- > 0;)
+            out.replace(numbers[i].begin, numbers[i].size, "*");
+        return out;
+    }
+
+    Expected* take(const std::string& name, std::int64_t layer, std::int64_t piece, std::int64_t stars)
+    {
+        const auto found = m_expected.find(name);
+        if (found == m_expected.end() || !hasLayer(*found->second.tensor, layer))
+            return nullptr;
+        const std::int64_t pieces = found->second.tensor->pieces;
+        if ((stars == 1 && pieces != 1) || piece >= pieces)
+            return nullptr;
+        found->second.seen.insert(layer * pieces + piece);
+        return &found->second;
     }
 
     bool hasLayer(const GraphTensor& tensor, std::int64_t layer) const
@@ -156,8 +192,8 @@ private:
         if (!m_options.wrapped || !name.ends_with("lm_head.weight"))
             return nullptr;
         for (auto& [expectedName, expected] : m_expected)
-            if (expectedName.ends_with("lm_head.weight") && expected.layers.empty()) {
-                expected.layers.insert(0);
+            if (expectedName.ends_with("lm_head.weight") && expected.seen.empty()) {
+                expected.seen.insert(0);
                 return &expected;
             }
         return nullptr;
@@ -168,10 +204,11 @@ private:
         if (!stored.shapeKnown)
             return;
         ++m_compared;
-        const TensorSpec& spec = expected.tensor->spec;
-        if (stored.shape != spec.shape)
-            m_shapes.add(stored.name,
-                         ": " + shapeText(stored.shape) + " stored, " + shapeText(spec.shape) + " in the graph");
+        Shape wanted = expected.tensor->spec.shape;
+        if (expected.tensor->pieces > 1)
+            wanted.erase(wanted.begin());
+        if (stored.shape != wanted)
+            m_shapes.add(stored.name, ": " + shapeText(stored.shape) + " stored, " + shapeText(wanted) + " in the graph");
         if (stored.dtype != m_model.dtype)
             m_types.add(stored.name, " " + dtypeName(stored.dtype));
     }
@@ -184,30 +221,45 @@ private:
             m_buffers.add(name);
         else if (m_model.tiedEmbeddings && name.ends_with("lm_head.weight"))
             m_tied.add(name);
+        else if (isBeyondTheLayers(name))
+            m_beyond.add(name);
         else if (m_options.wrapped && !name.starts_with(m_model.weightPrefix))
             m_others.add(name.substr(0, name.find('.', name.starts_with("model.") ? 6 : 0)));
         else
             m_extra.add(name);
     }
 
+    /// DeepSeek's checkpoints have more layers behind the last one, which predict further tokens.
+    bool isBeyondTheLayers(const std::string& name) const
+    {
+        const std::string prefix = m_model.weightPrefix + "layers.";
+        if (!m_model.mla.present() || !name.starts_with(prefix))
+            return false;
+        const auto layer = parseInteger(std::string_view(name).substr(prefix.size(), name.find('.', prefix.size()) - prefix.size()));
+        return layer && *layer >= m_model.layers;
+    }
+
     void takeMissing()
     {
         for (const auto& [name, expected] : m_expected) {
             const GraphTensor& tensor = *expected.tensor;
-            const std::int64_t missing = tensor.copies - static_cast<std::int64_t>(expected.layers.size());
-            if (missing == 1 && tensor.copies > 1)
-                m_missing.add(name, " (layer " + std::to_string(firstAbsent(expected)) + ")");
+            const std::int64_t missing = tensor.copies * tensor.pieces - static_cast<std::int64_t>(expected.seen.size());
+            if (missing == 1 && tensor.copies * tensor.pieces > 1)
+                m_missing.add(name, firstAbsent(expected));
             else if (missing > 0)
                 m_missing.add(name, "", missing);
         }
     }
 
-    std::int64_t firstAbsent(const Expected& expected) const
+    /// ` (layer 7)`, ` (layer 7, expert 3)`
+    std::string firstAbsent(const Expected& expected) const
     {
-        std::int64_t layer = m_graph.segments[static_cast<std::size_t>(expected.tensor->segment)].firstLayer;
-        while (expected.layers.contains(layer))
-            ++layer;
-        return layer;
+        const std::int64_t pieces = expected.tensor->pieces;
+        std::int64_t number = m_graph.segments[static_cast<std::size_t>(expected.tensor->segment)].firstLayer * pieces;
+        while (expected.seen.contains(number))
+            ++number;
+        return " (layer " + std::to_string(number / pieces)
+            + (pieces > 1 ? ", expert " + std::to_string(number % pieces) : std::string()) + ")";
     }
 
     void add(const std::string& kind, Severity severity, const std::string& message, const std::string& repair = {})
@@ -234,6 +286,9 @@ private:
         if (m_buffers.count() > 0)
             add("checkpoint-extra", Severity::Note,
                 m_buffers.counted() + " that can be computed again, not in the graph: " + m_buffers.text());
+        if (m_beyond.count() > 0)
+            add("not-in-graph", Severity::Note,
+                m_beyond.counted() + " of layers that predict further tokens, not in the graph: " + m_beyond.text());
         if (m_tied.count() > 0)
             add("checkpoint-extra", Severity::Note,
                 m_tied.text() + " is stored although the head is the embedding table (tie_word_embeddings)");
@@ -255,7 +310,7 @@ private:
                 m_types.counted() + " of another element type than " + dtypeName(m_model.dtype) + ": "
                     + m_types.text());
         const bool plain = m_missing.count() == 0 && m_extra.count() == 0 && m_companions.count() == 0
-            && m_others.count() == 0 && m_buffers.count() == 0 && m_tied.count() == 0 && m_types.count() == 0
+            && m_others.count() == 0 && m_beyond.count() == 0 && m_buffers.count() == 0 && m_tied.count() == 0 && m_types.count() == 0
             && m_shapes.count() == 0;
         if (!m_checkpoint.totalSize || m_options.quantized || !plain)
             return;
@@ -272,7 +327,7 @@ private:
     const Graph& m_graph;
     CompareOptions m_options;
     std::unordered_map<std::string, Expected> m_expected;
-    NameGroups m_missing, m_extra, m_companions, m_buffers, m_tied, m_others, m_shapes, m_types;
+    NameGroups m_missing, m_extra, m_companions, m_buffers, m_tied, m_others, m_beyond, m_shapes, m_types;
     std::int64_t m_compared = 0;
     std::vector<Finding> m_findings;
 };

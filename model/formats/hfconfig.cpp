@@ -81,8 +81,6 @@ public:
             return *error;
         if (const auto status = verifyModel(m_out.model, m_fields.place()); !status.ok())
             return status.error();
-        if (m_out.model.hasGraph())
-            m_out.model.notUnderstood = missingFromGraph(m_out.model);
         return finished();
     }
 

@@ -39,10 +39,10 @@ fs::path folderOf(const fs::path& file) { return file.has_parent_path() ? file.p
 
 /// What stands before `embed_tokens` and `layers`: `model.` in a plain decoder, more inside another model, nothing in a
 /// checkpoint of the decoder without its head.
-std::string weightPrefix(const Checkpoint& checkpoint, const std::string& usual)
+std::string weightPrefix(const Checkpoint& checkpoint, const std::string& usual, bool falcon)
 {
-    const std::string table = "embed_tokens.weight";
-    const std::string layers = "layers.0.";
+    const std::string table = falcon ? "word_embeddings.weight" : "embed_tokens.weight";
+    const std::string layers = falcon ? "h.0." : "layers.0.";
     std::set<std::string> withLayers;
     for (const CheckpointTensor& tensor : checkpoint.tensors)
         if (const auto at = tensor.name.find(layers); at != std::string::npos)
@@ -104,7 +104,7 @@ OpenedModel openLoose(ModelSpec model, const Checkpoint& checkpoint, std::vector
 void settleByCheckpoint(ConfigModel& config, const Checkpoint& checkpoint)
 {
     ModelSpec& model = config.model;
-    model.weightPrefix = weightPrefix(checkpoint, model.weightPrefix);
+    model.weightPrefix = weightPrefix(checkpoint, model.weightPrefix, model.block.falconNames);
     const bool hasHead
         = std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
                       [](const CheckpointTensor& tensor) { return tensor.name.ends_with("lm_head.weight"); });
@@ -128,8 +128,6 @@ void settleByCheckpoint(ConfigModel& config, const Checkpoint& checkpoint)
 Result<OpenedModel> openWith(ConfigModel config, const Checkpoint& checkpoint)
 {
     if (!config.model.hasGraph()) {
-        if (config.model.hiddenSize > 0)
-            settleByCheckpoint(config, checkpoint);
         if (checkpoint.tensors.empty())
             return inputError(
                 checkpoint.place,

@@ -2,6 +2,8 @@
 #include "model/graph/decoder.h"
 
 #include "model/core/checked.h"
+#include "model/graph/graphbuilder.h"
+#include "model/graph/modelsize.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,18 +12,14 @@ namespace shardboard {
 
 namespace {
 
-using Labels = std::vector<std::string>;
+using Labels = GraphBuilder::Labels;
 
-/// Adds tensors and operations in program order; the names of weights are those of a Hugging Face checkpoint.
+/// Embedding, layers and head around the parts of a block; the names of weights are those of a Hugging Face checkpoint.
 class DecoderBuilder {
 public:
     DecoderBuilder(const ModelSpec& model, const Workload& workload)
         : m_model(model)
-        , m_dtype(workload.dtype)
-        , m_batch(workload.batch / workload.microBatches)
-        , m_newTokens(workload.kind == WorkloadKind::Decode ? 1 : workload.sequence)
-        , m_cachedTokens(workload.sequence)
-        , m_decode(workload.kind == WorkloadKind::Decode)
+        , m_builder(model, workload)
         , m_train(workload.kind == WorkloadKind::Train)
     {
     }
@@ -29,224 +27,123 @@ public:
     Graph build(const std::vector<std::int64_t>& splitBefore)
     {
         TensorId hidden = embed();
-        std::vector<std::int64_t> bounds { 0 };
+        const std::int64_t dense = m_model.denseLayers();
+        std::vector<std::int64_t> bounds { 0, m_model.layers };
         bounds.insert(bounds.end(), splitBefore.begin(), splitBefore.end());
-        bounds.push_back(m_model.layers);
+        if (dense > 0 && dense < m_model.layers)
+            bounds.push_back(dense);
+        std::sort(bounds.begin(), bounds.end());
+        bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
         for (std::size_t i = 0; i + 1 < bounds.size(); ++i)
-            hidden = block(hidden, bounds[i], bounds[i + 1] - bounds[i], bounds.size() == 2);
+            hidden = block(hidden, bounds[i], bounds[i + 1]);
         head(hidden);
-        return std::move(m_graph);
+        return std::move(m_builder.graph());
     }
 
 private:
-    void begin(const std::string& name, std::int64_t firstLayer, std::int64_t count, bool isLayer, TensorId carryIn)
-    {
-        Segment segment;
-        segment.name = name;
-        segment.firstLayer = firstLayer;
-        segment.count = count;
-        segment.isLayer = isLayer;
-        segment.carryIn = carryIn;
-        m_graph.segments.push_back(std::move(segment));
-    }
-
-    TensorId add(const std::string& name, TensorRole role, Shape shape, Labels labels, DType dtype, Fill fill = {})
-    {
-        GraphTensor tensor;
-        tensor.spec = { name, std::move(shape), dtype, role, std::move(labels), {}, {} };
-        tensor.fill = fill;
-        tensor.segment = static_cast<int>(m_graph.segments.size()) - 1;
-        tensor.copies = role == TensorRole::Weight ? m_graph.segments.back().count : 1;
-        m_graph.tensors.push_back(std::move(tensor));
-        return static_cast<TensorId>(m_graph.tensors.size()) - 1;
-    }
-
-    /// `logical` are the names that MaxText's rules have for these dims.
-    TensorId weight(const std::string& name, Shape shape, Labels labels, Fill fill, Labels logical)
-    {
-        const TensorId id = add(name, TensorRole::Weight, std::move(shape), std::move(labels), m_dtype, fill);
-        m_graph.tensors.back().spec.logicalNames = std::move(logical);
-        return id;
-    }
-
-    /// Dim `dim` of a tensor is made of heads, which belong together.
-    void inHeads(TensorId id, std::size_t dim)
-    {
-        TensorSpec& spec = m_graph.tensors[static_cast<std::size_t>(id)].spec;
-        spec.grains.assign(spec.shape.size(), 1);
-        spec.grains[dim] = m_model.headDim;
-    }
-
-    TensorId op(const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result, Shape shape,
-                Labels labels, OpAttributes attributes = {})
-    {
-        const TensorId id = add(result, TensorRole::Activation, std::move(shape), std::move(labels), m_dtype);
-        m_graph.ops.push_back({ name, kind, std::move(operands), id, attributes });
-        m_graph.segments.back().ops.push_back(static_cast<OpId>(m_graph.ops.size()) - 1);
-        return id;
-    }
-
-    /// An operation whose result looks like its first operand.
-    TensorId like(const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result,
-                  OpAttributes attributes = {})
-    {
-        const TensorSpec spec = m_graph.tensor(operands.front());
-        return op(name, kind, std::move(operands), result, spec.shape, spec.dimLabels, attributes);
-    }
-
-    TensorId norm(const std::string& name, const std::string& weightName, TensorId x, std::int64_t size,
-                  const std::string& label, const std::string& result)
-    {
-        OpAttributes attributes;
-        attributes.epsilon = m_model.norm.epsilon;
-        const TensorId gamma = weight(weightName + ".weight", { size }, { label }, { 1.0, 0.1 }, { "norm" });
-        return like(name, OpKind::RmsNorm, { x, gamma }, result, attributes);
-    }
-
-    /// One side of a linear layer: its size, what it means, its logical name, and whether it is made of heads.
-    struct Side {
-        std::int64_t size;
-        std::string label;
-        std::string logical;
-        bool heads = false;
-    };
-    Side hiddenSide() const { return { m_model.hiddenSize, "hidden", "embed" }; }
-
-    /// y = x Wt (+ bias); `name` is both the operation and, with the layer prefix, the weight.
-    TensorId linear(const std::string& name, TensorId x, const Side& out, const Side& in, bool bias, const std::string& result)
-    {
-        const TensorId w = weight(m_layerPrefix + name + ".weight", { out.size, in.size },
-                                  { "out (" + out.label + ")", "in (" + in.label + ")" },
-                                  { 0.0, 1.0 / std::sqrt(static_cast<double>(in.size)) }, { out.logical, in.logical });
-        if (out.heads || in.heads)
-            inHeads(w, out.heads ? 0 : 1);
-        const TensorId y = op(name, OpKind::Linear, { x, w }, bias ? result + " before bias" : result,
-                              { m_batch, m_newTokens, out.size }, { "batch", "sequence", out.label });
-        if (out.heads)
-            inHeads(y, 2);
-        if (!bias)
-            return y;
-        const TensorId b = weight(m_layerPrefix + name + ".bias", { out.size }, { "out (" + out.label + ")" }, { 0.0, 0.1 },
-                                  { out.logical });
-        const TensorId sum = like(name + ".bias", OpKind::Add, { y, b }, result);
-        if (out.heads) {
-            inHeads(b, 0);
-            inHeads(sum, 2);
-        }
-        return sum;
-    }
+    Shape streamShape() const { return { m_builder.batch(), m_builder.newTokens(), m_model.hiddenSize }; }
 
     TensorId embed()
     {
-        begin("embed", 0, 1, false, kNoTensor);
-        const TensorId tokens = add("tokens", TensorRole::Input, { m_batch, m_newTokens }, { "batch", "sequence" }, DType::I32);
-        m_graph.tensors.back().spec.logicalNames = { "activation_embed_and_logits_batch", "activation_norm_length" };
-        m_table = weight(m_model.weightPrefix + "embed_tokens.weight", { m_model.vocabSize, m_model.hiddenSize },
-                         { "vocabulary", "hidden" }, { 0.0, 1.0 }, { "vocab", "embed_vocab" });
-        const TensorId x = op("embed_tokens", OpKind::Embedding, { tokens, m_table }, "embedding",
-                              { m_batch, m_newTokens, m_model.hiddenSize }, { "batch", "sequence", "hidden" });
-        const TensorId stream = like("residual_stream", OpKind::Output, { x }, "residual stream");
-        m_graph.segments.back().carryOut = stream;
+        m_builder.begin("embed", m_model.weightPrefix, kNoTensor);
+        const TensorId tokens = m_builder.add("tokens", TensorRole::Input, { m_builder.batch(), m_builder.newTokens() },
+                                              { "batch", "sequence" }, DType::I32);
+        m_builder.entry(tokens).spec.logicalNames = { "activation_embed_and_logits_batch", "activation_norm_length" };
+        const std::string name = m_model.block.falconNames ? "word_embeddings" : "embed_tokens";
+        m_table = m_builder.weight(name + ".weight", { m_model.vocabSize, m_model.hiddenSize }, { "vocabulary", "hidden" },
+                                   { 0.0, 1.0 }, { "vocab", "embed_vocab" });
+        TensorId x = m_builder.op(name, OpKind::Embedding, { tokens, m_table }, "embedding", streamShape(),
+                                  { "batch", "sequence", "hidden" });
+        if (m_model.scaling.embedding != 1) {
+            OpAttributes scale;
+            scale.scale = m_model.scaling.embedding;
+            x = m_builder.like("embedding_scale", OpKind::Scale, { x }, "embedding scaled", scale);
+        }
+        const TensorId stream = m_builder.like("residual_stream", OpKind::Output, { x }, "residual stream");
+        m_builder.segment().carryOut = stream;
         return stream;
     }
 
-    /// Splits into heads, normalises (Qwen3), rotates, and for decode appends to the cache.
-    TensorId heads(const std::string& letter, TensorId x, std::int64_t count, const std::string& label, bool rotate, bool cached)
+    /// `block`, or where layers differ `dense block`, `moe block`; with the layers where several segments are of one kind.
+    std::string blockName(std::int64_t first, std::int64_t end) const
     {
-        OpAttributes split;
-        split.heads = count;
-        TensorId y = op("self_attn." + letter + "_heads", OpKind::SplitHeads, { x }, letter + " heads",
-                        { m_batch, m_newTokens, count, m_model.headDim }, { "batch", "sequence", label, "head dim" }, split);
-        if (rotate && m_model.qkNorm)
-            y = norm("self_attn." + letter + "_norm", m_layerPrefix + "self_attn." + letter + "_norm", y, m_model.headDim,
-                     "head dim", letter + " normed");
-        if (rotate) {
-            OpAttributes rope;
-            rope.ropeTheta = m_model.ropeTheta;
-            rope.position = m_decode ? m_cachedTokens - 1 : 0;
-            y = like("self_attn." + letter + "_rope", OpKind::Rope, { y }, letter + " rotated", rope);
-        }
-        if (cached && m_decode)
-            y = op("self_attn." + letter + "_cache", OpKind::KvAppend, { y }, letter + " cache",
-                   { m_batch, m_cachedTokens, count, m_model.headDim }, { "batch", "sequence", label, "head dim" });
+        const bool sparse = first >= m_model.denseLayers();
+        const std::int64_t firstOfKind = sparse ? m_model.denseLayers() : 0;
+        const std::int64_t endOfKind = sparse ? m_model.layers : m_model.denseLayers();
+        const std::string kind = m_model.moe.present() ? (sparse ? "moe block" : "dense block") : "block";
+        if (first == firstOfKind && end == endOfKind)
+            return kind;
+        return kind + " " + std::to_string(first) + (end - first == 1 ? std::string() : "-" + std::to_string(end - 1));
+    }
+
+    TensorId block(TensorId x, std::int64_t first, std::int64_t end)
+    {
+        m_sparse = first >= m_model.denseLayers();
+        m_builder.begin(blockName(first, end), m_model.weightPrefix + (m_model.block.falconNames ? "h.*." : "layers.*."), x);
+        m_builder.segment().firstLayer = first;
+        m_builder.segment().count = end - first;
+        m_builder.segment().isLayer = true;
+        const TensorId y = m_model.block.parallel ? parallelBlock(x) : serialBlock(x);
+        m_builder.segment().carryOut = y;
         return y;
     }
 
-    TensorId attention(TensorId x)
+    TensorId feedForward(TensorId x) { return m_sparse ? expertsPart(m_builder, x) : mlpPart(m_builder, x); }
+
+    TensorId serialBlock(TensorId x)
     {
-        const std::int64_t qSize = m_model.heads * m_model.headDim;
-        const std::int64_t kvSize = m_model.kvHeads * m_model.headDim;
-        const bool qkvBias = m_model.attentionBias != AttentionBias::None;
-        const bool oBias = m_model.attentionBias == AttentionBias::Qkvo;
-        const Side kv { kvSize, "KV heads x head dim", "kv_heads", true };
-        TensorId q = linear("self_attn.q_proj", x, { qSize, "heads x head dim", "q_heads", true }, hiddenSide(), qkvBias, "q");
-        TensorId k = linear("self_attn.k_proj", x, kv, hiddenSide(), qkvBias, "k");
-        TensorId v = linear("self_attn.v_proj", x, kv, hiddenSide(), qkvBias, "v");
-        q = heads("q", q, m_model.heads, "heads", true, false);
-        k = heads("k", k, m_model.kvHeads, "KV heads", true, true);
-        v = heads("v", v, m_model.kvHeads, "KV heads", false, true);
-        const TensorId values = like("self_attn.attention", OpKind::Attention, { q, k, v }, "attention heads");
-        OpAttributes merge;
-        merge.heads = m_model.heads;
-        const TensorId merged = op("self_attn.merge_heads", OpKind::MergeHeads, { values }, "attention values",
-                                   { m_batch, m_newTokens, qSize }, { "batch", "sequence", "heads x head dim" }, merge);
-        inHeads(merged, 2);
-        return linear("self_attn.o_proj", merged, hiddenSide(), { qSize, "heads x head dim", "heads", true }, oBias,
-                      "attention out");
+        const bool four = m_model.norm.perLayer == 4;
+        TensorId attention = attentionPart(m_builder, m_builder.norm("input_layernorm", x, "attention in"));
+        if (four)
+            attention = m_builder.norm("post_attention_layernorm", attention, "attention out normed");
+        const TensorId middle = m_builder.like("self_attn.residual", OpKind::Add, { x, attention }, "residual");
+        const std::string before = four ? "pre_feedforward_layernorm" : "post_attention_layernorm";
+        TensorId mlp = feedForward(m_builder.norm(before, middle, "mlp in"));
+        if (four)
+            mlp = m_builder.norm("post_feedforward_layernorm", mlp, "mlp out normed");
+        return m_builder.like("mlp.residual", OpKind::Add, { middle, mlp }, "layer out");
     }
 
-    TensorId mlp(TensorId x)
+    /// Both parts read the layer's input; their results are added before they meet the residual stream.
+    TensorId parallelBlock(TensorId x)
     {
-        const Side inner { m_model.intermediateSize, "intermediate", "mlp" };
-        const TensorId gate = linear("mlp.gate_proj", x, inner, hiddenSide(), m_model.mlpBias, "mlp gate");
-        const TensorId up = linear("mlp.up_proj", x, inner, hiddenSide(), m_model.mlpBias, "mlp up");
-        const TensorId active = like("mlp.act", m_model.activation.starts_with("gelu") ? OpKind::Gelu : OpKind::Silu, { gate },
-                                     "mlp gate active");
-        const TensorId inside = like("mlp.mul", OpKind::Mul, { active, up }, "mlp hidden");
-        return linear("mlp.down_proj", inside, hiddenSide(), inner, m_model.mlpBias, "mlp out");
-    }
-
-    TensorId block(TensorId x, std::int64_t first, std::int64_t count, bool only)
-    {
-        const std::int64_t last = first + count - 1;
-        const std::string range = count == 1 ? std::to_string(first) : std::to_string(first) + "-" + std::to_string(last);
-        begin(only ? "block" : "block " + range, first, count, true, x);
-        m_layerPrefix = m_model.weightPrefix + "layers.*.";
-        const TensorId normed = norm("input_layernorm", m_layerPrefix + "input_layernorm", x, m_model.hiddenSize, "hidden",
-                                     "attention in");
-        const TensorId middle = like("self_attn.residual", OpKind::Add, { x, attention(normed) }, "residual");
-        const TensorId normed2 = norm("post_attention_layernorm", m_layerPrefix + "post_attention_layernorm", middle,
-                                      m_model.hiddenSize, "hidden", "mlp in");
-        const TensorId y = like("mlp.residual", OpKind::Add, { middle, mlp(normed2) }, "layer out");
-        m_graph.segments.back().carryOut = y;
-        return y;
+        const bool two = m_model.norm.perLayer == 2;
+        const TensorId attentionIn = m_builder.norm(two ? "ln_attn" : "input_layernorm", x, two ? "attention in" : "block in");
+        const TensorId mlpIn = two ? m_builder.norm("ln_mlp", x, "mlp in") : attentionIn;
+        const TensorId attention = attentionPart(m_builder, attentionIn);
+        const TensorId both = m_builder.like("block.sum", OpKind::Add, { attention, feedForward(mlpIn) }, "block out");
+        return m_builder.like("block.residual", OpKind::Add, { x, both }, "layer out");
     }
 
     void head(TensorId x)
     {
-        begin("head", 0, 1, false, x);
-        m_layerPrefix.clear();
-        const TensorId normed = norm("norm", m_model.weightPrefix + "norm", x, m_model.hiddenSize, "hidden", "head in");
-        const Shape shape { m_batch, m_newTokens, m_model.vocabSize };
+        m_builder.begin("head", m_model.weightPrefix, x);
+        const TensorId normed = m_builder.norm(m_model.block.falconNames ? "ln_f" : "norm", x, "head in");
+        const Shape shape { m_builder.batch(), m_builder.newTokens(), m_model.vocabSize };
         const Labels labels { "batch", "sequence", "vocabulary" };
         const TensorId table = m_model.tiedEmbeddings
             ? m_table
-            : weight(headName(), { m_model.vocabSize, m_model.hiddenSize }, { "out (vocabulary)", "in (hidden)" },
-                     { 0.0, 1.0 / std::sqrt(static_cast<double>(m_model.hiddenSize)) }, { "vocab", "embed_vocab" });
-        const TensorId logits = op("lm_head", OpKind::Linear, { normed, table }, "logits", shape, labels);
-        m_graph.segments.back().carryOut
-            = m_train ? loss(logits) : like("output", OpKind::Output, { logits }, "model output");
+            : m_builder.weightAt(headName(), { m_model.vocabSize, m_model.hiddenSize }, { "out (vocabulary)", "in (hidden)" },
+                                 { 0.0, 1.0 / std::sqrt(static_cast<double>(m_model.hiddenSize)) }, { "vocab", "embed_vocab" });
+        TensorId logits = m_builder.op("lm_head", OpKind::Linear, { normed, table }, "logits", shape, labels);
+        if (m_model.scaling.logitSoftCap > 0) {
+            OpAttributes cap;
+            cap.cap = m_model.scaling.logitSoftCap;
+            logits = m_builder.like("logit_cap", OpKind::SoftCap, { logits }, "logits capped", cap);
+        }
+        m_builder.segment().carryOut
+            = m_train ? loss(logits) : m_builder.like("output", OpKind::Output, { logits }, "model output");
     }
 
     /// Cross-entropy of every token.
     TensorId loss(TensorId logits)
     {
         const Labels labels { "batch", "sequence" };
-        const Shape shape { m_batch, m_newTokens };
-        const TensorId targets = add("targets", TensorRole::Input, shape, labels, DType::I32);
+        const Shape shape { m_builder.batch(), m_builder.newTokens() };
+        const TensorId targets = m_builder.add("targets", TensorRole::Input, shape, labels, DType::I32);
         const auto inF32 = [&](const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result) {
-            const TensorId id = op(name, kind, std::move(operands), result, shape, labels);
-            m_graph.tensors[static_cast<std::size_t>(id)].spec.dtype = DType::F32;
+            const TensorId id = m_builder.op(name, kind, std::move(operands), result, shape, labels);
+            m_builder.entry(id).spec.dtype = DType::F32;
             return id;
         };
         const TensorId largest = inF32("loss.max", OpKind::LogitMax, { logits }, "largest logit");
@@ -265,30 +162,35 @@ private:
     }
 
     const ModelSpec& m_model;
-    DType m_dtype;
-    std::int64_t m_batch;
-    std::int64_t m_newTokens;
-    std::int64_t m_cachedTokens;
-    bool m_decode;
+    GraphBuilder m_builder;
+    bool m_sparse = false; ///< the block that is being built has experts
     bool m_train;
-    std::string m_layerPrefix;
     TensorId m_table = kNoTensor;
-    Graph m_graph;
 };
 
 /// Every size that the graph multiplies stays below 2^62 when these do.
 Status checkSizes(const ModelSpec& model, const Workload& workload)
 {
     const std::int64_t tokens = workload.batch * workload.sequence; // each at most 2^31
+    const MoeSpec& moe = model.moe;
+    const MlaSpec& mla = model.mla;
     std::int64_t widest = std::max(model.vocabSize, model.intermediateSize);
-    widest = std::max({ widest, model.hiddenSize, model.heads * model.headDim });
+    widest = std::max({ widest, model.hiddenSize, (model.heads + 2 * model.kvHeads) * model.headDim,
+                        model.heads * (mla.nopeHeadDim + mla.valueHeadDim), mla.latentRank + mla.ropeHeadDim, mla.queryRank });
+    // Of a mixture the tensors of all experts together.
+    const auto experts = checkedProduct(std::vector<std::int64_t> {
+        moe.experts, std::max({ model.hiddenSize, 2 * moe.intermediateSize, moe.sharedExperts }) });
+    if (!experts)
+        return inputError(model.source.empty() ? model.name : model.source, "the model's experts are too large to count",
+                          "use smaller sizes");
+    widest = std::max(widest, *experts);
     const auto activation = checkedProduct(std::vector<std::int64_t> { tokens, widest, 16 });
     const auto layer = checkedProduct(std::vector<std::int64_t> { widest, std::max(widest, model.hiddenSize), 16 });
     if (!activation)
         return inputError("workload", "batch " + std::to_string(workload.batch) + " times sequence "
                               + std::to_string(workload.sequence) + " makes tensors too large to count",
                           "use a smaller batch or sequence");
-    if (!layer || !checkedMultiply(*layer, model.layers * 16))
+    if (!layer || !checkedMultiply(*layer, model.layers * 16) || !modelSize(model))
         return inputError(model.source.empty() ? model.name : model.source, "the model's weights are too large to count",
                           "use smaller sizes");
     return done();

@@ -44,7 +44,8 @@ TensorId GradientBuilder::make(const std::string& name, TensorId like, bool grad
     tensor.spec.name = name;
     tensor.spec.role = TensorRole::Activation;
     tensor.segment = static_cast<int>(m_graph.segments.size()) - 1;
-    tensor.copies = 1;
+    tensor.copies = tensor.pieces = 1;
+    tensor.cached = false;
     tensor.fill = {};
     tensor.gradientOf = gradient ? like : kNoTensor;
     tensor.addendOf = kNoTensor;

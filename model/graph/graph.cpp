@@ -3,6 +3,8 @@
 
 #include "model/ops/opdefinition.h"
 
+#include <cmath>
+
 namespace shardboard {
 
 std::string opKindName(OpKind kind) { return definitionOf(kind).name; }
@@ -42,8 +44,13 @@ std::int64_t Graph::weightCount() const
     std::int64_t count = 0;
     for (const GraphTensor& tensor : tensors)
         if (tensor.spec.role == TensorRole::Weight)
-            count += tensor.copies;
+            count += tensor.copies * tensor.pieces;
     return count;
+}
+
+std::int64_t scaledBytes(std::int64_t bytes, double density)
+{
+    return density >= 1 ? bytes : static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes) * density - 1e-9));
 }
 
 std::string concreteName(const std::string& name, std::int64_t layer)

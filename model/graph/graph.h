@@ -15,7 +15,8 @@ using TensorId = int; ///< index into Graph::tensors
 using OpId = int; ///< index into Graph::ops
 inline constexpr TensorId kNoTensor = -1;
 
-/// Operand lists, with shapes (B batch, S sequence of new tokens, C cached tokens, H hidden, h heads, k KV heads, d head dim):
+/// Operand lists, with shapes (B batch, S sequence of new tokens, C cached tokens, H hidden, h heads, k KV heads, d head dim,
+/// e the width of a value's head, E experts):
 ///   Embedding   tokens [B,S], table [V,H]            -> [B,S,H]
 ///   RmsNorm     x [...,n], weight [n]                -> as x
 ///   Linear      x [...,in], weight [out,in]          -> [...,out]      y = x Wt
@@ -23,12 +24,35 @@ inline constexpr TensorId kNoTensor = -1;
 ///   Silu, Gelu  x                                    -> as x
 ///   SplitHeads  x [B,S,h*d]                          -> [B,S,h,d]
 ///   MergeHeads  x [B,S,h,d]                          -> [B,S,h*d]
-///   Rope        x [B,S,h,d]                          -> as x           rotates pairs (i, i+d/2), positions from `position`
+///   Rope        x [B,S,h,d]                          -> as x           rotates pairs (i, i+d/2) of the elements [first, first + d')
+///                                                                      (d' = `count`, 0: all), positions from `position`
 ///   KvAppend    x [B,S,k,d]                          -> [B,C,k,d]      the cache with x as its last S tokens
-///   Attention   q [B,S,h,d], k, v [B,C,k,d]          -> [B,S,h,d]      causal; query s sees keys 0 … C-S+s; head i uses
-///                                                                      KV head i / (h/k)
+///   Attention   q [B,S,h,d], k [B,C,k,d], v [B,C,k,·] -> [B,S,h,e]     causal; query s sees keys 0 … C-S+s; head i uses
+///                                                                      KV head i / (h/k); the first e elements of a value
+///                                                                      count
+///   SinkAttention q, k, v, sinks [h]                 -> [B,S,h,e]      one more logit for each head, which has no value
 ///   Output      x                                    -> as x           what goes on to the layers or out of the model: never partial
 ///   GatherLast  x                                    -> as x           every device holds the last dim whole, and nothing partial
+///   LayerNorm   x [...,n], weight [n], bias [n]      -> as x
+///   Scale       x                                    -> as x           times `scale`
+///   SoftCap     x                                    -> as x           c tanh(x / c), c = `cap`
+///   GeluTanh    x                                    -> as x
+///   ClampedSwiglu gate, up                           -> as gate        g sigmoid(1.702 g) (u + 1), g = min(gate, c), u = up
+///                                                                      clamped to [-c, c], c = `cap`
+///   SliceLast   x [...,n]                            -> [...,m]        elements [first, first + m)
+///   EveryOther  x [...,2n]                           -> [...,n]        elements first, first + 2, …
+///   SplitGroups x [B,S,k,g*d]                        -> [B,S,k*g,d]
+///   JoinLast    a [...,n], b [...,m]                 -> [...,n+m]
+///   JoinKeys    a [B,S,h,n], b [B,S,1,m]             -> [B,S,h,n+m]    b goes to every head
+///   AbsorbKeys  q [B,S,h,n], weight [h*(n+e),r]      -> [B,S,h,r]      q times the first n rows of its head
+///   AbsorbValues y [B,S,h,r], weight [h*(n+e),r]     -> [B,S,h,e]      y times the last e rows of its head
+///   TopKGates   logits [B,S,E]                       -> as logits      a gate for each chosen expert, else 0
+///   BiasedTopKGates logits [B,S,E], bias [E]         -> as logits      scores plus bias choose, scores alone are the gates
+///   Dispatch    x [B,S,H], gates [B,S,E]             -> [E,B,S,H]      x where the expert's gate is not 0, else 0
+///   ExpertLinear x [E,B,S,in], weight [E,out,in]     -> [E,B,S,out]
+///   ExpertLinearT x [E,B,S,in], weight [E,in,out]    -> [E,B,S,out]
+///   ExpertBias  x [E,B,S,n], bias [E,n]              -> as x
+///   Combine     y [E,B,S,H], gates [B,S,E]           -> [B,S,H]        sum over the experts of gate times y
 /// The loss (V vocabulary, cut or not; all in float32 but the logits):
 ///   LogitMax    logits [B,S,V]                       -> [B,S]          partial maxima where V is cut
 ///   SumExp      logits [B,S,V], max [B,S]            -> [B,S]          sum of exp(logit - max)
@@ -49,6 +73,8 @@ inline constexpr TensorId kNoTensor = -1;
 ///   AdamStep    weight, gradient                     -> as weight
 enum class OpKind {
     Embedding, RmsNorm, Linear, Add, Mul, Silu, Gelu, SplitHeads, MergeHeads, Rope, KvAppend, Attention, Output, GatherLast,
+    LayerNorm, Scale, SoftCap, GeluTanh, ClampedSwiglu, SliceLast, EveryOther, SplitGroups, JoinLast, JoinKeys, AbsorbKeys, AbsorbValues,
+    SinkAttention, TopKGates, BiasedTopKGates, Dispatch, ExpertLinear, ExpertLinearT, ExpertBias, Combine,
     LogitMax, SumExp, TargetLogit, TokenLoss,
     LinearGradX, LinearGradW, EmbeddingGrad, RmsNormGradX, RmsNormGradW, SumLeading, SiluGrad, GeluGrad, RopeGrad,
     AttentionGradQ, AttentionGradK, AttentionGradV, LogitGrad, ReduceGrad, AdamStep
@@ -60,12 +86,43 @@ std::string opKindName(OpKind kind);
 std::optional<OpKind> opKindFromName(std::string_view name);
 
 struct OpAttributes {
-    double epsilon = 0; ///< RmsNorm
+    double epsilon = 0; ///< norms
     double ropeTheta = 0; ///< Rope
     std::int64_t position = 0; ///< Rope: position of the first new token
-    std::int64_t heads = 0; ///< SplitHeads, MergeHeads
+    std::int64_t heads = 0; ///< SplitHeads, MergeHeads, SplitGroups
+    std::int64_t first = 0; ///< SliceLast, EveryOther, Rope
+    std::int64_t count = 0; ///< Rope
+    double offset = 0; ///< RmsNorm: added to the weight
+    double scale = 0; ///< Scale; factor of attention's scores (0: 1 / sqrt(d)); gates
+    double cap = 0; ///< SoftCap, ClampedSwiglu; of attention's scores (0: none)
+    std::int64_t chosen = 0; ///< gates: experts of a token
+    std::int64_t groups = 0; ///< gates: experts are chosen from the best `chosenGroups` groups of that many
+    std::int64_t chosenGroups = 0;
+    bool sigmoid = false; ///< gates: scores are sigmoids; else a softmax over all experts
+    bool normalized = false; ///< gates: the chosen ones sum to `scale`
     friend bool operator==(const OpAttributes&, const OpAttributes&) = default;
 };
+
+/// Calls `each(name, value, usual value)` for every attribute, in order: for files and messages.
+template <class Attributes, class Each>
+void visitAttributes(Attributes& attributes, Each each)
+{
+    constexpr OpAttributes usual;
+    each("epsilon", attributes.epsilon, usual.epsilon);
+    each("rope_theta", attributes.ropeTheta, usual.ropeTheta);
+    each("position", attributes.position, usual.position);
+    each("heads", attributes.heads, usual.heads);
+    each("first", attributes.first, usual.first);
+    each("count", attributes.count, usual.count);
+    each("offset", attributes.offset, usual.offset);
+    each("scale", attributes.scale, usual.scale);
+    each("cap", attributes.cap, usual.cap);
+    each("chosen", attributes.chosen, usual.chosen);
+    each("groups", attributes.groups, usual.groups);
+    each("chosen_groups", attributes.chosenGroups, usual.chosenGroups);
+    each("sigmoid", attributes.sigmoid, usual.sigmoid);
+    each("normalized", attributes.normalized, usual.normalized);
+}
 
 struct Op {
     std::string name; ///< `self_attn.o_proj`, unique in its segment
@@ -105,6 +162,13 @@ struct GraphTensor {
     Fill fill;
     int segment = 0; ///< segment it belongs to; a weight used by several belongs to the first
     std::int64_t copies = 1; ///< how many of it the model has (layers of its segment), for weights
+    /// Tensors of a checkpoint that it is made of, one for each index of dim 0 (the experts); their number takes the place of
+    /// the last `*` of its name.
+    std::int64_t pieces = 1;
+    /// Share of its rows that hold data, for activations of experts: [E,B,S,·] holds the chosen k of E. Bytes and operations
+    /// count by it.
+    double density = 1;
+    bool cached = false; ///< stays for the tokens to come, as keys and values do
     TensorId gradientOf = kNoTensor; ///< the tensor whose gradient, all of it, this is
     TensorId addendOf = kNoTensor; ///< the tensor of whose gradient this is a part
     TensorId again = kNoTensor; ///< the activation that this one is computed again for
@@ -122,6 +186,9 @@ struct Graph {
     /// Number of weight tensors in a checkpoint of this model.
     std::int64_t weightCount() const;
 };
+
+/// The bytes of a tensor of which only that share holds data, rounded up.
+std::int64_t scaledBytes(std::int64_t bytes, double density);
 
 /// The name of a weight with the layer number put in: `model.layers.*.mlp.up_proj.weight` -> `model.layers.3.…`.
 std::string concreteName(const std::string& name, std::int64_t layer);

@@ -207,18 +207,4 @@ Status verifyModel(const ModelSpec& model, const std::string& where)
     return done();
 }
 
-std::string missingFromGraph(const ModelSpec& model)
-{
-    if (model.moe.present())
-        return "the graph of a mixture of experts is not built yet";
-    if (model.mla.present())
-        return "the graph of latent attention is not built yet";
-    if (model.block != BlockSpec {} || model.norm.kind != NormKind::RmsNorm || model.norm.perLayer != 2
-        || model.norm.weightOffset != 0)
-        return "the graph of a block with other norms or another order than Llama's is not built yet";
-    if (model.attentionSinks || model.scaling != ScalingSpec {})
-        return "the graph of attention with sinks, scales and soft caps of its own is not built yet";
-    return {};
-}
-
 } // namespace shardboard

@@ -167,7 +167,4 @@ ModelSpec columnParallelModel(const LinearModule& linear, DType dtype);
 /// names the source.
 Status verifyModel(const ModelSpec& model, const std::string& where);
 
-/// Why the op graph of this model cannot be built yet, in one sentence; empty when it can.
-std::string missingFromGraph(const ModelSpec& model);
-
 } // namespace shardboard

@@ -10,12 +10,13 @@ namespace shardboard {
 
 namespace {
 
-/// Two products over all keys; of a square (as many queries as keys) only the causal half.
+/// Two products over all keys, of queries and of probabilities; of a square (as many queries as keys) only the causal half.
 double attentionFlops(const LocalShapes& local)
 {
     const Shape& queries = (*local.globalOperands)[0];
     const Shape& keys = (*local.globalOperands)[1];
-    return (keys[1] == queries[1] ? 2.0 : 4.0) * volume(local.result) * static_cast<double>(keys[1]);
+    const double products = volume(local.operands.front()) + volume(local.result);
+    return (keys[1] == queries[1] ? 1.0 : 2.0) * products * static_cast<double>(keys[1]);
 }
 
 /// dq, dk and dv take five products together, of which each gets its share; the forward pass takes two.
@@ -69,6 +70,10 @@ const std::array kTable {
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e! -> b c! k! e!"
                            " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> P",
                    .flops = attentionGradientFlops },
+    OpDefinition { .kind = OpKind::SinkAttention, .name = "sink_attention", .operands = 4,
+                   .rule = "b s! h! d!, b c! k! d!, b c! k! e!, h! -> b s! h! e!"
+                           " ; S2 S2 S2 S0 -> S2 if 0.2:heads 1.2:KV_heads ; S2 R R S0 -> S2",
+                   .flops = attentionFlops },
 };
 
 } // namespace

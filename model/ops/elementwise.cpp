@@ -38,6 +38,10 @@ const std::array kTable {
     OpDefinition { .kind = OpKind::SumLeading, .name = "sum_leading", .rule = "... n -> n ; P -> P", .contracts = true },
     OpDefinition { .kind = OpKind::SiluGrad, .name = "silu_grad", .operands = 2, .rule = "..., ... -> ... ; P R -> P" },
     OpDefinition { .kind = OpKind::GeluGrad, .name = "gelu_grad", .operands = 2, .rule = "..., ... -> ... ; P R -> P" },
+    OpDefinition { .kind = OpKind::GeluTanh, .name = "gelu_tanh", .rule = "... -> ..." },
+    OpDefinition { .kind = OpKind::SoftCap, .name = "soft_cap", .rule = "... -> ..." },
+    OpDefinition { .kind = OpKind::Scale, .name = "scale", .rule = "... -> ... ; P -> P" },
+    OpDefinition { .kind = OpKind::ClampedSwiglu, .name = "clamped_swiglu", .operands = 2, .rule = "..., ... -> ..." },
 };
 
 } // namespace

@@ -25,6 +25,7 @@ const std::array kTable {
     OpDefinition { .kind = OpKind::RmsNormGradX, .name = "rms_norm_grad_x", .operands = 3, .rule = "... n!, ... n!, n! -> ... n!" },
     OpDefinition { .kind = OpKind::RmsNormGradW, .name = "rms_norm_grad_w", .operands = 2, .rule = "... n!, ... n! -> n!",
                    .contracts = true },
+    OpDefinition { .kind = OpKind::LayerNorm, .name = "layer_norm", .operands = 3, .rule = "... n!, n!, n! -> ... n!" },
 };
 
 } // namespace

@@ -18,6 +18,7 @@ const std::vector<const OpDefinition*>& allDefinitions()
     static const std::vector<const OpDefinition*> all = [] {
         std::vector<const OpDefinition*> out;
         for (const auto& table : { denseDefinitions(), elementwiseDefinitions(), normDefinitions(), attentionDefinitions(),
+                                   latentDefinitions(), expertDefinitions(),
                                    viewDefinitions(), lossDefinitions(), updateDefinitions() })
             for (const OpDefinition& definition : table)
                 out.push_back(&definition);

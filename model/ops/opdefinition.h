@@ -48,6 +48,8 @@ std::span<const OpDefinition> denseDefinitions(); ///< embedding, matrix product
 std::span<const OpDefinition> elementwiseDefinitions();
 std::span<const OpDefinition> normDefinitions();
 std::span<const OpDefinition> attentionDefinitions(); ///< heads, rotation, cache, attention
+std::span<const OpDefinition> latentDefinitions(); ///< parts of the last dim, latent attention
+std::span<const OpDefinition> expertDefinitions(); ///< mixtures of experts
 std::span<const OpDefinition> viewDefinitions();
 std::span<const OpDefinition> lossDefinitions();
 std::span<const OpDefinition> updateDefinitions(); ///< gradients of weights summed, optimizer

@@ -52,7 +52,8 @@ public:
         std::vector<Shape> shapes;
         for (const PickOperand& operand : operands) {
             shapes.push_back(operand.shape);
-            m_bytes.push_back(static_cast<double>(shardboard::bytesOf(elementCount(operand.shape).value_or(0), operand.dtype)));
+            m_bytes.push_back(static_cast<double>(shardboard::bytesOf(elementCount(operand.shape).value_or(0), operand.dtype))
+                              * operand.density);
         }
         m_rows = rowsFor(kind, shapes, result, options.profile);
     }

@@ -16,6 +16,7 @@ struct PickOperand {
     Shape shape; ///< global
     DType dtype = DType::BF16;
     Layout layout; ///< as it arrives
+    double density = 1; ///< share of it that holds data
 };
 
 /// What has been decided for an operation on one mesh axis beforehand.

@@ -65,6 +65,7 @@ public:
     }
 
 private:
+    double density(TensorId id) const { return m_graph.tensors[static_cast<std::size_t>(id)].density; }
     Layout& layout(TensorId id) { return m_plan.layouts[static_cast<std::size_t>(id)]; }
 
     /// A run of layers that are alike, and the layouts in which their activations are kept.
@@ -216,7 +217,7 @@ private:
             return weightUpdate(segment, id);
         std::vector<PickOperand> operands;
         for (const TensorId tensor : op.operands)
-            operands.push_back({ m_graph.tensor(tensor).shape, m_graph.tensor(tensor).dtype, layout(tensor) });
+            operands.push_back({ m_graph.tensor(tensor).shape, m_graph.tensor(tensor).dtype, layout(tensor), density(tensor) });
         const std::string where = segment.name + "/" + op.name;
         auto pick = pickGreedy(op.kind, operands, m_graph.tensor(op.result).shape, m_mesh, m_options, pinsOf(id), where);
         if (!pick.ok())
@@ -307,7 +308,7 @@ private:
             collective.axes = step.axes;
             collective.groupSize = m_mesh.groupSize(step.axes);
             collective.tensor = tensor;
-            collective.bytes = stepBytes(step, spec.shape, spec.dtype, m_mesh);
+            collective.bytes = scaledBytes(stepBytes(step, spec.shape, spec.dtype, m_mesh), density(tensor));
             collective.seconds = collectiveSeconds(step.kind, collective.bytes, collective.groupSize,
                                                    linkOf(step.axes, m_mesh, m_hardware));
             collective.plannedSegment = static_cast<int>(m_plan.segments.size()) - 1;
@@ -334,7 +335,8 @@ private:
         const TensorId written = later && tensor == segment.carryIn ? segment.carryOut : tensor;
         OpId op = m_producer[static_cast<std::size_t>(written)];
         // A change of shape only hands on what the operation before it made.
-        while (op >= 0 && (m_graph.op(op).kind == OpKind::SplitHeads || m_graph.op(op).kind == OpKind::MergeHeads))
+        while (op >= 0 && (m_graph.op(op).kind == OpKind::SplitHeads || m_graph.op(op).kind == OpKind::MergeHeads
+                           || m_graph.op(op).kind == OpKind::SplitGroups))
             op = m_producer[static_cast<std::size_t>(m_graph.op(op).operands.front())];
         return op < 0 ? Producer {} : Producer { op, m_uses[static_cast<std::size_t>(op)] };
     }
@@ -347,17 +349,20 @@ private:
         const TensorSpec& out = m_graph.tensor(op.result);
         std::vector<Shape> shapes;
         LocalShapes local { {}, largestShape(out.shape, planned.result, m_mesh), &shapes };
-        double bytes = static_cast<double>(bytesOf(elementCount(local.result).value_or(0), out.dtype));
+        double least = density(op.result); // rows without data are not worked on
+        double bytes = static_cast<double>(bytesOf(elementCount(local.result).value_or(0), out.dtype)) * least;
         for (std::size_t i = 0; i < planned.operands.size(); ++i) {
             const OperandUse& use = planned.operands[i];
             const TensorSpec& spec = m_graph.tensor(use.tensor);
             shapes.push_back(spec.shape);
             local.operands.push_back(largestShape(spec.shape, use.layout, m_mesh));
             if (static_cast<int>(i) != definition.lookedUp) // else as many bytes as the result has
-                bytes += static_cast<double>(bytesOf(elementCount(local.operands.back()).value_or(0), spec.dtype));
+                bytes += static_cast<double>(bytesOf(elementCount(local.operands.back()).value_or(0), spec.dtype))
+                    * density(use.tensor);
+            least = std::min(least, density(use.tensor));
         }
         if (definition.flops != nullptr)
-            planned.flops = definition.flops(local);
+            planned.flops = definition.flops(local) * least;
         planned.seconds = kernelSeconds(planned.flops, bytes, out.dtype, m_hardware);
     }
 

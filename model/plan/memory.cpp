@@ -75,7 +75,8 @@ private:
 
     std::int64_t bytes(TensorId id, const Layout& layout) const
     {
-        return bytesOf(largestShard(m_graph.tensor(id).shape, layout, m_mesh), m_graph.tensor(id).dtype);
+        const GraphTensor& tensor = m_graph.tensors[static_cast<std::size_t>(id)];
+        return scaledBytes(bytesOf(largestShard(tensor.spec.shape, layout, m_mesh), tensor.spec.dtype), tensor.density);
     }
 
     bool counts(TensorId id) const { return m_graph.tensor(id).role != TensorRole::Weight && !m_elsewhere.contains(id); }
@@ -127,7 +128,9 @@ void addTraining(const Graph& graph, const Plan& plan, MemoryByCause& memory)
     for (const PlannedSegment& segment : plan.segments) {
         for (const Kept& kept : segment.kept) {
             const TensorSpec& spec = graph.tensor(kept.tensor);
-            memory.kept += segment.count * bytesOf(largestShard(spec.shape, kept.layout, plan.mesh), spec.dtype);
+            memory.kept += segment.count
+                * scaledBytes(bytesOf(largestShard(spec.shape, kept.layout, plan.mesh), spec.dtype),
+                              graph.tensors[static_cast<std::size_t>(kept.tensor)].density);
         }
         if (segment.phase != Phase::Update)
             continue;
@@ -138,6 +141,25 @@ void addTraining(const Graph& graph, const Plan& plan, MemoryByCause& memory)
             memory.optimizer += elements * (spec.dtype == DType::F32 ? 8 : 12);
         }
     }
+}
+
+/// Keys and values (or what they are made of) that stay for the tokens to come, as attention takes them.
+std::int64_t cachedBytes(const Graph& graph, const Mesh& mesh, const PlannedSegment& segment)
+{
+    const auto stays = [&](TensorId id) { return graph.tensors[static_cast<std::size_t>(id)].cached; };
+    std::map<TensorId, Layout> layouts;
+    for (const PlannedOp& op : segment.ops) {
+        if (stays(graph.op(op.op).result))
+            layouts[graph.op(op.op).result] = op.result;
+        if (const OpKind kind = graph.op(op.op).kind; kind == OpKind::Attention || kind == OpKind::SinkAttention)
+            for (const OperandUse& use : op.operands)
+                if (stays(use.tensor))
+                    layouts[use.tensor] = use.layout;
+    }
+    std::int64_t bytes = 0;
+    for (const auto& [id, layout] : layouts)
+        bytes += bytesOf(largestShard(graph.tensor(id).shape, layout, mesh), graph.tensor(id).dtype);
+    return bytes;
 }
 
 } // namespace
@@ -154,15 +176,8 @@ void fillMemory(const Graph& graph, Plan& plan)
     addTraining(graph, plan, memory);
     const bool training = memory.optimizer > 0;
     for (const PlannedSegment& segment : plan.segments) {
-        for (const PlannedOp& op : segment.ops) {
-            if (graph.op(op.op).kind != OpKind::Attention || training)
-                continue;
-            for (std::size_t i = 1; i < 3; ++i) { // keys and values stay for the tokens to come
-                const TensorSpec& spec = graph.tensor(op.operands[i].tensor);
-                memory.kvCache += segment.count
-                    * bytesOf(largestShard(spec.shape, op.operands[i].layout, plan.mesh), spec.dtype);
-            }
-        }
+        if (!training)
+            memory.kvCache += segment.count * cachedBytes(graph, plan.mesh, segment);
         SegmentMemory(graph, plan.mesh, segment).addTo(memory);
     }
     memory.activations += memory.kept;

@@ -55,7 +55,8 @@ json tensorsJson(const Graph& graph)
     for (const GraphTensor& tensor : graph.tensors)
         out.push_back({ { "name", tensor.spec.name }, { "shape", tensor.spec.shape }, { "dtype", dtypeName(tensor.spec.dtype) },
                         { "role", roleName(tensor.spec.role) }, { "dims", tensor.spec.dimLabels },
-                        { "segment", tensor.segment }, { "copies", tensor.copies },
+                        { "segment", tensor.segment }, { "copies", tensor.copies }, { "pieces", tensor.pieces },
+                        { "density", tensor.density },
                         { "gradient_of", tensor.gradientOf }, { "again", tensor.again },
                         { "fill", { { "mean", tensor.fill.mean }, { "deviation", tensor.fill.deviation } } } });
     return out;
@@ -71,6 +72,16 @@ json segmentsJson(const Graph& graph)
     return out;
 }
 
+json attributesJson(const OpAttributes& attributes)
+{
+    json out = json::object();
+    visitAttributes(attributes, [&](const char* key, const auto& value, const auto& usual) {
+        if (value != usual)
+            out[key] = value;
+    });
+    return out;
+}
+
 json operationJson(const Graph& graph, const Plan& plan, std::size_t plannedSegment, const PlannedOp& planned)
 {
     const Op& op = graph.op(planned.op);
@@ -82,9 +93,7 @@ json operationJson(const Graph& graph, const Plan& plan, std::size_t plannedSegm
                              { "collectives", use.collectives }, { "replaces", use.replaces } });
     return { { "id", segment.name + "/" + op.name }, { "layer", segment.name }, { "planned_segment", plannedSegment },
              { "phase", phaseName(segment.phase) }, { "op", opKindName(op.kind) }, { "name", op.name }, { "op_id", planned.op },
-             { "attributes",
-               { { "epsilon", op.attributes.epsilon }, { "rope_theta", op.attributes.ropeTheta },
-                 { "position", op.attributes.position }, { "heads", op.attributes.heads } } },
+             { "attributes", attributesJson(op.attributes) },
              { "operands", operands },
              { "result",
                { { "tensor", graph.tensor(op.result).name }, { "tensor_id", op.result },

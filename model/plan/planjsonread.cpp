@@ -121,6 +121,10 @@ private:
             tensor.spec.dtype = dtype.value_or(DType::F32);
             tensor.spec.role = role(item.child("role"));
             tensor.copies = item.integer("copies", 1);
+            item.readInteger("pieces", tensor.pieces, 1);
+            item.readNumber("density", tensor.density);
+            if (!(tensor.density > 0 && tensor.density <= 1))
+                item.child("density").fail("a share of rows is more than 0 and at most 1");
             tensor.segment = static_cast<int>(item.integer("segment", 0, 1 << 20));
             tensor.gradientOf = static_cast<TensorId>(item.integer("gradient_of", kNoTensor, 1 << 20));
             tensor.again = static_cast<TensorId>(item.integer("again", kNoTensor, 1 << 20));
@@ -240,6 +244,14 @@ private:
         }
     }
 
+    static void readAttribute(JsonReader& reader, const char* key, bool& value) { reader.readBoolean(key, value); }
+    static void readAttribute(JsonReader& reader, const char* key, double& value) { reader.readNumber(key, value); }
+    static void readAttribute(JsonReader& reader, const char* key, std::int64_t& value)
+    {
+        if (reader.has(key))
+            value = reader.integer(key, 0, kMost);
+    }
+
     Op readOp(JsonReader item, PlannedOp& planned)
     {
         Op op;
@@ -249,8 +261,7 @@ private:
             item.child("op").fail("unknown operation");
         op.kind = kind.value_or(OpKind::Add);
         JsonReader attributes = item.child("attributes");
-        op.attributes = { attributes.number("epsilon"), attributes.number("rope_theta"), attributes.integer("position", 0, kMost),
-                          attributes.integer("heads", 0, kMost) };
+        visitAttributes(op.attributes, [&](const char* key, auto& value, const auto&) { readAttribute(attributes, key, value); });
         for (JsonReader& operand : item.items("operands")) {
             OperandUse use;
             use.tensor = index(operand, "tensor_id", graph().tensors.size());

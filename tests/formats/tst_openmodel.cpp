@@ -118,8 +118,7 @@ private Q_SLOTS:
         QVERIFY(size);
         QCOMPARE(size->total, publishedParameters(name.toStdString()));
         QCOMPARE(size->active, publishedActiveParameters(name.toStdString()));
-        if (model.value().model.hasGraph())
-            QCOMPARE(parameters(model.value().model), size->total);
+        QCOMPARE(parameters(model.value().model), size->total);
     }
 
     void publishedCountsAreThoseOfTheCards()

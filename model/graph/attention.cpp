@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention with as many KV heads as the model has, its projections apart or fused by KV group.
+#include "model/graph/graphbuilder.h"
+
+#include <cmath>
+
+namespace shardboard {
+
+namespace {
+
+struct Projected {
+    TensorId q, k, v; ///< [B,S,heads,d]
+};
+
+Projected apart(GraphBuilder& builder, TensorId x)
+{
+    const ModelSpec& model = builder.model();
+    const std::int64_t d = model.headDim;
+    const bool bias = model.attentionBias != AttentionBias::None;
+    const GraphBuilder::Side queries { model.heads * d, "heads x head dim", "q_heads", d };
+    const GraphBuilder::Side keys { model.kvHeads * d, "KV heads x head dim", "kv_heads", d };
+    const TensorId q = builder.linear("self_attn.q_proj", x, queries, builder.hiddenSide(), bias, "q");
+    const TensorId k = builder.linear("self_attn.k_proj", x, keys, builder.hiddenSide(), bias, "k");
+    const TensorId v = builder.linear("self_attn.v_proj", x, keys, builder.hiddenSide(), bias, "v");
+    return { splitHeads(builder, "q", q, model.heads, "heads"), splitHeads(builder, "k", k, model.kvHeads, "KV heads"),
+             splitHeads(builder, "v", v, model.kvHeads, "KV heads") };
+}
+
+/// One product for all: the rows of a KV group are its query heads, its key and its value.
+Projected fused(GraphBuilder& builder, TensorId x)
+{
+    const ModelSpec& model = builder.model();
+    const std::int64_t d = model.headDim;
+    const std::int64_t groups = model.kvHeads;
+    const std::int64_t queries = model.heads / groups;
+    const std::int64_t width = (queries + 2) * d;
+    const TensorId all = builder.linear(model.block.falconNames ? "self_attention.query_key_value" : "self_attn.qkv_proj", x,
+                                        { groups * width, "KV groups x their heads", "kv_heads", width }, builder.hiddenSide(),
+                                        model.attentionBias != AttentionBias::None, "qkv");
+    OpAttributes split;
+    split.heads = groups;
+    const GraphBuilder::Labels labels { "batch", "sequence", "KV heads", "heads of a group" };
+    const TensorId grouped = builder.op("self_attn.qkv_groups", OpKind::SplitHeads, { all }, "qkv groups",
+                                        { builder.batch(), builder.newTokens(), groups, width }, labels, split);
+    TensorId q = builder.slice("self_attn.q_slice", grouped, 0, queries * d, "heads of a group", "q groups");
+    split.heads = model.heads;
+    q = builder.op("self_attn.q_heads", OpKind::SplitGroups, { q }, "q heads",
+                   { builder.batch(), builder.newTokens(), model.heads, d }, { "batch", "sequence", "heads", "head dim" }, split);
+    const TensorId k = builder.slice("self_attn.k_slice", grouped, queries * d, d, "head dim", "k heads");
+    const TensorId v = builder.slice("self_attn.v_slice", grouped, (queries + 1) * d, d, "head dim", "v heads");
+    return { q, k, v };
+}
+
+} // namespace
+
+TensorId splitHeads(GraphBuilder& builder, const std::string& letter, TensorId x, std::int64_t count, const std::string& label)
+{
+    OpAttributes split;
+    split.heads = count;
+    const Shape& shape = builder.tensor(x).shape;
+    return builder.op("self_attn." + letter + "_heads", OpKind::SplitHeads, { x }, letter + " heads",
+                      { shape[0], shape[1], count, shape[2] / count }, { "batch", "sequence", label, "head dim" }, split);
+}
+
+TensorId rotated(GraphBuilder& builder, const std::string& letter, TensorId x, std::int64_t first, std::int64_t count)
+{
+    OpAttributes rope;
+    rope.ropeTheta = builder.model().ropeTheta;
+    rope.position = builder.position();
+    rope.first = first;
+    rope.count = count;
+    return builder.like("self_attn." + letter + "_rope", OpKind::Rope, { x }, letter + " rotated", rope);
+}
+
+TensorId cached(GraphBuilder& builder, const std::string& letter, TensorId x)
+{
+    if (builder.decode()) {
+        Shape shape = builder.tensor(x).shape;
+        shape[1] = builder.cachedTokens();
+        x = builder.op("self_attn." + letter + "_cache", OpKind::KvAppend, { x }, letter + " cache", std::move(shape),
+                       builder.tensor(x).dimLabels);
+    }
+    builder.entry(x).cached = true;
+    return x;
+}
+
+TensorId mergedHeads(GraphBuilder& builder, TensorId values)
+{
+    const Shape shape = builder.tensor(values).shape;
+    OpAttributes merge;
+    merge.heads = shape[2];
+    const TensorId merged = builder.op("self_attn.merge_heads", OpKind::MergeHeads, { values }, "attention values",
+                                       { shape[0], shape[1], shape[2] * shape[3] },
+                                       { "batch", "sequence", "heads x head dim" }, merge);
+    builder.inUnits(merged, 2, shape[3]);
+    return merged;
+}
+
+TensorId attended(GraphBuilder& builder, TensorId q, TensorId k, TensorId v)
+{
+    const ModelSpec& model = builder.model();
+    OpAttributes attributes;
+    if (model.scaling.queryScalar > 0)
+        attributes.scale = 1.0 / std::sqrt(model.scaling.queryScalar);
+    else if (model.mla.present())
+        attributes.scale = 1.0 / std::sqrt(static_cast<double>(model.headDim));
+    attributes.cap = model.scaling.attentionSoftCap;
+    std::vector<TensorId> operands { q, k, v };
+    if (model.attentionSinks)
+        operands.push_back(builder.weight("self_attn.sinks", { model.heads }, { "heads" }, { 0.0, 1.0 }, { "" }));
+    Shape shape = builder.tensor(q).shape;
+    shape[3] = model.mla.present() && builder.decode() ? model.mla.latentRank : builder.tensor(v).shape[3];
+    return builder.op("self_attn.attention", model.attentionSinks ? OpKind::SinkAttention : OpKind::Attention,
+                      std::move(operands), "attention heads", std::move(shape), { "batch", "sequence", "heads", "head dim" },
+                      attributes);
+}
+
+TensorId attentionPart(GraphBuilder& builder, TensorId x)
+{
+    const ModelSpec& model = builder.model();
+    if (model.mla.present())
+        return latentAttentionPart(builder, x);
+    Projected heads = model.block.fusedQkv ? fused(builder, x) : apart(builder, x);
+    if (model.qkNorm) {
+        heads.q = builder.rmsNorm("self_attn.q_norm", heads.q, "head dim", "q normed");
+        heads.k = builder.rmsNorm("self_attn.k_norm", heads.k, "head dim", "k normed");
+    }
+    heads.q = rotated(builder, "q", heads.q);
+    heads.k = cached(builder, "k", rotated(builder, "k", heads.k));
+    heads.v = cached(builder, "v", heads.v);
+    const TensorId merged = mergedHeads(builder, attended(builder, heads.q, heads.k, heads.v));
+    return builder.linear(model.block.falconNames ? "self_attention.dense" : "self_attn.o_proj", merged, builder.hiddenSide(),
+                          { model.heads * model.headDim, "heads x head dim", "heads", model.headDim },
+                          model.attentionBias == AttentionBias::Qkvo, "attention out");
+}
+
+} // namespace shardboard

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adds tensors and operations to a graph in program order. The parts of a decoder (attention, MLP, experts) are functions
+// over it, in files of their own.
+#pragma once
+
+#include "model/graph/graph.h"
+#include "model/graph/modelspec.h"
+#include "model/graph/workload.h"
+
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+class GraphBuilder {
+public:
+    using Labels = std::vector<std::string>;
+
+    GraphBuilder(const ModelSpec& model, const Workload& workload);
+
+    const ModelSpec& model() const { return m_model; }
+    std::int64_t batch() const { return m_batch; }
+    std::int64_t newTokens() const { return m_newTokens; }
+    std::int64_t cachedTokens() const { return m_cachedTokens; }
+    bool decode() const { return m_decode; }
+    std::int64_t position() const { return m_decode ? m_cachedTokens - 1 : 0; } ///< of the first new token
+
+    /// A new segment, to which everything goes from then on. `weightPrefix` comes before the names of its weights.
+    void begin(const std::string& name, const std::string& weightPrefix, TensorId carryIn);
+    Segment& segment() { return m_graph.segments.back(); }
+    Graph& graph() { return m_graph; }
+    const TensorSpec& tensor(TensorId id) const { return m_graph.tensor(id); }
+
+    TensorId add(const std::string& name, TensorRole role, Shape shape, Labels labels, DType dtype, Fill fill = {});
+    /// `logical` are the names that MaxText's rules have for these dims. The name is completed by the segment's prefix.
+    TensorId weight(const std::string& name, Shape shape, Labels labels, Fill fill, Labels logical);
+    TensorId weightAt(const std::string& wholeName, Shape shape, Labels labels, Fill fill, Labels logical);
+    TensorId op(const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result, Shape shape,
+                Labels labels, const OpAttributes& attributes = {});
+    /// An operation whose result looks like its first operand.
+    TensorId like(const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result,
+                  const OpAttributes& attributes = {});
+    /// Elements [first, first + size) of the last dim.
+    TensorId slice(const std::string& name, TensorId x, std::int64_t first, std::int64_t size, const std::string& label,
+                   const std::string& result);
+
+    /// Dim `dim` of a tensor is made of units of so many elements, which belong together (heads).
+    void inUnits(TensorId id, std::size_t dim, std::int64_t elements);
+    GraphTensor& entry(TensorId id) { return m_graph.tensors[static_cast<std::size_t>(id)]; }
+
+    /// One side of a linear layer: its size, what it means, its logical name, and the elements of its units if it has any.
+    struct Side {
+        std::int64_t size;
+        std::string label;
+        std::string logical;
+        std::int64_t unit = 0;
+    };
+    Side hiddenSide() const { return { m_model.hiddenSize, "hidden", "embed" }; }
+    /// y = x Wt (+ bias); `name` is both the operation and, with the segment's prefix, the weight.
+    TensorId linear(const std::string& name, TensorId x, const Side& out, const Side& in, bool bias, const std::string& result);
+
+    /// The norm that the model has over the hidden dim; `name` is both the operation and the weight.
+    TensorId norm(const std::string& name, TensorId x, const std::string& result);
+    /// An RMS norm over the last dim, which means `label`.
+    TensorId rmsNorm(const std::string& name, TensorId x, const std::string& label, const std::string& result);
+
+    /// act(gate) * up, or act(up) alone where there is no gate; the names begin with `prefix`, those of results with `what`.
+    TensorId activation(const std::string& prefix, const std::string& what, TensorId gate, TensorId up);
+
+private:
+    const ModelSpec& m_model;
+    DType m_dtype;
+    std::int64_t m_batch;
+    std::int64_t m_newTokens;
+    std::int64_t m_cachedTokens;
+    bool m_decode;
+    std::string m_prefix;
+    Graph m_graph;
+};
+
+// The parts of a block, from the normed residual stream to what is added to it.
+TensorId attentionPart(GraphBuilder& builder, TensorId x);
+TensorId latentAttentionPart(GraphBuilder& builder, TensorId x);
+TensorId mlpPart(GraphBuilder& builder, TensorId x);
+TensorId expertsPart(GraphBuilder& builder, TensorId x);
+
+/// A gated or plain MLP; `prefix` is before the names of its weights (`mlp.`), `what` before those of its tensors.
+TensorId mlpWith(GraphBuilder& builder, TensorId x, const std::string& prefix, const std::string& what, std::int64_t width);
+
+/// Rotated over [first, first + count) of each head (count 0: all), and for decoding appended to the cache.
+TensorId rotated(GraphBuilder& builder, const std::string& letter, TensorId x, std::int64_t first = 0, std::int64_t count = 0);
+TensorId cached(GraphBuilder& builder, const std::string& letter, TensorId x);
+/// [B,S,count*d] -> [B,S,count,d].
+TensorId splitHeads(GraphBuilder& builder, const std::string& letter, TensorId x, std::int64_t count, const std::string& label);
+/// Attention, and the heads of its result merged into one dim.
+TensorId attended(GraphBuilder& builder, TensorId q, TensorId k, TensorId v);
+TensorId mergedHeads(GraphBuilder& builder, TensorId values);
+
+} // namespace shardboard

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// A mixture of experts in place of the MLP. Tokens of experts are tensors [experts, batch, sequence, ·] that hold data only
+// where the router chose the expert: with the tokens cut over a mesh axis and the experts' weights cut over the same axis,
+// the way between the two cuts is the all-to-all of expert parallelism.
+#include "model/graph/graphbuilder.h"
+
+#include <cmath>
+
+namespace shardboard {
+
+namespace {
+
+/// Names of the weights, after the layer's prefix. A `*` stands for the number of the expert.
+struct Names {
+    std::string block; ///< `mlp.` or `block_sparse_moe.`
+    std::string router;
+    std::string gate, up, down;
+};
+
+Names namesOf(ExpertStorage storage)
+{
+    switch (storage) {
+    case ExpertStorage::Mixtral:
+        return { "block_sparse_moe.", "gate", "experts.*.w1.weight", "experts.*.w3.weight", "experts.*.w2.weight" };
+    case ExpertStorage::Packed:
+        return { "mlp.", "router", "experts.gate_up_proj", {}, "experts.down_proj" };
+    case ExpertStorage::Separate:
+        break;
+    }
+    return { "mlp.", "gate", "experts.*.gate_proj.weight", "experts.*.up_proj.weight", "experts.*.down_proj.weight" };
+}
+
+class ExpertsBuilder {
+public:
+    explicit ExpertsBuilder(GraphBuilder& builder)
+        : m_builder(builder)
+        , m_model(builder.model())
+        , m_moe(m_model.moe)
+        , m_names(namesOf(m_moe.storage))
+    {
+    }
+
+    TensorId build(TensorId x)
+    {
+        const TensorId gates = router(x);
+        TensorId y = expert("dispatch", OpKind::Dispatch, { x, gates }, "dispatched", m_model.hiddenSize, "hidden");
+        y = m_moe.storage == ExpertStorage::Packed ? packed(y) : separate(y);
+        const TensorId combined = m_builder.op(m_names.block + "combine", OpKind::Combine, { y, gates }, "routed out",
+                                               m_builder.tensor(x).shape, m_builder.tensor(x).dimLabels);
+        if (m_moe.sharedExperts == 0)
+            return combined;
+        const TensorId shared = mlpWith(m_builder, x, m_names.block + "shared_experts.", "shared",
+                                        m_moe.sharedExperts * m_moe.intermediateSize);
+        return m_builder.like(m_names.block + "add_shared", OpKind::Add, { combined, shared }, "mlp out");
+    }
+
+private:
+    TensorId router(TensorId x)
+    {
+        const std::string name = m_names.block + m_names.router;
+        const std::string in = m_moe.routerBias ? "embed" : "embed_moe";
+        const TensorId logits = m_builder.linear(name, x, { m_moe.experts, "experts", "" }, { m_model.hiddenSize, "hidden", in },
+                                                 m_moe.routerBias, "router logits");
+        OpAttributes attributes;
+        attributes.chosen = m_moe.chosen;
+        attributes.groups = m_moe.groups;
+        attributes.chosenGroups = m_moe.chosenGroups;
+        attributes.sigmoid = m_moe.score == RouterScore::Sigmoid;
+        attributes.normalized = m_moe.normalizedGates;
+        attributes.scale = m_moe.gateScale;
+        const std::string op = m_names.block + "top_k";
+        if (!m_moe.correctionBias)
+            return m_builder.like(op, OpKind::TopKGates, { logits }, "gates", attributes);
+        const TensorId bias
+            = m_builder.weight(name + ".e_score_correction_bias", { m_moe.experts }, { "experts" }, { 0.0, 0.1 }, { "" });
+        return m_builder.like(op, OpKind::BiasedTopKGates, { logits, bias }, "gates", attributes);
+    }
+
+    /// An operation whose result is [experts, batch, sequence, size].
+    TensorId expert(const std::string& name, OpKind kind, std::vector<TensorId> operands, const std::string& result,
+                    std::int64_t size, const std::string& label, const OpAttributes& attributes = {})
+    {
+        const TensorId id = m_builder.op(m_names.block + name, kind, std::move(operands), result,
+                                         { m_moe.experts, m_builder.batch(), m_builder.newTokens(), size },
+                                         { "experts", "batch", "sequence", label }, attributes);
+        m_builder.entry(id).density = static_cast<double>(m_moe.chosen) / static_cast<double>(m_moe.experts);
+        return id;
+    }
+
+    struct Side {
+        std::int64_t size;
+        std::string label;
+        std::string logical;
+    };
+    Side hidden() const { return { m_model.hiddenSize, "hidden", "embed_moe" }; }
+    Side inner() const { return { m_moe.intermediateSize, "intermediate", "mlp_moe" }; }
+
+    TensorId matmul(const std::string& name, const std::string& weightName, TensorId x, const Side& out, const Side& in,
+                    const std::string& result)
+    {
+        const bool transposed = m_moe.storage == ExpertStorage::Packed;
+        Shape shape { m_moe.experts, out.size, in.size };
+        GraphBuilder::Labels labels { "experts", "out (" + out.label + ")", "in (" + in.label + ")" };
+        GraphBuilder::Labels logical { "exp", out.logical, in.logical };
+        if (transposed) {
+            std::swap(shape[1], shape[2]);
+            std::swap(labels[1], labels[2]);
+            std::swap(logical[1], logical[2]);
+        }
+        const TensorId w = m_builder.weight(m_names.block + weightName, std::move(shape), std::move(labels),
+                                            { 0.0, 1.0 / std::sqrt(static_cast<double>(in.size)) }, std::move(logical));
+        if (!transposed)
+            m_builder.entry(w).pieces = m_moe.experts;
+        return expert("experts." + name, transposed ? OpKind::ExpertLinearT : OpKind::ExpertLinear, { x, w }, result, out.size,
+                      out.label);
+    }
+
+    TensorId biased(const std::string& name, TensorId x, const Side& out, const std::string& result)
+    {
+        if (!m_moe.expertBias)
+            return x;
+        const TensorId bias = m_builder.weight(m_names.block + "experts." + name + "_bias", { m_moe.experts, out.size },
+                                               { "experts", "out (" + out.label + ")" }, { 0.0, 0.1 },
+                                               { "exp", out.label == "hidden" ? "activation_embed" : "activation_mlp" });
+        return expert("experts." + name + ".bias", OpKind::ExpertBias, { x, bias }, result, out.size, out.label);
+    }
+
+    TensorId separate(TensorId x)
+    {
+        const TensorId gate = matmul("gate_proj", m_names.gate, x, inner(), hidden(), "expert gate");
+        const TensorId up = matmul("up_proj", m_names.up, x, inner(), hidden(), "expert up");
+        const TensorId inside = m_builder.activation(m_names.block + "experts.", "expert", gate, up);
+        return matmul("down_proj", m_names.down, inside, hidden(), inner(), "expert out");
+    }
+
+    /// Gate and up are one weight, in which their columns take turns.
+    TensorId packed(TensorId x)
+    {
+        const Side both { 2 * m_moe.intermediateSize, "gate and up in turn", "mlp_moe" };
+        const std::string plain = m_moe.expertBias ? " before bias" : "";
+        TensorId gateUp = matmul("gate_up_proj", m_names.gate, x, both, hidden(), "expert gate and up" + plain);
+        gateUp = biased("gate_up_proj", gateUp, both, "expert gate and up");
+        OpAttributes second;
+        second.first = 1;
+        const TensorId gate = expert("experts.gate", OpKind::EveryOther, { gateUp }, "expert gate", m_moe.intermediateSize, "intermediate");
+        const TensorId up
+            = expert("experts.up", OpKind::EveryOther, { gateUp }, "expert up", m_moe.intermediateSize, "intermediate", second);
+        const TensorId inside = m_builder.activation(m_names.block + "experts.", "expert", gate, up);
+        const TensorId out = matmul("down_proj", m_names.down, inside, hidden(), inner(), "expert out" + plain);
+        return biased("down_proj", out, hidden(), "expert out");
+    }
+
+    GraphBuilder& m_builder;
+    const ModelSpec& m_model;
+    const MoeSpec& m_moe;
+    Names m_names;
+};
+
+} // namespace
+
+TensorId expertsPart(GraphBuilder& builder, TensorId x) { return ExpertsBuilder(builder).build(x); }
+
+} // namespace shardboard
