@@ -137,42 +137,98 @@ Result<std::vector<StrategyEntry>> megatronEntries(const Mesh& mesh, const Model
     return entries;
 }
 
-Result<std::vector<StrategyEntry>> entriesOf(const std::string& name, const Mesh& mesh, const ModelSpec& model,
-                                             const Workload& workload, std::vector<std::string>& notes)
+/// A decoder like Llama's: the patterns of megatronEntries name all its weights.
+bool isPlainDecoder(const ModelSpec& model)
 {
-    if (name == "replicate")
-        return replicateEntries(mesh, model, workload, notes);
-    if (name == "megatron-tp")
-        return megatronEntries(mesh, model, workload, notes);
-    return usageError("--preset", "there is no preset '" + name + "'", "presets are " + joined(presetNames()));
+    return model.kind != ModelKind::Decoder || !model.hasGraph()
+        || (!model.moe.present() && !model.mla.present() && model.block == BlockSpec {});
+}
+
+Result<Preset> presetOf(const std::string& name, const Mesh& mesh, const ModelSpec& model, const Workload& workload)
+{
+    const PresetFacts* facts = presetFacts(name);
+    if (name != "replicate" && facts == nullptr)
+        return usageError("--preset", "there is no preset '" + name + "'", "presets are " + joined(presetNames()));
+    Preset preset;
+    if (name == "replicate") {
+        preset.strategies = replicateEntries(mesh, model, workload, preset.notes);
+        return preset;
+    }
+    if (name == "megatron-tp" && isPlainDecoder(model)) {
+        auto entries = megatronEntries(mesh, model, workload, preset.notes);
+        if (!entries.ok())
+            return entries.error();
+        preset.strategies = std::move(entries).value();
+        return preset;
+    }
+    if (!model.hasGraph() || model.kind != ModelKind::Decoder)
+        return inputError("--preset", "preset " + name + " needs a model whose operations are known, and " + model.name + " is "
+                              + (model.hasGraph() ? "a module alone" : "only a list of weights"),
+                          "use replicate or megatron-tp");
+    return presetFromFacts(*facts, mesh, model, workload);
 }
 
 } // namespace
 
-std::vector<std::string> presetNames() { return { "replicate", "megatron-tp" }; }
+std::vector<std::string> presetNames()
+{
+    std::vector<std::string> names { "replicate" };
+    for (const PresetFacts& facts : presetFacts())
+        names.push_back(facts.name);
+    return names;
+}
+
+std::string presetWhat(const std::string& name)
+{
+    if (name == "replicate")
+        return "every weight whole on every device; the batch cut over the data axes";
+    const PresetFacts* facts = presetFacts(name);
+    return facts == nullptr ? std::string() : facts->what;
+}
+
+Result<Preset> makePreset(const std::string& name, const Mesh& mesh, const ModelSpec& model, const Workload& workload)
+{
+    auto preset = presetOf(name, mesh, model, workload);
+    if (!preset.ok())
+        return preset;
+    std::vector<StrategyEntry>& entries = preset.value().strategies;
+    const auto isInput = [&](const StrategyEntry& e) { return e.match == inputName(model); };
+    const bool hasTargets = std::any_of(entries.begin(), entries.end(), [](const StrategyEntry& e) { return e.match == "targets"; });
+    if (const auto input = std::find_if(entries.begin(), entries.end(), isInput);
+        workload.kind == WorkloadKind::Train && !hasTargets && input != entries.end()) {
+        StrategyEntry targets = *input; // they lie as the tokens do
+        targets.match = "targets";
+        entries.insert(input + 1, std::move(targets));
+    }
+    if (model.hasGraph())
+        return preset;
+    // Of a model that is only known by its weights, what names none of them is of no use.
+    std::erase_if(entries, [&](const StrategyEntry& e) {
+        return std::none_of(model.looseWeights.begin(), model.looseWeights.end(),
+                            [&](const ModelSpec::LooseWeight& weight) { return globMatch(e.match, weight.tensor.name); });
+    });
+    return preset;
+}
+
+Result<std::vector<std::string>> applyPreset(Design& design, const std::string& name)
+{
+    auto preset = makePreset(name, design.mesh, design.model, design.workload);
+    if (!preset.ok())
+        return preset.error();
+    design.strategies = std::move(preset.value().strategies);
+    std::erase_if(design.pins, [](const Pin& pin) { return pin.source.starts_with("preset "); });
+    design.pins.insert(design.pins.begin(), preset.value().pins.begin(), preset.value().pins.end());
+    return std::move(preset.value().notes);
+}
 
 Result<std::vector<StrategyEntry>> presetStrategies(const std::string& name, const Mesh& mesh, const ModelSpec& model,
                                                     const Workload& workload, std::vector<std::string>& notes)
 {
-    auto entries = entriesOf(name, mesh, model, workload, notes);
-    if (entries.ok() && workload.kind == WorkloadKind::Train) { // the targets lie as the tokens do
-        const auto input = std::find_if(entries.value().begin(), entries.value().end(),
-                                        [&](const StrategyEntry& e) { return e.match == inputName(model); });
-        if (input != entries.value().end()) {
-            StrategyEntry targets = *input;
-            targets.match = "targets";
-            entries.value().insert(input + 1, std::move(targets));
-        }
-    }
-    if (!entries.ok() || model.hasGraph())
-        return entries;
-    // Of a model that is only known by its weights, what names none of them is of no use.
-    std::vector<StrategyEntry> useful;
-    for (const StrategyEntry& e : entries.value())
-        if (std::any_of(model.looseWeights.begin(), model.looseWeights.end(),
-                        [&](const ModelSpec::LooseWeight& weight) { return globMatch(e.match, weight.tensor.name); }))
-            useful.push_back(e);
-    return useful;
+    auto preset = makePreset(name, mesh, model, workload);
+    if (!preset.ok())
+        return preset.error();
+    notes.insert(notes.end(), preset.value().notes.begin(), preset.value().notes.end());
+    return std::move(preset.value().strategies);
 }
 
 } // namespace shardboard

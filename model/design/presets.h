@@ -3,19 +3,29 @@
 #pragma once
 
 #include "model/design/design.h"
+#include "model/design/presetweights.h"
 
 namespace shardboard {
 
-/// Names of all presets: replicate, megatron-tp.
+/// Names of all presets: replicate, megatron-tp, tp-sp, fsdp, hsdp, tp+fsdp, ep, ep+tp, cp-ring, cp-all-gather, cp-ulysses.
 std::vector<std::string> presetNames();
 
-/// Strategies of a preset for this mesh, model and workload.
+/// In a sentence, for lists; empty for an unknown name.
+std::string presetWhat(const std::string& name);
+
+/// The preset for this mesh, model and workload: strategies, pins, and notes on what was left out.
 ///   replicate    every weight whole on every device; the batch is cut over all data axes.
 ///   megatron-tp  over the tensor axis (named model, tp, tensor or mp; else the last axis that has no data-like name):
 ///                q, k, v, gate, up, embedding and head cut on dim 0 (column-parallel), o and down on dim 1
 ///                (row-parallel); the batch is cut over the other axes.
-/// Projections whose heads do not divide stay whole, and `notes` says so in a sentence each. Errors: unknown name (usage),
-/// a mesh without a usable axis (input).
+///   the others   as their facts say (presetweights.h)
+/// Errors: unknown name (usage), a mesh without a usable axis, a model that it makes no sense for (input).
+Result<Preset> makePreset(const std::string& name, const Mesh& mesh, const ModelSpec& model, const Workload& workload);
+
+/// Replaces the strategies and the preset's pins of a design; pins set by hand stay. Returns the notes.
+Result<std::vector<std::string>> applyPreset(Design& design, const std::string& name);
+
+/// The strategies of a preset alone.
 Result<std::vector<StrategyEntry>> presetStrategies(const std::string& name, const Mesh& mesh, const ModelSpec& model,
                                                     const Workload& workload, std::vector<std::string>& notes);
 

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/design/presetweights.h"
+
+#include "model/core/text.h"
+#include "model/graph/buildgraph.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+namespace shardboard {
+
+namespace {
+
+const std::vector<PresetFacts> kFacts {
+    { .name = "megatron-tp", .what = "tensor parallel: heads, MLP width and vocabulary cut; the residual stream whole",
+      .tensor = Wish::Needs },
+    { .name = "tp-sp", .what = "tensor and sequence parallel: between the cut parts the sequence is cut instead",
+      .tensor = Wish::Needs, .sequence = true },
+    { .name = "fsdp", .what = "fully sharded data parallel: weights are gathered where they are used", .fsdp = Wish::Needs },
+    { .name = "hsdp", .what = "fully sharded inside of groups, with replicas of the groups", .fsdp = Wish::Needs, .replicas = true },
+    { .name = "tp+fsdp", .what = "tensor parallel, with the weights' other dim fully sharded", .tensor = Wish::Needs,
+      .fsdp = Wish::Needs },
+    { .name = "ep", .what = "expert parallel: every device has some experts; the rest fully sharded where there is such an axis",
+      .fsdp = Wish::Uses, .experts = Wish::Needs },
+    { .name = "ep+tp", .what = "expert and tensor parallel", .tensor = Wish::Needs, .fsdp = Wish::Uses, .experts = Wish::Needs },
+    { .name = "cp-ring", .what = "context parallel: the sequence cut, keys and values travel around a ring", .tensor = Wish::Uses,
+      .fsdp = Wish::Uses, .context = Wish::Needs, .form = ContextForm::Ring },
+    { .name = "cp-all-gather", .what = "context parallel: the sequence cut, keys and values gathered", .tensor = Wish::Uses,
+      .fsdp = Wish::Uses, .context = Wish::Needs, .form = ContextForm::AllGather },
+    { .name = "cp-ulysses", .what = "context parallel: the sequence cut, heads instead inside of attention", .tensor = Wish::Uses,
+      .fsdp = Wish::Uses, .context = Wish::Needs, .form = ContextForm::Ulysses },
+};
+
+bool isOneOf(const std::string& name, std::initializer_list<const char*> names)
+{
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Logical names of the dims that tensor parallelism cuts.
+bool isTensorDim(const std::string& logical)
+{
+    return isOneOf(logical, { "q_heads", "kv_heads", "heads", "mlp", "mlp_moe", "activation_mlp", "vocab" });
+}
+
+class PresetBuilder {
+public:
+    PresetBuilder(const PresetFacts& facts, const Mesh& mesh, const ModelSpec& model, const Workload& workload)
+        : m_facts(facts)
+        , m_mesh(mesh)
+        , m_model(model)
+        , m_workload(workload)
+        , m_roles(axisRoles(mesh))
+    {
+    }
+
+    Result<Preset> build()
+    {
+        if (auto status = choose(); !status.ok())
+            return status.error();
+        Workload forward = m_workload;
+        forward.kind = WorkloadKind::Prefill;
+        forward.microBatches = 1;
+        auto graph = buildGraph(m_model, forward);
+        if (!graph.ok())
+            return graph.error();
+        batch();
+        m_preset.strategies.push_back({ "*", {}, std::nullopt });
+        for (const std::string& input : inputs())
+            m_preset.strategies.push_back({ input, inputStrategy(), std::nullopt });
+        std::set<std::string> seen;
+        for (const GraphTensor& tensor : graph.value().tensors)
+            if (tensor.spec.role == TensorRole::Weight && seen.insert(tensor.spec.name).second)
+                weight(tensor.spec);
+        pins();
+        for (const int axis : unused())
+            note("mesh axis '" + m_mesh.axis(axis).name + "' is not used by " + m_facts.name + ": its devices all do the same");
+        return std::move(m_preset);
+    }
+
+private:
+    const std::string& nameOf(int axis) const { return m_mesh.axis(axis).name; }
+
+    std::vector<std::string> namesOf(const std::vector<int>& axes) const
+    {
+        std::vector<std::string> names;
+        for (const int axis : axes)
+            names.push_back(nameOf(axis));
+        return names;
+    }
+
+    void note(std::string text)
+    {
+        if (std::find(m_preset.notes.begin(), m_preset.notes.end(), text) == m_preset.notes.end())
+            m_preset.notes.push_back(std::move(text));
+    }
+
+    Error lacks(AxisRole role, const std::string& what) const
+    {
+        return Result<int>(inputError("--mesh", std::string("preset ") + m_facts.name + " finds no mesh axis " + what + " in "
+                                          + m_mesh.text(),
+                                      "name one " + roleNames(role)))
+            .error();
+    }
+
+    /// Gives every wish its mesh axes.
+    Status choose()
+    {
+        if (m_facts.tensor != Wish::No)
+            m_tensor = m_roles.tensor;
+        if (m_facts.tensor == Wish::Needs && m_tensor.empty()) {
+            if (m_roles.unknown.empty())
+                return lacks(AxisRole::Tensor, "to cut weights over");
+            m_tensor = { m_roles.unknown.back() };
+        }
+        if (m_facts.experts != Wish::No)
+            m_expert = m_roles.expert;
+        if (m_facts.experts == Wish::Needs && !m_model.moe.present())
+            return inputError("--preset", std::string("preset ") + m_facts.name + " cuts experts, and " + m_model.name + " has none",
+                              "use megatron-tp, fsdp or another preset for dense models");
+        if (m_facts.experts == Wish::Needs && m_expert.empty())
+            return lacks(AxisRole::Expert, "for experts");
+        if (m_facts.experts == Wish::Needs && m_model.moe.experts % m_mesh.groupSize(m_expert) != 0)
+            note(std::to_string(m_model.moe.experts) + " experts do not divide by " + std::to_string(m_mesh.groupSize(m_expert))
+                 + " devices: some hold one more");
+        if (m_facts.context != Wish::No)
+            m_context = m_roles.context;
+        if (m_facts.context == Wish::Needs && m_context.empty())
+            return lacks(AxisRole::Context, "for the sequence");
+        if (m_facts.context == Wish::Needs && m_workload.kind == WorkloadKind::Decode)
+            return inputError("--preset", std::string("preset ") + m_facts.name + " cuts the sequence, and decoding has one new token",
+                              "use it for prefill or training");
+        const std::int64_t context = m_mesh.groupSize(m_context);
+        if (context > 1 && m_workload.sequence % context != 0)
+            return inputError("--sequence", "sequence " + std::to_string(m_workload.sequence) + " does not divide by the "
+                                  + std::to_string(context) + " devices of the context axis",
+                              "use a multiple");
+        if (m_facts.form == ContextForm::Ulysses) {
+            const std::int64_t all = context * m_mesh.groupSize(m_tensor);
+            if (m_model.heads % all != 0 || (m_model.kvHeads % all != 0 && !m_model.mla.present()))
+                return inputError("--preset", "preset cp-ulysses cuts heads over the context axis, and " + std::to_string(m_model.heads)
+                                      + " heads with " + std::to_string(m_model.kvHeads) + " KV heads do not divide by "
+                                      + std::to_string(all),
+                                  "use cp-ring, or a context axis that divides the KV heads");
+        }
+        m_data = m_roles.data;
+        if (m_facts.fsdp != Wish::No) {
+            m_fsdp = m_roles.fsdp;
+            // Without an axis of that name all data axes shard the weights.
+            if (m_fsdp.empty() && m_facts.fsdp == Wish::Needs && !m_facts.replicas)
+                m_fsdp = std::exchange(m_data, {});
+            if (m_fsdp.empty() && m_facts.fsdp == Wish::Needs)
+                return lacks(AxisRole::Fsdp, "to shard weights over");
+            if (m_facts.replicas && m_data.empty())
+                return inputError("--mesh", std::string("preset ") + m_facts.name + " needs two mesh axes, one for the shards and one for the replicas, and "
+                                      + m_mesh.text() + " has no second",
+                                  "name them fsdp and data, or use fsdp");
+        } else {
+            m_data.insert(m_data.end(), m_roles.fsdp.begin(), m_roles.fsdp.end());
+            std::sort(m_data.begin(), m_data.end());
+        }
+        if (m_facts.sequence && m_workload.kind != WorkloadKind::Decode
+            && m_workload.sequence % (m_mesh.groupSize(m_tensor) * context) != 0)
+            return inputError("--sequence", "sequence " + std::to_string(m_workload.sequence) + " does not divide by the "
+                                  + std::to_string(m_mesh.groupSize(m_tensor)) + " devices of the tensor axis",
+                              "use a multiple");
+        return done();
+    }
+
+    std::vector<std::string> inputs() const
+    {
+        std::vector<std::string> names { inputName(m_model) };
+        if (m_workload.kind == WorkloadKind::Train)
+            names.push_back("targets");
+        return names;
+    }
+
+    /// The batch is cut over all axes whose devices have sequences of their own, in mesh order, as far as it divides.
+    void batch()
+    {
+        std::vector<int> wanted = m_data;
+        wanted.insert(wanted.end(), m_fsdp.begin(), m_fsdp.end());
+        wanted.insert(wanted.end(), m_expert.begin(), m_expert.end());
+        std::sort(wanted.begin(), wanted.end());
+        const std::int64_t size = m_workload.batch / m_workload.microBatches;
+        std::int64_t parts = 1;
+        for (const int axis : wanted) {
+            const std::int64_t devices = m_mesh.axis(axis).size;
+            if (size % (parts * devices) != 0) {
+                note("batch " + std::to_string(size) + " does not divide over mesh axis '" + nameOf(axis) + "' of size "
+                     + std::to_string(devices) + ": its devices all compute the same; use a multiple");
+                continue;
+            }
+            parts *= devices;
+            m_batch.push_back(axis);
+        }
+    }
+
+    static std::string tuple(const std::vector<std::string>& names)
+    {
+        if (names.empty())
+            return "None";
+        std::vector<std::string> quoted;
+        for (const std::string& name : names)
+            quoted.push_back("'" + name + "'");
+        return names.size() == 1 ? quoted.front() : "(" + joined(quoted) + ")";
+    }
+
+    static Strategy spec(std::vector<std::vector<std::string>> dims)
+    {
+        while (!dims.empty() && dims.back().empty())
+            dims.pop_back();
+        Strategy strategy;
+        if (dims.empty())
+            return strategy; // replicate
+        std::vector<std::string> entries;
+        for (const auto& dim : dims)
+            entries.push_back(tuple(dim));
+        strategy.kind = StrategyKind::Spec;
+        strategy.spec = "P(" + joined(entries) + ")";
+        return strategy;
+    }
+
+    Strategy inputStrategy() const { return spec({ namesOf(m_batch), namesOf(m_context) }); }
+
+    /// Cuts a weight: the dims of heads, MLP width and vocabulary over the tensor axes, experts over the expert axes, and the
+    /// first dim that is left over the fsdp axes.
+    void weight(const TensorSpec& tensor)
+    {
+        std::vector<std::vector<int>> dims(tensor.shape.size());
+        const bool isExpert = !tensor.logicalNames.empty() && tensor.logicalNames.front() == "exp";
+        bool wholeUnits = false;
+        for (std::size_t dim = 0; dim < dims.size() && dim < tensor.logicalNames.size(); ++dim) {
+            const std::string& logical = tensor.logicalNames[dim];
+            if (logical == "exp")
+                dims[dim] = m_expert;
+            else if (isTensorDim(logical) && !m_tensor.empty() && fits(tensor, dim, wholeUnits))
+                dims[dim] = m_tensor;
+        }
+        // The router chooses on every device, so that every device needs all of it.
+        const bool isRouter = tensor.name.find("router") != std::string::npos || tensor.name.ends_with("mlp.gate.weight")
+            || tensor.name.ends_with("block_sparse_moe.gate.weight") || tensor.name.ends_with("e_score_correction_bias");
+        if (!m_fsdp.empty() && !(isRouter && m_facts.experts != Wish::No) && !(isExpert && !m_expert.empty()))
+            shardFully(tensor, dims);
+        Strategy strategy;
+        std::vector<std::vector<std::string>> names;
+        for (const auto& axes : dims)
+            names.push_back(namesOf(axes));
+        strategy = spec(names);
+        if (strategy.kind == StrategyKind::Replicate)
+            return; // as the first entry says
+        StrategyEntry entry { tensor.name, strategy, std::nullopt };
+        if (wholeUnits)
+            entry.cut = CutRule::GrainBalanced;
+        m_preset.strategies.push_back(std::move(entry));
+    }
+
+    /// Whether a dim can be cut over the tensor axes: heads in whole heads, KV heads only where they divide.
+    bool fits(const TensorSpec& tensor, std::size_t dim, bool& wholeUnits)
+    {
+        const std::int64_t devices = m_mesh.groupSize(m_tensor);
+        const std::int64_t unit = dim < tensor.grains.size() ? tensor.grains[dim] : 1;
+        const std::int64_t units = tensor.shape[dim] / std::max<std::int64_t>(1, unit);
+        const std::string over = " by mesh axis " + quoted(m_tensor) + " of size " + std::to_string(devices);
+        if (units % devices == 0)
+            return true;
+        if (unit <= 1) {
+            if (units >= devices)
+                return true;
+            note(shortName(tensor.name) + " is narrower than the axis: it stays whole");
+            return false;
+        }
+        const std::string& logical = tensor.logicalNames[dim];
+        if (logical == "kv_heads" || units < devices || m_model.block.fusedQkv) {
+            note(std::to_string(units) + (logical == "kv_heads" ? " KV heads" : " heads or groups of heads") + " do not divide" + over + ": "
+                 + shortName(tensor.name) + " stays whole on every device");
+            return false;
+        }
+        note(std::to_string(units) + " heads do not divide" + over + ": " + shortName(tensor.name)
+             + " is cut in whole heads, so that some devices hold one more");
+        wholeUnits = true;
+        return true;
+    }
+
+    std::string quoted(const std::vector<int>& axes) const
+    {
+        std::vector<std::string> names;
+        for (const int axis : axes)
+            names.push_back("'" + nameOf(axis) + "'");
+        return joined(names, " and ");
+    }
+
+    static std::string shortName(const std::string& name)
+    {
+        std::string out = name;
+        for (const char* end : { ".weight", ".bias" })
+            if (out.ends_with(end))
+                out.resize(out.size() - std::string_view(end).size());
+        const auto dot = out.rfind('.');
+        return dot == std::string::npos ? out : out.substr(dot + 1);
+    }
+
+    /// The dim that is not cut yet and has room for the axes: one that divides before one that does not, earlier before later.
+    void shardFully(const TensorSpec& tensor, std::vector<std::vector<int>>& dims)
+    {
+        const std::int64_t devices = m_mesh.groupSize(m_fsdp);
+        std::optional<std::size_t> best;
+        for (std::size_t dim = 0; dim < dims.size(); ++dim)
+            if (dims[dim].empty() && tensor.shape[dim] >= devices
+                && (!best || (tensor.shape[*best] % devices != 0 && tensor.shape[dim] % devices == 0)))
+                best = dim;
+        if (best) {
+            dims[*best] = m_fsdp;
+            return;
+        }
+        // A vector that is cut already: further, where it divides.
+        for (std::size_t dim = 0; dim < dims.size(); ++dim)
+            if (tensor.shape[dim] % (m_mesh.groupSize(dims[dim]) * devices) == 0) {
+                dims[dim].insert(dims[dim].end(), m_fsdp.begin(), m_fsdp.end());
+                return;
+            }
+        note(shortName(tensor.name) + " has too few elements for " + std::to_string(devices) + " devices: it stays as it is");
+    }
+
+    Pin pin(std::string match) const
+    {
+        Pin out;
+        out.match = std::move(match);
+        out.source = std::string("preset ") + m_facts.name;
+        return out;
+    }
+
+    /// Pins the dim with a label of all activations that match.
+    void pinDim(const std::string& match, const std::string& label, const std::vector<int>& axes)
+    {
+        if (axes.empty())
+            return;
+        Pin out = pin(match);
+        out.dims.push_back({ label, namesOf(axes) });
+        m_preset.pins.push_back(std::move(out));
+    }
+
+    void pins()
+    {
+        if (m_facts.fsdp != Wish::No || m_facts.experts != Wish::No || m_facts.context != Wish::No || m_facts.sequence)
+            pinDim("*", "batch", m_batch);
+        pinDim("*", "sequence", m_context);
+        if (!m_expert.empty())
+            expertPins();
+        if (m_facts.sequence && m_workload.kind != WorkloadKind::Decode)
+            sequencePins();
+        if (m_facts.form != ContextForm::None)
+            contextPins();
+    }
+
+    /// What the experts work on lies with the experts; what goes to them and comes back lies with the tokens.
+    void expertPins()
+    {
+        for (const char* match : { "expert *", "grad of expert * from *", "grad of expert *, sum of *", "grad of dispatched from *",
+                                   "grad of dispatched, sum of *" })
+            pinDim(match, "experts", m_expert);
+        pinDim("grad of expert out* from *combine", "batch", m_expert);
+    }
+
+    void sequencePins()
+    {
+        for (const char* match : { "residual stream", "residual", "layer out", "attention in", "mlp in", "head in", "embedding scaled" })
+            pinDim(match, "sequence", m_tensor);
+        // The cut parts keep what they cut, whatever would be cheaper to move.
+        for (const char* match : { "q", "k", "v", "qkv", "q before bias", "k before bias", "v before bias", "kv" }) {
+            pinDim(match, "heads x head dim", m_tensor);
+            if (m_model.kvHeads % m_mesh.groupSize(m_tensor) == 0)
+                pinDim(match, "KV heads x head dim", m_tensor);
+        }
+        pinDim("mlp gate*", "intermediate", m_tensor);
+        pinDim("mlp up*", "intermediate", m_tensor);
+        pinDim("logits", "vocabulary", m_tensor);
+    }
+
+    void contextPins()
+    {
+        for (const int axis : m_context) {
+            Pin forward = pin("*.attention");
+            forward.axis = nameOf(axis);
+            Pin backward = forward;
+            switch (m_facts.form) {
+            case ContextForm::Ring:
+                forward.row = "S1 S1 S1 -> S1";
+                break;
+            case ContextForm::AllGather:
+                forward.row = "S1 R R -> S1";
+                break;
+            default:
+                forward.row = "S2 S2 S2 -> S2";
+                break;
+            }
+            m_preset.pins.push_back(forward);
+            const auto add = [&](const char* match, const char* row) {
+                backward.match = match;
+                backward.row = row;
+                m_preset.pins.push_back(backward);
+            };
+            switch (m_facts.form) {
+            case ContextForm::Ring:
+                for (const char* match : { "*.attention.grad_q", "*.attention.grad_k", "*.attention.grad_v" })
+                    add(match, "S1 S1 S1 S1 -> S1");
+                break;
+            case ContextForm::AllGather:
+                add("*.attention.grad_q", "S1 S1 R R -> S1");
+                add("*.attention.grad_k", "S1 S1 R R -> P");
+                add("*.attention.grad_v", "S1 S1 R R -> P");
+                break;
+            default:
+                for (const char* match : { "*.attention.grad_q", "*.attention.grad_k", "*.attention.grad_v" })
+                    add(match, "S2 S2 S2 S2 -> S2");
+                break;
+            }
+        }
+    }
+
+    std::vector<int> unused() const
+    {
+        std::vector<int> out;
+        for (int axis = 0; axis < m_mesh.axisCount(); ++axis) {
+            bool used = m_mesh.axis(axis).size == 1;
+            for (const auto* list : { &m_data, &m_fsdp, &m_tensor, &m_expert, &m_context })
+                used = used || std::find(list->begin(), list->end(), axis) != list->end();
+            if (!used)
+                out.push_back(axis);
+        }
+        return out;
+    }
+
+    const PresetFacts& m_facts;
+    const Mesh& m_mesh;
+    const ModelSpec& m_model;
+    const Workload& m_workload;
+    AxisRoles m_roles;
+    std::vector<int> m_data, m_fsdp, m_tensor, m_expert, m_context, m_batch;
+    Preset m_preset;
+};
+
+} // namespace
+
+const std::vector<PresetFacts>& presetFacts() { return kFacts; }
+
+const PresetFacts* presetFacts(std::string_view name)
+{
+    const auto found = std::find_if(kFacts.begin(), kFacts.end(), [&](const PresetFacts& facts) { return facts.name == name; });
+    return found == kFacts.end() ? nullptr : &*found;
+}
+
+Result<Preset> presetFromFacts(const PresetFacts& facts, const Mesh& mesh, const ModelSpec& model, const Workload& workload)
+{
+    return PresetBuilder(facts, mesh, model, workload).build();
+}
+
+} // namespace shardboard
