@@ -17,15 +17,38 @@ namespace shardboard {
 
 namespace {
 
-Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model)
+/// 8, or as many as the mesh axes that usually cut the batch have devices, and a multiple of the micro-batches.
+std::int64_t defaultBatch(const Mesh& mesh, std::int64_t microBatches)
+{
+    const AxisRoles roles = axisRoles(mesh);
+    std::int64_t devices = 1;
+    for (const auto* axes : { &roles.data, &roles.fsdp, &roles.expert })
+        devices *= mesh.groupSize(*axes);
+    return (devices > 8 ? devices : (8 + devices - 1) / devices * devices) * microBatches;
+}
+
+Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, const Mesh& mesh)
 {
     Workload workload;
     const auto kind = workloadFromName(arguments.text("--workload", "prefill"));
     if (!kind)
         return usageError("--workload", "there is no workload '" + arguments.text("--workload") + "'",
-                          "workloads are prefill and decode");
+                          "workloads are prefill, decode and train");
     workload.kind = *kind;
-    const auto batch = arguments.integer("--batch", 8, 1, std::int64_t { 1 } << 31);
+    for (const char* option : { "--micro-batches", "--recompute" })
+        if (arguments.has(option) && *kind != WorkloadKind::Train)
+            return usageError(option, "it is of training", "add --workload train");
+    const auto microBatches = arguments.integer("--micro-batches", 1, 1, std::int64_t { 1 } << 31);
+    if (!microBatches.ok())
+        return microBatches.error();
+    workload.microBatches = microBatches.value();
+    const auto recompute = recomputeFromName(arguments.text("--recompute", "none"));
+    if (!recompute)
+        return usageError("--recompute", "there is no way of recomputing '" + arguments.text("--recompute") + "'",
+                          "use none, selective or full");
+    workload.recompute = *recompute;
+    const auto batch = arguments.integer("--batch", defaultBatch(mesh, std::min<std::int64_t>(workload.microBatches, 1 << 20)), 1,
+                                         std::int64_t { 1 } << 31);
     if (!batch.ok())
         return batch.error();
     workload.batch = batch.value();
@@ -41,7 +64,7 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model)
             return usageError("--dtype", "there is no dtype '" + arguments.text("--dtype") + "'", "use bf16, f16 or f32");
         workload.dtype = *dtype;
     }
-    if (auto status = verifyWorkload(workload, "--dtype"); !status.ok())
+    if (auto status = verifyWorkload(workload, "shardctl new"); !status.ok())
         return status.error();
     return workload;
 }
@@ -171,17 +194,17 @@ int newCommand(const Arguments& arguments)
         return report(opened.error());
     design.model = std::move(opened.value().model);
     design.hardware = arguments.text("--hardware", design.hardware);
-    const auto workload = workloadOf(arguments, design.model);
+    const auto workload = workloadOf(arguments, design.model, design.mesh);
     if (!workload.ok())
         return report(workload.error());
     design.workload = workload.value();
     const bool isModule = design.model.kind != ModelKind::Decoder;
     std::vector<std::string> notes;
     if (!arguments.has("--rules")) {
-        auto strategies = presetStrategies(arguments.text("--preset", isModule ? "megatron-tp" : "replicate"), design.mesh, design.model, design.workload, notes);
-        if (!strategies.ok())
-            return report(strategies.error());
-        design.strategies = std::move(strategies).value();
+        auto applied = applyPreset(design, arguments.text("--preset", isModule ? "megatron-tp" : "replicate"));
+        if (!applied.ok())
+            return report(applied.error());
+        notes = std::move(applied).value();
     }
 
     const auto evaluation = evaluate(design, Misfits::Replicate);

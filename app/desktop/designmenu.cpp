@@ -48,13 +48,12 @@ void DesignMenu::applyPreset(const QString& name)
     if (!m_document->hasDesign())
         return;
     Design edited = m_document->design();
-    std::vector<std::string> notes;
-    auto strategies = presetStrategies(name.toStdString(), edited.mesh, edited.model, edited.workload, notes);
-    if (!strategies.ok()) {
-        m_banner->showError(qstr(strategies.error().text()));
+    const auto applied = shardboard::applyPreset(edited, name.toStdString());
+    if (!applied.ok()) {
+        m_banner->showError(qstr(applied.error().text()));
         return;
     }
-    edited.strategies = std::move(strategies).value();
+    const std::vector<std::string>& notes = applied.value();
     edit(edited, tr("Preset %1").arg(name));
     if (!notes.empty())
         m_banner->showInfo(qstr(notes.front()));

@@ -53,10 +53,10 @@ Result<Design> makeDesign(const NewDesign& wanted, std::vector<std::string>& not
         design.rules = { "preset " + wanted.rules, std::move(setup).value().rules };
         return design;
     }
-    auto strategies = presetStrategies(wanted.preset, design.mesh, design.model, design.workload, notes);
-    if (!strategies.ok())
-        return strategies.error();
-    design.strategies = std::move(strategies).value();
+    auto applied = applyPreset(design, wanted.preset);
+    if (!applied.ok())
+        return applied.error();
+    notes.insert(notes.end(), applied.value().begin(), applied.value().end());
     return design;
 }
 

@@ -376,6 +376,10 @@ private:
         pinDim("mlp gate*", "intermediate", m_tensor);
         pinDim("mlp up*", "intermediate", m_tensor);
         pinDim("logits", "vocabulary", m_tensor);
+        for (const char* match : { "mlp hidden", "grad of mlp hidden from *", "mlp gate active" })
+            pinDim(match, "intermediate", m_tensor);
+        for (const char* match : { "attention values", "grad of attention values from *" })
+            pinDim(match, "heads x head dim", m_tensor);
     }
 
     void contextPins()

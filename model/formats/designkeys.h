@@ -15,6 +15,7 @@ std::string attentionBiasName(AttentionBias bias); ///< none, qkv, qkvo
 /// An entry as it stands in the file. Unknown keys of an entry are kept under this text, so that they go with it when
 /// others are added or moved, and go away when it is changed.
 nlohmann::json strategyJson(const StrategyEntry& entry);
+nlohmann::json pinJson(const Pin& pin); ///< in the same way
 
 std::string compactText(const nlohmann::json& value);
 /// Adds the keys of `unknown`, if it is an object, that are not there yet.

@@ -66,6 +66,7 @@ public:
         readPicker(section(top, "picker"));
         readStrategies(top.find("strategies"));
         readRules(top.find("rules"));
+        readPins(top.find("pins"));
         readView(top.find("view"));
         if (top.error())
             fail(*top.error());
@@ -245,7 +246,12 @@ private:
         JsonFields fields(value, m_file, "workload");
         Workload& workload = m_design.workload;
         workload.kind
-            = word(fields, "kind", fields.text("kind"), workloadFromName, "prefill or decode", WorkloadKind::Prefill);
+            = word(fields, "kind", fields.text("kind"), workloadFromName, "prefill, decode or train", WorkloadKind::Prefill);
+        if (workload.kind == WorkloadKind::Train) {
+            workload.microBatches = fields.integer("micro_batches", 1, kLargest, 1);
+            workload.recompute = word(fields, "recompute", fields.text("recompute", "none"), recomputeFromName,
+                                      "none, selective or full", Recompute::None);
+        }
         workload.batch = fields.integer("batch", 1, kLargest);
         workload.sequence = fields.integer("sequence", 1, kLargest);
         workload.dtype = dtypeField(fields, "dtype");
@@ -287,6 +293,49 @@ private:
             if (json rest = fields.leftOver(); !rest.empty())
                 m_unknown["strategies"][compactText(strategyJson(out))] = std::move(rest);
             m_design.strategies.push_back(std::move(out));
+        }
+    }
+
+    void readPins(const json* list)
+    {
+        if (!list)
+            return;
+        if (!list->is_array()) {
+            fail(inputError(m_file + ":pins", "is not a list", "use [...]"));
+            return;
+        }
+        for (const json& entry : *list) {
+            const std::string where = "pins[" + std::to_string(m_design.pins.size()) + "]";
+            JsonFields fields(entry, m_file, where);
+            Pin pin;
+            pin.match = fields.text("match");
+            pin.source = fields.text("source", "");
+            if (fields.find("row") || fields.find("axis")) {
+                pin.row = fields.text("row");
+                pin.axis = fields.text("axis");
+            } else {
+                if (const json* dims = fields.find("dims")) {
+                    JsonFields labels(*dims, m_file, where + ".dims");
+                    if (dims->is_object())
+                        for (const auto& [label, axes] : dims->items())
+                            pin.dims.push_back({ label, labels.texts(label) });
+                    if (!dims->is_object())
+                        fields.fail("dims", "is not an object", "use {\"batch\": [\"data\"]}");
+                    if (labels.error())
+                        fields.adopt(*labels.error());
+                }
+                if (fields.find("whole"))
+                    pin.whole = fields.texts("whole");
+                if (pin.dims.empty() && pin.whole.empty())
+                    fields.fail("dims", "a pin says nothing", "give dims, whole, or axis and row");
+            }
+            if (fields.error()) {
+                fail(*fields.error());
+                return;
+            }
+            if (json rest = fields.leftOver(); !rest.empty())
+                m_unknown["pins"][compactText(pinJson(pin))] = std::move(rest);
+            m_design.pins.push_back(std::move(pin));
         }
     }
 

@@ -138,6 +138,18 @@ std::string prettyText(const json& value, int level)
     return (object ? "{" : "[") + out + "\n" + indented(level) + (object ? "}" : "]");
 }
 
+json pinsJson(const std::vector<Pin>& pins, const json& unknown)
+{
+    json list = json::array();
+    for (const Pin& pin : pins) {
+        json entry = pinJson(pin);
+        if (const auto extra = unknown.find(compactText(entry)); unknown.is_object() && extra != unknown.end())
+            addUnknown(entry, *extra);
+        list.push_back(std::move(entry));
+    }
+    return list;
+}
+
 } // namespace
 
 std::string attentionBiasName(AttentionBias bias)
@@ -166,6 +178,23 @@ json strategyJson(const StrategyEntry& entry)
         out["segments"].push_back(segment.text());
     if (entry.cut)
         out["cut"] = cutRuleName(*entry.cut);
+    return out;
+}
+
+json pinJson(const Pin& pin)
+{
+    json out { { "match", pin.match } };
+    if (!pin.source.empty())
+        out["source"] = pin.source;
+    if (!pin.row.empty()) {
+        out["axis"] = pin.axis;
+        out["row"] = pin.row;
+        return out;
+    }
+    for (const Pin::Dim& dim : pin.dims)
+        out["dims"][dim.label] = dim.axes;
+    if (!pin.whole.empty())
+        out["whole"] = pin.whole;
     return out;
 }
 
@@ -200,6 +229,12 @@ std::string designText(const Design& design)
             { "kind", workloadName(design.workload.kind) },
             { "sequence", design.workload.sequence } } },
     };
+    if (design.workload.kind == WorkloadKind::Train) {
+        top["workload"]["micro_batches"] = design.workload.microBatches;
+        top["workload"]["recompute"] = recomputeName(design.workload.recompute);
+    }
+    if (!design.pins.empty())
+        top["pins"] = pinsJson(design.pins, unknownOf("pins"));
     const json unknownOfRules = unknownOf("rules");
     if (!(design.rules == DesignRules {}) || unknownOfRules.is_object()) {
         top["rules"] = rulesJson(design.rules);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heads, their rotation, the KV cache, and attention: by batch or by heads. MAX has no attention rule: its kernels run per
-// device on whatever is there.
+// Heads, their rotation, the KV cache, and attention: by batch, by heads, or by sequence, where the keys and values of the
+// other devices are gathered, or come around a ring. MAX has no attention rule: its kernels run per device on whatever is
+// there. Around the ring go keys and values for the result and the gradient of the queries; for the gradients of keys and
+// values the queries and what came with them, so that the sums stay where their keys are.
 #include "model/graph/differentiate.h"
 #include "model/ops/opdefinition.h"
 
@@ -55,20 +57,24 @@ const std::array kTable {
     // Where there are fewer KV heads than devices every device has all of them.
     OpDefinition { .kind = OpKind::Attention, .name = "attention", .operands = 3,
                    .rule = "b s! h! d!, b c! k! d!, b c! k! e! -> b s! h! e!"
-                           " ; S2 S2 S2 -> S2 if 0.2:heads 1.2:KV_heads ; S2 R R -> S2",
+                           " ; S2 S2 S2 -> S2 if 0.2:heads 1.2:KV_heads ; S2 R R -> S2"
+                           " ; S1 R R -> S1 ours ; S1 S1 S1 -> S1 ours ring 1 2",
                    .flops = attentionFlops, .gradient = attentionGradient },
     OpDefinition { .kind = OpKind::AttentionGradQ, .name = "attention_grad_q", .operands = 4,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e! -> b s! h! d!"
-                           " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> S2",
+                           " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> S2"
+                           " ; S1 S1 R R -> S1 ours ; S1 S1 S1 S1 -> S1 ours ring 2 3",
                    .flops = attentionGradientFlops },
     // Where every device has all KV heads, its query heads give a part of the sum.
     OpDefinition { .kind = OpKind::AttentionGradK, .name = "attention_grad_k", .operands = 4,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e! -> b c! k! d!"
-                           " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> P",
+                           " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> P"
+                           " ; S1 S1 R R -> P ours ; S1 S1 S1 S1 -> S1 ours ring 0 1",
                    .flops = attentionGradientFlops },
     OpDefinition { .kind = OpKind::AttentionGradV, .name = "attention_grad_v", .operands = 4,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e! -> b c! k! e!"
-                           " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> P",
+                           " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> P"
+                           " ; S1 S1 R R -> P ours ; S1 S1 S1 S1 -> S1 ours ring 0 1",
                    .flops = attentionGradientFlops },
     OpDefinition { .kind = OpKind::SinkAttention, .name = "sink_attention", .operands = 4,
                    .rule = "b s! h! d!, b c! k! d!, b c! k! e!, h! -> b s! h! e!"

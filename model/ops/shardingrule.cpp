@@ -115,10 +115,19 @@ Result<ShardingRule::Written> ShardingRule::parseRow(std::string_view text, std:
         return mistake(text, "a row ends with -> and the result's placement");
     written.row.result = *placement(all[at + 1]);
     bool conditions = false;
+    bool ring = false;
     for (at += 2; at < all.size(); ++at) {
         const std::string& word = all[at];
         if (word == "ours") {
             written.ours = true;
+            continue;
+        }
+        if (word == "ring") {
+            ring = true;
+            continue;
+        }
+        if (ring && digit(word)) {
+            written.row.ring.push_back(*digit(word));
             continue;
         }
         if (word == "if") {

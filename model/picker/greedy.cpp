@@ -108,6 +108,9 @@ private:
                     && !m_options.allowPartialToSharded && (pin == nullptr || pin->tieOnly))
                     priced.refusal = "a partial value may not be reduced to shards (allow_partial_to_sharded is off)";
             }
+            for (const int operand : row.ring) // each device gets the parts of all others
+                priced.cost += transitionCost(row.operands[static_cast<std::size_t>(operand)], {}, m_bytes[static_cast<std::size_t>(operand)],
+                                              m_mesh.axis(axis).size);
             if (pin != nullptr && !pin->tieOnly && !meets(row, *pin))
                 priced.refusal = pin->why;
             if (!std::isinf(priced.cost))
@@ -345,6 +348,9 @@ private:
     Result<Pick> result() const
     {
         Pick pick;
+        for (std::size_t c = 0; c < m_choices.size(); ++c)
+            for (const int operand : picked(c).row->ring)
+                pick.rings.push_back({ operand, m_choices[c].axis });
         pick.operands = m_targets;
         pick.result = m_result;
         pick.unmet = m_unmet;

@@ -28,7 +28,14 @@ struct AxisPin {
     bool tieOnly = false; ///< decides only between rows of the same price
 };
 
+/// An operand that travels around the ring of devices of a mesh axis while the operation runs.
+struct Ring {
+    int operand = 0;
+    int axis = 0;
+};
+
 struct Pick {
+    std::vector<Ring> rings;
     std::vector<Layout> operands; ///< as the operation takes them
     Layout result;
     double cost = 0; ///< bytes

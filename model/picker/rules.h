@@ -34,6 +34,7 @@ struct Row {
     Placement result;
     std::vector<WholeUnits> conditions;
     std::vector<FusedDim> fused;
+    std::vector<int> ring {}; ///< operands that travel around the ring of devices while the operation runs
 };
 
 /// Rows of an operation for operands and a result of these shapes, in order.

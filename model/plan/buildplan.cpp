@@ -228,7 +228,7 @@ private:
         planned.candidates = std::move(pick.value().candidates);
         planned.unmet = std::move(pick.value().unmet);
         planned.result = pick.value().result;
-        return finish(segment, std::move(planned), pick.value().operands);
+        return finish(segment, std::move(planned), pick.value().operands, pick.value().rings);
     }
 
     /// Of two ways of the same price to make the gradient of a weight the one that has it where the weight lies is better.
@@ -272,7 +272,8 @@ private:
     }
 
     /// Brings the operands into the layouts that were picked.
-    Status finish(const Segment& segment, PlannedOp planned, const std::vector<Layout>& targets)
+    Status finish(const Segment& segment, PlannedOp planned, const std::vector<Layout>& targets,
+                  const std::vector<Ring>& rings = {})
     {
         const OpId id = planned.op;
         const Op& op = m_graph.op(id);
@@ -280,6 +281,9 @@ private:
             auto use = reshard(segment, id, static_cast<int>(i), targets[i]);
             if (!use.ok())
                 return use.error();
+            for (const Ring& ring : rings)
+                if (ring.operand == static_cast<int>(i))
+                    addRing(segment, id, use.value(), ring);
             planned.operands.push_back(std::move(use).value());
         }
         for (const OperandUse& use : planned.operands)
@@ -326,6 +330,33 @@ private:
             m_plan.collectives.push_back(std::move(collective));
         }
         return use;
+    }
+
+    /// The sends of an operand around a ring: every device passes on what it has, until each has seen all parts.
+    void addRing(const Segment& segment, OpId id, OperandUse& use, const Ring& ring)
+    {
+        const TensorSpec& spec = m_graph.tensor(use.tensor);
+        const Op& op = m_graph.op(id);
+        Collective collective;
+        collective.kind = CollectiveKind::SendRecv;
+        collective.axes = { ring.axis };
+        collective.groupSize = m_mesh.axis(ring.axis).size;
+        collective.tensor = use.tensor;
+        collective.step = { CollectiveKind::SendRecv, collective.axes, use.layout, use.layout };
+        const std::int64_t part = bytesOf(largestShard(spec.shape, use.layout, m_mesh), spec.dtype);
+        const std::int64_t hops = collective.groupSize - 1;
+        collective.bytes = part * hops;
+        collective.seconds = static_cast<double>(hops)
+            * collectiveSeconds(CollectiveKind::SendRecv, part, 2, linkOf(collective.axes, m_mesh, m_hardware));
+        collective.plannedSegment = static_cast<int>(m_plan.segments.size()) - 1;
+        collective.op = id;
+        collective.operand = ring.operand;
+        collective.id = segment.name + "/" + op.name + "/" + spec.name + "/ring over " + m_mesh.axis(ring.axis).name;
+        collective.cause = spec.name + " goes around the ring of " + m_mesh.axis(ring.axis).name;
+        collective.reason = op.name + " runs with the sequence cut over " + m_mesh.axis(ring.axis).name + ": the parts of " + spec.name
+            + " go around the ring of devices, so that no device ever holds more than two";
+        use.collectives.push_back(static_cast<int>(m_plan.collectives.size()));
+        m_plan.collectives.push_back(std::move(collective));
     }
 
     /// The operation that wrote a tensor; for the residual stream of a later layer, the one at the end of the layer before.
