@@ -13,6 +13,9 @@ namespace {
 struct Scale {
     const char* model;
     const char* mesh;
+    const char* preset;
+    WorkloadKind workload = WorkloadKind::Prefill;
+    std::int64_t layers = 0; ///< 0: as many as the model has
 };
 
 Result<Design> designOf(const Scale& scale)
@@ -27,11 +30,11 @@ Result<Design> designOf(const Scale& scale)
         return mesh.error();
     design.mesh = std::move(mesh).value();
     design.workload.batch = 2048;
-    std::vector<std::string> notes;
-    auto strategies = presetStrategies("megatron-tp", design.mesh, design.model, design.workload, notes);
-    if (!strategies.ok())
-        return strategies.error();
-    design.strategies = std::move(strategies).value();
+    design.workload.kind = scale.workload;
+    if (scale.layers > 0)
+        design.model.layers = scale.layers;
+    if (const auto applied = applyPreset(design, scale.preset); !applied.ok())
+        return applied.error();
     return design;
 }
 
@@ -39,13 +42,18 @@ Result<Design> designOf(const Scale& scale)
 
 Result<BenchmarkReport> benchEvaluate()
 {
-    const Scale scales[] = { { "llama3-8b", "data=2,model=4" },
-                             { "llama3-8b", "pod=16,data=128,model=8" },
-                             { "llama3.1-405b", "pod=16,data=128,model=8" } };
+    constexpr WorkloadKind train = WorkloadKind::Train;
+    const Scale scales[] = { { "llama3-8b", "data=2,model=4", "megatron-tp" },
+                             { "llama3-8b", "pod=16,data=128,model=8", "megatron-tp" },
+                             { "llama3.1-405b", "pod=16,data=128,model=8", "megatron-tp" },
+                             { "llama3.1-405b", "pod=1,data=1,fsdp=1,model=8", "tp+fsdp", train },
+                             { "llama3.1-405b", "pod=2,data=2,fsdp=2,model=2", "tp+fsdp", train },
+                             { "llama3.1-405b", "pod=4,data=8,fsdp=64,model=8", "tp+fsdp", train, 2 },
+                             { "llama3.1-405b", "pod=4,data=8,fsdp=64,model=8", "tp+fsdp", train } };
     constexpr double kFrame = 0.016;
     constexpr std::size_t kRounds = 31;
     BenchmarkReport report;
-    Table table({ "evaluate after an edit", "mesh", ">devices", ">median", ">of a 16 ms frame", ">of the first" });
+    Table table({ "evaluate after an edit", "workload", ">layers", "mesh", ">devices", ">median", ">of a 16 ms frame", ">of the first" });
     double first = 0;
     for (const Scale& scale : scales) {
         const auto design = designOf(scale);
@@ -57,11 +65,13 @@ Result<BenchmarkReport> benchEvaluate()
             return inputError("bench", "the benchmark's own design cannot be evaluated");
         first = first > 0 ? first : seconds;
         const auto ratio = [](double value) { return std::to_string(value).substr(0, 5); };
-        table.add({ scale.model, scale.mesh, countText(design.value().mesh.deviceCount()), secondsText(seconds),
+        table.add({ scale.model, workloadName(scale.workload), std::to_string(design.value().model.layers), scale.mesh, countText(design.value().mesh.deviceCount()), secondsText(seconds),
                     ratio(seconds / kFrame), ratio(seconds / first) });
         report.rows.push_back({ { "name", "evaluate" },
                                 { "model", scale.model },
                                 { "mesh", scale.mesh },
+                                { "workload", workloadName(scale.workload) },
+                                { "layers", design.value().model.layers },
                                 { "seconds", seconds },
                                 { "of_frame", seconds / kFrame },
                                 { "of_first", seconds / first } });

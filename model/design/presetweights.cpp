@@ -378,6 +378,11 @@ private:
         pinDim("logits", "vocabulary", m_tensor);
         for (const char* match : { "mlp hidden", "grad of mlp hidden from *", "mlp gate active" })
             pinDim(match, "intermediate", m_tensor);
+        // So do the gradients of the weights: else a small operand would be moved where a large one comes anyway.
+        for (const char* label : { "out (heads x head dim)", "in (heads x head dim)", "out (intermediate)", "in (intermediate)", "out (vocabulary)" })
+            pinDim("grad of *.weight from *", label, m_tensor);
+        if (m_model.kvHeads % m_mesh.groupSize(m_tensor) == 0)
+            pinDim("grad of *.weight from *", "out (KV heads x head dim)", m_tensor);
         for (const char* match : { "attention values", "grad of attention values from *" })
             pinDim(match, "heads x head dim", m_tensor);
     }

@@ -120,6 +120,7 @@ private:
             break;
         }
         case Phase::Update:
+            m_firstCollective = m_plan.collectives.size();
             m_plan.segments.push_back({ index, segment.name, segment.firstLayer, segment.count, {}, Phase::Update });
             status = operations(segment);
             repeat(m_plan.segments.back(), m_firstCollective, segment.count);

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training plans: what each preset must come out as, by the papers and the frameworks that made them.
+#include "model/design/evaluate.h"
+#include "model/design/presets.h"
+
+#include <QtTest>
+
+#include <map>
+
+using namespace shardboard;
+
+namespace {
+
+/// A small Llama: 4 layers, 16 heads over 8 KV heads.
+Design llama(const char* mesh, const char* preset, WorkloadKind workload = WorkloadKind::Train)
+{
+    Design design;
+    design.mesh = Mesh::parse(mesh).value();
+    design.model.name = "small";
+    design.model.vocabSize = 4096;
+    design.model.hiddenSize = 1024;
+    design.model.intermediateSize = 4096;
+    design.model.layers = 4;
+    design.model.heads = 16;
+    design.model.kvHeads = 8;
+    design.model.headDim = 64;
+    design.workload = { workload, 16, 2048, DType::BF16 };
+    const auto applied = applyPreset(design, preset);
+    if (!applied.ok())
+        qFatal("%s", applied.error().text().c_str());
+    return design;
+}
+
+/// `2 all-gather over model` for the collectives of a phase of the layers, one layer's worth; local slices move nothing.
+QStringList collectivesOf(const Evaluation& evaluation, Phase phase, const char* layer = "block")
+{
+    std::map<QString, int> count;
+    const Plan& plan = evaluation.plan;
+    for (const Collective& collective : plan.collectives) {
+        const PlannedSegment& segment = plan.segments[static_cast<std::size_t>(collective.plannedSegment)];
+        if (segment.phase != phase || segment.name != layer || collective.kind == CollectiveKind::LocalSlice)
+            continue;
+        QStringList axes;
+        for (const int axis : collective.axes)
+            axes << QString::fromStdString(plan.mesh.axis(axis).name);
+        ++count[QString::fromStdString(collectiveName(collective.kind)) + " over " + axes.join("+")];
+    }
+    QStringList out;
+    for (const auto& [what, times] : count)
+        out << QString::number(times) + " " + what;
+    return out;
+}
+
+} // namespace
+
+class TestTraining : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void presets_data()
+    {
+        QTest::addColumn<QString>("mesh");
+        QTest::addColumn<QString>("preset");
+        QTest::addColumn<QStringList>("forward");
+        QTest::addColumn<QStringList>("backward");
+        // arXiv 1909.08053: two all-reduces forward, two backward.
+        QTest::newRow("Megatron") << "model=8" << "megatron-tp" << QStringList { "2 all-reduce over model" }
+                                  << QStringList { "2 all-reduce over model" };
+        QTest::newRow("Megatron with data") << "data=2,model=4" << "megatron-tp" << QStringList { "2 all-reduce over model" }
+                                            << QStringList { "9 all-reduce over data", "2 all-reduce over model" };
+        // arXiv 2205.05198: all-gather and reduce-scatter in place of each all-reduce; backward the inputs are gathered once more.
+        // The two norms work on parts of the sequence, so that their weights' gradients are sums over the axis too.
+        QTest::newRow("sequence parallel") << "model=8" << "tp-sp" << QStringList { "2 all-gather over model", "2 reduce-scatter over model" }
+                                           << QStringList { "4 all-gather over model", "2 all-reduce over model", "2 reduce-scatter over model" };
+        // arXiv 1910.02054, stage 3: weights gathered forward and backward, gradients reduce-scattered.
+        QTest::newRow("FSDP") << "fsdp=8" << "fsdp" << QStringList { "9 all-gather over fsdp" }
+                              << QStringList { "9 all-gather over fsdp", "9 reduce-scatter over fsdp" };
+        QTest::newRow("FSDP over data") << "data=8" << "fsdp" << QStringList { "9 all-gather over data" }
+                                        << QStringList { "9 all-gather over data", "9 reduce-scatter over data" };
+        QTest::newRow("HSDP") << "data=2,fsdp=4" << "hsdp" << QStringList { "9 all-gather over fsdp" }
+                              << QStringList { "9 all-gather over fsdp", "9 all-reduce over data", "9 reduce-scatter over fsdp" };
+        QTest::newRow("TP and FSDP") << "fsdp=4,model=4" << "tp+fsdp" << QStringList { "9 all-gather over fsdp", "2 all-reduce over model" }
+                                     << QStringList { "9 all-gather over fsdp", "2 all-reduce over model", "9 reduce-scatter over fsdp" };
+        QTest::newRow("context, gathered") << "context=8" << "cp-all-gather" << QStringList { "2 all-gather over context" }
+                                           << QStringList { "2 all-gather over context", "9 all-reduce over context", "2 reduce-scatter over context" };
+        // arXiv 2309.14509: four all-to-alls forward, four backward.
+        QTest::newRow("Ulysses") << "context=8" << "cp-ulysses" << QStringList { "4 all-to-all over context" }
+                                 << QStringList { "9 all-reduce over context", "4 all-to-all over context" };
+        QTest::newRow("ring") << "context=8" << "cp-ring" << QStringList { "2 send-recv over context" }
+                              << QStringList { "9 all-reduce over context", "6 send-recv over context" };
+        QTest::newRow("replicated weights") << "data=8" << "replicate" << QStringList {} << QStringList { "9 all-reduce over data" };
+    }
+    void presets()
+    {
+        QFETCH(QString, mesh);
+        QFETCH(QString, preset);
+        const auto evaluation = evaluate(llama(qPrintable(mesh), qPrintable(preset))).value();
+        QTEST(collectivesOf(*evaluation, Phase::Forward), "forward");
+        QTEST(collectivesOf(*evaluation, Phase::Backward), "backward");
+        QCOMPARE(collectivesOf(*evaluation, Phase::Update), QStringList {});
+        for (const PlannedSegment& segment : evaluation->plan.segments)
+            for (const PlannedOp& op : segment.ops)
+                QVERIFY2(op.unmet.empty(), evaluation->graph.op(op.op).name.c_str());
+    }
+
+    /// Gradients of all weights reach the optimizer in the layout of their weight, whatever the design.
+    void everyWeightIsUpdatedWhereItLies()
+    {
+        for (const char* preset : { "megatron-tp", "tp-sp", "fsdp", "tp+fsdp", "cp-ring" }) {
+            const auto evaluation = evaluate(llama("data=2,context=2,fsdp=2,model=2", preset)).value();
+            std::int64_t updated = 0;
+            for (const PlannedSegment& segment : evaluation->plan.segments)
+                for (const PlannedOp& op : segment.ops)
+                    if (evaluation->graph.op(op.op).kind == OpKind::AdamStep) {
+                        QCOMPARE(op.operands[0].layout, op.operands[1].layout);
+                        QCOMPARE(op.operands[0].layout, op.result);
+                        updated += segment.count;
+                    }
+            QCOMPARE(updated, evaluation->graph.weightCount());
+        }
+    }
+
+    /// Sums over the mesh axes that cut a weight are made in every micro-batch, the others once.
+    void microBatches()
+    {
+        Design design = llama("data=2,fsdp=4", "hsdp");
+        design.workload.microBatches = 2;
+        design.workload.batch = 32;
+        const auto evaluation = evaluate(design).value();
+        for (const Collective& collective : evaluation->plan.collectives) {
+            const PlannedSegment& segment = evaluation->plan.segments[static_cast<std::size_t>(collective.plannedSegment)];
+            QCOMPARE(collective.count, segment.count * (segment.phase == Phase::Update ? 1 : 2));
+            if (collective.kind == CollectiveKind::AllReduce)
+                QCOMPARE(segment.phase, Phase::Update);
+        }
+        QCOMPARE(collectivesOf(*evaluation, Phase::Update), QStringList { "9 all-reduce over data" });
+        QCOMPARE(collectivesOf(*evaluation, Phase::Backward), (QStringList { "9 all-gather over fsdp", "9 reduce-scatter over fsdp" }));
+    }
+
+    /// What is computed again is gathered again, and need not be kept.
+    void recompute()
+    {
+        Design design = llama("data=2,model=4", "megatron-tp");
+        const auto none = evaluate(design).value();
+        design.workload.recompute = Recompute::Selective;
+        const auto selective = evaluate(design).value();
+        design.workload.recompute = Recompute::Full;
+        const auto full = evaluate(design).value();
+        QVERIFY(selective->plan.memory.kept < none->plan.memory.kept);
+        QVERIFY(full->plan.memory.kept < selective->plan.memory.kept);
+        QCOMPARE(collectivesOf(*selective, Phase::Backward), collectivesOf(*none, Phase::Backward));
+        QVERIFY(collectivesOf(*full, Phase::Backward).contains("3 all-reduce over model")); // one forward sum again: the MLP's is not needed
+        // Of a layer only what enters it is kept: batch 8 of a device, 2048 tokens, 1024 wide, two bytes each.
+        const PlannedSegment& block = full->plan.segments[1];
+        QCOMPARE(block.kept.size(), std::size_t(1));
+        QCOMPARE(block.phase, Phase::Forward);
+    }
+
+    /// 2 + 2 + 12 bytes a parameter (ZeRO, arXiv 1910.02054), all of it cut by full sharding.
+    void memoryOfAdam()
+    {
+        const auto evaluation = evaluate(llama("fsdp=8", "fsdp")).value();
+        const MemoryByCause& memory = evaluation->plan.memory;
+        QCOMPARE(memory.weights * 8, evaluation->parameters * 2);
+        QCOMPARE(memory.gradients, memory.weights);
+        QCOMPARE(memory.optimizer, memory.weights * 6);
+    }
+
+    void refusals()
+    {
+        Design design = llama("data=8", "replicate");
+        const auto text = [&](const char* preset) { return QString::fromStdString(applyPreset(design, preset).error().text()); };
+        QCOMPARE(text("ep"), QString("--preset: preset ep cuts experts, and small has none; use megatron-tp, fsdp or another preset for dense models"));
+        QCOMPARE(text("hsdp"), QString("--mesh: preset hsdp finds no mesh axis to shard weights over in data=8; name one fsdp"));
+        QCOMPARE(text("tp-sp"), QString("--mesh: preset tp-sp finds no mesh axis to cut weights over in data=8; name one model, tp or tensor"));
+        design.mesh = Mesh::parse("context=16").value();
+        QCOMPARE(text("cp-ulysses"), QString("--preset: preset cp-ulysses cuts heads over the context axis, and 16 heads with 8 KV heads do not divide by 16;"
+                                             " use cp-ring, or a context axis that divides the KV heads"));
+        design.workload.kind = WorkloadKind::Decode;
+        QCOMPARE(text("cp-ring"), QString("--preset: preset cp-ring cuts the sequence, and decoding has one new token; use it for prefill or training"));
+    }
+};
+
+QTEST_APPLESS_MAIN(TestTraining)
+#include "tst_training.moc"
