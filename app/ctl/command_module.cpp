@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl module: what a module makes of its weights under a strategy.
 #include "app/ctl/commands.h"
+#include "app/ctl/request.h"
 #include "model/formats/designfile.h"
-#include "model/formats/jsontext.h"
 #include "model/formats/moduledesign.h"
 #include "model/formats/modulejson.h"
 
@@ -11,19 +11,6 @@
 namespace shardboard {
 
 namespace {
-
-constexpr std::size_t kLongestRequest = std::size_t { 1 } << 20;
-
-Result<std::string> standardInput()
-{
-    std::string text(kLongestRequest + 1, '\0');
-    std::cin.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(std::cin.gcount()));
-    if (text.size() > kLongestRequest)
-        return inputError("standard input", "is larger than " + std::to_string(kLongestRequest) + " bytes",
-                          "check that this is a request");
-    return text;
-}
 
 void printFindings(const nlohmann::json& findings)
 {
@@ -58,19 +45,15 @@ int writeModuleDesign(const nlohmann::json& request, const std::string& where, c
 
 int moduleCommand(const Arguments& arguments)
 {
-    const std::string& path = arguments.positional().front();
-    const std::string where = path == "-" ? "standard input" : path;
-    const auto text = path == "-" ? standardInput() : readTextFile(path, kLongestRequest);
-    if (!text.ok())
-        return report(text.error());
-    const auto request = parseJson(text.value(), where);
-    if (!request.ok())
-        return report(request.error());
-    const auto answer = answerModule(request.value(), where);
+    const auto read = readRequest(arguments.positional().front());
+    if (!read.ok())
+        return report(read.error());
+    const auto& [request, where] = read.value();
+    const auto answer = answerModule(request, where);
     if (!answer.ok())
         return report(answer.error());
     if (arguments.has("-o"))
-        if (const int code = writeModuleDesign(request.value(), where, arguments.text("-o")); code != kDone)
+        if (const int code = writeModuleDesign(request, where, arguments.text("-o")); code != kDone)
             return code;
     std::cout << textOf(answer.value());
     if (!arguments.has("--json"))

@@ -3,6 +3,7 @@
 
 #include "model/formats/designfile.h"
 #include "model/formats/modulejson.h"
+#include "model/formats/pickrequest.h"
 
 #include <iostream>
 
@@ -98,6 +99,9 @@ const std::vector<Command>& commands()
           "  explain   which rule decided each dim of a tensor, which were skipped and why\n"
           "  list      the built-in rule sets\n"
           "  show      all rules of a rule set or file, in order\n" },
+        { "pick", "shows what MAX's picker, or ours, picks for one operation, and every candidate", { "REQUEST" },
+          { { "--report", "", "also tell on stderr what moves and what else there was, whatever the mode" }, kJson }, pickCommand,
+          pickHelp() },
         { "plan", "shows collectives with their causes, time and memory", { "DESIGN" },
           { { "--picker", "NAME", "greedy" },
             { "--profile", "NAME", "shardboard (sound rows, vocabulary-parallel embedding) or G1 (MAX's greedy)" },

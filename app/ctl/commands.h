@@ -34,6 +34,7 @@ int moduleCommand(const Arguments& arguments);
 int notationCommand(const Arguments& arguments);
 int cutsCommand(const Arguments& arguments);
 int rulesCommand(const Arguments& arguments);
+int pickCommand(const Arguments& arguments);
 int planCommand(const Arguments& arguments);
 int checkCommand(const Arguments& arguments);
 int runDesignCommand(const Arguments& arguments);

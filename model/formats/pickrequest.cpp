@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/formats/pickrequest.h"
+
+#include "model/core/text.h"
+#include "model/formats/jsonfields.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t kMostDims = 16;
+constexpr std::size_t kMostRows = 2000;
+constexpr std::size_t kLongestName = 200;
+constexpr std::int64_t kLargestSize = std::int64_t { 1 } << 62;
+constexpr std::int64_t kLargestNumber = std::int64_t { 1 } << 40;
+constexpr const char* kDimOf = "dim of input axis ";
+
+std::string indexed(const std::string& key, std::size_t i) { return key + "[" + std::to_string(i) + "]"; }
+
+std::string upstream(UpstreamError error, const std::string& what) { return std::string(upstreamErrorName(error)) + ": " + what; }
+
+class Reader {
+public:
+    Reader(const json& request, const std::string& file)
+        : m_top(request, file, "")
+        , m_file(file)
+    {
+        m_top.nullIsAbsent();
+    }
+
+    Result<PickQuestion> read()
+    {
+        readProfile();
+        readMesh();
+        if (ok())
+            readInputs();
+        if (ok())
+            readRule();
+        if (ok())
+            readPolicy();
+        m_question.callSite = m_top.text("call_site", std::string());
+        if (m_top.error())
+            return *m_top.error();
+        return std::move(m_question);
+    }
+
+private:
+    bool ok() const { return !m_top.error(); }
+    void fail(const std::string& key, const std::string& what, const std::string& fix = {}) { m_top.fail(key, what, fix); }
+    void fail(UpstreamError error, const std::string& key, const std::string& what, const std::string& fix = {})
+    {
+        m_top.fail(key, upstream(error, what), fix);
+    }
+
+    void readProfile()
+    {
+        const std::string profile = m_top.text("profile", std::string("G1"));
+        const auto same = [&](std::string_view name) { return lowered(name) == lowered(profile); };
+        const auto found = std::find_if(kRuleProfileNames.begin(), kRuleProfileNames.end(), same);
+        if (found == kRuleProfileNames.end())
+            return fail("profile", "there is no profile '" + profile + "'", "profiles are G0, G1, G2, G3 and shardboard");
+        m_question.profile = static_cast<RuleProfile>(found - kRuleProfileNames.begin());
+        const bool regions = m_question.profile == RuleProfile::G2 || m_question.profile == RuleProfile::G3;
+        const std::string picker = m_top.text("picker", std::string(regions ? "auto_reshard" : "GreedyReshard"));
+        const auto kind = std::find_if(kPickerNames.begin(), kPickerNames.end(),
+                                       [&](const char* name) { return lowered(name) == lowered(picker); });
+        const bool greedy = lowered(picker) == "greedy";
+        if (kind == kPickerNames.end() && !greedy)
+            return fail("picker", "there is no picker '" + picker + "'", "pickers are GreedyReshard, NoReshard, PartialsOnly and auto_reshard");
+        m_question.picker = greedy ? PickerKind::GreedyReshard : static_cast<PickerKind>(kind - kPickerNames.begin());
+        const bool inRegion = m_question.picker == PickerKind::AutoReshard;
+        if (m_question.profile != RuleProfile::Shardboard && regions != inRegion)
+            fail("picker", std::string(ruleProfileName(m_question.profile)) + " does not have " + kPickerNames[static_cast<std::size_t>(m_question.picker)],
+                 regions ? "it has auto_reshard" : "it has GreedyReshard, NoReshard and PartialsOnly");
+    }
+
+    void readMesh()
+    {
+        const json* mesh = m_top.find("mesh");
+        if (mesh == nullptr)
+            return fail("mesh", "the key is missing", "write {\"shape\": [4], \"axes\": [\"tp\"]}");
+        JsonFields fields(*mesh, m_file, "mesh");
+        const auto shape = fields.integers("shape", 1, kMaxDevices);
+        const auto names = fields.texts("axes");
+        if (fields.error())
+            return m_top.adopt(*fields.error());
+        if (shape.empty())
+            return fail(UpstreamError::ValueError, "mesh.shape", "a mesh has at least one mesh axis", "write [1] for one device");
+        if (shape.size() != names.size())
+            return fail(UpstreamError::ValueError, "mesh.axes",
+                        "there are " + std::to_string(names.size()) + " names for " + std::to_string(shape.size()) + " mesh axes", "name each mesh axis");
+        std::vector<MeshAxis> axes;
+        for (std::size_t i = 0; i < shape.size(); ++i)
+            axes.push_back({ names[i], shape[i] });
+        auto made = Mesh::make(std::move(axes), {}, m_top.place("mesh"));
+        if (!made.ok())
+            return m_top.adopt(made.error());
+        m_question.mesh = std::move(made).value();
+    }
+
+    /// A size: a number, -1, or a name.
+    std::int64_t size(const json& value, const std::string& key)
+    {
+        if (value.is_string()) {
+            const auto& name = value.get_ref<const std::string&>();
+            if (name.empty() || name.size() > kLongestName || parseInteger(name))
+                fail(key, "'" + name.substr(0, kLongestName) + "' is no name of a size", "write a number, or a name such as \"batch\"");
+            return ok() ? m_question.symbols.sizeOf(name) : 0;
+        }
+        if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(kLargestSize))) {
+            fail(key, "expected a size or the name of one, found " + value.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 40),
+                 "write a number, or a name such as \"batch\"");
+            return 0;
+        }
+        const auto number = value.get<std::int64_t>();
+        if (number < kWildcard)
+            fail(key, "the size " + std::to_string(number) + " is negative", "write 0 or more, or -1 for an open one");
+        return number;
+    }
+
+    std::optional<Placement> placement(const json& value, const std::string& key)
+    {
+        const auto found = value.is_string() ? Placement::parse(value.get_ref<const std::string&>()) : std::nullopt;
+        if (!found)
+            fail(key, "there is no placement " + value.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 40),
+                 "use R, S0, S1, …, P, Pavg, Pmin, Pmax or U");
+        else if (found->partial() && found->reduce != PartialReduce::Sum && m_question.profile == RuleProfile::G3)
+            fail(UpstreamError::ValueError, key, "G3 has partial sums only, no " + found->code(), "use P");
+        return found;
+    }
+
+    void readInputs()
+    {
+        const json* inputs = m_top.find("inputs");
+        if (inputs == nullptr || !inputs->is_array() || inputs->empty())
+            return fail("inputs", "a list of at least one operand is expected", "write [{\"global_shape\": [4, 8], \"placements\": [\"R\"]}]");
+        if (inputs->size() > kMostOperands)
+            return fail("inputs", "there are more than " + std::to_string(kMostOperands) + " operands", "ask about fewer");
+        for (std::size_t i = 0; i < inputs->size() && ok(); ++i)
+            readInput((*inputs)[i], indexed("inputs", i), i);
+    }
+
+    void readInput(const json& value, const std::string& path, std::size_t index)
+    {
+        JsonFields fields(value, m_file, path);
+        fields.nullIsAbsent();
+        PickQuestion::Operand operand;
+        operand.name = fields.text("name", "arg" + std::to_string(index));
+        const std::string dtype = fields.text("dtype", std::string("float32"));
+        const json* shape = fields.find("global_shape");
+        const json* placements = fields.find("placements");
+        if (fields.error())
+            return m_top.adopt(*fields.error());
+        const auto type = dtypeFromName(dtype);
+        if (!type)
+            return fail(path + ".dtype", "there is no dtype '" + dtype.substr(0, 40) + "'", "use float32, bfloat16, int64, …");
+        operand.dtype = *type;
+        if (shape == nullptr || !shape->is_array() || shape->size() > kMostDims)
+            return fail(path + ".global_shape", "a list of at most " + std::to_string(kMostDims) + " sizes is expected", "write [4, 8]");
+        for (std::size_t d = 0; d < shape->size(); ++d)
+            operand.shape.push_back(size((*shape)[d], indexed(path + ".global_shape", d)));
+        if (placements == nullptr || !placements->is_array())
+            return fail(path + ".placements", "a list of placements is expected, one for each mesh axis", "write [\"R\"]");
+        const auto axes = static_cast<std::size_t>(m_question.mesh.axisCount());
+        if (placements->size() != axes)
+            return fail(UpstreamError::ValueError, path + ".placements",
+                        "there are " + std::to_string(placements->size()) + " placements for " + std::to_string(axes) + " mesh axes",
+                        "give one for each mesh axis");
+        for (std::size_t a = 0; a < axes && ok(); ++a) {
+            const std::string key = indexed(path + ".placements", a);
+            const auto p = placement((*placements)[a], key);
+            if (p && p->sharded() && p->dim >= static_cast<int>(operand.shape.size()))
+                fail(UpstreamError::ValueError, key, p->code() + " cuts dim " + std::to_string(p->dim) + ", and the tensor has "
+                         + std::to_string(operand.shape.size()) + " dims", "");
+            operand.placements.push_back(p.value_or(Placement {}));
+        }
+        m_question.operands.push_back(std::move(operand));
+    }
+
+    void readRule()
+    {
+        m_question.opName = m_top.text("op");
+        m_question.fallbackRow = m_top.flag("fallback_row_added", true);
+        if (!ok())
+            return;
+        const json* rows = m_top.find("rows");
+        if (rows != nullptr || lowered(m_question.opName) == "custom")
+            return readRows(rows);
+        m_question.family = findFamily(lowered(m_question.opName));
+        if (m_question.family == nullptr)
+            return fail("op", "there is no operation '" + m_question.opName.substr(0, 80) + "'", "shardctl pick --help lists them; or give its rows");
+        const OpFamily& family = *m_question.family;
+        const auto count = static_cast<int>(m_question.operands.size());
+        if (count < family.fewest || (family.most >= 0 && count > family.most))
+            return fail(UpstreamError::ValueError, "inputs", m_question.opName + " takes " + countText(family) + ", found " + std::to_string(count), "");
+        readAttributes(family);
+    }
+
+    static std::string countText(const OpFamily& family)
+    {
+        const std::string fewest = std::to_string(family.fewest);
+        const std::string range = family.most < 0 ? fewest + " or more"
+            : family.most == family.fewest        ? fewest
+                                                  : fewest + " to " + std::to_string(family.most);
+        return range + (range == "1" ? " operand" : " operands");
+    }
+
+    void readRows(const json* rows)
+    {
+        if (rows == nullptr || !rows->is_array() || rows->size() > kMostRows)
+            return fail("rows", "a list of at most " + std::to_string(kMostRows) + " rows is expected", "write [[[\"R\"], \"R\"], [[\"S0\"], \"S0\"]]");
+        const UpstreamError wrong = m_question.profile == RuleProfile::G3 ? UpstreamError::ShardingError : UpstreamError::ValueError;
+        Menu& menu = m_question.rows;
+        menu.operands = m_question.operands.size();
+        menu.soundKnown = false;
+        std::size_t outputs = 0;
+        for (std::size_t i = 0; i < rows->size() && ok(); ++i) {
+            const json& row = (*rows)[i];
+            const std::string key = indexed("rows", i);
+            if (!row.is_array() || row.size() != 2 || !row[0].is_array())
+                return fail(key, "a row is a list of placements and the placement of the output", "write [[\"S0\"], \"S0\"]");
+            if (row[0].size() != menu.operands)
+                return fail(wrong, key, "the row has " + std::to_string(row[0].size()) + " placements for " + std::to_string(menu.operands) + " operands", "");
+            std::vector<Placement> needs;
+            for (std::size_t p = 0; p < row[0].size(); ++p)
+                needs.push_back(placement(row[0][p], key).value_or(Placement {}));
+            const std::size_t results = row[1].is_array() ? row[1].size() : 1;
+            if (results == 0 || (i > 0 && results != outputs))
+                return fail(wrong, key, "the row has " + std::to_string(results) + " outputs", "all rows have one for each result");
+            outputs = results;
+            MenuRow made;
+            for (std::size_t o = results; o-- > 0;)
+                made.output = placement(row[1].is_array() ? row[1][o] : row[1], key).value_or(Placement {});
+            menu.add(std::move(made), needs);
+        }
+    }
+
+    void readAttributes(const OpFamily& family)
+    {
+        static const json kNone = json::object();
+        const json* attributes = m_top.find("attrs");
+        JsonFields fields(attributes ? *attributes : kNone, m_file, "attrs");
+        if (fields.error())
+            return m_top.adopt(*fields.error());
+        for (const AttributeSpec& spec : family.attributes) {
+            const json* value = fields.find(spec.name);
+            const std::string key = std::string("attrs.") + spec.name;
+            AttributeValue out;
+            if (value != nullptr && value->is_null()) {
+                const bool may = family.flattens || (spec.fallback && std::string_view(spec.fallback) == "none");
+                if (!may)
+                    fail(key, "is null", "leave it out, or give it a value");
+                out.none = true;
+            } else if (value != nullptr) {
+                readAttribute(spec, *value, key, out);
+            } else if (spec.fallback == nullptr) {
+                fail(key, m_question.opName + " needs it", "give it a value");
+            } else if (std::string_view(spec.fallback) == "none") {
+                out.none = true;
+            } else if (spec.kind == AttributeKind::Choice) {
+                readAttribute(spec, json(spec.fallback), key, out);
+            } else {
+                out.number = parseInteger(spec.fallback).value_or(0);
+            }
+            m_question.attributes.push_back(std::move(out));
+        }
+    }
+
+    std::int64_t integer(const json& value, const std::string& key)
+    {
+        const bool fits = value.is_number_integer()
+            && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= static_cast<std::uint64_t>(kLargestNumber));
+        if (!fits || value.get<std::int64_t>() < -kLargestNumber) {
+            fail(key, "expected a whole number, found " + value.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 40), "");
+            return 0;
+        }
+        return value.get<std::int64_t>();
+    }
+
+    void readAttribute(const AttributeSpec& spec, const json& value, const std::string& key, AttributeValue& out)
+    {
+        constexpr std::size_t kLongestList = 4096;
+        const bool list = spec.kind == AttributeKind::Axes || spec.kind == AttributeKind::Integers || spec.kind == AttributeKind::Dims;
+        const json one = json::array({ value });
+        const json& items = value.is_array() ? value : one;
+        if (list && (items.size() > kLongestList || (spec.kind == AttributeKind::Dims && (!value.is_array() || items.size() > kMostDims))))
+            return fail(key, "expected a list of sizes", "at most " + std::to_string(kMostDims));
+        switch (spec.kind) {
+        case AttributeKind::Axis:
+        case AttributeKind::Integer:
+            out.number = integer(value, key);
+            break;
+        case AttributeKind::Axes:
+            for (const json& item : items)
+                out.list.push_back(integer(item, key));
+            break;
+        case AttributeKind::Integers:
+            for (const json& item : items)
+                out.list.push_back(item.is_string() ? size(item, key) : integer(item, key));
+            break;
+        case AttributeKind::Choice: {
+            const std::string word = value.is_string() ? value.get<std::string>() : std::string();
+            const auto found = std::find_if(spec.choices.begin(), spec.choices.end(), [&](const char* c) { return lowered(c) == lowered(word); });
+            if (found == spec.choices.end())
+                fail(UpstreamError::ValueError, key, "cannot be " + value.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 40),
+                     "use " + joined({ spec.choices.begin(), spec.choices.end() }));
+            out.number = found - spec.choices.begin();
+            break;
+        }
+        case AttributeKind::Number:
+            out.number = value.is_number() ? value.get<double>() != 0 : value.is_boolean() ? value.get<bool>() : 1;
+            break;
+        case AttributeKind::Dims:
+            for (std::size_t i = 0; i < items.size() && ok(); ++i)
+                out.dims.push_back(targetDim(items[i], indexed(key, i)));
+            break;
+        }
+    }
+
+    /// A size, a name, or "dim of input axis 0", also times a number or more of them.
+    TargetDim targetDim(const json& value, const std::string& key)
+    {
+        TargetDim out;
+        if (!value.is_string() || value.get_ref<const std::string&>().find(kDimOf) == std::string::npos) {
+            out.size = size(value, key);
+            return out;
+        }
+        const auto& text = value.get_ref<const std::string&>();
+        for (const std::string_view part : split(std::string_view(text), '*')) {
+            if (const auto factor = parseInteger(part); factor && *factor > 0 && out.size <= kLargestNumber && *factor <= kLargestNumber) {
+                out.size *= *factor;
+                continue;
+            }
+            const auto dim = part.starts_with(kDimOf) ? parseInteger(part.substr(std::string_view(kDimOf).size())) : std::nullopt;
+            if (!dim || *dim < 0 || *dim >= static_cast<std::int64_t>(kMostDims)) {
+                fail(key, "'" + text.substr(0, 80) + "' is no size", "write \"dim of input axis 0\", or that times a number");
+                return out;
+            }
+            out.sourceDims.push_back(static_cast<int>(*dim));
+        }
+        return out;
+    }
+
+    void readPolicy()
+    {
+        const json* policy = m_top.find("policy");
+        if (policy == nullptr)
+            return;
+        JsonFields fields(*policy, m_file, "policy");
+        fields.nullIsAbsent();
+        PickPolicy& out = m_question.policy;
+        out.allowPartialToSharded = fields.flag("allow_partial_to_sharded", false);
+        if (fields.find("budget_bytes_per_device"))
+            out.budget = fields.number("budget_bytes_per_device", 0, std::numeric_limits<double>::max());
+        for (const char* key : { "on_reshard", "mode" }) {
+            const std::string mode = fields.text(key, std::string("silent"));
+            constexpr std::array<const char*, 3> kModes { "silent", "warn", "raise" };
+            const auto found = std::find_if(kModes.begin(), kModes.end(), [&](const char* m) { return mode == m; });
+            if (found == kModes.end())
+                fields.fail(key, upstream(UpstreamError::ValueError, "there is no mode '" + mode.substr(0, 40) + "'"), "use silent, warn or raise");
+            else if (found != kModes.begin())
+                out.onReshard = static_cast<OnReshard>(found - kModes.begin());
+        }
+        readTransitions(fields);
+        if (fields.error())
+            m_top.adopt(*fields.error());
+        if (m_question.profile == RuleProfile::Shardboard && out.allowPartialToSharded && m_question.picker == PickerKind::AutoReshard)
+            out.allowed.add(Placement::Kind::Partial, Placement::Kind::Sharded);
+    }
+
+    void readTransitions(JsonFields& fields)
+    {
+        const json* allowed = fields.find("allowed_transitions");
+        if (allowed == nullptr)
+            return;
+        PickPolicy& out = m_question.policy;
+        const std::string name = allowed->is_string() ? allowed->get<std::string>() : std::string();
+        if (name == "ALL" || name == "ALL_TRANSITIONS" || name == "DEFAULT" || name == "DEFAULT_TRANSITIONS") {
+            out.allowed = name.starts_with("ALL") ? TransitionSet::all() : TransitionSet::defaults();
+            return;
+        }
+        const auto refuse = [&] {
+            fields.fail("allowed_transitions", upstream(UpstreamError::TypeError, "is no set of transitions"),
+                        "write \"DEFAULT\", \"ALL\", or a list such as [\"P->R\", \"S->R\"]");
+        };
+        if (!allowed->is_array())
+            return refuse();
+        out.allowed = TransitionSet();
+        for (const json& pair : *allowed) {
+            const std::string text = pair.is_string() ? pair.get<std::string>() : std::string();
+            const auto arrow = text.find("->");
+            const auto from = kindOf(text.substr(0, arrow));
+            const auto to = arrow == std::string::npos ? std::nullopt : kindOf(text.substr(arrow + 2));
+            if (!from || !to)
+                return refuse();
+            out.allowed.add(*from, *to);
+        }
+    }
+
+    static std::optional<Placement::Kind> kindOf(const std::string& name)
+    {
+        constexpr std::pair<const char*, Placement::Kind> kKinds[] = {
+            { "R", Placement::Kind::Replicated }, { "Replicated", Placement::Kind::Replicated },
+            { "S", Placement::Kind::Sharded },    { "Sharded", Placement::Kind::Sharded },
+            { "P", Placement::Kind::Partial },    { "Partial", Placement::Kind::Partial },
+        };
+        for (const auto& [text, kind] : kKinds)
+            if (name == text)
+                return kind;
+        return std::nullopt;
+    }
+
+    JsonFields m_top;
+    std::string m_file;
+    PickQuestion m_question;
+};
+
+} // namespace
+
+Result<PickQuestion> readPickQuestion(const json& request, const std::string& file) { return Reader(request, file).read(); }
+
+Error pickError(const Refusal& refusal, const std::string& file)
+{
+    return inputError(refusal.key.empty() ? file : file + ":" + refusal.key, upstream(refusal.error, refusal.reason), refusal.fix);
+}
+
+} // namespace shardboard

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions (max-sharding 2.1): batch first, channels last (NHWC) or second (NCHW), filters RSCF. A bias is the third
+// operand.
+#include "model/picker/max/registry.h"
+
+namespace shardboard {
+
+namespace {
+
+constexpr const char* kBias = "the rule does not see the bias, so that every device adds all of it";
+constexpr const char* kGroups = "every device takes its filters for those of all groups";
+
+const AttributeSpec kLayout { "layout", AttributeKind::Choice, "NHWC", "r", { "NHWC", "NCHW", "NDHWC", "NCDHW" } };
+const AttributeSpec kFilterLayout { "filter_layout", AttributeKind::Choice, "RSCF", "r", { "RSCF", "QRSCF" } };
+const AttributeSpec kGroupCount { "groups", AttributeKind::Integer, "1" };
+
+const std::vector<CheckText> kRanks { { "r0 >= 3 && r1 >= 3", UpstreamError::ValueError, "inputs",
+                                        "a convolution takes an image and filters of at least three dims", "" } };
+
+} // namespace
+
+std::span<const OpFamily> convolutionFamilies()
+{
+    // layout is the place in its choices: 0 and 2 have the channels last
+    static const std::vector<OpFamily> table {
+        { .name = "conv2d",
+          .aliases = { "conv3d", "conv" },
+          .fewest = 2,
+          .most = 3,
+          .attributes = { kLayout, kFilterLayout, kGroupCount },
+          .checks = kRanks,
+          .rows = {
+              { kEarly, "R, R, =* -> R" },
+              { kEarly, "S(0), R, =* -> S(0)" },
+              { kEarly, "R, S(r1-1), =* -> S(layout == 1 || layout == 3 ? 1 : r0-1) if n == 2", kGroups, "groups != 1" },
+              { kEarly, "R, S(r1-1), =* -> S(layout == 1 || layout == 3 ? 1 : r0-1) if n == 3", kBias },
+              { kEarly, "S(layout == 1 || layout == 3 ? 1 : r0-1), S(r1-2), =* -> P if groups == 1", kBias, "n == 3" },
+              { kEarly, "P, R, =* -> P", kBias, "n == 3" },
+              { kEarly, "R, P, =* -> P", kBias, "n == 3" },
+              { kG3AndOurs, "R, R, R* -> R" },
+              { kG3AndOurs, "S(0), R, R* -> S(0)" },
+              { kG3, "R, S(r1-1), S(0)* -> S(layout == 1 || layout == 3 ? 1 : r0-1)", kGroups, "groups != 1" },
+              { kOurs, "R, S(r1-1), S(0)* -> S(layout == 1 || layout == 3 ? 1 : r0-1) if groups == 1" },
+              { kG3AndOurs, "S(layout == 1 || layout == 3 ? 1 : r0-1), S(r1-2) -> P if groups == 1" },
+              { kG3AndOurs, "P, R -> P" },
+              { kG3AndOurs, "R, P -> P" },
+          } },
+        // the last two dims of the filters are swapped; counts as one group
+        { .name = "conv2d_transpose",
+          .aliases = { "conv_transpose", "conv3d_transpose" },
+          .fewest = 2,
+          .most = 3,
+          .attributes = { kLayout, kFilterLayout, kGroupCount },
+          .checks = kRanks,
+          .rows = {
+              { kEarly, "R, R, =* -> R" },
+              { kEarly, "S(0), R, =* -> S(0)" },
+              { kEarly, "R, S(r1-2), =* -> S(layout == 1 || layout == 3 ? 1 : r0-1)", kBias, "n == 3" },
+              { kEarly, "S(layout == 1 || layout == 3 ? 1 : r0-1), S(r1-1), =* -> P", kBias, "n == 3" },
+              { kEarly, "P, R, =* -> P", kBias, "n == 3" },
+              { kEarly, "R, P, =* -> P", kBias, "n == 3" },
+              { kG3AndOurs, "R, R, R* -> R" },
+              { kG3AndOurs, "S(0), R, R* -> S(0)" },
+              { kG3AndOurs, "R, S(r1-2), S(0)* -> S(layout == 1 || layout == 3 ? 1 : r0-1)" },
+              { kG3AndOurs, "S(layout == 1 || layout == 3 ? 1 : r0-1), S(r1-1) -> P" },
+              { kG3AndOurs, "P, R -> P" },
+              { kG3AndOurs, "R, P -> P" },
+          } },
+    };
+    return table;
+}
+
+} // namespace shardboard

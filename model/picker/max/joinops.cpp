@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations that join, cut out and repeat (max-sharding 2.4).
+#include "model/picker/max/registry.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+constexpr const char* kInterleaved = "every device joins its own parts, so that the parts of the operands are interleaved";
+constexpr const char* kOwnSplit = "every device splits its own part, whose pieces are not one piece of the whole";
+constexpr const char* kOwnTile = "every device repeats its own part, so that the repetitions are interleaved";
+constexpr const char* kRenumbered = "dims that are added or dropped change the numbers of those behind them, and the output is cut along the wrong one";
+
+const AttributeSpec kAxis { "axis", AttributeKind::Axis, "0" };
+
+/// Dims with a full slice. G0 to G2 forget that dims which are dropped or added before them change their numbers.
+std::optional<Refusal> sliceRows(const RuleQuestion& question, Menu& menu)
+{
+    const auto& touched = question.attributes[0].list;
+    const auto& removed = question.attributes[1].list;
+    const auto& inserted = question.attributes[2].list;
+    const auto has = [](const std::vector<std::int64_t>& list, int v) {
+        return std::find(list.begin(), list.end(), v) != list.end();
+    };
+    int out = 0;
+    for (int k = 0; k < static_cast<int>(question.operands[0].shape.size()); ++k) {
+        while (has(inserted, out))
+            ++out;
+        if (has(removed, k))
+            continue;
+        if (!has(touched, k)) {
+            MenuRow row;
+            row.output = shardedPlacement(isEarly(question.profile) ? k : out);
+            row.unsound = row.output.dim != out ? kRenumbered : nullptr;
+            menu.add(std::move(row), std::vector { shardedPlacement(k) });
+        }
+        ++out;
+    }
+    menu.add({ .output = partialPlacement() }, std::vector { partialPlacement() });
+    return std::nullopt;
+}
+
+} // namespace
+
+std::span<const OpFamily> joinFamilies()
+{
+    static const std::vector<OpFamily> table {
+        { .name = "concat",
+          .aliases = { "concatenate" },
+          .most = -1,
+          .attributes = { kAxis },
+          .rows = { { kEvery, "R* -> R" },
+                    { kMax, "S(k)* -> S(k) for k in 0..r", kInterleaved, "k == axis && n > 1" },
+                    { kOurs, "S(k)* -> S(k) for k in 0..r if k != axis || n == 1" },
+                    { kEvery, "P* -> P" } } },
+        { .name = "stack",
+          .most = -1,
+          .attributes = { { "axis", AttributeKind::Axis, "0", "r+1" } },
+          .rows = { { kEvery, "R* -> R" }, { kEvery, "S(k)* -> S(k < axis ? k : k+1) for k in 0..r" }, { kEvery, "P* -> P" } } },
+        { .name = "chunk",
+          .attributes = { kAxis, { "chunks", AttributeKind::Integer, "1" } },
+          .rows = { { kEvery, "R -> R" }, { kEvery, "S(k) -> S(k) for k in 0..r if k != axis" }, { kEvery, "P -> P" } } },
+        { .name = "split",
+          .attributes = { kAxis, { "split_sizes", AttributeKind::Integers, "none" } },
+          .rows = { { kEvery, "R -> R" },
+                    { kEarly, "S(k) -> S(k) for k in 0..r if k != axis || multiples(split_sizes,gmax)", kOwnSplit, "k == axis" },
+                    { kG3AndOurs, "S(k) -> S(k) for k in 0..r if k != axis" },
+                    { kEvery, "P -> P" } } },
+        // `touched`: dims whose index is not a full slice; `removed`: those of them that an index drops; `inserted`: new
+        // dims, by their place in the output
+        { .name = "slice",
+          .aliases = { "slice_tensor" },
+          .attributes = { { "touched", AttributeKind::Axes, "none" },
+                          { "removed", AttributeKind::Axes, "none" },
+                          { "inserted", AttributeKind::Integers, "none" } },
+          .rows = { { kEvery, "R -> R" } },
+          .code = sliceRows },
+        // two paddings a dim; a tensor as `value` is one more operand in G3
+        { .name = "pad",
+          .most = 2,
+          .attributes = { { "paddings", AttributeKind::Integers },
+                          { "mode", AttributeKind::Choice, "constant", "r",
+                            { "constant", "reflect", "edge", "replicate", "symmetric", "circular" } },
+                          { "value", AttributeKind::Number, "0" } },
+          .checks = { { "len(paddings) == r+r", UpstreamError::ValueError, "attrs.paddings",
+                        "must be two numbers for each dim of the operand", "" } },
+          .rows = { { kEvery, "R* -> R" },
+                    { kEvery, "S(k), R* -> S(k) for k in 0..r if at(paddings,k+k) == 0 && at(paddings,k+k+1) == 0" },
+                    { kEvery, "P, R* -> P if mode != 0 || (value == 0 && n == 1)" } } },
+        { .name = "tile",
+          .attributes = { { "repeats", AttributeKind::Integers } },
+          .checks = { { "len(repeats) == r", UpstreamError::ValueError, "attrs.repeats",
+                        "must be one number for each dim of the operand", "" } },
+          .rows = { { kEvery, "R -> R" },
+                    { kEarly, "S(k) -> S(k) for k in 0..r", kOwnTile, "at(repeats,k) != 1" },
+                    { kG3AndOurs, "S(k) -> S(k) for k in 0..r if at(repeats,k) == 1" },
+                    { kEvery, "P -> P" } } },
+        { .name = "repeat_interleave",
+          .attributes = { { "axis", AttributeKind::Axis, "none" }, { "repeats", AttributeKind::Integers, "none" } },
+          .rows = { { kEvery, "R -> R" },
+                    { kEvery, "S(k) -> S(k) for k in 0..r if !none(axis) && k != axis" },
+                    { kEvery, "P -> P if !none(axis)" } } },
+    };
+    return table;
+}
+
+} // namespace shardboard

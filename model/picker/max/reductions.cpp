@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions and what works along one dim (max-sharding 2.3).
+#include "model/picker/max/registry.h"
+
+namespace shardboard {
+
+namespace {
+
+constexpr const char* kRunningSum = "a running sum over a part does not know the parts before it, and adding the parts does not line them up";
+constexpr const char* kAverage = "an average is executed as a sum, and uneven parts would weigh the same";
+
+const AttributeSpec kAxis { "axis", AttributeKind::Axis, "-1" };
+
+} // namespace
+
+std::span<const OpFamily> reductionFamilies()
+{
+    static const std::vector<RowText> whole { { kEvery, "R -> R" }, { kEvery, "S(d) -> S(d) for d in 0..r if d != axis" } };
+    static const std::vector<OpFamily> table {
+        { .name = "reduce",
+          .aliases = { "prod", "max", "min", "argmax", "argmin", "reduce_max", "reduce_min" },
+          .attributes = { kAxis },
+          .rows = whole,
+          .flattens = true },
+        { .name = "softmax", .aliases = { "logsoftmax", "log_softmax" }, .attributes = { kAxis }, .rows = whole, .flattens = true },
+        { .name = "linear_reduce",
+          .aliases = { "sum", "reduce_sum" },
+          .attributes = { kAxis },
+          .rows = { { kEvery, "R -> R" },
+                    { kEvery, "S(d) -> S(d) for d in 0..r if d != axis" },
+                    { kEvery, "S(axis) -> P" },
+                    { kEvery, "P -> P" } },
+          .flattens = true },
+        { .name = "cumsum",
+          .attributes = { kAxis, { "exclusive", AttributeKind::Number, "0" }, { "reverse", AttributeKind::Number, "0" } },
+          .rows = { { kEvery, "R -> R" },
+                    { kEvery, "S(d) -> S(d) for d in 0..r if d != axis" },
+                    { kEarly, "S(axis) -> P", kRunningSum },
+                    { kEarlyAndOurs, "P -> P" } },
+          .flattens = true },
+        { .name = "mean",
+          .aliases = { "reduce_mean" },
+          .attributes = { kAxis },
+          .rows = { { kEvery, "R -> R" },
+                    { kEvery, "S(d) -> S(d) for d in 0..r if d != axis" },
+                    { kEarly, "S(axis) -> Pavg", kAverage },
+                    { kEarly, "Pavg -> Pavg" },
+                    { kOurs, "P -> P" } },
+          .flattens = true },
+        { .name = "top_k",
+          .aliases = { "bottom_k" },
+          .attributes = { kAxis, { "k", AttributeKind::Integer, "1" } },
+          .rows = whole },
+        { .name = "argsort",
+          .aliases = { "nonzero" },
+          .attributes = { kAxis },
+          .rows = { { kEvery, "R -> R" } } },
+    };
+    return table;
+}
+
+} // namespace shardboard

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/picker/max/registry.h"
+
+#include "model/picker/max/rowpattern.h"
+
+#include <algorithm>
+#include <map>
+
+namespace shardboard {
+
+namespace {
+
+/// A family whose texts have been read.
+struct ReadFamily {
+    struct Row {
+        RowPattern pattern;
+        Expression unsoundIf;
+    };
+    std::vector<Row> rows;
+    std::vector<Expression> checks;
+    std::vector<Expression> extents; ///< of the attributes
+    std::string problem;
+};
+
+ReadFamily readFamily(const OpFamily& family)
+{
+    ReadFamily out;
+    const auto expression = [&](std::string_view text, const PatternNames& names) {
+        auto read = Expression::parse(text, names);
+        if (!read.ok() && out.problem.empty())
+            out.problem = std::string(family.name) + ": '" + std::string(text) + "': " + read.error().text();
+        return read.ok() ? std::move(read).value() : Expression {};
+    };
+    const PatternNames plain { family.attributes, {} };
+    for (const AttributeSpec& spec : family.attributes)
+        out.extents.push_back(expression(spec.extent, plain));
+    for (const CheckText& check : family.checks)
+        out.checks.push_back(expression(check.holds, plain));
+    for (const RowText& row : family.rows) {
+        auto pattern = RowPattern::parse(row.row, family.attributes);
+        if (!pattern.ok()) {
+            if (out.problem.empty())
+                out.problem = std::string(family.name) + ": " + pattern.error().text();
+            out.rows.emplace_back();
+            continue;
+        }
+        const PatternNames names { family.attributes, pattern.value().variables() };
+        Expression unsoundIf = expression(row.unsoundIf ? row.unsoundIf : "", names);
+        out.rows.push_back({ std::move(pattern).value(), std::move(unsoundIf) });
+    }
+    return out;
+}
+
+const ReadFamily& readOf(const OpFamily& family)
+{
+    static const std::map<const OpFamily*, ReadFamily> all = [] {
+        std::map<const OpFamily*, ReadFamily> out;
+        for (const OpFamily* each : allFamilies())
+            out.emplace(each, readFamily(*each));
+        return out;
+    }();
+    return all.at(&family);
+}
+
+/// Counts a dim from the front, or tells that there is none.
+std::optional<Refusal> normalise(std::int64_t& dim, std::int64_t extent, const char* name)
+{
+    if (dim < -extent || dim >= extent) {
+        const std::string key = std::string("attrs.") + name;
+        if (extent == 0)
+            return Refusal { UpstreamError::ValueError, key, "there is no dim " + std::to_string(dim) + ": the tensor has none",
+                             "leave it out, or give a tensor with dims" };
+        return Refusal { UpstreamError::ValueError, key, "there is no dim " + std::to_string(dim),
+                         "use " + std::to_string(-extent) + " to " + std::to_string(extent - 1) };
+    }
+    if (dim < 0)
+        dim += extent;
+    return std::nullopt;
+}
+
+} // namespace
+
+const std::vector<const OpFamily*>& allFamilies()
+{
+    static const std::vector<const OpFamily*> all = [] {
+        std::vector<const OpFamily*> out;
+        for (const auto table : { contractionFamilies(), convolutionFamilies(), elementwiseFamilies(), normFamilies(),
+                                  reductionFamilies(), shapeFamilies(), joinFamilies(), indexFamilies(), reshapeFamilies(),
+                                  poolFamilies(), miscellaneousFamilies() })
+            for (const OpFamily& family : table)
+                out.push_back(&family);
+        return out;
+    }();
+    return all;
+}
+
+const OpFamily* findFamily(std::string_view name)
+{
+    static const std::map<std::string_view, const OpFamily*> byName = [] {
+        std::map<std::string_view, const OpFamily*> out;
+        for (const OpFamily* family : allFamilies())
+            out.emplace(family->name, family);
+        for (const OpFamily* family : allFamilies())
+            for (const char* alias : family->aliases)
+                out.emplace(alias, family);
+        return out;
+    }();
+    const auto found = byName.find(name);
+    return found == byName.end() ? nullptr : found->second;
+}
+
+std::string registryProblem()
+{
+    for (const OpFamily* family : allFamilies())
+        if (const std::string& problem = readOf(*family).problem; !problem.empty())
+            return problem;
+    return {};
+}
+
+std::variant<Menu, Refusal> expandMenu(const OpFamily& family, const std::vector<RuleOperand>& operands,
+                                       std::vector<AttributeValue> attributes, const Mesh& mesh, RuleProfile profile)
+{
+    const ReadFamily& read = readOf(family);
+    attributes.resize(family.attributes.size());
+    PatternScope scope;
+    for (const RuleOperand& operand : operands)
+        scope.shapes.push_back(&operand.shape);
+    scope.attributes = &attributes;
+    for (const MeshAxis& axis : mesh.axes())
+        scope.largestMeshAxis = std::max(scope.largestMeshAxis, axis.size);
+
+    for (std::size_t i = 0; i < attributes.size(); ++i) {
+        const AttributeSpec& spec = family.attributes[i];
+        const bool dim = spec.kind == AttributeKind::Axis;
+        if (attributes[i].none || (!dim && spec.kind != AttributeKind::Axes))
+            continue;
+        const std::int64_t extent = read.extents[i].value(scope);
+        if (dim)
+            if (const auto refusal = normalise(attributes[i].number, extent, spec.name))
+                return *refusal;
+        if (!dim)
+            for (std::int64_t& each : attributes[i].list)
+                if (const auto refusal = normalise(each, extent, spec.name))
+                    return *refusal;
+    }
+    for (std::size_t i = 0; i < family.checks.size(); ++i) {
+        const CheckText& check = family.checks[i];
+        if (read.checks[i].value(scope) == 0)
+            return Refusal { check.error, check.key, check.reason, check.fix };
+    }
+
+    Menu menu;
+    menu.operands = operands.size();
+    for (std::size_t i = 0; i < family.rows.size(); ++i) {
+        const RowText& text = family.rows[i];
+        if (!text.in.has(profile))
+            continue;
+        const Expression& unsoundIf = read.rows[i].unsoundIf;
+        read.rows[i].pattern.expand(scope, menu, [&](MenuRow& row) {
+            if (text.unsound == nullptr)
+                return;
+            if (!unsoundIf.empty() ? unsoundIf.value(scope) != 0 : row.even.empty())
+                row.unsound = text.unsound;
+            else if (!row.even.empty())
+                row.unsoundUnlessEven = text.unsound;
+        });
+    }
+    if (family.code)
+        if (const auto refusal = family.code({ profile, operands, attributes, mesh }, menu))
+            return *refusal;
+    return menu;
+}
+
+} // namespace shardboard

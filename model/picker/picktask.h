@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The picker as an interface: a menu of rows and the placements of the operands in, one action out. A picker decides one
+// operation alone; it knows neither what comes before nor after.
+#pragma once
+
+#include "model/core/mesh.h"
+#include "model/picker/menu.h"
+#include "model/picker/refusal.h"
+#include "model/picker/ruleprofile.h"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <variant>
+
+namespace shardboard {
+
+enum class OnReshard : std::uint8_t { Silent, Warn, Raise };
+
+/// Which changes of placement a region allows, by kinds: R->S, S->R, ….
+class TransitionSet {
+public:
+    static TransitionSet defaults(); ///< all but P->S
+    static TransitionSet all(); ///< R->S, S->R, S->S, P->R, P->S
+    void add(Placement::Kind from, Placement::Kind to) { m_bits |= bit(from, to); }
+    bool allows(const Placement& from, const Placement& to) const { return from == to || (m_bits & bit(from.kind, to.kind)) != 0; }
+    std::string text() const; ///< as MAX says it: DEFAULT_TRANSITIONS, ALL_TRANSITIONS, or the sorted pairs
+    friend bool operator==(const TransitionSet&, const TransitionSet&) = default;
+
+private:
+    static std::uint32_t bit(Placement::Kind from, Placement::Kind to)
+    {
+        return std::uint32_t { 1 } << (static_cast<unsigned>(from) * 4 + static_cast<unsigned>(to));
+    }
+    std::uint32_t m_bits = 0;
+};
+
+struct PickPolicy {
+    bool allowPartialToSharded = false; ///< of the greedy picker
+    std::optional<double> budget {}; ///< bytes per device, G0
+    TransitionSet allowed = TransitionSet::defaults(); ///< of auto_reshard
+    OnReshard onReshard = OnReshard::Silent; ///< also auto_reshard's mode
+};
+
+/// An operand as it arrives. What it points to must outlive the task.
+struct TaskOperand {
+    const Shape* shape = nullptr; ///< global
+    std::span<const Placement> placements; ///< one per mesh axis
+    double bytes = 0; ///< as the profile counts them
+};
+
+struct PickTask {
+    RuleProfile profile = RuleProfile::G1;
+    const Menu* menu = nullptr;
+    std::span<const TaskOperand> operands;
+    const Mesh* mesh = nullptr;
+    PickPolicy policy {};
+};
+
+/// What was picked.
+struct PickAction {
+    static constexpr int kNoRow = -1; ///< everything stays as it is, whatever the rule says (unknown placements)
+
+    std::vector<int> rows; ///< of the menu, per mesh axis
+    std::vector<Placement> inputs; ///< operand by operand, one per mesh axis
+    std::vector<Placement> output; ///< per mesh axis
+    double cost = 0; ///< bytes; may be infinite
+    bool moved = false;
+
+    std::span<const Placement> input(std::size_t operand) const
+    {
+        return { inputs.data() + operand * output.size(), output.size() };
+    }
+};
+
+/// Why each row was or was not picked, per mesh axis in menu order.
+struct RowVerdict {
+    enum class Status : std::uint8_t { Picked, Allowed, Refused, Infeasible };
+    Status status = Status::Infeasible;
+    double cost = 0;
+    std::string why; ///< of Refused and Infeasible
+    int moves = 0; ///< operands that move
+};
+struct PickTrace {
+    std::vector<std::vector<RowVerdict>> axes;
+    std::vector<std::vector<Placement>> before; ///< per mesh axis: what the operands had there when it was decided
+    std::string warning; ///< why the pick should not be trusted, may be empty
+};
+
+class PlacementPicker {
+public:
+    virtual ~PlacementPicker() = default;
+    virtual const char* name() const = 0; ///< as in a request: GreedyReshard
+    /// With a trace, every row is judged too.
+    virtual std::variant<PickAction, Refusal> pick(const PickTask& task, PickTrace* trace = nullptr) const = 0;
+};
+
+enum class PickerKind : std::uint8_t { GreedyReshard, NoReshard, PartialsOnly, AutoReshard };
+inline constexpr std::array<const char*, 4> kPickerNames { "GreedyReshard", "NoReshard", "PartialsOnly", "auto_reshard" };
+
+const PlacementPicker& pickerOf(PickerKind kind);
+
+} // namespace shardboard

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose rules: one of the four generations of MAX's sharding package, or our own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace shardboard {
+
+enum class RuleProfile : std::uint8_t { G0, G1, G2, G3, Shardboard };
+
+inline constexpr std::array<std::string_view, 5> kRuleProfileNames { "G0", "G1", "G2", "G3", "shardboard" };
+
+inline std::string_view ruleProfileName(RuleProfile profile) { return kRuleProfileNames[static_cast<std::size_t>(profile)]; }
+
+/// Whether it is G0, G1 or G2, which share rows and prices.
+inline bool isEarly(RuleProfile profile) { return profile <= RuleProfile::G2; }
+
+/// A set of profiles, for tables.
+struct ProfileSet {
+    std::uint8_t bits = 0;
+    constexpr bool has(RuleProfile profile) const { return (bits >> static_cast<unsigned>(profile) & 1U) != 0; }
+};
+
+inline constexpr ProfileSet kEarly { 0b00111 }; ///< G0, G1, G2
+inline constexpr ProfileSet kMax { 0b01111 }; ///< all of MAX
+inline constexpr ProfileSet kG3 { 0b01000 };
+inline constexpr ProfileSet kOurs { 0b10000 };
+inline constexpr ProfileSet kG3AndOurs { 0b11000 };
+inline constexpr ProfileSet kEarlyAndOurs { 0b10111 };
+inline constexpr ProfileSet kEvery { 0b11111 };
+
+} // namespace shardboard

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// shardctl pick as a script sees it: the answer on stdout, reports and refusals on stderr, exit codes.
+#include "tests/support/shardctlrun.h"
+
+#include <QJsonArray>
+#include <QTemporaryDir>
+#include <QtTest>
+
+using shardboard::test::Outcome;
+using shardboard::test::shardctl;
+
+namespace {
+
+class TestPickCommand : public QObject {
+    Q_OBJECT
+private:
+    QTemporaryDir m_folder;
+
+    Outcome pick(const QByteArray& request, const QStringList& more = {})
+    {
+        QFile file(m_folder.filePath(QStringLiteral("r.json")));
+        if (!file.open(QIODevice::WriteOnly) || file.write(request) != request.size())
+            return {};
+        file.close();
+        return shardctl(QStringList { QStringLiteral("pick"), file.fileName() } + more);
+    }
+    static QByteArray request(const char* policy, const char* placement = "P")
+    {
+        return QByteArray(R"({"profile":"G1","op":"matmul","mesh":{"shape":[4],"axes":["tp"]},"policy":)") + policy
+            + R"(,"inputs":[{"name":"x","global_shape":[4,8],"placements":[")" + placement
+            + R"("],"dtype":"float32"},{"name":"w","global_shape":[8,6],"placements":["S0"],"dtype":"float32"}]})";
+    }
+
+private Q_SLOTS:
+    void answers()
+    {
+        const Outcome answer = pick(request("{}"));
+        QCOMPARE(answer.code, 0);
+        QCOMPARE(answer.err, QString());
+        const QJsonObject json = answer.json();
+        QCOMPARE(json["inputs"], QJsonArray({ QJsonArray { "P" }, QJsonArray { "R" } }));
+        QCOMPARE(json["output"], QJsonArray { "P" });
+        QCOMPARE(json["cost"].toDouble(), 144.0);
+        const QJsonObject moved = json["collectives"].toArray().first().toObject();
+        QCOMPARE(moved["collective"].toString(), QString("allgather"));
+        QCOMPARE(moved["mesh_axis"].toString(), QString("tp"));
+        const QJsonObject first = json["candidates"].toArray().first().toObject();
+        QCOMPARE(first["status"].toString(), QString("refused"));
+        QVERIFY(first["sound"].toBool());
+    }
+
+    void warnsAndRaises()
+    {
+        const Outcome warned = pick(request(R"({"on_reshard":"warn"})"));
+        QCOMPARE(warned.code, 0);
+        QVERIFY2(warned.err.contains("write: w = transfer_to("), qPrintable(warned.err));
+        QCOMPARE(pick(request(R"({"on_reshard":"warn"})"), { "--json" }).err, QString());
+        QVERIFY(pick(request("{}"), { "--report" }).err.contains("write: w = transfer_to("));
+        const Outcome raised = pick(request(R"({"on_reshard":"raise"})"));
+        QCOMPARE(raised.code, 3);
+        QVERIFY(raised.err.contains("write: w = transfer_to("));
+        QVERIFY2(raised.err.trimmed().split('\n').last().contains("policy.on_reshard: ShardingError: the chosen rows move"), qPrintable(raised.err));
+        QCOMPARE(raised.json()["error"].toString(), QString("ShardingError"));
+        QVERIFY(!raised.json()["candidates"].toArray().isEmpty());
+    }
+
+    void refusesInOneLine()
+    {
+        for (const QByteArray& wrong : { request("{}", "S2"), request(R"({"mode":"x"})"), QByteArray("[]"), QByteArray("{"), QByteArray() }) {
+            const Outcome refused = pick(wrong);
+            QCOMPARE(refused.code, 3);
+            QCOMPARE(refused.out, QString());
+            QCOMPARE(refused.err.trimmed().count('\n'), 0);
+            QVERIFY2(refused.err.contains("r.json"), qPrintable(refused.err));
+        }
+        QCOMPARE(shardctl({ "pick" }).code, 2);
+        QCOMPARE(shardctl({ "pick", "/nowhere/r.json" }).code, 3);
+        QVERIFY(shardctl({ "pick", "--help" }).out.contains("scatter_add"));
+    }
+};
+
+} // namespace
+
+QTEST_GUILESS_MAIN(TestPickCommand)
+#include "tst_pickcommand.moc"
