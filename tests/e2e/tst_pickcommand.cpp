@@ -9,8 +9,6 @@
 using shardboard::test::Outcome;
 using shardboard::test::shardctl;
 
-namespace {
-
 class TestPickCommand : public QObject {
     Q_OBJECT
 private:
@@ -26,9 +24,12 @@ private:
     }
     static QByteArray request(const char* policy, const char* placement = "P")
     {
-        return QByteArray(R"({"profile":"G1","op":"matmul","mesh":{"shape":[4],"axes":["tp"]},"policy":)") + policy
-            + R"(,"inputs":[{"name":"x","global_shape":[4,8],"placements":[")" + placement
-            + R"("],"dtype":"float32"},{"name":"w","global_shape":[8,6],"placements":["S0"],"dtype":"float32"}]})";
+        return QByteArray("{'profile':'G1','op':'matmul','mesh':{'shape':[4],'axes':['tp']},'policy':POLICY,"
+                          "'inputs':[{'name':'x','global_shape':[4,8],'placements':['PLACEMENT'],'dtype':'float32'},"
+                          "{'name':'w','global_shape':[8,6],'placements':['S0'],'dtype':'float32'}]}")
+            .replace("POLICY", policy)
+            .replace("PLACEMENT", placement)
+            .replace('\'', '"');
     }
 
 private Q_SLOTS:
@@ -51,12 +52,12 @@ private Q_SLOTS:
 
     void warnsAndRaises()
     {
-        const Outcome warned = pick(request(R"({"on_reshard":"warn"})"));
+        const Outcome warned = pick(request("{'on_reshard':'warn'}"));
         QCOMPARE(warned.code, 0);
         QVERIFY2(warned.err.contains("write: w = transfer_to("), qPrintable(warned.err));
-        QCOMPARE(pick(request(R"({"on_reshard":"warn"})"), { "--json" }).err, QString());
+        QCOMPARE(pick(request("{'on_reshard':'warn'}"), { "--json" }).err, QString());
         QVERIFY(pick(request("{}"), { "--report" }).err.contains("write: w = transfer_to("));
-        const Outcome raised = pick(request(R"({"on_reshard":"raise"})"));
+        const Outcome raised = pick(request("{'on_reshard':'raise'}"));
         QCOMPARE(raised.code, 3);
         QVERIFY(raised.err.contains("write: w = transfer_to("));
         QVERIFY2(raised.err.trimmed().split('\n').last().contains("policy.on_reshard: ShardingError: the chosen rows move"), qPrintable(raised.err));
@@ -66,7 +67,7 @@ private Q_SLOTS:
 
     void refusesInOneLine()
     {
-        for (const QByteArray& wrong : { request("{}", "S2"), request(R"({"mode":"x"})"), QByteArray("[]"), QByteArray("{"), QByteArray() }) {
+        for (const QByteArray& wrong : { request("{}", "S2"), request("{'mode':'x'}"), QByteArray("[]"), QByteArray("{"), QByteArray() }) {
             const Outcome refused = pick(wrong);
             QCOMPARE(refused.code, 3);
             QCOMPARE(refused.out, QString());
@@ -78,8 +79,6 @@ private Q_SLOTS:
         QVERIFY(shardctl({ "pick", "--help" }).out.contains("scatter_add"));
     }
 };
-
-} // namespace
 
 QTEST_GUILESS_MAIN(TestPickCommand)
 #include "tst_pickcommand.moc"
