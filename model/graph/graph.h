@@ -68,6 +68,21 @@ inline constexpr TensorId kNoTensor = -1;
 ///   SiluGrad, GeluGrad dy, x                         -> as x
 ///   RopeGrad    dy                                   -> as dy          the rotation backwards
 ///   AttentionGradQ, -K, -V dy [B,S,h,e], q, k, v     -> as q, k, v     probabilities are computed again
+///   LayerNormGradX, -W as those of RmsNorm (the bias's is SumLeading)
+///   GeluTanhGrad, SoftCapGrad dy, x                  -> as x
+///   ClampedSwigluGradGate, -Up dy, gate, up          -> as gate
+///   PadLast     dy [...,m]                           -> [...,n]        at elements [first, first + m), zeros elsewhere
+///   SpreadOther dy [...,n]                           -> [...,2n]       at elements first, first + 2, …, zeros elsewhere
+///   MergeGroups dy [B,S,k*g,d]                       -> [B,S,k,g*d]
+///   SumHeads    dy [B,S,h,n]                         -> [B,S,1,m]      elements [first, first + m), summed over the heads
+///   SinkAttentionGradQ, -K, -V dy, q, k, v, sinks    -> as q, k, v
+///   SinkAttentionGradS dy, q, k, v, sinks            -> as sinks
+///   TopKGatesGrad dy, logits; BiasedTopKGatesGrad dy, logits, bias -> as logits
+///   DispatchGrad dy [E,B,S,H], gates [B,S,E]         -> [B,S,H]        sum over the chosen experts
+///   ExpertLinearGradW dy [E,B,S,o], x [E,B,S,i]      -> [E,o,i]        (of ExpertLinearT: x, dy)
+///   ExpertBiasGrad dy [E,B,S,n]                      -> [E,n]
+///   CombineGradY dy [B,S,H], gates [B,S,E]           -> [E,B,S,H]      gate times dy
+///   CombineGradGates dy [B,S,H], y [E,B,S,H]         -> [B,S,E]        sum over H
 ///   LogitGrad   logits, max, sum, targets            -> as logits      (softmax - onehot) over the number of tokens
 ///   ReduceGrad  gradient of a weight                 -> as it          as the weight is laid out: where its sum is made
 ///   AdamStep    weight, gradient                     -> as weight
@@ -77,7 +92,10 @@ enum class OpKind {
     SinkAttention, TopKGates, BiasedTopKGates, Dispatch, ExpertLinear, ExpertLinearT, ExpertBias, Combine,
     LogitMax, SumExp, TargetLogit, TokenLoss,
     LinearGradX, LinearGradW, EmbeddingGrad, RmsNormGradX, RmsNormGradW, SumLeading, SiluGrad, GeluGrad, RopeGrad,
-    AttentionGradQ, AttentionGradK, AttentionGradV, LogitGrad, ReduceGrad, AdamStep
+    AttentionGradQ, AttentionGradK, AttentionGradV, LogitGrad, ReduceGrad, AdamStep,
+    LayerNormGradX, LayerNormGradW, GeluTanhGrad, SoftCapGrad, ClampedSwigluGradGate, ClampedSwigluGradUp, PadLast, SpreadOther,
+    MergeGroups, SumHeads, SinkAttentionGradQ, SinkAttentionGradK, SinkAttentionGradV, SinkAttentionGradS, TopKGatesGrad,
+    BiasedTopKGatesGrad, DispatchGrad, ExpertLinearGradW, ExpertBiasGrad, CombineGradY, CombineGradGates
 };
 
 /// Names in plans and views, as in the tables of model/ops: embedding, rms_norm, matmul, add, mul, silu, gelu, split_heads, merge_heads, rope,

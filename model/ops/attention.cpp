@@ -43,6 +43,15 @@ void attentionGradient(GradientBuilder& builder, const Op& op)
     builder.give(2, builder.add(OpKind::AttentionGradV, "grad_v", all, op.operands[2], op.attributes));
 }
 
+void sinkAttentionGradient(GradientBuilder& builder, const Op& op)
+{
+    const std::vector<TensorId> all { builder.dy(), op.operands[0], op.operands[1], op.operands[2], op.operands[3] };
+    builder.give(0, builder.add(OpKind::SinkAttentionGradQ, "grad_q", all, op.operands[0], op.attributes));
+    builder.give(1, builder.add(OpKind::SinkAttentionGradK, "grad_k", all, op.operands[1], op.attributes));
+    builder.give(2, builder.add(OpKind::SinkAttentionGradV, "grad_v", all, op.operands[2], op.attributes));
+    builder.give(3, builder.add(OpKind::SinkAttentionGradS, "grad_sinks", all, op.operands[3], op.attributes));
+}
+
 const std::array kTable {
     OpDefinition { .kind = OpKind::SplitHeads, .name = "split_heads", .rule = "b s heads*d! -> b s heads d! ; P -> P",
                    .gradient = reshapeGradient<OpKind::MergeHeads>, .view = true },
@@ -78,8 +87,29 @@ const std::array kTable {
                    .flops = attentionGradientFlops },
     OpDefinition { .kind = OpKind::SinkAttention, .name = "sink_attention", .operands = 4,
                    .rule = "b s! h! d!, b c! k! d!, b c! k! e!, h! -> b s! h! e!"
-                           " ; S2 S2 S2 S0 -> S2 if 0.2:heads 1.2:KV_heads ; S2 R R S0 -> S2",
-                   .flops = attentionFlops },
+                           " ; S2 S2 S2 S0 -> S2 if 0.2:heads 1.2:KV_heads ; S2 R R S0 -> S2"
+                           " ; S1 R R R -> S1 ours ; S1 S1 S1 R -> S1 ours ring 1 2",
+                   .flops = attentionFlops, .gradient = sinkAttentionGradient },
+    OpDefinition { .kind = OpKind::SinkAttentionGradQ, .name = "sink_attention_grad_q", .operands = 5,
+                   .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e!, h! -> b s! h! d!"
+                           " ; S2 S2 S2 S2 S0 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R S0 -> S2"
+                           " ; S1 S1 R R R -> S1 ours ; S1 S1 S1 S1 R -> S1 ours ring 2 3",
+                   .flops = attentionGradientFlops },
+    OpDefinition { .kind = OpKind::SinkAttentionGradK, .name = "sink_attention_grad_k", .operands = 5,
+                   .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e!, h! -> b c! k! d!"
+                           " ; S2 S2 S2 S2 S0 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R S0 -> P"
+                           " ; S1 S1 R R R -> P ours ; S1 S1 S1 S1 R -> S1 ours ring 0 1",
+                   .flops = attentionGradientFlops },
+    OpDefinition { .kind = OpKind::SinkAttentionGradV, .name = "sink_attention_grad_v", .operands = 5,
+                   .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e!, h! -> b c! k! e!"
+                           " ; S2 S2 S2 S2 S0 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R S0 -> P"
+                           " ; S1 S1 R R R -> P ours ; S1 S1 S1 S1 R -> S1 ours ring 0 1",
+                   .flops = attentionGradientFlops },
+    OpDefinition { .kind = OpKind::SinkAttentionGradS, .name = "sink_attention_grad_sinks", .operands = 5,
+                   .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e!, h! -> h!"
+                           " ; S2 S2 S2 S2 S0 -> S0 if 1.2:heads 2.2:KV_heads ; S2 S2 R R S0 -> S0"
+                           " ; S1 S1 R R R -> P ours ; S1 S1 S1 S1 R -> P ours ring 2 3",
+                   .flops = attentionGradientFlops, .contracts = true },
 };
 
 } // namespace

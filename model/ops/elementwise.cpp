@@ -29,6 +29,23 @@ void unaryGradient(GradientBuilder& builder, const Op& op)
     builder.give(0, builder.add(Kind, "grad", { builder.dy(), op.operands[0] }, op.operands[0]));
 }
 
+void scaleGradient(GradientBuilder& builder, const Op& op)
+{
+    builder.give(0, builder.add(OpKind::Scale, "grad", { builder.dy() }, op.operands[0], op.attributes));
+}
+
+void softCapGradient(GradientBuilder& builder, const Op& op)
+{
+    builder.give(0, builder.add(OpKind::SoftCapGrad, "grad", { builder.dy(), op.operands[0] }, op.operands[0], op.attributes));
+}
+
+void swigluGradient(GradientBuilder& builder, const Op& op)
+{
+    const std::vector<TensorId> all { builder.dy(), op.operands[0], op.operands[1] };
+    builder.give(0, builder.add(OpKind::ClampedSwigluGradGate, "grad_gate", all, op.operands[0], op.attributes));
+    builder.give(1, builder.add(OpKind::ClampedSwigluGradUp, "grad_up", all, op.operands[1], op.attributes));
+}
+
 const std::array kTable {
     OpDefinition { .kind = OpKind::Add, .name = "add", .operands = 2, .rule = "~, ~ -> ~ ; P P -> P", .gradient = addGradient,
                    .passes = true },
@@ -38,10 +55,18 @@ const std::array kTable {
     OpDefinition { .kind = OpKind::SumLeading, .name = "sum_leading", .rule = "... n -> n ; P -> P", .contracts = true },
     OpDefinition { .kind = OpKind::SiluGrad, .name = "silu_grad", .operands = 2, .rule = "..., ... -> ... ; P R -> P" },
     OpDefinition { .kind = OpKind::GeluGrad, .name = "gelu_grad", .operands = 2, .rule = "..., ... -> ... ; P R -> P" },
-    OpDefinition { .kind = OpKind::GeluTanh, .name = "gelu_tanh", .rule = "... -> ..." },
-    OpDefinition { .kind = OpKind::SoftCap, .name = "soft_cap", .rule = "... -> ..." },
-    OpDefinition { .kind = OpKind::Scale, .name = "scale", .rule = "... -> ... ; P -> P" },
-    OpDefinition { .kind = OpKind::ClampedSwiglu, .name = "clamped_swiglu", .operands = 2, .rule = "..., ... -> ..." },
+    OpDefinition { .kind = OpKind::GeluTanh, .name = "gelu_tanh", .rule = "... -> ...",
+                   .gradient = unaryGradient<OpKind::GeluTanhGrad> },
+    OpDefinition { .kind = OpKind::SoftCap, .name = "soft_cap", .rule = "... -> ...", .gradient = softCapGradient },
+    OpDefinition { .kind = OpKind::Scale, .name = "scale", .rule = "... -> ... ; P -> P", .gradient = scaleGradient },
+    OpDefinition { .kind = OpKind::ClampedSwiglu, .name = "clamped_swiglu", .operands = 2, .rule = "..., ... -> ...",
+                   .gradient = swigluGradient },
+    OpDefinition { .kind = OpKind::GeluTanhGrad, .name = "gelu_tanh_grad", .operands = 2, .rule = "..., ... -> ... ; P R -> P" },
+    OpDefinition { .kind = OpKind::SoftCapGrad, .name = "soft_cap_grad", .operands = 2, .rule = "..., ... -> ... ; P R -> P" },
+    OpDefinition { .kind = OpKind::ClampedSwigluGradGate, .name = "clamped_swiglu_grad_gate", .operands = 3,
+                   .rule = "..., ..., ... -> ... ; P R R -> P" },
+    OpDefinition { .kind = OpKind::ClampedSwigluGradUp, .name = "clamped_swiglu_grad_up", .operands = 3,
+                   .rule = "..., ..., ... -> ... ; P R R -> P" },
 };
 
 } // namespace

@@ -2,6 +2,7 @@
 // Mixtures of experts: the router's choice, tokens to experts, their products, and the way back. Where the experts are cut and
 // the tokens whole, every device serves the tokens that chose its experts, and sums are partial (the all-gather form); where
 // the tokens are cut, they have to be brought to the experts' cut and back (the all-to-all form).
+#include "model/graph/differentiate.h"
 #include "model/ops/opdefinition.h"
 
 #include <array>
@@ -15,20 +16,84 @@ double productFlops(const LocalShapes& local)
     return 2 * volume(local.result) * static_cast<double>(local.operands.front().back());
 }
 
+double weightGradientFlops(const LocalShapes& local)
+{
+    const Shape& dy = local.operands.front();
+    return 2 * volume(local.result) * static_cast<double>(dy[1]) * static_cast<double>(dy[2]);
+}
+
+void gatesGradient(GradientBuilder& builder, const Op& op)
+{
+    builder.give(0, builder.add(OpKind::TopKGatesGrad, "grad", { builder.dy(), op.operands[0] }, op.operands[0], op.attributes));
+}
+
+/// The correction bias is not trained by its gradient.
+void biasedGatesGradient(GradientBuilder& builder, const Op& op)
+{
+    builder.give(0, builder.add(OpKind::BiasedTopKGatesGrad, "grad", { builder.dy(), op.operands[0], op.operands[1] }, op.operands[0],
+                                op.attributes));
+}
+
+/// Gates only choose here; their own gradient comes from the combination.
+void dispatchGradient(GradientBuilder& builder, const Op& op)
+{
+    builder.give(0, builder.add(OpKind::DispatchGrad, "grad_x", { builder.dy(), op.operands[1] }, op.operands[0]));
+}
+
+void expertLinearGradient(GradientBuilder& builder, const Op& op)
+{
+    const bool transposed = op.kind == OpKind::ExpertLinearT;
+    const TensorId x = op.operands[0];
+    const TensorId weight = op.operands[1];
+    const TensorId dy = builder.dy();
+    builder.give(0, builder.add(transposed ? OpKind::ExpertLinear : OpKind::ExpertLinearT, "grad_x", { dy, weight }, x));
+    builder.give(1, builder.add(OpKind::ExpertLinearGradW, "grad_w", transposed ? std::vector { x, dy } : std::vector { dy, x }, weight));
+}
+
+void expertBiasGradient(GradientBuilder& builder, const Op& op)
+{
+    builder.give(1, builder.add(OpKind::ExpertBiasGrad, "grad_b", { builder.dy() }, op.operands[1]));
+}
+
+void combineGradient(GradientBuilder& builder, const Op& op)
+{
+    builder.give(0, builder.add(OpKind::CombineGradY, "grad_y", { builder.dy(), op.operands[1] }, op.operands[0]));
+    builder.give(1, builder.add(OpKind::CombineGradGates, "grad_gates", { builder.dy(), op.operands[0] }, op.operands[1]));
+}
+
 const std::array kTable {
-    OpDefinition { .kind = OpKind::TopKGates, .name = "top_k_gates", .rule = "... experts! -> ... experts!" },
+    OpDefinition { .kind = OpKind::TopKGates, .name = "top_k_gates", .rule = "... experts! -> ... experts!",
+                   .gradient = gatesGradient },
     OpDefinition { .kind = OpKind::BiasedTopKGates, .name = "biased_top_k_gates", .operands = 2,
-                   .rule = "... experts!, experts! -> ... experts!" },
+                   .rule = "... experts!, experts! -> ... experts!", .gradient = biasedGatesGradient },
     OpDefinition { .kind = OpKind::Dispatch, .name = "dispatch", .operands = 2,
-                   .rule = "b s h, b s experts -> experts b s h ; P R -> P" },
+                   .rule = "b s h, b s experts -> experts b s h ; P R -> P", .gradient = dispatchGradient },
     OpDefinition { .kind = OpKind::ExpertLinear, .name = "expert_matmul", .operands = 2,
-                   .rule = "experts b s in, experts out in -> experts b s out ; P R -> P ; R P -> P", .flops = productFlops },
+                   .rule = "experts b s in, experts out in -> experts b s out ; P R -> P ; R P -> P", .flops = productFlops,
+                   .gradient = expertLinearGradient, .contracts = true },
     OpDefinition { .kind = OpKind::ExpertLinearT, .name = "expert_matmul_t", .operands = 2,
-                   .rule = "experts b s in, experts in out -> experts b s out ; P R -> P ; R P -> P", .flops = productFlops },
+                   .rule = "experts b s in, experts in out -> experts b s out ; P R -> P ; R P -> P", .flops = productFlops,
+                   .gradient = expertLinearGradient, .contracts = true },
     OpDefinition { .kind = OpKind::ExpertBias, .name = "expert_bias", .operands = 2,
-                   .rule = "experts b s n, experts n -> experts b s n" },
+                   .rule = "experts b s n, experts n -> experts b s n", .gradient = expertBiasGradient, .passes = true },
     OpDefinition { .kind = OpKind::Combine, .name = "combine", .operands = 2,
-                   .rule = "experts b s h, b s experts -> b s h ; P R -> P" },
+                   .rule = "experts b s h, b s experts -> b s h ; P R -> P", .gradient = combineGradient },
+    OpDefinition { .kind = OpKind::TopKGatesGrad, .name = "top_k_gates_grad", .operands = 2,
+                   .rule = "... experts!, ... experts! -> ... experts!" },
+    OpDefinition { .kind = OpKind::BiasedTopKGatesGrad, .name = "biased_top_k_gates_grad", .operands = 3,
+                   .rule = "... experts!, ... experts!, experts! -> ... experts!" },
+    OpDefinition { .kind = OpKind::DispatchGrad, .name = "dispatch_grad", .operands = 2,
+                   .rule = "experts b s h, b s experts -> b s h ; P R -> P", .contracts = true },
+    OpDefinition { .kind = OpKind::ExpertLinearGradW, .name = "expert_matmul_grad_w", .operands = 2,
+                   .rule = "experts b s out, experts b s in -> experts out in ; P R -> P ; R P -> P", .flops = weightGradientFlops,
+                   .contracts = true },
+    OpDefinition { .kind = OpKind::ExpertBiasGrad, .name = "expert_bias_grad", .rule = "experts b s n -> experts n ; P -> P",
+                   .contracts = true },
+    // From here the gradient goes to the experts: a place where it may have to move.
+    OpDefinition { .kind = OpKind::CombineGradY, .name = "combine_grad_y", .operands = 2,
+                   .rule = "b s h, b s experts -> experts b s h ; P R -> P", .contracts = true },
+    OpDefinition { .kind = OpKind::CombineGradGates, .name = "combine_grad_gates", .operands = 2,
+                   .rule = "b s h, experts b s h -> b s experts ; P R -> P ; R P -> P", .contracts = true },
 };
 
 } // namespace

@@ -17,6 +17,14 @@ void rmsNormGradient(GradientBuilder& builder, const Op& op)
     builder.give(1, builder.add(OpKind::RmsNormGradW, "grad_w", { builder.dy(), x }, weight, op.attributes));
 }
 
+void layerNormGradient(GradientBuilder& builder, const Op& op)
+{
+    const TensorId x = op.operands[0];
+    builder.give(0, builder.add(OpKind::LayerNormGradX, "grad_x", { builder.dy(), x, op.operands[1] }, x, op.attributes));
+    builder.give(1, builder.add(OpKind::LayerNormGradW, "grad_w", { builder.dy(), x }, op.operands[1], op.attributes));
+    builder.give(2, builder.add(OpKind::SumLeading, "grad_b", { builder.dy() }, op.operands[2]));
+}
+
 // The gradients would be sums of those of partial dy; but then the weight's gradient needs one reduction more, so that it
 // is better to have the sum once, before both.
 const std::array kTable {
@@ -25,7 +33,11 @@ const std::array kTable {
     OpDefinition { .kind = OpKind::RmsNormGradX, .name = "rms_norm_grad_x", .operands = 3, .rule = "... n!, ... n!, n! -> ... n!" },
     OpDefinition { .kind = OpKind::RmsNormGradW, .name = "rms_norm_grad_w", .operands = 2, .rule = "... n!, ... n! -> n!",
                    .contracts = true },
-    OpDefinition { .kind = OpKind::LayerNorm, .name = "layer_norm", .operands = 3, .rule = "... n!, n!, n! -> ... n!" },
+    OpDefinition { .kind = OpKind::LayerNorm, .name = "layer_norm", .operands = 3, .rule = "... n!, n!, n! -> ... n!",
+                   .gradient = layerNormGradient },
+    OpDefinition { .kind = OpKind::LayerNormGradX, .name = "layer_norm_grad_x", .operands = 3, .rule = "... n!, ... n!, n! -> ... n!" },
+    OpDefinition { .kind = OpKind::LayerNormGradW, .name = "layer_norm_grad_w", .operands = 2, .rule = "... n!, ... n! -> n!",
+                   .contracts = true },
 };
 
 } // namespace
