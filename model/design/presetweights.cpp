@@ -65,12 +65,13 @@ public:
         auto graph = buildGraph(m_model, forward);
         if (!graph.ok())
             return graph.error();
+        m_graph = std::move(graph).value();
         batch();
         m_preset.strategies.push_back({ "*", {}, std::nullopt });
         for (const std::string& input : inputs())
             m_preset.strategies.push_back({ input, inputStrategy(), std::nullopt });
         std::set<std::string> seen;
-        for (const GraphTensor& tensor : graph.value().tensors)
+        for (const GraphTensor& tensor : m_graph.tensors)
             if (tensor.spec.role == TensorRole::Weight && seen.insert(tensor.spec.name).second)
                 weight(tensor.spec);
         pins();
@@ -236,7 +237,7 @@ private:
             if (logical == "exp")
                 dims[dim] = m_expert;
             else if (isTensorDim(logical) && !m_tensor.empty() && fits(tensor, dim, wholeUnits))
-                dims[dim] = m_tensor;
+                cut(tensor, dims, dim);
         }
         // The router chooses on every device, so that every device needs all of it.
         const bool isRouter = tensor.name.find("router") != std::string::npos || tensor.name.ends_with("mlp.gate.weight")
@@ -254,6 +255,19 @@ private:
         if (wholeUnits)
             entry.cut = CutRule::GrainBalanced;
         m_preset.strategies.push_back(std::move(entry));
+    }
+
+    void cut(const TensorSpec& tensor, std::vector<std::vector<int>>& dims, std::size_t dim)
+    {
+        dims[dim] = m_tensor;
+        const std::string& label = tensor.dimLabels[dim]; // `out (intermediate)`: activations call it `intermediate`
+        const auto open = label.find('(');
+        if (open == std::string::npos || !label.ends_with(")"))
+            return;
+        const std::string inner = label.substr(open + 1, label.size() - open - 2);
+        m_cutLabels.insert(inner);
+        if (const auto times = inner.find(" x "); times != std::string::npos)
+            m_cutLabels.insert(inner.substr(0, times)); // heads, once they are split
     }
 
     /// Whether a dim can be cut over the tensor axes: heads in whole heads, KV heads only where they divide.
@@ -363,66 +377,57 @@ private:
         pinDim("grad of expert out* from *combine", "batch", m_expert);
     }
 
+    /// Between the cut parts (norms, sums, the residual stream) the sequence is cut; the cut parts keep what they cut, whatever
+    /// would be cheaper to move, and so do the gradients of their weights.
     void sequencePins()
     {
-        for (const char* match : { "residual stream", "residual", "layer out", "attention in", "mlp in", "head in", "embedding scaled" })
-            pinDim(match, "sequence", m_tensor);
-        // The cut parts keep what they cut, whatever would be cheaper to move.
-        for (const char* match : { "q", "k", "v", "qkv", "q before bias", "k before bias", "v before bias", "kv" }) {
-            pinDim(match, "heads x head dim", m_tensor);
-            if (m_model.kvHeads % m_mesh.groupSize(m_tensor) == 0)
-                pinDim(match, "KV heads x head dim", m_tensor);
+        std::set<std::string> seen;
+        for (const Op& op : m_graph.ops) {
+            const TensorSpec& result = m_graph.tensor(op.result);
+            const bool between = op.kind == OpKind::RmsNorm || op.kind == OpKind::LayerNorm || op.kind == OpKind::Add
+                || op.kind == OpKind::Output || op.kind == OpKind::Scale;
+            const bool isStream = result.dimLabels == std::vector<std::string> { "batch", "sequence", "hidden" };
+            const bool isBias = op.kind == OpKind::Add && m_graph.tensor(op.operands[1]).role == TensorRole::Weight;
+            if (between && isStream && !isBias && seen.insert(result.name).second)
+                pinDim(result.name, "sequence", m_tensor);
         }
-        pinDim("mlp gate*", "intermediate", m_tensor);
-        pinDim("mlp up*", "intermediate", m_tensor);
-        pinDim("logits", "vocabulary", m_tensor);
-        for (const char* match : { "mlp hidden", "grad of mlp hidden from *", "mlp gate active" })
-            pinDim(match, "intermediate", m_tensor);
-        // So do the gradients of the weights: else a small operand would be moved where a large one comes anyway.
-        for (const char* label : { "out (heads x head dim)", "in (heads x head dim)", "out (intermediate)", "in (intermediate)", "out (vocabulary)" })
-            pinDim("grad of *.weight from *", label, m_tensor);
-        if (m_model.kvHeads % m_mesh.groupSize(m_tensor) == 0)
-            pinDim("grad of *.weight from *", "out (KV heads x head dim)", m_tensor);
-        for (const char* match : { "attention values", "grad of attention values from *" })
-            pinDim(match, "heads x head dim", m_tensor);
+        for (const std::string& label : m_cutLabels) {
+            pinDim("*", label, m_tensor);
+            for (const char* side : { "out (", "in (" })
+                pinDim("grad of *.weight from *", side + label + ")", m_tensor);
+        }
     }
 
     void contextPins()
     {
+        const std::string one = m_model.attentionSinks ? " R -> " : " -> ";
+        const std::string heads = m_model.attentionSinks ? " S0 -> " : " -> ";
         for (const int axis : m_context) {
-            Pin forward = pin("*.attention");
-            forward.axis = nameOf(axis);
-            Pin backward = forward;
-            switch (m_facts.form) {
-            case ContextForm::Ring:
-                forward.row = "S1 S1 S1 -> S1";
-                break;
-            case ContextForm::AllGather:
-                forward.row = "S1 R R -> S1";
-                break;
-            default:
-                forward.row = "S2 S2 S2 -> S2";
-                break;
-            }
-            m_preset.pins.push_back(forward);
-            const auto add = [&](const char* match, const char* row) {
-                backward.match = match;
-                backward.row = row;
-                m_preset.pins.push_back(backward);
+            const auto add = [&](const char* match, const std::string& row) {
+                Pin out = pin(match);
+                out.axis = nameOf(axis);
+                out.row = row;
+                m_preset.pins.push_back(std::move(out));
+            };
+            const auto addAll = [&](const std::string& row, const std::string& q, const std::string& kv, const std::string& sinks) {
+                for (const char* match : { "*.attention.grad_k", "*.attention.grad_v" })
+                    add(match, row + kv);
+                add("*.attention.grad_q", row + q);
+                if (m_model.attentionSinks)
+                    add("*.attention.grad_sinks", row + sinks);
             };
             switch (m_facts.form) {
             case ContextForm::Ring:
-                for (const char* match : { "*.attention.grad_q", "*.attention.grad_k", "*.attention.grad_v" })
-                    add(match, "S1 S1 S1 S1 -> S1");
+                add("*.attention", "S1 S1 S1" + one + "S1");
+                addAll("S1 S1 S1 S1" + one, "S1", "S1", "P");
                 break;
             case ContextForm::AllGather:
-                add("*.attention.grad_q", "S1 S1 R R -> S1");
-                add("*.attention.grad_k", "S1 S1 R R -> P");
-                add("*.attention.grad_v", "S1 S1 R R -> P");
+                add("*.attention", "S1 R R" + one + "S1");
+                addAll("S1 S1 R R" + one, "S1", "P", "P");
                 break;
             default:
-                for (const char* match : { "*.attention.grad_q", "*.attention.grad_k", "*.attention.grad_v" })
-                    add(match, "S2 S2 S2 S2 -> S2");
+                add("*.attention", "S2 S2 S2" + heads + "S2");
+                addAll("S2 S2 S2 S2" + heads, "S2", "S2", "S0");
                 break;
             }
         }
@@ -447,6 +452,8 @@ private:
     const Workload& m_workload;
     AxisRoles m_roles;
     std::vector<int> m_data, m_fsdp, m_tensor, m_expert, m_context, m_batch;
+    Graph m_graph; ///< of the forward pass
+    std::set<std::string> m_cutLabels; ///< labels of activations' dims that the tensor axes cut
     Preset m_preset;
 };
 

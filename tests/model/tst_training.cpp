@@ -102,6 +102,30 @@ private Q_SLOTS:
                 QVERIFY2(op.unmet.empty(), evaluation->graph.op(op.op).name.c_str());
     }
 
+    /// Two all-to-alls forward and two backward for a layer of experts; attention and shared experts gathered over fsdp, the
+    /// router and the routed experts not.
+    void experts()
+    {
+        Design design = llama("data=2,fsdp=2,expert=4", "fsdp");
+        design.model.moe.experts = 8;
+        design.model.moe.chosen = 2;
+        design.model.moe.intermediateSize = 512;
+        design.model.moe.sharedExperts = 1;
+        design.model.moe.firstDense = 1;
+        QVERIFY(applyPreset(design, "ep").ok());
+        const auto evaluation = evaluate(design).value();
+        // q, k, v, o, two norms, and three of the shared expert
+        QCOMPARE(collectivesOf(*evaluation, Phase::Forward, "moe block"), (QStringList { "9 all-gather over fsdp", "2 all-to-all over expert" }));
+        QCOMPARE(collectivesOf(*evaluation, Phase::Backward, "moe block"),
+                 (QStringList { "9 all-gather over fsdp", "9 all-reduce over data+expert", "3 all-reduce over data+fsdp",
+                                "1 all-reduce over data+fsdp+expert", "2 all-to-all over expert", "9 reduce-scatter over fsdp" }));
+        for (const Collective& collective : evaluation->plan.collectives)
+            if (collective.kind == CollectiveKind::AllToAll) { // chosen 2 of 8 rows of 8 experts hold data: 2 rows a token
+                const std::int64_t tokens = 16 / 16 * 2048;
+                QCOMPARE(collective.bytes, tokens * 2 * 1024 * 2);
+            }
+    }
+
     /// Gradients of all weights reach the optimizer in the layout of their weight, whatever the design.
     void everyWeightIsUpdatedWhereItLies()
     {
