@@ -76,6 +76,17 @@ void coverFrom(const std::vector<std::int64_t>& members, const Sharded& before, 
         failPlan("the devices of a group do not hold what a member of it needs", where);
 }
 
+/// The one device that hands its shard to this one.
+std::int64_t sendRecvSource(const ReshardStep& step, const Mesh& mesh, std::int64_t device, const std::string& where)
+{
+    const auto group = mesh.group(device, step.axes);
+    const auto sources = sendRecvSources(step, mesh, group);
+    const auto rank = std::find(group.begin(), group.end(), device) - group.begin();
+    if (sources[at(rank)] < 0)
+        failPlan("a send-recv only exchanges whole shards in a group, which these are not", where);
+    return sources[at(rank)];
+}
+
 /// Leaves out the last transfer that comes from another device; the range stays zero or lacks an addend.
 void breakTransfers(std::vector<Transfer>& transfers, std::int64_t device)
 {
@@ -171,7 +182,9 @@ std::vector<Transfer> transfersOf(const ReshardStep& step, const Sharded& before
     const Mesh& mesh = before.mesh();
     const std::vector<int> summed = summedAxes(step, where);
     std::vector<std::int64_t> members { device };
-    if (step.kind != CollectiveKind::LocalSlice)
+    if (step.kind == CollectiveKind::SendRecv)
+        members = { sendRecvSource(step, mesh, device, where) };
+    else if (step.kind != CollectiveKind::LocalSlice)
         for (const std::int64_t member : mesh.group(device, step.axes))
             if (member != device && sameAddend(step.after, mesh, member, device))
                 members.push_back(member); // itself first: what a device has, it does not fetch

@@ -136,6 +136,12 @@ bool DimCut::isBalanced() const
     return true;
 }
 
+bool partsNest(std::int64_t size, std::int64_t parts)
+{
+    const std::int64_t rest = size % parts;
+    return rest <= 1 || rest == parts - 1;
+}
+
 Range partRange(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, const Cutting& cutting,
                 std::int64_t index)
 {

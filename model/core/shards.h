@@ -24,6 +24,10 @@ struct Range {
 /// with fewer elements than parts the last ones are empty.
 Range balancedPart(std::int64_t size, std::int64_t parts, std::int64_t index);
 
+/// Whether that many balanced parts of [0, size) lie, in order, inside the balanced parts of any smaller number that
+/// divides theirs: where the size divides, and where just one part, the first or the last, differs from the others.
+bool partsNest(std::int64_t size, std::int64_t parts);
+
 /// One hyper-rectangle of the tensor, a range per tensor dim.
 using Piece = std::vector<Range>;
 

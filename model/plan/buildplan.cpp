@@ -33,6 +33,7 @@ public:
         , m_mesh(mesh)
         , m_options(options)
         , m_hardware(hardware)
+        , m_resharding(mesh, hardware)
         , m_pinning(graph, mesh, pins)
         , m_neededBackward(neededBackward(graph))
         , m_made(graph.tensors.size())
@@ -304,7 +305,8 @@ private:
         const TensorId tensor = op.operands[static_cast<std::size_t>(operand)];
         const TensorSpec& spec = m_graph.tensor(tensor);
         OperandUse use { tensor, layout(tensor), target, {}, false };
-        auto steps = reshardSteps(use.before, target, spec.shape, m_mesh, segment.name + "/" + op.name + ": " + spec.name);
+        auto steps = m_resharding.steps(use.before, target, { spec.shape, spec.dtype, density(tensor) },
+                                        segment.name + "/" + op.name + ": " + spec.name);
         if (!steps.ok())
             return steps.error();
         for (ReshardStep& step : steps.value()) {
@@ -314,8 +316,7 @@ private:
             collective.groupSize = m_mesh.groupSize(step.axes);
             collective.tensor = tensor;
             collective.bytes = scaledBytes(stepBytes(step, spec.shape, spec.dtype, m_mesh), density(tensor));
-            collective.seconds = collectiveSeconds(step.kind, collective.bytes, collective.groupSize,
-                                                   linkOf(step.axes, m_mesh, m_hardware));
+            collective.seconds = m_resharding.seconds(step.kind, step.axes, collective.bytes);
             collective.plannedSegment = static_cast<int>(m_plan.segments.size()) - 1;
             collective.op = id;
             collective.operand = operand;
@@ -324,7 +325,7 @@ private:
             collective.step = std::move(step);
             const Producer from = producer(tensor, segment);
             collective.cause = collectiveCause(m_graph, m_mesh, collective, from);
-            collective.reason = collectiveReason(m_graph, m_mesh, collective, from);
+            collective.reason = collectiveReason(m_graph, m_mesh, collective, from, { use.before, target });
             const bool weight = spec.role == TensorRole::Weight;
             use.replaces = use.replaces || (!weight && collective.kind != CollectiveKind::LocalSlice);
             use.collectives.push_back(static_cast<int>(m_plan.collectives.size()));
@@ -402,6 +403,7 @@ private:
     const Mesh& m_mesh;
     const PickerOptions& m_options;
     const Hardware& m_hardware;
+    ReshardPlanner m_resharding;
     Pinning m_pinning;
     std::vector<std::vector<TensorId>> m_neededBackward; ///< by segment
     std::vector<Layout> m_made; ///< by TensorId: the layout in which it was made

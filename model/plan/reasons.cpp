@@ -3,6 +3,8 @@
 
 #include "model/core/text.h"
 
+#include <algorithm>
+
 namespace shardboard {
 
 namespace {
@@ -59,6 +61,21 @@ std::string partialBecause(const Graph& graph, const Mesh& mesh, const Collectiv
     return "the result of " + op.name + " is partial" + over;
 }
 
+bool isPartialOver(const Layout& layout, int axis)
+{
+    return std::find(layout.partial.begin(), layout.partial.end(), AxisRef { axis }) != layout.partial.end();
+}
+
+/// `28 heads do not divide by 8: whole heads must lie on each device`, or nothing.
+std::string wholeHeads(const Op& op, std::int64_t groupSize)
+{
+    const bool reshape = op.kind == OpKind::SplitHeads || op.kind == OpKind::MergeHeads;
+    if (!reshape || op.attributes.heads % groupSize == 0)
+        return {};
+    return std::to_string(op.attributes.heads) + " heads do not divide by " + std::to_string(groupSize)
+        + ": whole heads must lie on each device";
+}
+
 std::string gatherBecause(const Graph& graph, const Mesh& mesh, const Collective& collective)
 {
     const Op& op = graph.op(collective.op);
@@ -66,10 +83,8 @@ std::string gatherBecause(const Graph& graph, const Mesh& mesh, const Collective
     const std::string over = axisNames(mesh, collective.axes);
     const int dim = dimOver(collective.step.before, collective.axes.front());
     const std::string start = spec.name + " is cut over " + over + " on " + dimText(spec, dim) + ", but ";
-    const bool reshape = op.kind == OpKind::SplitHeads || op.kind == OpKind::MergeHeads;
-    if (reshape && op.attributes.heads % collective.groupSize != 0)
-        return start + std::to_string(op.attributes.heads) + " heads do not divide by "
-            + std::to_string(collective.groupSize) + ": whole heads must lie on each device";
+    if (const std::string heads = wholeHeads(op, collective.groupSize); !heads.empty())
+        return start + heads;
     if (op.kind == OpKind::Embedding)
         return start + "this picker has no row for a table cut by vocabulary";
     if (op.kind == OpKind::GatherLast)
@@ -100,31 +115,50 @@ std::string collectiveCause(const Graph& graph, const Mesh& mesh, const Collecti
     case CollectiveKind::LocalSlice:
         return op + " takes " + name + cut(collective.step.after);
     case CollectiveKind::SendRecv:
+        return name + ": " + over + " change places, wanted by " + op;
     case CollectiveKind::Broadcast:
         break;
     }
     return "wanted by " + op;
 }
 
-std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collective& collective, const Producer& producer)
+std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collective& collective, const Producer& producer,
+                             const Route& route)
 {
     const Op& op = graph.op(collective.op);
     const TensorSpec& spec = graph.tensor(collective.tensor);
+    const int axis = collective.axes.front();
+    const std::string over = axisNames(mesh, collective.axes);
+    const int before = dimOver(collective.step.before, axis);
+    const int after = dimOver(collective.step.after, axis);
+    // A shorter or faster way over a layout that nobody wants as such.
+    const bool passing = after != dimOver(route.after, axis);
     switch (collective.kind) {
     case CollectiveKind::AllReduce:
         return partialBecause(graph, mesh, collective, producer) + ", and " + op.name + " needs whole values";
     case CollectiveKind::ReduceScatter:
-        return partialBecause(graph, mesh, collective, producer) + ", and " + op.name + " takes a shard of the sum";
+        return partialBecause(graph, mesh, collective, producer)
+            + (passing ? ", which are summed in shards first, so that the steps that follow move less"
+                       : ", and " + op.name + " takes a shard of the sum");
     case CollectiveKind::AllGather:
+        if (isPartialOver(route.before, axis))
+            return "the shards of the sum over " + over + " are joined again: " + op.name + " needs whole values";
         return gatherBecause(graph, mesh, collective);
     case CollectiveKind::AllToAll:
-        return op.name + " needs " + spec.name + " cut on "
-            + dimText(spec, dimOver(collective.step.after, collective.axes.front())) + " instead of "
-            + dimText(spec, dimOver(collective.step.before, collective.axes.front()));
+        if (before == after) {
+            const std::string heads = wholeHeads(op, collective.groupSize);
+            return spec.name + " is cut over " + over + " on " + dimText(spec, before) + ", but "
+                + (heads.empty() ? op.name + " needs its parts to begin elsewhere" : heads);
+        }
+        if (passing)
+            return "the cut over " + over + " goes to " + dimText(spec, after) + " for a while: that moves less than a gather of "
+                + dimText(spec, before);
+        return op.name + " needs " + spec.name + " cut on " + dimText(spec, after) + " instead of " + dimText(spec, before);
     case CollectiveKind::LocalSlice:
-        return op.name + " works on shards: every device takes its part of "
-            + dimText(spec, dimOver(collective.step.after, collective.axes.front())) + " from the whole it holds";
+        return op.name + " works on shards: every device takes its part of " + dimText(spec, after) + " from the whole it holds";
     case CollectiveKind::SendRecv:
+        return "the parts of " + spec.name + " are the right ones, but " + over
+            + " must change places: every device takes over the shard of one other";
     case CollectiveKind::Broadcast:
         break;
     }

@@ -15,10 +15,17 @@ struct Producer {
     std::vector<OperandUse> operands;
 };
 
+/// From where to where the collective's operand goes, by this collective and perhaps others.
+struct Route {
+    const Layout& before;
+    const Layout& after;
+};
+
 /// `o_proj [dim 1 = model], partial sums`: for a column of a table.
 std::string collectiveCause(const Graph& graph, const Mesh& mesh, const Collective& collective, const Producer& producer);
 
 /// A whole sentence.
-std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collective& collective, const Producer& producer);
+std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collective& collective, const Producer& producer,
+                             const Route& route);
 
 } // namespace shardboard

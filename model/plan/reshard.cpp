@@ -2,6 +2,9 @@
 #include "model/plan/reshard.h"
 
 #include "model/core/shards.h"
+#include "model/cost/collectivetime.h"
+#include "model/plan/reshardorder.h"
+#include "model/plan/reshardsearch.h"
 
 #include <algorithm>
 #include <array>
@@ -17,180 +20,63 @@ using AxisList = std::vector<AxisRef>;
 
 bool contains(const AxisList& list, const AxisRef& ref) { return std::find(list.begin(), list.end(), ref) != list.end(); }
 
-bool isPrefix(const AxisList& prefix, const AxisList& list)
-{
-    return prefix.size() <= list.size() && std::equal(prefix.begin(), prefix.end(), list.begin());
-}
-
-std::vector<int> axisNumbers(const AxisList& refs)
-{
-    std::vector<int> axes;
-    for (const AxisRef& ref : refs)
-        axes.push_back(ref.axis);
-    return axes;
-}
-
-class Resharder {
-public:
-    Resharder(const Layout& from, const Layout& to, const Shape& shape, const Mesh& mesh)
-        : m_now(from)
-        , m_to(to)
-        , m_shape(shape)
-        , m_mesh(mesh)
-    {
-    }
-
-    std::vector<ReshardStep> steps()
-    {
-        for (std::size_t dim = 0; dim < m_shape.size(); ++dim)
-            reduceScatter(dim);
-        allReduce();
-        for (std::size_t dim = 0; dim < m_shape.size(); ++dim)
-            allToAll(dim);
-        for (std::size_t dim = 0; dim < m_shape.size(); ++dim)
-            allGather(dim);
-        for (std::size_t dim = 0; dim < m_shape.size(); ++dim)
-            slice(dim);
-        return std::move(m_steps);
-    }
-
-private:
-    void step(CollectiveKind kind, const AxisList& axes, const Layout& after)
-    {
-        m_steps.push_back({ kind, axisNumbers(axes), m_now, after });
-        m_now = after;
-    }
-
-    /// Balanced parts over a list of axes lie inside the parts over a leading part of the list only when the dim divides.
-    bool nests(std::size_t dim, const AxisList& list) const { return m_shape[dim] % partsOf(list, m_mesh) == 0; }
-
-    bool same(std::size_t dim) const
-    {
-        return m_now.dims[dim] == m_to.dims[dim] && m_now.cuttingOf(dim) == m_to.cuttingOf(dim);
-    }
-
-    /// Parts of another rule than the balanced one fit no other parts.
-    bool uneven(std::size_t dim) const
-    {
-        return m_now.cuttingOf(dim) != Cutting {} || m_to.cuttingOf(dim) != Cutting {};
-    }
-
-    /// How many leading axes of a dim can stay where they are.
-    std::size_t commonPrefix(std::size_t dim) const
-    {
-        const AxisList& now = m_now.dims[dim];
-        const AxisList& to = m_to.dims[dim];
-        if (same(dim))
-            return now.size();
-        if (uneven(dim))
-            return 0;
-        std::size_t prefix = 0;
-        while (prefix < now.size() && prefix < to.size() && now[prefix] == to[prefix])
-            ++prefix;
-        return nests(dim, now) && nests(dim, to) ? prefix : 0;
-    }
-
-    void reduceScatter(std::size_t dim)
-    {
-        const AxisList& now = m_now.dims[dim];
-        const AxisList& to = m_to.dims[dim];
-        if (!isPrefix(now, to) || (!now.empty() && (!nests(dim, to) || uneven(dim))))
-            return;
-        AxisList run;
-        for (std::size_t i = now.size(); i < to.size() && contains(m_now.partial, to[i]); ++i)
-            run.push_back(to[i]);
-        // A run that ends before the list does would be cut again by the rest, which must nest then.
-        if (run.empty() || (now.size() + run.size() < to.size() && (!nests(dim, to) || uneven(dim))))
-            return;
-        Layout after = m_now;
-        after.dims[dim].insert(after.dims[dim].end(), run.begin(), run.end());
-        after.setCutting(dim, m_to.cuttingOf(dim));
-        std::erase_if(after.partial, [&](const AxisRef& ref) { return contains(run, ref); });
-        if (after.partial.empty())
-            after.op = ReduceOp::Sum;
-        step(CollectiveKind::ReduceScatter, run, after);
-    }
-
-    void allReduce()
-    {
-        AxisList run;
-        for (const AxisRef& ref : m_now.partial)
-            if (!contains(m_to.partial, ref))
-                run.push_back(ref);
-        if (run.empty())
-            return;
-        Layout after = m_now;
-        std::erase_if(after.partial, [&](const AxisRef& ref) { return contains(run, ref); });
-        if (after.partial.empty())
-            after.op = ReduceOp::Sum;
-        step(CollectiveKind::AllReduce, run, after);
-    }
-
-    /// Axes that leave one dim together and are appended to another one: no need to gather anything.
-    void allToAll(std::size_t dim)
-    {
-        const std::size_t prefix = commonPrefix(dim);
-        const AxisList& now = m_now.dims[dim];
-        const AxisList run(now.begin() + static_cast<std::ptrdiff_t>(prefix), now.end());
-        if (run.empty())
-            return;
-        for (std::size_t other = 0; other < m_shape.size(); ++other) {
-            const AxisList& kept = m_now.dims[other];
-            AxisList longer = kept;
-            longer.insert(longer.end(), run.begin(), run.end());
-            if (other == dim || !isPrefix(longer, m_to.dims[other]))
-                continue;
-            if ((!kept.empty() || longer != m_to.dims[other]) && (!nests(other, m_to.dims[other]) || uneven(other)))
-                continue;
-            Layout after = m_now;
-            after.dims[dim].resize(prefix);
-            after.setCutting(dim, {});
-            after.dims[other] = longer;
-            after.setCutting(other, m_to.cuttingOf(other));
-            step(CollectiveKind::AllToAll, run, after);
-            return;
-        }
-    }
-
-    void allGather(std::size_t dim)
-    {
-        const std::size_t prefix = commonPrefix(dim);
-        const AxisList& now = m_now.dims[dim];
-        const AxisList run(now.begin() + static_cast<std::ptrdiff_t>(prefix), now.end());
-        if (run.empty())
-            return;
-        Layout after = m_now;
-        after.dims[dim].resize(prefix);
-        after.setCutting(dim, {});
-        step(CollectiveKind::AllGather, run, after);
-    }
-
-    void slice(std::size_t dim)
-    {
-        const AxisList& now = m_now.dims[dim];
-        const AxisList& to = m_to.dims[dim];
-        if (same(dim))
-            return;
-        const AxisList run(to.begin() + static_cast<std::ptrdiff_t>(now.size()), to.end());
-        Layout after = m_now;
-        after.dims[dim] = to;
-        after.setCutting(dim, m_to.cuttingOf(dim));
-        step(CollectiveKind::LocalSlice, run, after);
-    }
-
-    Layout m_now;
-    const Layout& m_to;
-    const Shape& m_shape;
-    const Mesh& m_mesh;
-    std::vector<ReshardStep> m_steps;
-};
-
 bool usesSubAxes(const Layout& layout)
 {
     const auto any = [](const AxisList& list) {
         return std::any_of(list.begin(), list.end(), [](const AxisRef& ref) { return !ref.whole(); });
     };
     return any(layout.partial) || std::any_of(layout.dims.begin(), layout.dims.end(), any);
+}
+
+/// Mesh axes of one device that a layout names. All placements on them are the same thing.
+std::vector<int> trivialAxes(const Layout& layout, const Mesh& mesh)
+{
+    std::vector<int> axes;
+    const auto add = [&](const AxisList& list) {
+        for (const AxisRef& ref : list)
+            if (mesh.axis(ref.axis).size == 1)
+                axes.push_back(ref.axis);
+    };
+    add(layout.partial);
+    std::for_each(layout.dims.begin(), layout.dims.end(), add);
+    return axes;
+}
+
+Layout withoutTrivialAxes(Layout layout, const Mesh& mesh)
+{
+    const auto trivial = [&](const AxisRef& ref) { return mesh.axis(ref.axis).size == 1; };
+    std::erase_if(layout.partial, trivial);
+    for (AxisList& dim : layout.dims)
+        std::erase_if(dim, trivial);
+    return layout;
+}
+
+std::size_t mixed(std::size_t hash, std::size_t value)
+{
+    return (hash ^ value) * std::size_t { 0x9E3779B97F4A7C15 } + (hash >> 29);
+}
+
+std::size_t hashOf(std::size_t hash, const Layout& layout)
+{
+    for (const AxisList& dim : layout.dims) {
+        hash = mixed(hash, dim.size() + 101);
+        for (const AxisRef& ref : dim)
+            hash = mixed(hash, static_cast<std::size_t>(ref.axis));
+    }
+    for (const AxisRef& ref : layout.partial)
+        hash = mixed(hash, static_cast<std::size_t>(ref.axis) + 1001);
+    return hash;
+}
+
+const Hardware& unitHardware()
+{
+    static const Hardware hardware = [] {
+        Hardware unit;
+        unit.intra = { 0, 1 };
+        unit.inter = unit.intra;
+        return unit;
+    }();
+    return hardware;
 }
 
 } // namespace
@@ -205,8 +91,32 @@ std::optional<CollectiveKind> collectiveFromName(std::string_view name)
     return std::nullopt;
 }
 
-Result<std::vector<ReshardStep>> reshardSteps(const Layout& from, const Layout& to, const Shape& shape, const Mesh& mesh,
-                                              const std::string& where)
+ReshardPlanner::ReshardPlanner(const Mesh& mesh, const Hardware& hardware)
+    : m_mesh(mesh)
+    , m_hardware(hardware)
+{
+}
+
+const Link& ReshardPlanner::linkOver(const std::vector<int>& axes)
+{
+    std::uint64_t key = 0;
+    for (const int axis : axes)
+        key |= std::uint64_t { 1 } << axis;
+    if (m_mesh.axisCount() > 64)
+        return linkOf(axes, m_mesh, m_hardware);
+    const Link*& link = m_links[key];
+    if (!link)
+        link = &linkOf(axes, m_mesh, m_hardware);
+    return *link;
+}
+
+double ReshardPlanner::seconds(CollectiveKind kind, const std::vector<int>& axes, std::int64_t bytes)
+{
+    return collectiveSeconds(kind, bytes, m_mesh.groupSize(axes), linkOver(axes));
+}
+
+Result<std::vector<ReshardStep>> ReshardPlanner::steps(const Layout& from, const Layout& to, const ReshardedTensor& tensor,
+                                                       const std::string& where)
 {
     if (from == to)
         return std::vector<ReshardStep> {};
@@ -215,10 +125,54 @@ Result<std::vector<ReshardStep>> reshardSteps(const Layout& from, const Layout& 
                           "split the mesh axis into two axes instead");
     for (const AxisRef& ref : to.partial)
         if (!contains(from.partial, ref))
-            return inputError(where, "a value that is not partial over '" + mesh.axis(ref.axis).name
+            return inputError(where, "a value that is not partial over '" + m_mesh.axis(ref.axis).name
                                   + "' cannot be made partial",
                               "choose a layout without it");
-    return Resharder(from, to, shape, mesh).steps();
+    std::size_t key = hashOf(hashOf(0, from), to);
+    for (const std::int64_t size : tensor.shape)
+        key = mixed(key, static_cast<std::size_t>(size));
+    const auto [begin, end] = m_known.equal_range(key);
+    for (auto known = begin; known != end; ++known)
+        if (known->second.from == from && known->second.to == to && known->second.tensor == tensor)
+            return known->second.steps;
+    return m_known.emplace(key, Known { from, to, tensor, find(from, to, tensor) })->second.steps;
+}
+
+std::vector<ReshardStep> ReshardPlanner::find(const Layout& from, const Layout& to, const ReshardedTensor& tensor)
+{
+    // Axes of one device are taken out first and put in last, each time by a slice that changes no data.
+    const std::vector<int> dropped = trivialAxes(from, m_mesh);
+    const std::vector<int> added = trivialAxes(to, m_mesh);
+    if (!dropped.empty() || !added.empty()) {
+        const Layout start = withoutTrivialAxes(from, m_mesh);
+        const Layout end = withoutTrivialAxes(to, m_mesh);
+        std::vector<ReshardStep> steps;
+        if (!dropped.empty())
+            steps.push_back({ CollectiveKind::LocalSlice, dropped, from, start });
+        if (start != end)
+            for (ReshardStep& step : find(start, end, tensor))
+                steps.push_back(std::move(step));
+        if (!added.empty())
+            steps.push_back({ CollectiveKind::LocalSlice, added, end, to });
+        return steps;
+    }
+    const Link& slowest = m_hardware.inter.bytesPerSecond < m_hardware.intra.bytesPerSecond ? m_hardware.inter
+                                                                                            : m_hardware.intra;
+    auto steps = cheapestSteps({ from, to, tensor, m_mesh, slowest,
+                                 [this](const std::vector<int>& axes) -> const Link& { return linkOver(axes); } });
+    return steps ? std::move(*steps) : stepsInFixedOrder(from, to, tensor.shape, m_mesh);
+}
+
+Result<std::vector<ReshardStep>> reshardSteps(const Layout& from, const Layout& to, const ReshardedTensor& tensor,
+                                              const Mesh& mesh, const Hardware& hardware, const std::string& where)
+{
+    return ReshardPlanner(mesh, hardware).steps(from, to, tensor, where);
+}
+
+Result<std::vector<ReshardStep>> reshardSteps(const Layout& from, const Layout& to, const Shape& shape, const Mesh& mesh,
+                                              const std::string& where)
+{
+    return ReshardPlanner(mesh, unitHardware()).steps(from, to, { shape, DType::U8, 1 }, where);
 }
 
 std::int64_t stepBytes(const ReshardStep& step, const Shape& shape, DType dtype, const Mesh& mesh)
@@ -230,6 +184,35 @@ std::int64_t stepBytes(const ReshardStep& step, const Shape& shape, DType dtype,
     for (std::size_t dim = 0; dim < shape.size(); ++dim)
         elements *= largestPart(shape[dim], layout.dims[dim], mesh, layout.cuttingOf(dim));
     return bytesOf(elements, dtype);
+}
+
+std::vector<std::int64_t> sendRecvSources(const ReshardStep& step, const Mesh& mesh, const std::vector<std::int64_t>& group)
+{
+    const auto shardOf = [&](const Layout& layout, std::int64_t position) {
+        std::int64_t number = 0;
+        for (const AxisList& dim : layout.dims)
+            number = number * partsOf(dim, mesh) + partIndexOf(dim, mesh, position);
+        return number;
+    };
+    std::vector<std::int64_t> sources(group.size(), -1);
+    std::unordered_map<std::int64_t, std::vector<std::int64_t>> holders; // of a shard that another member is to have
+    for (std::size_t i = group.size(); i-- > 0;) {
+        const std::int64_t shard = shardOf(step.before, group[i]);
+        if (shard == shardOf(step.after, group[i]))
+            sources[i] = group[i];
+        else
+            holders[shard].push_back(group[i]); // backwards, to be taken from the end
+    }
+    for (std::size_t i = 0; i < group.size(); ++i) {
+        if (sources[i] >= 0)
+            continue;
+        auto& of = holders[shardOf(step.after, group[i])];
+        if (of.empty())
+            continue;
+        sources[i] = of.back();
+        of.pop_back();
+    }
+    return sources;
 }
 
 } // namespace shardboard

@@ -154,7 +154,7 @@ private Q_SLOTS:
         QTest::newRow("two axes of a dim merge") << "P(('data','model'))" << "P()" << "all-gather";
         QTest::newRow("slice") << "P()" << "P(None,'model')" << "local-slice";
         QTest::newRow("move a cut") << "P('model')" << "P(None,'model')" << "all-to-all";
-        QTest::newRow("major leaves") << "P(('data','model'))" << "P('model')" << "all-gather local-slice";
+        QTest::newRow("major leaves") << "P(('data','model'))" << "P('model')" << "send-recv all-gather";
         QTest::newRow("nothing") << "P('data')" << "P('data')" << "";
     }
     void kinds()

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cheapest way from one layout to another: a shortest path whose edges are single collectives.
+#pragma once
+
+#include "model/plan/reshard.h"
+
+#include <functional>
+#include <optional>
+
+namespace shardboard {
+
+struct ReshardProblem {
+    const Layout& from;
+    const Layout& to; ///< partial only where `from` is; whole axes of more than one device in both
+    const ReshardedTensor& tensor;
+    const Mesh& mesh;
+    const Link& slowest; ///< no link of the mesh takes longer
+    std::function<const Link&(const std::vector<int>&)> linkOver;
+};
+
+/// Nothing where there are too many axes or dims, or too many layouts in between, to look at them all.
+std::optional<std::vector<ReshardStep>> cheapestSteps(const ReshardProblem& problem);
+
+} // namespace shardboard

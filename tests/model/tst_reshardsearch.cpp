@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reshards against all others: every layout in between and every single collective is tried, and soundness of a collective
+// is decided by looking at the elements that devices hold.
+#include "model/core/shards.h"
+#include "model/cost/collectivetime.h"
+#include "model/plan/reshard.h"
+#include "model/plan/reshardorder.h"
+
+#include <QtTest>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+#include <set>
+
+using namespace shardboard;
+
+namespace {
+
+using Elements = std::vector<std::int64_t>;
+
+Elements elementsOf(const Layout& layout, const Shape& shape, const Mesh& mesh, std::int64_t device)
+{
+    Elements out { 0 };
+    for (std::size_t dim = 0; dim < shape.size(); ++dim) {
+        const Range range = partRange(shape[dim], layout.dims[dim], mesh, layout.cuttingOf(dim),
+                                      partIndexOf(layout.dims[dim], mesh, device));
+        Elements next;
+        for (const std::int64_t outer : out)
+            for (std::int64_t i = range.lo; i < range.hi; ++i)
+                next.push_back(outer * shape[dim] + i);
+        out = std::move(next);
+    }
+    return out;
+}
+
+struct Case {
+    Mesh mesh;
+    Shape shape;
+    Hardware hardware;
+    Layout from;
+    Layout to;
+};
+
+double price(const ReshardStep& step, const Case& on)
+{
+    if (step.kind == CollectiveKind::LocalSlice)
+        return 0;
+    return kCollectiveLaunchSeconds
+        + collectiveSeconds(step.kind, stepBytes(step, on.shape, DType::BF16, on.mesh), on.mesh.groupSize(step.axes),
+                            linkOf(step.axes, on.mesh, on.hardware));
+}
+
+double price(const std::vector<ReshardStep>& steps, const Case& on)
+{
+    double sum = 0;
+    for (const ReshardStep& step : steps)
+        sum += price(step, on);
+    return sum;
+}
+
+std::vector<ReshardStep> found(const Case& on)
+{
+    return reshardSteps(on.from, on.to, { on.shape, DType::BF16, 1 }, on.mesh, on.hardware, "t").value();
+}
+
+QString told(const Case& on, const std::vector<ReshardStep>& steps)
+{
+    std::string text = on.mesh.text() + ", " + shapeText(on.shape) + ": " + specText(on.from, on.mesh) + " to "
+        + specText(on.to, on.mesh) + ":";
+    for (const ReshardStep& step : steps)
+        text += " " + collectiveName(step.kind) + " " + specText(step.after, on.mesh);
+    return QString::fromStdString(text);
+}
+
+std::set<int> axesOf(const std::vector<AxisRef>& refs)
+{
+    std::set<int> out;
+    for (const AxisRef& ref : refs)
+        out.insert(ref.axis);
+    return out;
+}
+
+bool startsWith(const std::vector<AxisRef>& list, const std::vector<AxisRef>& prefix)
+{
+    return prefix.size() <= list.size() && std::equal(prefix.begin(), prefix.end(), list.begin());
+}
+
+/// Whether every device finds in its group all that it needs.
+bool sound(const ReshardStep& step, const Case& on)
+{
+    for (std::int64_t device = 0; device < on.mesh.deviceCount(); ++device) {
+        const auto group = step.kind == CollectiveKind::LocalSlice ? std::vector<std::int64_t> { device }
+                                                                   : on.mesh.group(device, step.axes);
+        const Elements needs = elementsOf(step.after, on.shape, on.mesh, device);
+        Elements all;
+        std::vector<Elements> had;
+        std::vector<Elements> have;
+        for (const std::int64_t member : group) {
+            had.push_back(elementsOf(step.before, on.shape, on.mesh, member));
+            have.push_back(elementsOf(step.after, on.shape, on.mesh, member));
+            all.insert(all.end(), had.back().begin(), had.back().end());
+            const bool sums = step.kind == CollectiveKind::ReduceScatter || step.kind == CollectiveKind::AllReduce;
+            if (sums && !std::includes(had.back().begin(), had.back().end(), needs.begin(), needs.end()))
+                return false; // an addend is missing
+        }
+        std::sort(all.begin(), all.end());
+        if (!std::includes(all.begin(), all.end(), needs.begin(), needs.end()))
+            return false;
+        if (step.kind == CollectiveKind::SendRecv) {
+            std::sort(had.begin(), had.end());
+            std::sort(have.begin(), have.end());
+            if (had != have)
+                return false;
+        }
+    }
+    return true;
+}
+
+/// Axes that a reduce-scatter brings to where they are wanted, after which no more than a slice is to do on that dim.
+std::set<int> axesToScatter(const Layout& before, const Case& on)
+{
+    std::set<int> out;
+    const std::set<int> partial = axesOf(before.partial);
+    for (std::size_t dim = 0; dim < on.shape.size(); ++dim) {
+        const auto& wanted = on.to.dims[dim];
+        if (!startsWith(wanted, before.dims[dim]))
+            continue;
+        Layout scattered = before;
+        std::set<int> run;
+        for (std::size_t i = before.dims[dim].size(); i < wanted.size() && partial.contains(wanted[i].axis); ++i) {
+            scattered.dims[dim].push_back(wanted[i]);
+            run.insert(wanted[i].axis);
+        }
+        Layout whole = scattered;
+        whole.dims[dim] = wanted;
+        if (sound({ CollectiveKind::ReduceScatter, { run.begin(), run.end() }, before, scattered }, on)
+            && sound({ CollectiveKind::LocalSlice, {}, scattered, whole }, on))
+            out.merge(run);
+    }
+    return out;
+}
+
+/// The collective that leads from one layout to the other, if one does.
+std::optional<ReshardStep> single(const Layout& before, const Layout& after, const Case& on)
+{
+    std::set<int> summed = axesOf(before.partial);
+    for (const int axis : axesOf(after.partial))
+        if (summed.erase(axis) == 0)
+            return std::nullopt;
+    std::vector<std::size_t> longer;
+    std::vector<std::size_t> shorter;
+    std::set<int> gained;
+    std::set<int> lost;
+    bool other = false;
+    for (std::size_t dim = 0; dim < on.shape.size(); ++dim) {
+        const auto& a = before.dims[dim];
+        const auto& b = after.dims[dim];
+        if (a == b)
+            continue;
+        if (startsWith(b, a)) {
+            longer.push_back(dim);
+            gained.merge(axesOf({ b.begin() + static_cast<std::ptrdiff_t>(a.size()), b.end() }));
+        } else if (startsWith(a, b)) {
+            shorter.push_back(dim);
+            lost.merge(axesOf({ a.begin() + static_cast<std::ptrdiff_t>(b.size()), a.end() }));
+        } else {
+            other = true;
+        }
+    }
+    ReshardStep step { CollectiveKind::SendRecv, {}, before, after };
+    const auto over = [&](CollectiveKind kind, const std::set<int>& axes) {
+        step.kind = kind;
+        step.axes.assign(axes.begin(), axes.end());
+        return sound(step, on) ? std::optional(step) : std::nullopt;
+    };
+    if (!other && longer.empty() && shorter.empty()) {
+        for (const int axis : axesToScatter(before, on))
+            if (summed.contains(axis))
+                return std::nullopt;
+        return over(CollectiveKind::AllReduce, summed);
+    }
+    if (!other && longer.size() == 1 && shorter.empty() && !summed.empty() && gained == summed)
+        return over(CollectiveKind::ReduceScatter, summed);
+    if (!summed.empty())
+        return std::nullopt;
+    if (!other && longer.size() == 1 && shorter.empty()) {
+        for (std::size_t dim = 0; dim < on.shape.size(); ++dim)
+            for (const AxisRef& ref : before.dims[dim])
+                if (gained.contains(ref.axis))
+                    return std::nullopt;
+        return over(CollectiveKind::LocalSlice, gained);
+    }
+    if (!other && longer.empty() && shorter.size() == 1)
+        return over(CollectiveKind::AllGather, lost);
+    if (!other && longer.size() == 1 && shorter.size() == 1 && gained == lost)
+        if (auto moved = over(CollectiveKind::AllToAll, lost))
+            return moved;
+    // What is left is an exchange of shards: over all axes that stand elsewhere, or for another stride.
+    std::set<int> changed;
+    for (int axis = 0; axis < on.mesh.axisCount(); ++axis) {
+        const auto place = [&](const Layout& layout) {
+            for (std::size_t dim = 0; dim < layout.dims.size(); ++dim)
+                for (std::size_t i = 0; i < layout.dims[dim].size(); ++i)
+                    if (layout.dims[dim][i].axis == axis)
+                        return std::pair(dim, partsOf({ layout.dims[dim].begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                                        layout.dims[dim].end() }, on.mesh));
+            return std::pair(std::size_t { 99 }, std::int64_t { 0 });
+        };
+        if (place(before) != place(after))
+            changed.insert(axis);
+    }
+    for (std::size_t dim = 0; dim < on.shape.size(); ++dim)
+        if (partsOf(before.dims[dim], on.mesh) != partsOf(after.dims[dim], on.mesh))
+            return std::nullopt;
+    return over(CollectiveKind::SendRecv, changed);
+}
+
+/// All layouts on which the axes that are the same thing in both ends, everywhere whole or partial, stay so.
+std::vector<Layout> layoutsBetween(const Case& on)
+{
+    std::vector<Layout> out { Layout::replicated(on.shape.size()) };
+    const auto used = [](const Layout& layout, int axis) {
+        return std::any_of(layout.dims.begin(), layout.dims.end(), [&](const auto& dim) { return axesOf(dim).contains(axis); });
+    };
+    for (int axis = 0; axis < on.mesh.axisCount(); ++axis) {
+        const bool partialBefore = axesOf(on.from.partial).contains(axis);
+        const bool partialAfter = axesOf(on.to.partial).contains(axis);
+        const bool idle = !partialBefore && !used(on.from, axis) && !used(on.to, axis);
+        std::vector<Layout> next;
+        for (const Layout& layout : out) {
+            if (!partialAfter)
+                next.push_back(layout);
+            if (partialBefore) {
+                next.push_back(layout);
+                next.back().partial.push_back({ axis });
+            }
+            if (partialAfter || idle)
+                continue;
+            for (std::size_t dim = 0; dim < on.shape.size(); ++dim)
+                for (std::size_t at = 0; at <= layout.dims[dim].size(); ++at) {
+                    next.push_back(layout);
+                    auto& list = next.back().dims[dim];
+                    list.insert(list.begin() + static_cast<std::ptrdiff_t>(at), { axis });
+                }
+        }
+        out = std::move(next);
+    }
+    return out;
+}
+
+double cheapestOfAll(const Case& on)
+{
+    const std::vector<Layout> layouts = layoutsBetween(on);
+    std::vector<double> cost(layouts.size(), std::numeric_limits<double>::infinity());
+    std::vector<bool> done(layouts.size(), false);
+    const auto indexOf = [&](const Layout& layout) {
+        return static_cast<std::size_t>(std::find(layouts.begin(), layouts.end(), layout) - layouts.begin());
+    };
+    cost[indexOf(on.from)] = 0;
+    for (;;) {
+        std::size_t best = layouts.size();
+        for (std::size_t i = 0; i < layouts.size(); ++i)
+            if (!done[i] && (best == layouts.size() || cost[i] < cost[best]))
+                best = i;
+        if (best == layouts.size() || best == indexOf(on.to))
+            return cost[indexOf(on.to)];
+        done[best] = true;
+        for (std::size_t i = 0; i < layouts.size(); ++i)
+            if (!done[i])
+                if (const auto step = single(layouts[best], layouts[i], on))
+                    cost[i] = std::min(cost[i], cost[best] + price(*step, on));
+    }
+}
+
+Layout randomLayout(std::mt19937& random, const Mesh& mesh, std::size_t rank, const Layout* before)
+{
+    Layout layout = Layout::replicated(rank);
+    std::vector<int> axes(static_cast<std::size_t>(mesh.axisCount()));
+    std::iota(axes.begin(), axes.end(), 0);
+    std::shuffle(axes.begin(), axes.end(), random);
+    for (const int axis : axes) {
+        const std::size_t place = random() % (rank + 2);
+        if (place < rank)
+            layout.dims[place].push_back({ axis });
+        else if (place == rank && (!before || axesOf(before->partial).contains(axis)))
+            layout.partial.push_back({ axis });
+    }
+    std::sort(layout.partial.begin(), layout.partial.end(), [](auto& a, auto& b) { return a.axis < b.axis; });
+    return layout;
+}
+
+Case randomCase(std::mt19937& random, int mostAxes, std::size_t mostDims)
+{
+    const auto pick = [&](std::int64_t n) { return 1 + static_cast<std::int64_t>(random()) % n; };
+    std::vector<MeshAxis> axes;
+    for (std::int64_t i = pick(mostAxes); i > 0; --i)
+        axes.push_back({ std::string(1, static_cast<char>('a' + axes.size())), 1 + pick(3) });
+    if (axes.size() > 3)
+        axes[0].size = axes[1].size = axes[2].size = axes[3].size = 2;
+    Case out { Mesh::make(axes).value(), {}, {}, {}, {} };
+    for (std::size_t i = static_cast<std::size_t>(pick(static_cast<std::int64_t>(mostDims))); i > 0; --i)
+        out.shape.push_back(random() % 2 ? pick(16) : 12 * pick(2));
+    out.hardware.devicesPerNode = std::int64_t { 1 } << random() % 4;
+    out.hardware.intra = { 1e-7 * static_cast<double>(random() % 4), 1e6 * static_cast<double>(pick(50)) };
+    out.hardware.inter = random() % 3 ? Link { 1e-6, 2e5 * static_cast<double>(pick(20)) } : out.hardware.intra;
+    out.from = randomLayout(random, out.mesh, out.shape.size(), nullptr);
+    out.to = randomLayout(random, out.mesh, out.shape.size(), &out.from);
+    return out;
+}
+
+} // namespace
+
+class TestReshardSearch : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void partsNestWhereTheyDo()
+    {
+        for (std::int64_t size = 0; size < 40; ++size)
+            for (std::int64_t coarse = 2; coarse < 7; ++coarse)
+                for (std::int64_t each = 2; each < 5; ++each) {
+                    bool inside = true;
+                    for (std::int64_t i = 0; i < coarse * each; ++i) {
+                        const Range fine = balancedPart(size, coarse * each, i);
+                        const Range around = balancedPart(size, coarse, i / each);
+                        inside = inside && (fine.size() == 0 || (around.lo <= fine.lo && fine.hi <= around.hi));
+                    }
+                    QCOMPARE(partsNest(size, coarse * each), inside);
+                }
+    }
+
+    void nothingIsCheaper()
+    {
+        std::mt19937 random(11);
+        int several = 0;
+        int exchanges = 0;
+        int better = 0;
+        for (int trial = 0; trial < 200; ++trial) {
+            const Case on = randomCase(random, trial % 6 == 0 ? 4 : 3, trial % 6 == 0 ? 2 : 3);
+            const auto steps = found(on);
+            const double cost = price(steps, on);
+            const double least = cheapestOfAll(on);
+            QVERIFY2(std::fabs(cost - least) <= 1e-9 * (least + 1e-6),
+                     qPrintable(told(on, steps) + QString(" costs %1, but %2 would do").arg(cost).arg(least)));
+            const double fixed = price(stepsInFixedOrder(on.from, on.to, on.shape, on.mesh), on);
+            QVERIFY2(cost <= fixed * (1 + 1e-9), qPrintable(told(on, steps)));
+            several += steps.size() > 1;
+            better += cost < 0.99 * fixed;
+            exchanges += std::any_of(steps.begin(), steps.end(), [](auto& s) { return s.kind == CollectiveKind::SendRecv; });
+        }
+        QVERIFY2(several > 60 && exchanges > 15 && better > 30,
+                 qPrintable(QString("%1 %2 %3").arg(several).arg(exchanges).arg(better)));
+    }
+};
+
+QTEST_APPLESS_MAIN(TestReshardSearch)
+#include "tst_reshardsearch.moc"
