@@ -3,8 +3,11 @@
 
 #include "engine/failure.h"
 #include "engine/rounding.h"
+#include "model/ops/opdefinition.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
 
 namespace shardboard::engine {
 
@@ -29,9 +32,16 @@ public:
                      "mesh");
         for (const GraphTensor& tensor : m_graph.tensors)
             checkTensor(tensor.spec);
-        for (const PlannedSegment& segment : m_plan.segments)
+        for (const Segment& segment : m_graph.segments)
+            checkSegment(segment);
+        for (const Op& op : m_graph.ops)
+            if (op.kind == OpKind::LogitMax && op.result != kNoTensor)
+                m_maxima.insert(op.result);
+        for (const PlannedSegment& segment : m_plan.segments) {
+            checkPhase(segment);
             for (const PlannedOp& planned : segment.ops)
                 checkPlanned(segment, planned);
+        }
         for (const Collective& collective : m_plan.collectives) {
             checkLayout(collective.step.before, collective.tensor, collective.id);
             checkLayout(collective.step.after, collective.tensor, collective.id);
@@ -63,6 +73,29 @@ private:
                         + " cannot be imitated on the cpu; run with dtype f32");
     }
 
+    void checkSegment(const Segment& segment)
+    {
+        m_where = segment.name;
+        const auto of = static_cast<std::size_t>(segment.of);
+        if (segment.phase == Phase::Forward)
+            return require(segment.of < 0, "a forward segment belongs to no other one");
+        require(segment.of >= 0 && of < m_graph.segments.size() && m_graph.segments[of].phase == Phase::Forward,
+                "a segment of the backward pass or the update belongs to a forward segment");
+        require(segment.isLayer == m_graph.segments[of].isLayer, "it and its forward segment are not both layers");
+    }
+
+    void checkPhase(const PlannedSegment& planned)
+    {
+        const Segment& segment = m_graph.segments[static_cast<std::size_t>(planned.segment)];
+        m_where = planned.name;
+        require(planned.phase == segment.phase, "the plan has it in another phase than the graph");
+        require(planned.kept.empty() || planned.phase == Phase::Forward, "only a forward segment keeps activations");
+        for (const Kept& kept : planned.kept) {
+            checkLayout(kept.layout, kept.tensor, planned.name);
+            require(m_graph.tensor(kept.tensor).role == TensorRole::Activation, "only activations are kept");
+        }
+    }
+
     void checkLayout(const Layout& layout, TensorId tensor, const std::string& where)
     {
         m_where = where;
@@ -70,7 +103,8 @@ private:
         const auto status = verifyLayout(layout, m_plan.mesh, shape(tensor).size(), name);
         if (!status.ok())
             failPlan(status.error().text(), where);
-        require(layout.op == ReduceOp::Sum, "only sums can be partial");
+        require(layout.partial.empty() || layout.op == ReduceOp::Sum || (layout.op == ReduceOp::Max && m_maxima.contains(tensor)),
+                "only sums, and the largest logits, can be partial");
         for (const AxisRef& ref : layout.partial)
             require(ref.whole(), "a value that is partial over a part of a mesh axis cannot be run");
     }
@@ -84,6 +118,8 @@ private:
             require(planned.operands[i].tensor == op.operands[i], "the plan has other operands than the graph");
             checkLayout(planned.operands[i].before, op.operands[i], m_where);
             checkLayout(planned.operands[i].layout, op.operands[i], m_where);
+            require(planned.operands[i].layout.partial.empty() || !m_maxima.contains(op.operands[i]),
+                    "it takes largest logits of which every device has only its own");
         }
         checkLayout(planned.result, op.result, m_where);
         checkOp(op);
@@ -91,10 +127,12 @@ private:
 
     void checkOp(const Op& op)
     {
-        const std::size_t wanted = op.kind == OpKind::Attention ? 3 : isBinary(op.kind) ? 2 : 1;
+        const std::size_t wanted = definitionOf(op.kind).operands;
         require(op.operands.size() == wanted, "a " + opKindName(op.kind) + " has " + std::to_string(wanted) + " operands");
         const Shape& x = shape(op.operands.front());
         const Shape& y = shape(op.result);
+        if (const auto fits = gradientFits(op, y))
+            return require(*fits, "the shapes of its operands and its result do not fit");
         if (wanted >= 2)
             require(fits(op, x, shape(op.operands[1]), y), "the shapes of its operands do not fit");
         switch (op.kind) {
@@ -102,6 +140,7 @@ private:
         case OpKind::Gelu:
         case OpKind::Output:
         case OpKind::GatherLast:
+        case OpKind::ReduceGrad:
             return require(x == y, "operand and result differ in shape");
         case OpKind::Rope:
             require(x == y && x.size() == 4 && x[3] % 2 == 0, "it rotates heads of an even width");
@@ -118,10 +157,58 @@ private:
         }
     }
 
-    static bool isBinary(OpKind kind)
+    /// Whether the shapes of an operation of the loss, the backward pass or the update fit; nothing for other operations.
+    std::optional<bool> gradientFits(const Op& op, const Shape& y) const
     {
-        return kind == OpKind::Embedding || kind == OpKind::RmsNorm || kind == OpKind::Linear || kind == OpKind::Add
-            || kind == OpKind::Mul;
+        const auto operand = [&](std::size_t i) -> const Shape& { return shape(op.operands[i]); };
+        const Shape& x = operand(0);
+        const Shape rows(x.begin(), x.end() - 1);
+        const auto with = [](Shape leading, std::int64_t last) {
+            leading.push_back(last);
+            return leading;
+        };
+        const std::int64_t last = x.back();
+        switch (op.kind) {
+        case OpKind::LogitMax:
+            return y == rows;
+        case OpKind::SumExp:
+        case OpKind::TargetLogit:
+            return y == rows && operand(1) == rows && last <= (std::int64_t { 1 } << 24);
+        case OpKind::TokenLoss:
+            return y == x && operand(1) == x && operand(2) == x;
+        case OpKind::LogitGrad:
+            return y == x && operand(1) == rows && operand(2) == rows && operand(3) == rows && last <= (std::int64_t { 1 } << 24);
+        case OpKind::LinearGradX:
+            return operand(1).size() == 2 && operand(1)[0] == last && y == with(rows, operand(1)[1]);
+        case OpKind::LinearGradW:
+            return operand(1) == with(rows, operand(1).back()) && y == Shape { last, operand(1).back() };
+        case OpKind::EmbeddingGrad:
+            return operand(1) == rows && y.size() == 2 && y[1] == last && y[0] <= (std::int64_t { 1 } << 24);
+        case OpKind::RmsNormGradX:
+            return y == x && operand(1) == x && operand(2) == Shape { last };
+        case OpKind::RmsNormGradW:
+            return operand(1) == x && y == Shape { last };
+        case OpKind::SumLeading:
+            return y == Shape { last };
+        case OpKind::SiluGrad:
+        case OpKind::GeluGrad:
+        case OpKind::AdamStep:
+            return y == x && operand(1) == x;
+        case OpKind::RopeGrad:
+            return y == x && x.size() == 4 && x[3] % 2 == 0 && op.attributes.ropeTheta > 0;
+        case OpKind::AttentionGradQ:
+        case OpKind::AttentionGradK:
+        case OpKind::AttentionGradV: {
+            const Shape& q = operand(1);
+            const Shape& k = operand(2);
+            const Shape& v = operand(3);
+            return q.size() == 4 && k.size() == 4 && v.size() == 4 && x == Shape { q[0], q[1], q[2], v[3] }
+                && k[0] == q[0] && k[1] >= q[1] && q[2] % k[2] == 0 && k[3] == q[3] && v[0] == k[0] && v[1] == k[1] && v[2] == k[2]
+                && y == operand(op.kind == OpKind::AttentionGradQ ? 1 : op.kind == OpKind::AttentionGradK ? 2 : 3);
+        }
+        default:
+            return std::nullopt;
+        }
     }
 
     bool fits(const Op& op, const Shape& x, const Shape& w, const Shape& y) const
@@ -161,6 +248,7 @@ private:
     const Graph& m_graph;
     const Plan& m_plan;
     const RunOptions& m_options;
+    std::set<TensorId> m_maxima; ///< largest logits
     std::string m_where;
 };
 

@@ -16,19 +16,23 @@ constexpr std::int64_t kTile = 4096; ///< floats that are summed at once and sta
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
+Combine combineOf(const Layout& layout) { return layout.op == ReduceOp::Max ? Combine::Max : Combine::Add; }
+
 bool isPartialOver(const Layout& layout, const AxisRef& ref)
 {
     return std::find(layout.partial.begin(), layout.partial.end(), ref) != layout.partial.end();
 }
 
-/// Axes over which the step sums. Throws when the step is no reshard.
+/// Axes over which the step sums (or takes the maximum). Throws when the step is no reshard.
 std::vector<int> summedAxes(const ReshardStep& step, const std::string& where)
 {
-    if (step.before.op != ReduceOp::Sum)
-        failPlan("only sums are executed", where);
+    if (step.before.op == ReduceOp::Min)
+        failPlan("only sums and maxima are executed", where);
     for (const AxisRef& ref : step.after.partial)
         if (!isPartialOver(step.before, ref))
             failPlan("a value cannot become partial", where);
+    if (!step.after.partial.empty() && step.after.op != step.before.op)
+        failPlan("sums cannot become maxima, nor maxima sums", where);
     std::vector<int> axes;
     for (const AxisRef& ref : step.before.partial) {
         if (isPartialOver(step.after, ref))
@@ -117,6 +121,7 @@ Timing runTransfers(Context& context, const Sharded& before, const std::vector<s
             devices.push_back(device);
         }
     }
+    const Combine combine = combineOf(before.layout());
     return runTimed(context, after.deviceCount(), devices, [&](std::size_t index, int) {
         const CopyTask& task = tasks[index];
         float* out = after.data(task.device);
@@ -128,7 +133,7 @@ Timing runTransfers(Context& context, const Sharded& before, const std::vector<s
             const Box region = intersection(transfer.region, task.piece);
             if (volumeOf(region) > 0)
                 copyRegion(region, before.box(transfer.from), before.data(transfer.from), after.box(task.device), out,
-                           transfer.add || zeroFirst);
+                           transfer.add || zeroFirst ? combine : Combine::Copy);
         }
         return 0.0;
     });
@@ -147,6 +152,7 @@ Timing runAllReduce(Context& context, const std::vector<int>& axes, const Sharde
     std::vector<Slice> slices;
     std::vector<std::int64_t> devices;
     const std::int64_t size = mesh.groupSize(axes);
+    const auto accumulate = combineOf(before.layout()) == Combine::Max ? maxInto : addInto;
     for (std::int64_t device = 0; device < after.deviceCount(); ++device) {
         const auto group = mesh.group(device, axes);
         const auto rank = std::find(group.begin(), group.end(), device) - group.begin();
@@ -166,7 +172,7 @@ Timing runAllReduce(Context& context, const std::vector<int>& axes, const Sharde
             const std::int64_t count = std::min(kTile, slices[index].hi - lo);
             std::memcpy(sum, before.data(group.front()) + lo, at(count) * sizeof(float));
             for (std::size_t m = 1; m < group.size(); ++m)
-                addInto(before.data(group[m]) + lo, count, sum);
+                accumulate(before.data(group[m]) + lo, count, sum);
             for (const std::int64_t target : targets)
                 std::memcpy(after.data(target) + lo, sum, at(count) * sizeof(float));
         }

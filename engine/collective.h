@@ -12,7 +12,7 @@
 namespace shardboard::engine {
 
 /// Returns the tensor in the layout `step.after`, in memory of its own. `tensor` has the layout `step.before` and memory.
-/// Values over axes that stop being partial are summed in group order, so that all replicas are alike bit for bit.
+/// Values over axes that stop being partial are summed (or their maximum taken) in group order, so that all replicas are alike bit for bit.
 /// `broken` is the test hook: every device leaves out what the last other member of its group contributes.
 /// Throws Failure "bad-plan" for an unsound step. When planning, only the work is counted.
 struct Resharded {
@@ -26,7 +26,7 @@ Resharded executeStep(Context& context, const ReshardStep& step, const Sharded& 
 struct Transfer {
     std::int64_t from = 0;
     Box region;
-    bool add = false; ///< added to what is there, else written
+    bool add = false; ///< added to what is there (or the maximum with it taken), else written
 };
 /// What a device does to get its shard of `after`. The transfers of each addend cover the shard exactly.
 std::vector<Transfer> transfersOf(const ReshardStep& step, const Sharded& before, const Sharded& after, std::int64_t device,

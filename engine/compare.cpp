@@ -42,11 +42,14 @@ Sums comparePiece(const Sharded& y, const Sharded& reference, const Piece& piece
     for (std::size_t d = 0; d < whole.size(); ++d)
         whole[d] = { 0, y.shape()[d] };
     const Box& held = y.box(piece.device);
+    const bool highest = y.layout().op == ReduceOp::Max;
     const auto compareRun = [&](std::int64_t offset, std::int64_t run, const float* expected) {
         for (std::int64_t i = 0; i < run; ++i) {
-            double value = 0;
-            for (const std::int64_t member : members)
-                value += double { y.data(member)[offset + i] };
+            double value = double { y.data(members.front())[offset + i] };
+            for (std::size_t m = 1; m < members.size(); ++m) {
+                const double other = double { y.data(members[m])[offset + i] };
+                value = highest ? std::max(value, other) : value + other;
+            }
             const double r = double { expected[i] };
             sums.difference += (value - r) * (value - r);
             sums.reference += r * r;

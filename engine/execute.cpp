@@ -20,12 +20,6 @@ std::string text(const Range& range)
     return "[" + std::to_string(range.lo) + ", " + std::to_string(range.hi) + ")";
 }
 
-void requireSameBox(const Box& a, const Box& b, const OpCall& call, const char* what)
-{
-    for (std::size_t d = 0; d < a.size(); ++d)
-        requireSame(a[d], b[d], call, what);
-}
-
 /// How the second operand runs along the first: its distance for each dim of the first (0 where it is repeated).
 std::vector<std::int64_t> broadcastStrides(const Box& a, const Box& b)
 {
@@ -64,6 +58,18 @@ void requireSame(const Range& a, const Range& b, const OpCall& call, const char*
 {
     if (a != b && (a.size() > 0 || b.size() > 0))
         failPlan(std::string(what) + " do not fit on a device: " + text(a) + " and " + text(b), call.where);
+}
+
+void requireSameBox(const Box& a, const Box& b, const OpCall& call, const char* what)
+{
+    for (std::size_t d = 0; d < a.size(); ++d)
+        requireSame(a[d], b[d], call, what);
+}
+
+void requireSameRows(const Box& a, const Box& b, const OpCall& call, const char* what)
+{
+    for (std::size_t d = 0; d + 1 < a.size(); ++d)
+        requireSame(a[d], b[d], call, what);
 }
 
 void requireWhole(const Range& range, std::int64_t size, const OpCall& call, const char* what)
@@ -220,6 +226,7 @@ Timing executeOp(Context& context, const OpCall& call, Sharded& result)
         return executeRmsNorm(context, call, result);
     case OpKind::Output:
     case OpKind::GatherLast:
+    case OpKind::ReduceGrad:
         return executeOutput(context, call, result);
     case OpKind::SplitHeads:
     case OpKind::MergeHeads:
@@ -229,11 +236,37 @@ Timing executeOp(Context& context, const OpCall& call, Sharded& result)
     case OpKind::Embedding:
         return executeEmbedding(context, call, result);
     case OpKind::Rope:
+    case OpKind::RopeGrad:
         return executeRope(context, call, result);
     case OpKind::KvAppend:
         return executeKvAppend(context, call, result);
     case OpKind::Attention:
         return executeAttention(context, call, result);
+    case OpKind::LogitMax:
+    case OpKind::SumExp:
+    case OpKind::TargetLogit:
+    case OpKind::TokenLoss:
+    case OpKind::LogitGrad:
+        return executeLoss(context, call, result);
+    case OpKind::LinearGradX:
+        return executeLinearGradX(context, call, result);
+    case OpKind::LinearGradW:
+        return executeLinearGradW(context, call, result);
+    case OpKind::EmbeddingGrad:
+        return executeEmbeddingGrad(context, call, result);
+    case OpKind::RmsNormGradX:
+    case OpKind::SiluGrad:
+    case OpKind::GeluGrad:
+        return executeRowGradient(context, call, result);
+    case OpKind::RmsNormGradW:
+    case OpKind::SumLeading:
+        return executeRowSum(context, call, result);
+    case OpKind::AttentionGradQ:
+    case OpKind::AttentionGradK:
+    case OpKind::AttentionGradV:
+        return executeAttentionGradient(context, call, result);
+    case OpKind::AdamStep:
+        return executeAdamStep(context, call, result);
     default:
         break;
     }

@@ -16,26 +16,39 @@ struct OpCall {
     OpAttributes attributes;
     std::vector<const Sharded*> operands; ///< in the layouts in which the operation takes them
     std::string where; ///< names the operation in errors
+    std::int64_t microBatches = 1; ///< that make up a step: the loss is the mean over the tokens of all
 };
 
-/// Fills the shards of `result`, which has memory. Weights of Linear and Embedding may have a source instead of memory: they
-/// are made row chunk by row chunk. For KvAppend `result.source` makes the tokens that were cached before. Throws Failure
+/// Fills the shards of `result`, which has memory. Weights of Linear, LinearGradX, Embedding and AdamStep may have a source
+/// instead of memory: they are made piece by piece. For KvAppend `result.source` makes the tokens that were cached before. Throws Failure
 /// "bad-plan" when a device does not hold what its part of the result needs. When planning, only the work is counted.
 Timing executeOp(Context& context, const OpCall& call, Sharded& result);
 
 // The parts of it, by kind.
 Timing executeElementwise(Context& context, const OpCall& call, Sharded& result); ///< Add, Mul, Silu, Gelu
 Timing executeRmsNorm(Context& context, const OpCall& call, Sharded& result);
-Timing executeOutput(Context& context, const OpCall& call, Sharded& result); ///< Output, GatherLast; takes no time
+Timing executeOutput(Context& context, const OpCall& call, Sharded& result); ///< Output, GatherLast, ReduceGrad; takes no time
 Timing executeHeads(Context& context, const OpCall& call, Sharded& result); ///< SplitHeads, MergeHeads
 Timing executeLinear(Context& context, const OpCall& call, Sharded& result);
 Timing executeEmbedding(Context& context, const OpCall& call, Sharded& result);
-Timing executeRope(Context& context, const OpCall& call, Sharded& result);
+Timing executeRope(Context& context, const OpCall& call, Sharded& result); ///< Rope, RopeGrad
 Timing executeKvAppend(Context& context, const OpCall& call, Sharded& result);
 Timing executeAttention(Context& context, const OpCall& call, Sharded& result);
+Timing executeLoss(Context& context, const OpCall& call, Sharded& result); ///< LogitMax, SumExp, TargetLogit, TokenLoss, LogitGrad
+Timing executeLinearGradX(Context& context, const OpCall& call, Sharded& result);
+Timing executeLinearGradW(Context& context, const OpCall& call, Sharded& result);
+Timing executeEmbeddingGrad(Context& context, const OpCall& call, Sharded& result);
+Timing executeRowGradient(Context& context, const OpCall& call, Sharded& result); ///< RmsNormGradX, SiluGrad, GeluGrad
+Timing executeRowSum(Context& context, const OpCall& call, Sharded& result); ///< RmsNormGradW, SumLeading
+Timing executeAttentionGradient(Context& context, const OpCall& call, Sharded& result); ///< AttentionGradQ, -K, -V
+/// `result` may be the gradient itself. The first step of an optimizer: its moments start at 0.
+Timing executeAdamStep(Context& context, const OpCall& call, Sharded& result);
 
 /// Throws when two ranges of a device differ; `what` says what they are.
 void requireSame(const Range& a, const Range& b, const OpCall& call, const char* what);
+void requireSameBox(const Box& a, const Box& b, const OpCall& call, const char* what);
+/// The rows of two operands: all dims but the last.
+void requireSameRows(const Box& a, const Box& b, const OpCall& call, const char* what);
 /// Throws unless the device holds the whole dim.
 void requireWhole(const Range& range, std::int64_t size, const OpCall& call, const char* what);
 

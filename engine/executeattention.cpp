@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rope, KvAppend and Attention.
+// Rope with its gradient, KvAppend and Attention.
 #include "engine/execute.h"
 #include "engine/failure.h"
 #include "engine/gemm.h"
 #include "engine/kernels.h"
+#include "engine/kernels/rotary.h"
 
 #include <algorithm>
 #include <cmath>
@@ -106,7 +107,12 @@ Timing executeRope(Context& context, const OpCall& call, Sharded& result)
         const Box& box = result.box(piece.device);
         for (std::int64_t row = piece.first; row < piece.last; ++row) {
             const float* angle = table + (box[1].lo + row / box[2].size() % box[1].size()) * d;
-            ropeRow(x.data(piece.device) + row * d, angle, angle + d / 2, d, result.data(piece.device) + row * d);
+            const float* in = x.data(piece.device) + row * d;
+            float* out = result.data(piece.device) + row * d;
+            if (call.kind == OpKind::Rope)
+                ropeRow(in, angle, angle + d / 2, d, out);
+            else
+                ropePartBackwardRow({ d, 0, d }, in, angle, angle + d / 2, out);
         }
         return 0.0;
     });

@@ -17,8 +17,12 @@ const Op& opOf(const Graph& graph, const PlannedOp& planned) { return graph.op(p
 /// Large weights that the operation reads in row chunks need no memory of their own.
 bool isStreamed(OpKind kind, std::size_t operand)
 {
-    return operand == 1 && (kind == OpKind::Linear || kind == OpKind::Embedding);
+    return (operand == 1 && (kind == OpKind::Linear || kind == OpKind::LinearGradX || kind == OpKind::Embedding))
+        || (operand == 0 && kind == OpKind::AdamStep);
 }
+
+/// The operand whose memory the result may take.
+std::size_t takenOperand(OpKind kind) { return kind == OpKind::AdamStep ? 1 : 0; }
 
 Layout withoutNewPartials(Layout wanted, const Layout& have)
 {
@@ -39,8 +43,15 @@ PassageRunner::PassageRunner(const Program& program, const RunOptions& options, 
     , m_context(context)
     , m_record(record)
     , m_maker(program, options)
+    , m_leaving(leavingTensors(program.graph))
     , m_begin(now())
 {
+    std::map<std::string, Phase> phases;
+    for (const PlannedSegment& planned : program.plan.segments)
+        for (const PlannedOp& op : planned.ops)
+            if (const std::string id = planned.name + "/" + opOf(m_graph, op).name;
+                phases.emplace(id, planned.phase).first->second != planned.phase)
+                m_ambiguous.insert(id);
 }
 
 void PassageRunner::runStep(const std::vector<Passage>& passages, bool verify)
@@ -50,12 +61,19 @@ void PassageRunner::runStep(const std::vector<Passage>& passages, bool verify)
     for (const Passage& passage : passages)
         inStep += static_cast<std::int64_t>(passage.planned->ops.size());
     m_total = inStep * m_options.steps;
-    m_carry = {};
-    m_referenceCarry = {};
-    for (const Passage& passage : passages)
+    const Passage* before = nullptr;
+    for (const Passage& passage : passages) {
+        if (before == nullptr || !passage.follows(*before)) {
+            m_carry = {};
+            m_referenceCarry = {};
+        }
         runPassage(passage);
+        before = &passage;
+    }
     m_carry = {};
     m_referenceCarry = {};
+    m_waiting.clear();
+    m_referenceWaiting.clear();
 }
 
 void PassageRunner::runPassage(const Passage& passage)
@@ -77,6 +95,13 @@ void PassageRunner::runPassage(const Passage& passage)
 
 void PassageRunner::beginPassage(const Passage& passage)
 {
+    enterCarried(passage);
+    if (passage.segment->phase != Phase::Forward)
+        enterWaiting(passage);
+}
+
+void PassageRunner::enterCarried(const Passage& passage)
+{
     const TensorId tensor = passage.segment->carryIn;
     if (tensor == kNoTensor)
         return;
@@ -90,7 +115,7 @@ void PassageRunner::beginPassage(const Passage& passage)
     const Shape& shape = m_graph.tensor(tensor).shape;
     if (!m_carry.valid()) {
         m_carry = Sharded(shape, *wanted, m_program.plan.mesh);
-        m_carry.source = m_maker.streamOf(tensor);
+        m_carry.source = m_maker.streamOf(tensor, passage.microBatch);
         materialize(m_context, m_carry);
         if (m_verify) {
             m_referenceCarry = referenceSource(tensor, *m_carry.source);
@@ -99,18 +124,7 @@ void PassageRunner::beginPassage(const Passage& passage)
     }
     if (m_carry.shape() != shape)
         failPlan("what the segment before leaves has another shape than what it takes", passage.planned->name);
-    if (m_carry.layout() != *wanted) {
-        // Only where a run skips the layer that would have left this layout: outside of what is timed.
-        std::vector<int> all(static_cast<std::size_t>(m_program.plan.mesh.axisCount()));
-        std::iota(all.begin(), all.end(), 0);
-        const Layout summed = withoutNewPartials(*wanted, m_carry.layout());
-        const ReshardStep step { CollectiveKind::AllToAll, all, m_carry.layout(), summed };
-        Sharded moved = executeStep(m_context, step, m_carry, false, passage.planned->name).tensor;
-        m_carry = Sharded(shape, *wanted, m_program.plan.mesh).withMemoryOf(std::move(moved));
-        const auto addends = partialDevices(*wanted, m_program.plan.mesh) / partialDevices(summed, m_program.plan.mesh);
-        if (addends > 1)
-            scaleSharded(m_context, 1.0f / static_cast<float>(addends), m_carry);
-    }
+    m_carry = broughtInto(*wanted, std::move(m_carry), passage.planned->name);
     m_current[tensor] = *wanted;
     m_values.put(tensor, std::move(m_carry));
     if (m_verify)
@@ -119,8 +133,52 @@ void PassageRunner::beginPassage(const Passage& passage)
     m_referenceCarry = {};
 }
 
+/// Where a run skips the layer that would have left this layout, and where layers of other layouts share an update: outside of
+/// what is timed.
+Sharded PassageRunner::broughtInto(const Layout& wanted, Sharded value, const std::string& where)
+{
+    if (value.layout() == wanted)
+        return value;
+    const Mesh& mesh = m_program.plan.mesh;
+    std::vector<int> all(static_cast<std::size_t>(mesh.axisCount()));
+    std::iota(all.begin(), all.end(), 0);
+    const Layout summed = withoutNewPartials(wanted, value.layout());
+    const ReshardStep step { CollectiveKind::AllToAll, all, value.layout(), summed };
+    Sharded moved = executeStep(m_context, step, value, false, where).tensor;
+    Sharded out = Sharded(value.shape(), wanted, mesh).withMemoryOf(std::move(moved));
+    const auto addends = partialDevices(wanted, mesh) / partialDevices(summed, mesh);
+    if (addends > 1)
+        scaleSharded(m_context, 1.0f / static_cast<float>(addends), out);
+    return out;
+}
+
+/// Takes what was kept of the layer, and what other segments left for this one.
+void PassageRunner::enterWaiting(const Passage& passage)
+{
+    const int of = passage.segment->of;
+    for (auto& [tensor, value] : m_waiting.takeKept(of, passage.layer)) {
+        m_current[tensor] = value.layout();
+        m_values.put(tensor, std::move(value));
+    }
+    for (auto& [tensor, value] : m_referenceWaiting.takeKept(of, passage.layer))
+        m_reference.put(tensor, std::move(value));
+    for (const PlannedOp& planned : passage.planned->ops)
+        for (const OperandUse& use : planned.operands) {
+            const WaitingValues::Key key { use.tensor, passage.layer };
+            auto value = m_waiting.take(key);
+            if (!value)
+                continue;
+            m_current[use.tensor] = use.before;
+            m_values.put(use.tensor, broughtInto(use.before, std::move(*value), passage.planned->name));
+            if (auto reference = m_referenceWaiting.take(key))
+                m_reference.put(use.tensor, std::move(*reference));
+        }
+}
+
 void PassageRunner::endPassage(const Passage& passage)
 {
+    keepForBackward(passage);
+    leaveForOthers(passage);
     const TensorId tensor = passage.segment->carryOut;
     if (tensor != kNoTensor) {
         const auto current = m_current.find(tensor);
@@ -128,40 +186,123 @@ void PassageRunner::endPassage(const Passage& passage)
             failPlan("nothing writes what it hands on", passage.planned->name);
         m_carry = m_values.take(tensor, current->second);
         if (m_verify)
-            m_referenceCarry = m_reference.take(tensor, Layout::replicated(m_graph.tensor(tensor).shape.size()));
+            m_referenceCarry = m_reference.take(tensor, wholeLayout(tensor));
     }
     m_values.clear();
     m_reference.clear();
     m_current.clear();
 }
 
+void PassageRunner::keepForBackward(const Passage& passage)
+{
+    for (const Kept& kept : passage.planned->kept) {
+        const WaitingValues::Key key { kept.tensor, passage.layer, passage.planned->segment };
+        if (m_values.find(kept.tensor, kept.layout) == nullptr)
+            failPlan("'" + m_graph.tensor(kept.tensor).name + "', to be kept for the backward pass, does not exist in the layout "
+                         + specText(kept.layout, m_program.plan.mesh),
+                     passage.planned->name);
+        const bool carried = kept.tensor == passage.segment->carryOut;
+        const auto taken = [&](RunValues& values, const Layout& layout) {
+            return carried ? copyOf(m_context, *values.find(kept.tensor, layout)) : values.take(kept.tensor, layout);
+        };
+        m_waiting.put(key, taken(m_values, kept.layout));
+        if (m_verify)
+            m_referenceWaiting.put(key, taken(m_reference, wholeLayout(kept.tensor)));
+    }
+}
+
+void PassageRunner::leaveForOthers(const Passage& passage)
+{
+    for (const TensorId tensor : m_leaving[static_cast<std::size_t>(passage.planned->segment)]) {
+        const auto current = m_current.find(tensor);
+        if (current == m_current.end() || m_values.find(tensor, current->second) == nullptr)
+            failPlan("nothing writes what it leaves for other segments: '" + m_graph.tensor(tensor).name + "'", passage.planned->name);
+        const WaitingValues::Key key { tensor, passage.layer };
+        accumulate(key, m_values.take(tensor, current->second), m_waiting);
+        if (m_verify)
+            accumulate(key, m_reference.take(tensor, wholeLayout(tensor)), m_referenceWaiting);
+    }
+}
+
+/// What still waits there is the gradient of the micro-batches before.
+void PassageRunner::accumulate(const WaitingValues::Key& key, Sharded value, WaitingValues& waiting)
+{
+    Sharded* sum = waiting.find(key);
+    if (sum == nullptr)
+        return waiting.put(key, std::move(value));
+    if (sum->layout() != value.layout())
+        failPlan("a gradient lies otherwise than that of the micro-batch before", m_graph.tensor(key.tensor).name);
+    addSharded(m_context, value, *sum);
+}
+
+bool PassageRunner::stays(const Passage& passage, TensorId tensor, const Layout* layout) const
+{
+    const auto& kept = passage.planned->kept;
+    if (std::any_of(kept.begin(), kept.end(), [&](const Kept& k) {
+            return k.tensor == tensor && (layout == nullptr || k.layout == *layout);
+        }))
+        return true;
+    const auto& leaving = m_leaving[static_cast<std::size_t>(passage.planned->segment)];
+    if (tensor != passage.segment->carryOut && std::find(leaving.begin(), leaving.end(), tensor) == leaving.end())
+        return false;
+    const auto current = m_current.find(tensor);
+    return layout == nullptr || (current != m_current.end() && current->second == *layout);
+}
+
+std::string PassageRunner::idOf(const Passage& passage, const Op& op) const
+{
+    const std::string id = passage.planned->name + "/" + op.name;
+    return m_ambiguous.contains(id) ? phaseName(passage.segment->phase) + " " + id : id;
+}
+
+double PassageRunner::tolerance(const Passage& passage) const
+{
+    return toleranceOf(passage.segment->phase, m_options.designDtype);
+}
+
+void PassageRunner::show(const Passage& passage, TensorId tensor)
+{
+    if (!m_hooks.value || m_context.planning())
+        return;
+    const Sharded* value = m_values.find(tensor, m_current[tensor]);
+    m_hooks.value({ concreteName(m_graph.tensor(tensor).name, passage.layer), passage.microBatch, *value,
+                    m_verify ? m_reference.find(tensor, wholeLayout(tensor)) : nullptr });
+}
+
+Layout PassageRunner::wholeLayout(TensorId tensor) const { return Layout::replicated(m_graph.tensor(tensor).shape.size()); }
+
 void PassageRunner::runOp(const Passage& passage, std::size_t index)
 {
     const PlannedOp& planned = passage.planned->ops[index];
     const Op& op = opOf(m_graph, planned);
     RunOperation what;
-    what.id = passage.planned->name + "/" + op.name;
+    what.id = idOf(passage, op);
     what.kind = opKindName(op.kind);
     what.predictedSeconds = planned.seconds;
 
     std::vector<Operand> operands;
     for (std::size_t i = 0; i < planned.operands.size(); ++i)
         operands.push_back(fetch(passage, planned, i));
-    OpCall call { op.kind, op.attributes, {}, what.id };
+    OpCall call { op.kind, op.attributes, {}, what.id, m_program.plan.microBatches };
     for (const Operand& operand : operands)
         call.operands.push_back(operand.own ? &*operand.own : operand.value);
 
     Sharded result(m_graph.tensor(op.result).shape, planned.result, m_program.plan.mesh);
     const double start = now();
-    if (takesOver(passage, index, operands.front())) {
-        result = operands.front().own ? std::move(*operands.front().own)
-                                      : m_values.take(op.operands.front(), planned.result);
-        operands.front().own.reset();
+    const std::size_t over = takenOperand(op.kind);
+    const bool takes = mayTakeOver(passage, index) && call.operands[over]->layout() == planned.result;
+    if (takes) {
+        result = operands[over].own ? std::move(*operands[over].own) : m_values.take(op.operands[over], planned.result);
+        operands[over].own.reset();
+        call.operands[over] = &result;
+    }
+    if (takes && op.kind != OpKind::AdamStep) {
         recordTime(what, {}, start);
     } else {
         if (op.kind == OpKind::KvAppend)
             result.source = m_maker.cacheOf(op.result, passage.layer);
-        result.allocate(m_context.arena);
+        if (!takes)
+            result.allocate(m_context.arena);
         const Timing timing = executeOp(m_context, call, result);
         roundSharded(m_context, m_maker.roundingOfTensor(op.result), result);
         recordTime(what, timing, start);
@@ -171,7 +312,8 @@ void PassageRunner::runOp(const Passage& passage, std::size_t index)
     m_current[op.result] = planned.result;
     const Sharded& stored = m_values.put(op.result, std::move(result));
     if (m_verify)
-        runReference(passage, op, what.id, stored);
+        runReference(passage, index, what.id, stored);
+    show(passage, op.result);
     dropDead(passage, index);
 }
 
@@ -182,7 +324,7 @@ PassageRunner::Operand PassageRunner::fetch(const Passage& passage, const Planne
     Operand operand;
     if (isMade(use.tensor)) {
         operand.own = Sharded(m_graph.tensor(use.tensor).shape, use.before, m_program.plan.mesh);
-        operand.own->source = m_maker.sourceOf(use.tensor, passage.layer);
+        operand.own->source = m_maker.sourceOf(use.tensor, passage.layer, passage.microBatch);
         if (!isStreamed(op.kind, index) || !use.collectives.empty() || !use.before.partial.empty())
             materialize(m_context, *operand.own);
     } else {
@@ -190,7 +332,7 @@ PassageRunner::Operand PassageRunner::fetch(const Passage& passage, const Planne
         if (operand.value == nullptr)
             failPlan("'" + m_graph.tensor(use.tensor).name + "' does not exist in the layout "
                          + specText(use.before, m_program.plan.mesh),
-                     passage.planned->name + "/" + op.name);
+                     idOf(passage, op));
     }
     for (const int number : use.collectives) {
         const Collective& collective = m_program.plan.collectives[static_cast<std::size_t>(number)];
@@ -226,10 +368,10 @@ void PassageRunner::runCollective(const Passage& passage, const Collective& coll
     if (!m_verify)
         return;
     if (isMade(collective.tensor))
-        compare(what.id, *operand.own, referenceSource(collective.tensor, m_maker.sourceOf(collective.tensor, passage.layer)));
+        compare(passage, what.id, *operand.own,
+                referenceSource(collective.tensor, m_maker.sourceOf(collective.tensor, passage.layer, passage.microBatch)));
     else
-        compare(what.id, *operand.own,
-                *m_reference.find(collective.tensor, Layout::replicated(m_graph.tensor(collective.tensor).shape.size())));
+        compare(passage, what.id, *operand.own, *m_reference.find(collective.tensor, wholeLayout(collective.tensor)));
 }
 
 bool PassageRunner::breaks(const Collective& collective)
@@ -244,16 +386,15 @@ bool PassageRunner::breaks(const Collective& collective)
     return broken;
 }
 
-/// An Output or GatherLast is its operand under another name: where nobody else wants the operand, it becomes the result.
-bool PassageRunner::takesOver(const Passage& passage, std::size_t index, const Operand& operand) const
+/// An Output, GatherLast or ReduceGrad is its operand under another name, and an optimizer's step can be made where the gradient
+/// lies: where nobody else wants the operand, it becomes the result.
+bool PassageRunner::mayTakeOver(const Passage& passage, std::size_t index) const
 {
-    const PlannedOp& planned = passage.planned->ops[index];
-    const Op& op = opOf(m_graph, planned);
-    const TensorId tensor = op.operands.front();
-    const Sharded& value = operand.own ? *operand.own : *operand.value;
-    const bool renames = op.kind == OpKind::Output || op.kind == OpKind::GatherLast;
-    return renames && !isMade(tensor) && value.layout() == planned.result
-        && tensor != passage.segment->carryOut && !usedLater(passage, index, tensor, nullptr);
+    const Op& op = opOf(m_graph, passage.planned->ops[index]);
+    const bool can = op.kind == OpKind::Output || op.kind == OpKind::GatherLast || op.kind == OpKind::ReduceGrad
+        || op.kind == OpKind::AdamStep;
+    const TensorId tensor = can ? op.operands[takenOperand(op.kind)] : kNoTensor;
+    return can && !isMade(tensor) && !stays(passage, tensor, nullptr) && !usedLater(passage, index, tensor, nullptr);
 }
 
 void PassageRunner::keepOperands(const Passage& passage, std::size_t index, std::vector<Operand>& operands)
@@ -265,8 +406,7 @@ void PassageRunner::keepOperands(const Passage& passage, std::size_t index, std:
             continue;
         if (use.replaces)
             m_current[use.tensor] = use.layout;
-        const bool carried = use.replaces && use.tensor == passage.segment->carryOut;
-        if (carried || usedLater(passage, index, use.tensor, &use.layout))
+        if (stays(passage, use.tensor, &use.layout) || usedLater(passage, index, use.tensor, &use.layout))
             m_values.put(use.tensor, std::move(*operands[i].own));
     }
 }
@@ -279,37 +419,45 @@ Sharded PassageRunner::referenceSource(TensorId tensor, const Source& source) co
     return out;
 }
 
-void PassageRunner::runReference(const Passage& passage, const Op& op, const std::string& id, const Sharded& result)
+void PassageRunner::runReference(const Passage& passage, std::size_t index, const std::string& id, const Sharded& result)
 {
-    OpCall call { op.kind, op.attributes, {}, id };
+    const Op& op = opOf(m_graph, passage.planned->ops[index]);
+    OpCall call { op.kind, op.attributes, {}, id, m_program.plan.microBatches };
     std::vector<Sharded> made;
     made.reserve(op.operands.size());
     for (std::size_t i = 0; i < op.operands.size(); ++i) {
         const TensorId tensor = op.operands[i];
         if (!isMade(tensor)) {
-            call.operands.push_back(m_reference.find(tensor, Layout::replicated(m_graph.tensor(tensor).shape.size())));
+            call.operands.push_back(m_reference.find(tensor, wholeLayout(tensor)));
             continue;
         }
-        made.push_back(referenceSource(tensor, m_maker.sourceOf(tensor, passage.layer)));
+        made.push_back(referenceSource(tensor, m_maker.sourceOf(tensor, passage.layer, passage.microBatch)));
         if (!isStreamed(op.kind, i))
             materialize(m_context, made.back());
         call.operands.push_back(&made.back());
     }
-    const Shape& shape = m_graph.tensor(op.result).shape;
-    Sharded reference(shape, Layout::replicated(shape.size()), m_single);
+    Sharded reference(m_graph.tensor(op.result).shape, wholeLayout(op.result), m_single);
     if (op.kind == OpKind::KvAppend)
         reference.source = m_maker.cacheOf(op.result, passage.layer);
-    reference.allocate(m_context.arena);
-    executeOp(m_context, call, reference);
+    const bool takes = mayTakeOver(passage, index);
+    if (takes) {
+        const std::size_t over = takenOperand(op.kind);
+        reference = m_reference.take(op.operands[over], wholeLayout(op.operands[over]));
+        call.operands[over] = &reference;
+    } else {
+        reference.allocate(m_context.arena);
+    }
+    if (!takes || op.kind == OpKind::AdamStep)
+        executeOp(m_context, call, reference);
     roundSharded(m_context, m_maker.roundingOfTensor(op.result), reference);
-    compare(id, result, m_reference.put(op.result, std::move(reference)));
+    compare(passage, id, result, m_reference.put(op.result, std::move(reference)));
 }
 
-void PassageRunner::compare(const std::string& id, const Sharded& value, const Sharded& reference)
+void PassageRunner::compare(const Passage& passage, const std::string& id, const Sharded& value, const Sharded& reference)
 {
     const double error = relativeError(m_context, value, reference);
     if (!m_context.planning())
-        m_record.addError(id, error, m_options.designDtype ? kToleranceRounded : kToleranceF32);
+        m_record.addError(id, error, tolerance(passage));
 }
 
 void PassageRunner::dropDead(const Passage& passage, std::size_t index)
@@ -318,12 +466,11 @@ void PassageRunner::dropDead(const Passage& passage, std::size_t index)
     std::vector<TensorId> touched = op.operands;
     touched.push_back(op.result);
     for (const TensorId tensor : touched) {
-        const bool carried = tensor == passage.segment->carryOut;
         for (const Layout& layout : m_values.layouts(tensor))
-            if (!usedLater(passage, index, tensor, &layout) && !(carried && m_current[tensor] == layout))
+            if (!usedLater(passage, index, tensor, &layout) && !stays(passage, tensor, &layout))
                 m_values.drop(tensor, layout);
-        if (!carried && !usedLater(passage, index, tensor, nullptr))
-            m_reference.drop(tensor, Layout::replicated(m_graph.tensor(tensor).shape.size()));
+        if (!stays(passage, tensor, nullptr) && !usedLater(passage, index, tensor, nullptr))
+            m_reference.drop(tensor, wholeLayout(tensor));
     }
 }
 

@@ -8,8 +8,10 @@
 #include "engine/runrecord.h"
 #include "engine/runvalues.h"
 #include "engine/schedule.h"
+#include "engine/waitingvalues.h"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,18 +36,31 @@ private:
 
     void runPassage(const Passage& passage);
     void beginPassage(const Passage& passage);
+    void enterCarried(const Passage& passage);
+    void enterWaiting(const Passage& passage);
     void endPassage(const Passage& passage);
+    void keepForBackward(const Passage& passage);
+    void leaveForOthers(const Passage& passage);
+    void accumulate(const WaitingValues::Key& key, Sharded value, WaitingValues& waiting);
+    Sharded broughtInto(const Layout& wanted, Sharded value, const std::string& where);
     void runOp(const Passage& passage, std::size_t index);
     Operand fetch(const Passage& passage, const PlannedOp& planned, std::size_t operand);
     void runCollective(const Passage& passage, const Collective& collective, Operand& operand);
-    bool takesOver(const Passage& passage, std::size_t index, const Operand& operand) const;
+    bool mayTakeOver(const Passage& passage, std::size_t index) const;
     void keepOperands(const Passage& passage, std::size_t index, std::vector<Operand>& operands);
-    void runReference(const Passage& passage, const Op& op, const std::string& id, const Sharded& result);
-    void compare(const std::string& id, const Sharded& value, const Sharded& reference);
+    void runReference(const Passage& passage, std::size_t index, const std::string& id, const Sharded& result);
+    void compare(const Passage& passage, const std::string& id, const Sharded& value, const Sharded& reference);
     void dropDead(const Passage& passage, std::size_t index);
+
+    /// Whether a tensor (in this layout; null: in any) is wanted after the passage.
+    bool stays(const Passage& passage, TensorId tensor, const Layout* layout) const;
+    std::string idOf(const Passage& passage, const Op& op) const;
+    double tolerance(const Passage& passage) const;
+    void show(const Passage& passage, TensorId tensor);
 
     Sharded referenceSource(TensorId tensor, const Source& source) const;
     bool isMade(TensorId tensor) const;
+    Layout wholeLayout(TensorId tensor) const; ///< in which the reference has it
     bool breaks(const Collective& collective);
     /// Whether an operation after `index` takes the tensor in this layout (any layout: null).
     static bool usedLater(const Passage& passage, std::size_t index, TensorId tensor, const Layout* layout);
@@ -62,6 +77,10 @@ private:
     RunValues m_values;
     RunValues m_reference;
     std::map<TensorId, Layout> m_current; ///< layout that stands for a tensor now
+    std::vector<std::vector<TensorId>> m_leaving; ///< by segment of the graph
+    WaitingValues m_waiting;
+    WaitingValues m_referenceWaiting;
+    std::set<std::string> m_ambiguous; ///< `segment/operation` that several phases have
     Sharded m_carry; ///< what goes to the next passage; invalid when nothing came before
     Sharded m_referenceCarry;
     bool m_verify = false;

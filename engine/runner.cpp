@@ -49,7 +49,7 @@ Estimate plan(const Program& program, const RunOptions& options, const std::vect
     Arena arena;
     Context context { arena, nullptr, workers, {} };
     RunRecord record;
-    const RunHooks silent { {}, {}, {}, hooks.cancel };
+    const RunHooks silent { {}, {}, {}, hooks.cancel, {} };
     PassageRunner runner(program, options, silent, context, record);
     Estimate out;
     runner.runStep(passages, options.verify);
@@ -115,13 +115,21 @@ RunResult run(const Program& program, const RunOptions& options, const RunHooks&
     result.devices = program.plan.mesh.deviceCount();
     result.steps = options.steps;
     result.layers = layersIn(passages);
-    result.tolerance = options.designDtype ? kToleranceRounded : kToleranceF32;
+    for (const Passage& passage : passages)
+        result.tolerance = std::max(result.tolerance, toleranceOf(passage.segment->phase, options.designDtype));
     result.peakBytes = arena.highWater();
     record.finish(result);
     return result;
 }
 
 } // namespace
+
+double toleranceOf(Phase phase, bool rounded)
+{
+    if (phase == Phase::Forward)
+        return rounded ? kToleranceRounded : kToleranceF32;
+    return rounded ? kToleranceRoundedGradient : kToleranceGradient;
+}
 
 RunOutcome runProgram(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
 {

@@ -24,12 +24,23 @@ struct Sample {
     std::int64_t bytes = 0;
 };
 
+class Sharded;
+
+/// What an operation left on the devices. `unsharded` is that of the reference, null without verification.
+struct SeenValue {
+    std::string tensor; ///< its name, with the number of the layer
+    std::int64_t microBatch = 0;
+    const Sharded& value;
+    const Sharded* unsharded = nullptr;
+};
+
 /// Called on the thread that calls runProgram; any may be empty.
 struct RunHooks {
     std::function<void(std::int64_t bytes, double seconds)> announce; ///< before anything large is touched
     std::function<void(std::int64_t step, std::int64_t of, const std::string& what)> progress; ///< after each operation
     std::function<void(const Sample&)> sample; ///< each operation and collective of each layer
     const std::atomic<bool>* cancel = nullptr; ///< ends the run soon after it is set
+    std::function<void(const SeenValue&)> value; ///< each result of an operation, for whoever wants to look at the numbers
 };
 
 struct RunLimits {
@@ -43,6 +54,11 @@ using RunOutcome = std::variant<RunResult, Failure>;
 /// Relative errors up to these pass.
 inline constexpr double kToleranceF32 = 1e-5;
 inline constexpr double kToleranceRounded = 2e-2;
+/// Gradients are differences (probability times the distance from a mean, a norm's part along x), so that the errors of what
+/// they are made of count for more.
+inline constexpr double kToleranceGradient = 1e-4;
+inline constexpr double kToleranceRoundedGradient = 1e-1;
+double toleranceOf(Phase phase, bool rounded);
 
 /// Never throws. The result depends on the program and the options alone, not on the number of threads.
 RunOutcome runProgram(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits);

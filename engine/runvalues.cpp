@@ -4,6 +4,7 @@
 #include "engine/kernels.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace shardboard::engine {
 
@@ -32,6 +33,11 @@ std::vector<Slice> slicesOf(const Sharded& tensor)
         }
     }
     return slices;
+}
+
+std::string ofMicroBatch(std::int64_t number)
+{
+    return number == 0 ? std::string() : "/micro-batch " + std::to_string(number);
 }
 
 template <class Change>
@@ -89,9 +95,12 @@ ValueMaker::ValueMaker(const Program& program, const RunOptions& options)
     : m_graph(program.graph)
     , m_options(options)
 {
-    for (const Op& op : m_graph.ops)
+    for (const Op& op : m_graph.ops) {
         if (op.kind == OpKind::Embedding && op.operands.size() == 2)
             m_vocabulary[op.operands[0]] = m_graph.tensor(op.operands[1]).shape.front();
+        if (op.kind == OpKind::TargetLogit && op.operands.size() == 2)
+            m_vocabulary[op.operands[1]] = m_graph.tensor(op.operands[0]).shape.back();
+    }
 }
 
 Rounding ValueMaker::roundingOfTensor(TensorId tensor) const
@@ -108,9 +117,11 @@ Source ValueMaker::make(TensorId tensor, const std::string& name) const
     return source;
 }
 
-Source ValueMaker::sourceOf(TensorId tensor, std::int64_t layer) const
+Source ValueMaker::sourceOf(TensorId tensor, std::int64_t layer, std::int64_t microBatch) const
 {
-    const std::string name = concreteName(m_graph.tensor(tensor).name, layer);
+    std::string name = concreteName(m_graph.tensor(tensor).name, layer);
+    if (m_graph.tensor(tensor).role == TensorRole::Input)
+        name += ofMicroBatch(microBatch);
     if (const auto it = m_vocabulary.find(tensor); it != m_vocabulary.end()) {
         Source source;
         source.generator = Generator::tokens(m_options.seed, name, it->second);
@@ -124,7 +135,10 @@ Source ValueMaker::cacheOf(TensorId tensor, std::int64_t layer) const
     return make(tensor, "cached/" + std::to_string(layer) + "/" + m_graph.tensor(tensor).name);
 }
 
-Source ValueMaker::streamOf(TensorId tensor) const { return make(tensor, "stream/" + m_graph.tensor(tensor).name); }
+Source ValueMaker::streamOf(TensorId tensor, std::int64_t microBatch) const
+{
+    return make(tensor, "stream/" + m_graph.tensor(tensor).name + ofMicroBatch(microBatch));
+}
 
 std::int64_t partialDevices(const Layout& layout, const Mesh& mesh)
 {
@@ -154,6 +168,29 @@ void roundSharded(Context& context, Rounding rounding, Sharded& tensor)
     forEachSlice(context, tensor, [&](const Slice& slice, float* values) {
         roundValues(rounding, volumeOf(slice.box), values);
     });
+}
+
+void addSharded(Context& context, const Sharded& value, Sharded& sum)
+{
+    context.work.touched += static_cast<double>(sum.totalElements()) * 2;
+    if (context.planning())
+        return;
+    forEachSlice(context, sum, [&](const Slice& slice, float* values) {
+        addInto(value.data(slice.device) + slice.offset, volumeOf(slice.box), values);
+    });
+}
+
+Sharded copyOf(Context& context, const Sharded& value)
+{
+    Sharded copy(value.shape(), value.layout(), value.mesh());
+    copy.allocate(context.arena);
+    context.work.touched += static_cast<double>(copy.totalElements());
+    if (!context.planning())
+        forEachSlice(context, copy, [&](const Slice& slice, float* values) {
+            std::memcpy(values, value.data(slice.device) + slice.offset,
+                        static_cast<std::size_t>(volumeOf(slice.box)) * sizeof(float));
+        });
+    return copy;
 }
 
 void scaleSharded(Context& context, float factor, Sharded& tensor)

@@ -35,12 +35,12 @@ class ValueMaker {
 public:
     ValueMaker(const Program& program, const RunOptions& options);
 
-    /// Values of a weight or input of a layer.
-    Source sourceOf(TensorId tensor, std::int64_t layer) const;
+    /// Values of a weight or input of a layer. Inputs are others in every micro-batch.
+    Source sourceOf(TensorId tensor, std::int64_t layer, std::int64_t microBatch = 0) const;
     /// Tokens that were in the cache before, for the result of a KvAppend.
     Source cacheOf(TensorId tensor, std::int64_t layer) const;
-    /// The residual stream that enters the first segment of a run.
-    Source streamOf(TensorId tensor) const;
+    /// The residual stream that enters the first segment of a run, or its gradient that enters the last one.
+    Source streamOf(TensorId tensor, std::int64_t microBatch = 0) const;
     Rounding roundingOfTensor(TensorId tensor) const;
 
 private:
@@ -48,13 +48,17 @@ private:
 
     const Graph& m_graph;
     const RunOptions& m_options;
-    std::map<TensorId, std::int64_t> m_vocabulary; ///< of tensors that hold tokens
+    std::map<TensorId, std::int64_t> m_vocabulary; ///< of tensors that hold tokens or targets
 };
 
 /// Takes memory and fills all shards from the tensor's source. Where the value is partial every device gets an equal share.
 void materialize(Context& context, Sharded& tensor);
 /// Rounds all shards in place.
 void roundSharded(Context& context, Rounding rounding, Sharded& tensor);
+/// sum += value, shard by shard; both lie alike.
+void addSharded(Context& context, const Sharded& value, Sharded& sum);
+/// The same values in memory of their own.
+Sharded copyOf(Context& context, const Sharded& value);
 /// Multiplies all shards in place.
 void scaleSharded(Context& context, float factor, Sharded& tensor);
 /// Number of devices over which a value of this layout is partial.

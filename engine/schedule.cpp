@@ -5,37 +5,100 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace shardboard::engine {
 
-std::vector<Passage> scheduleOf(const Program& program, const RunOptions& options)
-{
-    constexpr std::size_t kMostPassages = 100000;
-    std::vector<Passage> passages;
-    std::map<int, std::int64_t> ran; // layers of each segment of the graph
-    const auto& segments = program.graph.segments;
-    const bool hasLayers = std::any_of(segments.begin(), segments.end(), [](const Segment& s) { return s.isLayer; });
-    for (const PlannedSegment& planned : program.plan.segments) {
-        const Segment& segment = program.graph.segments[static_cast<std::size_t>(planned.segment)];
-        if (hasLayers && !segment.isLayer && !options.ends)
-            continue;
-        for (std::int64_t i = 0; i < planned.count; ++i) {
-            if (segment.isLayer && options.layers > 0 && ran[planned.segment] >= options.layers)
-                break;
-            if (passages.size() >= kMostPassages)
-                failPlan("the model has too many layers to be run; run fewer with --layers", planned.name);
-            passages.push_back({ &planned, &segment, planned.firstLayer + i });
-            ++ran[planned.segment];
+namespace {
+
+constexpr std::size_t kMostPassages = 100000;
+
+class Scheduler {
+public:
+    Scheduler(const Program& program, const RunOptions& options)
+        : m_program(program)
+        , m_options(options)
+    {
+        const auto& segments = program.graph.segments;
+        m_hasLayers = std::any_of(segments.begin(), segments.end(), [](const Segment& s) { return s.isLayer; });
+    }
+
+    std::vector<Passage> schedule()
+    {
+        chooseLayers();
+        for (std::int64_t microBatch = 0; microBatch < m_program.plan.microBatches; ++microBatch) {
+            add(Phase::Forward, microBatch);
+            add(Phase::Backward, microBatch);
+            if (m_passages.empty())
+                failPlan("there is nothing to run", "plan.layers");
+        }
+        add(Phase::Update, 0);
+        return std::move(m_passages);
+    }
+
+private:
+    const Segment& segmentOf(const PlannedSegment& planned) const
+    {
+        return m_program.graph.segments[static_cast<std::size_t>(planned.segment)];
+    }
+
+    /// By forward segment of the graph the layers that run.
+    void chooseLayers()
+    {
+        for (const PlannedSegment& planned : m_program.plan.segments) {
+            const Segment& segment = segmentOf(planned);
+            if (segment.phase != Phase::Forward || (m_hasLayers && !segment.isLayer && !m_options.ends))
+                continue;
+            auto& layers = m_layers[planned.segment];
+            for (std::int64_t i = 0; i < planned.count; ++i) {
+                if (segment.isLayer && m_options.layers > 0 && static_cast<std::int64_t>(layers.size()) >= m_options.layers)
+                    break;
+                if (layers.size() >= kMostPassages)
+                    failPlan("the model has too many layers to be run; run fewer with --layers", planned.name);
+                layers.insert(planned.firstLayer + i);
+            }
         }
     }
-    if (passages.empty())
-        failPlan("there is nothing to run", "plan.layers");
-    return passages;
+
+    void add(Phase phase, std::int64_t microBatch)
+    {
+        for (const PlannedSegment& planned : m_program.plan.segments) {
+            const Segment& segment = segmentOf(planned);
+            const auto layers = m_layers.find(phase == Phase::Forward ? planned.segment : segment.of);
+            if (segment.phase != phase || layers == m_layers.end())
+                continue;
+            const auto first = layers->second.lower_bound(planned.firstLayer);
+            const auto last = layers->second.lower_bound(planned.firstLayer + planned.count);
+            std::vector<std::int64_t> order(first, last);
+            if (phase == Phase::Backward)
+                std::reverse(order.begin(), order.end());
+            for (const std::int64_t layer : order) {
+                if (m_passages.size() >= kMostPassages)
+                    failPlan("the step has too many layers and micro-batches to be run; run fewer with --layers", planned.name);
+                m_passages.push_back({ &planned, &segment, layer, microBatch });
+            }
+        }
+    }
+
+    const Program& m_program;
+    const RunOptions& m_options;
+    bool m_hasLayers = false;
+    std::map<int, std::set<std::int64_t>> m_layers;
+    std::vector<Passage> m_passages;
+};
+
+} // namespace
+
+std::vector<Passage> scheduleOf(const Program& program, const RunOptions& options)
+{
+    return Scheduler(program, options).schedule();
 }
 
 std::int64_t layersIn(const std::vector<Passage>& passages)
 {
-    return std::count_if(passages.begin(), passages.end(), [](const Passage& p) { return p.segment->isLayer; });
+    return std::count_if(passages.begin(), passages.end(), [](const Passage& p) {
+        return p.segment->isLayer && p.segment->phase == Phase::Forward && p.microBatch == 0;
+    });
 }
 
 } // namespace shardboard::engine

@@ -110,11 +110,13 @@ void forEachRun(const Box& whole, const Box& part, const std::function<void(std:
 }
 
 void copyRegion(const Box& region, const Box& sourceBox, const float* source, const Box& targetBox, float* target,
-                bool accumulate)
+                Combine combine)
 {
     forEachPair(region, sourceBox, targetBox, [&](std::int64_t from, std::int64_t to, std::int64_t run) {
-        if (accumulate)
+        if (combine == Combine::Add)
             addInto(source + from, run, target + to);
+        else if (combine == Combine::Max)
+            maxInto(source + from, run, target + to);
         else
             std::memcpy(target + to, source + from, at(run) * sizeof(float));
     });

@@ -28,9 +28,11 @@ Box intersection(const Box& a, const Box& b);
 /// Calls `visit(offset, length)` for every contiguous run of elements of `part` in a row-major buffer that holds `whole`,
 /// in order. `part` lies inside `whole`; equal buffers give one run.
 void forEachRun(const Box& whole, const Box& part, const std::function<void(std::int64_t, std::int64_t)>& visit);
-/// Copies (or adds) the region from one row-major buffer to another.
+/// What happens to values that are there already.
+enum class Combine { Copy, Add, Max };
+/// Copies (or adds, or takes the maximum of) the region from one row-major buffer to another.
 void copyRegion(const Box& region, const Box& sourceBox, const float* source, const Box& targetBox, float* target,
-                bool accumulate);
+                Combine combine = Combine::Copy);
 /// Cuts a box along its first dims into boxes of about `elements` elements at most, in order.
 std::vector<Box> piecesOf(const Box& box, std::int64_t elements);
 

@@ -237,7 +237,7 @@ private Q_SLOTS:
         Sharded y({ 6, 5 }, Layout::cut(2, 1, { 1 }), mesh);
         y.allocate(machine.arena);
         for (std::int64_t p = 0; p < 4; ++p)
-            copyRegion(y.box(p), reference.box(0), reference.data(0), y.box(p), y.data(p), false);
+            copyRegion(y.box(p), reference.box(0), reference.data(0), y.box(p), y.data(p));
         QCOMPARE(relativeError(machine.context, y, reference), 0.0);
         double norm = 0;
         for (std::int64_t i = 0; i < y.elements(2); ++i)

@@ -299,7 +299,7 @@ private Q_SLOTS:
         executeOp(machine.context, { OpKind::Attention, {}, { &qCut, &kWhole, &vWhole }, "attention" }, yCut);
         for (std::int64_t p = 0; p < 3; ++p) {
             std::vector<float> part(at(yCut.elements(p)));
-            copyRegion(yCut.box(p), y.box(0), y.data(0), yCut.box(p), part.data(), false);
+            copyRegion(yCut.box(p), y.box(0), y.data(0), yCut.box(p), part.data());
             for (std::size_t i = 0; i < part.size(); ++i)
                 QVERIFY(std::fabs(part[i] - yCut.data(p)[i]) < 1e-5f);
         }

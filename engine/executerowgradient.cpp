@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of norms and activations, row by row, and those that are sums over rows.
+#include "engine/execute.h"
+#include "engine/kernels/activations.h"
+#include "engine/kernels/norms.h"
+#include "engine/kernels/reduce.h"
+
+#include <cstring>
+
+namespace shardboard::engine {
+
+namespace {
+
+constexpr std::int64_t kPieceElements = 1 << 18;
+
+} // namespace
+
+Timing executeRowGradient(Context& context, const OpCall& call, Sharded& result)
+{
+    const Sharded& dy = *call.operands[0];
+    const Sharded& x = *call.operands[1];
+    const bool isNorm = call.kind == OpKind::RmsNormGradX;
+    const RmsNorm norm { call.attributes.epsilon, static_cast<float>(call.attributes.offset) };
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        requireSameBox(dy.box(device), result.box(device), call, "gradient and result");
+        requireSameBox(x.box(device), result.box(device), call, "operand and result");
+        if (isNorm && result.elements(device) > 0) {
+            requireWhole(result.box(device).back(), result.shape().back(), call, "the normalised dim");
+            requireWhole(call.operands[2]->box(device).back(), result.shape().back(), call, "the norm's weight");
+        }
+    }
+    context.work.touched += static_cast<double>(result.totalElements()) * 5;
+    if (context.planning())
+        return {};
+    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
+        const std::int64_t n = result.box(piece.device).back().size();
+        const std::int64_t rows = piece.last - piece.first;
+        const float* gradient = dy.data(piece.device) + piece.first * n;
+        const float* in = x.data(piece.device) + piece.first * n;
+        float* out = result.data(piece.device) + piece.first * n;
+        if (isNorm)
+            rmsNormBackwardRows(norm, gradient, in, call.operands[2]->data(piece.device), rows, n, out);
+        else
+            (call.kind == OpKind::SiluGrad ? siluBackwardRow : geluBackwardRow)(gradient, in, rows * n, out);
+        return 0.0;
+    });
+}
+
+Timing executeRowSum(Context& context, const OpCall& call, Sharded& result)
+{
+    const Sharded& dy = *call.operands[0];
+    const bool isNorm = call.kind == OpKind::RmsNormGradW;
+    const RmsNorm norm { call.attributes.epsilon, static_cast<float>(call.attributes.offset) };
+    std::vector<std::int64_t> devices;
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        if (result.elements(device) == 0)
+            continue;
+        devices.push_back(device);
+        requireSame(dy.box(device).back(), result.box(device)[0], call, "columns of gradient and result");
+        if (!isNorm)
+            continue;
+        requireSameBox(call.operands[1]->box(device), dy.box(device), call, "gradient and operand");
+        requireWhole(result.box(device)[0], result.shape()[0], call, "the normalised dim");
+    }
+    context.work.touched += static_cast<double>(dy.totalElements()) * (isNorm ? 3 : 1);
+    if (context.planning())
+        return {};
+    return runTimed(context, result.deviceCount(), devices, [&](std::size_t index, int) {
+        const std::int64_t device = devices[index];
+        const std::int64_t n = result.elements(device);
+        float* sums = result.data(device);
+        std::memset(sums, 0, static_cast<std::size_t>(n) * sizeof(float));
+        if (isNorm)
+            rmsNormWeightGradient(norm, dy.data(device), call.operands[1]->data(device),
+                                  dy.elements(device) / n, n, sums);
+        else
+            addColumnSums(dy.data(device), dy.elements(device) / n, n, sums);
+        return 0.0;
+    });
+}
+
+} // namespace shardboard::engine
