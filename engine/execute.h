@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/context.h"
+#include "engine/kernels/optimizer.h"
 #include "engine/sharded.h"
 #include "model/graph/graph.h"
 
@@ -10,6 +11,11 @@
 #include <vector>
 
 namespace shardboard::engine {
+
+/// Of every run's AdamStep. Adam's first step is rate times the sign of the gradient, so where a gradient is so near to 0 that
+/// its sign is a matter of rounding, two right results differ by twice the rate: with this rate, in the sum over a weight
+/// of 1 / sqrt(16384), by less than the tolerance of gradients, while a wrong gradient still shows in a norm's weight around 1.
+inline constexpr AdamSettings kAdam { .rate = 2e-4 };
 
 struct OpCall {
     OpKind kind = OpKind::Add;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The optimizer's step on the part of a weight that a device has.
 #include "engine/execute.h"
-#include "engine/kernels/optimizer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -59,7 +58,7 @@ Timing executeAdamStep(Context& context, const OpCall& call, Sharded& result)
         if (weight.allocated())
             std::memcpy(w, weight.data(piece.device) + piece.offset, bytes);
         std::memset(w + largest, 0, 2 * static_cast<std::size_t>(largest) * sizeof(float));
-        adamStep({}, 1, 1.0f, gradient.data(piece.device) + piece.offset, count, w + largest, w + 2 * largest, w);
+        adamStep(kAdam, 1, 1.0f, gradient.data(piece.device) + piece.offset, count, w + largest, w + 2 * largest, w);
         std::memcpy(result.data(piece.device) + piece.offset, w, bytes); // last: the result may lie where the gradient is
         return spent;
     });
