@@ -3,6 +3,9 @@
 
 #include "engine/failure.h"
 #include "engine/kernels.h"
+#include "engine/kernels/activations.h"
+#include "engine/kernels/capped.h"
+#include "engine/kernels/norms.h"
 
 #include <algorithm>
 #include <cstring>
@@ -109,7 +112,7 @@ Timing runRows(Context& context, const Sharded& result, const std::vector<RowPie
 Timing executeElementwise(Context& context, const OpCall& call, Sharded& result)
 {
     const Sharded& a = *call.operands[0];
-    const bool binary = call.kind == OpKind::Add || call.kind == OpKind::Mul;
+    const bool binary = call.operands.size() == 2;
     for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
         requireSameBox(a.box(device), result.box(device), call, "operand and result");
         if (binary)
@@ -128,6 +131,15 @@ Timing executeElementwise(Context& context, const OpCall& call, Sharded& result)
             siluRow(x, count, out);
         } else if (call.kind == OpKind::Gelu) {
             geluRow(x, count, out);
+        } else if (call.kind == OpKind::GeluTanh) {
+            geluTanhRow(x, count, out);
+        } else if (call.kind == OpKind::Scale) {
+            scaleRow(x, static_cast<float>(call.attributes.scale), count, out);
+        } else if (call.kind == OpKind::SoftCap) {
+            softCapRow(x, static_cast<float>(call.attributes.cap), count, out);
+        } else if (call.kind == OpKind::ClampedSwiglu) {
+            clampedSwigluRow(x, call.operands[1]->data(piece.device) + piece.first * n,
+                             static_cast<float>(call.attributes.cap), count, out);
         } else {
             const Sharded& b = *call.operands[1];
             const auto run = call.kind == OpKind::Add ? addRow : mulRow;
@@ -159,8 +171,29 @@ Timing executeRmsNorm(Context& context, const OpCall& call, Sharded& result)
     if (context.planning())
         return {};
     return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
-        rmsNormRows(x.data(piece.device) + piece.first * n, weight.data(piece.device), piece.last - piece.first, n,
-                    call.attributes.epsilon, result.data(piece.device) + piece.first * n);
+        rmsNormRows(RmsNorm { call.attributes.epsilon, static_cast<float>(call.attributes.offset) },
+                    x.data(piece.device) + piece.first * n, weight.data(piece.device), piece.last - piece.first, n,
+                    result.data(piece.device) + piece.first * n);
+        return 0.0;
+    });
+}
+
+Timing executeLayerNorm(Context& context, const OpCall& call, Sharded& result)
+{
+    const Sharded& x = *call.operands[0];
+    const std::int64_t n = result.shape().back();
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        requireSameBox(x.box(device), result.box(device), call, "operand and result");
+        for (std::size_t i = 0; i < 3 && result.elements(device) > 0; ++i)
+            requireWhole(call.operands[i]->box(device).back(), n, call, i == 0 ? "the normalised dim" : "the norm's weight");
+    }
+    context.work.touched += static_cast<double>(result.totalElements()) * 4;
+    if (context.planning())
+        return {};
+    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
+        layerNormRows(x.data(piece.device) + piece.first * n, call.operands[1]->data(piece.device),
+                      call.operands[2]->data(piece.device), piece.last - piece.first, n, call.attributes.epsilon,
+                      result.data(piece.device) + piece.first * n);
         return 0.0;
     });
 }
@@ -221,7 +254,36 @@ Timing executeOp(Context& context, const OpCall& call, Sharded& result)
     case OpKind::Mul:
     case OpKind::Silu:
     case OpKind::Gelu:
+    case OpKind::GeluTanh:
+    case OpKind::Scale:
+    case OpKind::SoftCap:
+    case OpKind::ClampedSwiglu:
         return executeElementwise(context, call, result);
+    case OpKind::LayerNorm:
+        return executeLayerNorm(context, call, result);
+    case OpKind::SliceLast:
+    case OpKind::EveryOther:
+        return executeSlice(context, call, result);
+    case OpKind::SplitGroups:
+        return executeSplitGroups(context, call, result);
+    case OpKind::JoinLast:
+    case OpKind::JoinKeys:
+        return executeJoin(context, call, result);
+    case OpKind::AbsorbKeys:
+    case OpKind::AbsorbValues:
+        return executeAbsorb(context, call, result);
+    case OpKind::TopKGates:
+    case OpKind::BiasedTopKGates:
+        return executeGates(context, call, result);
+    case OpKind::Dispatch:
+        return executeDispatch(context, call, result);
+    case OpKind::ExpertLinear:
+    case OpKind::ExpertLinearT:
+        return executeExpertLinear(context, call, result);
+    case OpKind::ExpertBias:
+        return executeExpertBias(context, call, result);
+    case OpKind::Combine:
+        return executeCombine(context, call, result);
     case OpKind::RmsNorm:
         return executeRmsNorm(context, call, result);
     case OpKind::Output:
@@ -241,6 +303,7 @@ Timing executeOp(Context& context, const OpCall& call, Sharded& result)
     case OpKind::KvAppend:
         return executeKvAppend(context, call, result);
     case OpKind::Attention:
+    case OpKind::SinkAttention:
         return executeAttention(context, call, result);
     case OpKind::LogitMax:
     case OpKind::SumExp:

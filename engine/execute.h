@@ -31,7 +31,7 @@ struct OpCall {
 Timing executeOp(Context& context, const OpCall& call, Sharded& result);
 
 // The parts of it, by kind.
-Timing executeElementwise(Context& context, const OpCall& call, Sharded& result); ///< Add, Mul, Silu, Gelu
+Timing executeElementwise(Context& context, const OpCall& call, Sharded& result); ///< Add, Mul, activations, Scale, SoftCap
 Timing executeRmsNorm(Context& context, const OpCall& call, Sharded& result);
 Timing executeOutput(Context& context, const OpCall& call, Sharded& result); ///< Output, GatherLast, ReduceGrad; takes no time
 Timing executeHeads(Context& context, const OpCall& call, Sharded& result); ///< SplitHeads, MergeHeads
@@ -39,7 +39,17 @@ Timing executeLinear(Context& context, const OpCall& call, Sharded& result);
 Timing executeEmbedding(Context& context, const OpCall& call, Sharded& result);
 Timing executeRope(Context& context, const OpCall& call, Sharded& result); ///< Rope, RopeGrad
 Timing executeKvAppend(Context& context, const OpCall& call, Sharded& result);
-Timing executeAttention(Context& context, const OpCall& call, Sharded& result);
+Timing executeAttention(Context& context, const OpCall& call, Sharded& result); ///< Attention, SinkAttention
+Timing executeLayerNorm(Context& context, const OpCall& call, Sharded& result);
+Timing executeSlice(Context& context, const OpCall& call, Sharded& result); ///< SliceLast, EveryOther
+Timing executeSplitGroups(Context& context, const OpCall& call, Sharded& result);
+Timing executeJoin(Context& context, const OpCall& call, Sharded& result); ///< JoinLast, JoinKeys
+Timing executeAbsorb(Context& context, const OpCall& call, Sharded& result); ///< AbsorbKeys, AbsorbValues
+Timing executeGates(Context& context, const OpCall& call, Sharded& result); ///< TopKGates, BiasedTopKGates
+Timing executeDispatch(Context& context, const OpCall& call, Sharded& result);
+Timing executeExpertLinear(Context& context, const OpCall& call, Sharded& result); ///< ExpertLinear, ExpertLinearT
+Timing executeExpertBias(Context& context, const OpCall& call, Sharded& result);
+Timing executeCombine(Context& context, const OpCall& call, Sharded& result);
 Timing executeLoss(Context& context, const OpCall& call, Sharded& result); ///< LogitMax, SumExp, TargetLogit, TokenLoss, LogitGrad
 Timing executeLinearGradX(Context& context, const OpCall& call, Sharded& result);
 Timing executeLinearGradW(Context& context, const OpCall& call, Sharded& result);

@@ -2,12 +2,11 @@
 // Rope with its gradient, KvAppend and Attention.
 #include "engine/execute.h"
 #include "engine/failure.h"
-#include "engine/gemm.h"
 #include "engine/kernels.h"
+#include "engine/kernels/attention.h"
 #include "engine/kernels/rotary.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 namespace shardboard::engine {
@@ -32,7 +31,8 @@ struct AttentionSizes {
     std::int64_t cached = 0; ///< C
     std::int64_t fresh = 0; ///< S
     std::int64_t headsPerKv = 1;
-    std::int64_t d = 0;
+    std::int64_t d = 0; ///< of queries and keys
+    std::int64_t values = 0; ///< of results; the elements of a value that count
 };
 
 void checkAttention(const OpCall& call, const Sharded& result, const AttentionSizes& sizes, std::int64_t device)
@@ -43,7 +43,7 @@ void checkAttention(const OpCall& call, const Sharded& result, const AttentionSi
     const Box& out = result.box(device);
     if (volumeOf(out) == 0)
         return;
-    for (std::size_t d = 0; d < 4; ++d) {
+    for (std::size_t d = 0; d < 3; ++d) {
         requireSame(q[d], out[d], call, "queries and result");
         requireSame(k[d], v[d], call, "keys and values");
     }
@@ -51,6 +51,10 @@ void checkAttention(const OpCall& call, const Sharded& result, const AttentionSi
     requireWhole(k[1], sizes.cached, call, "the keys of a sequence");
     requireWhole(q[3], sizes.d, call, "a head");
     requireWhole(k[3], sizes.d, call, "a head");
+    requireWhole(v[3], call.operands[2]->shape()[3], call, "a value");
+    requireWhole(out[3], sizes.values, call, "a value");
+    if (call.operands.size() > 3)
+        requireSame(call.operands[3]->box(device)[0], q[2], call, "sinks and query heads");
     const Range needed { q[2].lo / sizes.headsPerKv, (q[2].hi - 1) / sizes.headsPerKv + 1 };
     if (needed.lo < k[2].lo || needed.hi > k[2].hi)
         failPlan("a device lacks the KV heads of its query heads", call.where);
@@ -65,19 +69,24 @@ void attendBlock(const OpCall& call, const AttentionSizes& sizes, const HeadBloc
     const std::int64_t heads = qBox[2].size();
     const std::int64_t kvHeads = kBox[2].size();
     const std::int64_t kvHead = (qBox[2].lo + block.head) / sizes.headsPerKv - kBox[2].lo;
-    const std::int64_t qOffset = ((block.batch * qBox[1].size() + block.first) * heads + block.head) * d;
-    const std::int64_t kvOffset = (block.batch * sizes.cached * kvHeads + kvHead) * d;
-    const std::int64_t rows = block.last - block.first;
+    const std::int64_t row = (block.batch * qBox[1].size() + block.first) * heads + block.head;
+    const std::int64_t kvRow = block.batch * sizes.cached * kvHeads + kvHead;
+    const Sharded& v = *call.operands[2];
+    const std::int64_t valueWidth = v.shape()[3];
+    AttentionBlock work;
+    work.queries = block.last - block.first;
     // Query s (global) sees the keys 0 … C-S+s; the last query of the block sees the most.
-    const std::int64_t before = sizes.cached - sizes.fresh + qBox[1].lo + block.first;
-    const std::int64_t keys = before + rows;
-    sgemm(false, true, rows, keys, d, static_cast<float>(1.0 / std::sqrt(static_cast<double>(d))),
-          q.data(block.device) + qOffset, heads * d, call.operands[1]->data(block.device) + kvOffset, kvHeads * d, 0, scores,
-          keys);
-    for (std::int64_t row = 0; row < rows; ++row)
-        softmaxRow(scores + row * keys, before + row + 1, keys);
-    sgemm(false, false, rows, d, keys, 1, scores, keys, call.operands[2]->data(block.device) + kvOffset, kvHeads * d, 0,
-          result.data(block.device) + qOffset, heads * d);
+    work.firstQuery = sizes.cached - sizes.fresh + qBox[1].lo + block.first;
+    work.keys = work.firstQuery + work.queries;
+    work.headDim = d;
+    work.valueDim = sizes.values;
+    work.scale = call.attributes.scale;
+    work.cap = call.attributes.cap;
+    attendHead(work, { q.data(block.device) + row * d, heads * d },
+               { call.operands[1]->data(block.device) + kvRow * d, kvHeads * d },
+               { v.data(block.device) + kvRow * valueWidth, kvHeads * valueWidth },
+               call.operands.size() > 3 ? call.operands[3]->data(block.device) + block.head : nullptr, scores,
+               { result.data(block.device) + row * sizes.values, heads * sizes.values });
 }
 
 } // namespace
@@ -86,13 +95,14 @@ Timing executeRope(Context& context, const OpCall& call, Sharded& result)
 {
     const Sharded& x = *call.operands[0];
     const std::int64_t sequence = result.shape()[1];
-    const std::int64_t d = result.shape()[3];
+    const std::int64_t width = result.shape()[3];
+    const std::int64_t d = call.attributes.count > 0 ? call.attributes.count : width; // of a head, what is rotated
     for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
         if (result.elements(device) == 0)
             continue;
         for (std::size_t i = 0; i < 4; ++i)
             requireSame(x.box(device)[i], result.box(device)[i], call, "operand and result");
-        requireWhole(result.box(device)[3], d, call, "a head");
+        requireWhole(result.box(device)[3], width, call, "a head");
     }
     context.work.touched += static_cast<double>(result.totalElements()) * 2 + static_cast<double>(sequence * d) * 20;
     const Block angles = context.arena.allocateFloats(sequence * d);
@@ -107,12 +117,10 @@ Timing executeRope(Context& context, const OpCall& call, Sharded& result)
         const Box& box = result.box(piece.device);
         for (std::int64_t row = piece.first; row < piece.last; ++row) {
             const float* angle = table + (box[1].lo + row / box[2].size() % box[1].size()) * d;
-            const float* in = x.data(piece.device) + row * d;
-            float* out = result.data(piece.device) + row * d;
-            if (call.kind == OpKind::Rope)
-                ropeRow(in, angle, angle + d / 2, d, out);
-            else
-                ropePartBackwardRow({ d, 0, d }, in, angle, angle + d / 2, out);
+            const float* in = x.data(piece.device) + row * width;
+            float* out = result.data(piece.device) + row * width;
+            const RotaryPart part { width, call.attributes.first, d };
+            (call.kind == OpKind::Rope ? ropePartRow : ropePartBackwardRow)(part, in, angle, angle + d / 2, out);
         }
         return 0.0;
     });
@@ -166,17 +174,19 @@ Timing executeKvAppend(Context& context, const OpCall& call, Sharded& result)
 Timing executeAttention(Context& context, const OpCall& call, Sharded& result)
 {
     const AttentionSizes sizes { call.operands[1]->shape()[1], result.shape()[1],
-                                 result.shape()[2] / call.operands[1]->shape()[2], result.shape()[3] };
+                                 result.shape()[2] / call.operands[1]->shape()[2], call.operands[0]->shape()[3],
+                                 result.shape()[3] };
     const std::int64_t step = std::clamp<std::int64_t>(kScoreFloats / std::max<std::int64_t>(1, sizes.cached), 1, 256);
+    const std::int64_t scratchFloats = attentionScratch(sizes.cached);
     std::vector<HeadBlock> blocks;
     std::vector<std::int64_t> devices;
     for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
         checkAttention(call, result, sizes, device);
         const Box& box = result.box(device);
-        context.work.flops += 2.0 * static_cast<double>(result.elements(device)) * static_cast<double>(sizes.cached)
+        const auto rows = static_cast<double>(result.elements(device)) / static_cast<double>(std::max<std::int64_t>(1, sizes.values));
+        context.work.flops += rows * static_cast<double>(sizes.d + sizes.values) * static_cast<double>(sizes.cached)
             * (sizes.fresh > 1 ? 1.2 : 2.0); // of a square of scores about half is computed
-        context.work.touched += static_cast<double>(result.elements(device)) * static_cast<double>(sizes.cached)
-            / static_cast<double>(std::max<std::int64_t>(1, sizes.d)) * 4;
+        context.work.touched += rows * static_cast<double>(sizes.cached) * 4;
         if (context.planning())
             continue;
         for (std::int64_t batch = 0; batch < box[0].size(); ++batch)
@@ -186,12 +196,11 @@ Timing executeAttention(Context& context, const OpCall& call, Sharded& result)
                     devices.push_back(device);
                 }
     }
-    const Block scratch = context.scratch(step * sizes.cached);
+    const Block scratch = context.scratch(scratchFloats);
     if (context.planning())
         return {};
     return runTimed(context, result.deviceCount(), devices, [&](std::size_t index, int worker) {
-        attendBlock(call, sizes, blocks[index], scratch.floats() + worker * Context::scratchStride(step * sizes.cached),
-                    result);
+        attendBlock(call, sizes, blocks[index], scratch.floats() + worker * Context::scratchStride(scratchFloats), result);
         return 0.0;
     });
 }

@@ -17,7 +17,9 @@ const Op& opOf(const Graph& graph, const PlannedOp& planned) { return graph.op(p
 /// Large weights that the operation reads in row chunks need no memory of their own.
 bool isStreamed(OpKind kind, std::size_t operand)
 {
-    return (operand == 1 && (kind == OpKind::Linear || kind == OpKind::LinearGradX || kind == OpKind::Embedding))
+    return (operand == 1
+            && (kind == OpKind::Linear || kind == OpKind::LinearGradX || kind == OpKind::Embedding || kind == OpKind::ExpertLinear
+                || kind == OpKind::ExpertLinearT))
         || (operand == 0 && kind == OpKind::AdamStep);
 }
 

@@ -4,6 +4,7 @@
 #include "engine/gemm.h"
 #include "engine/kernels.h"
 #include "engine/kernels/attentionscores.h"
+#include "engine/kernels/capped.h"
 #include "engine/kernels/lanes.h"
 #include "engine/simd.h"
 
@@ -32,6 +33,8 @@ void pieceScores(const AttentionBlock& block, const QueryPiece& piece, ConstRows
 {
     sgemm(false, true, piece.count, piece.keyCount, block.headDim, block.scaleOfScores(), from(q, piece.first).data, q.stride,
           from(k, piece.firstKey).data, k.stride, 0, scores, piece.keyCount);
+    if (block.cap > 0)
+        softCapRow(scores, static_cast<float>(block.cap), piece.count * piece.keyCount, scores);
 }
 
 void pieceSlopes(const AttentionBlock& block, const QueryPiece& piece, const float* probabilities, ConstRows v, ConstRows dy,

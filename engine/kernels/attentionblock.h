@@ -32,6 +32,7 @@ struct AttentionBlock {
     bool causal = true; ///< a query sees the keys up to its own position
     std::int64_t window = 0; ///< of these only the last `window`; 0: all
     double scale = 0; ///< of the scores; 0: 1 / sqrt(headDim)
+    double cap = 0; ///< the scaled scores become cap * tanh(score / cap); 0: no cap
 
     float scaleOfScores() const
     {

@@ -2,7 +2,9 @@
 // Whatever layouts a design asks for, the plan that follows computes what the unsharded model computes. Random meshes,
 // layouts with several axes on a dim in any order, sizes that do not divide, both workloads, both profiles.
 #include "engine/runner.h"
+#include "model/graph/buildgraph.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/families.h"
 
 #include <QTest>
 
@@ -52,6 +54,30 @@ public:
         return design;
     }
 
+    /// A model of the family under layouts of any of its weights and inputs.
+    Design of(const std::string& family)
+    {
+        Design design;
+        const char* meshes[] = { "a=2,b=2", "a=2,b=3", "a=3", "a=2,b=2,c=2", "a=4,b=1,c=2" };
+        design.mesh = Mesh::parse(meshes[below(5)]).value();
+        design.model = familyModel(family);
+        if (!design.model.mla.present() && !design.model.block.fusedQkv && below(2))
+            design.model.heads = design.model.kvHeads = 4;
+        design.workload = { below(3) ? WorkloadKind::Prefill : WorkloadKind::Decode, 1 + below(5), 1 + below(9), DType::BF16 };
+        design.picker.profile = below(4) ? PickerProfile::Shardboard : PickerProfile::G1;
+        design.picker.allowPartialToSharded = below(2);
+        const auto graph = buildGraph(design.model, design.workload);
+        if (!graph.ok())
+            throw std::runtime_error(graph.error().text());
+        for (const GraphTensor& tensor : graph.value().tensors)
+            if (tensor.spec.role != TensorRole::Activation && below(3)) {
+                design.strategies.push_back(specFor(tensor.spec.name, spec(design.mesh, tensor.spec.shape.size())));
+                if (tensor.spec.role == TensorRole::Weight)
+                    design.strategies.back().cut = below(3) ? CutRule::Balanced : CutRule::GrainBalanced;
+            }
+        return design;
+    }
+
 private:
     int below(int n) { return static_cast<int>(m_random() % static_cast<unsigned>(n)); }
 
@@ -83,7 +109,7 @@ private:
 
 std::string describe(const Design& design)
 {
-    std::string text = design.mesh.text() + " heads " + std::to_string(design.model.heads) + "/" + std::to_string(design.model.kvHeads)
+    std::string text = design.model.name + " " + design.mesh.text() + " heads " + std::to_string(design.model.heads) + "/" + std::to_string(design.model.kvHeads)
         + " " + workloadName(design.workload.kind) + " " + std::to_string(design.workload.batch) + "x"
         + std::to_string(design.workload.sequence);
     for (const StrategyEntry& entry : design.strategies)
@@ -118,6 +144,34 @@ private Q_SLOTS:
         }
         QVERIFY(collectives > 1000);
         QCOMPARE(planned, 300);
+    }
+
+    void everyFamilyComputesItself_data()
+    {
+        QTest::addColumn<QString>("family");
+        for (const std::string& family : familyNames())
+            QTest::newRow(family.c_str()) << QString::fromStdString(family);
+    }
+    void everyFamilyComputesItself()
+    {
+        QFETCH(QString, family);
+        RandomDesigns designs(7);
+        RunOptions options;
+        options.verify = true;
+        std::size_t collectives = 0;
+        for (int trial = 0; trial < 60; ++trial) {
+            const Design design = designs.of(family.toStdString());
+            const auto evaluation = evaluate(design);
+            QVERIFY2(evaluation.ok(), (describe(design) + ": " + (evaluation.ok() ? "" : evaluation.error().text())).c_str());
+            collectives += evaluation.value()->plan.collectives.size();
+            const RunOutcome outcome = runProgram({ evaluation.value()->graph, evaluation.value()->plan }, options, {}, {});
+            if (const auto* failure = std::get_if<Failure>(&outcome))
+                QFAIL((describe(design) + ": " + failure->where + ": " + failure->message).c_str());
+            const auto& result = std::get<RunResult>(outcome);
+            QVERIFY2(result.verified, (describe(design) + ": " + result.worstOp + " "
+                                       + std::to_string(result.maxRelativeError)).c_str());
+        }
+        QVERIFY(collectives > 200);
     }
 };
 

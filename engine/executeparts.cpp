@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of the last dim, what joins them again, and latent attention's products with the heads of a weight.
+#include "engine/execute.h"
+#include "engine/failure.h"
+#include "engine/gemm.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shardboard::engine {
+
+namespace {
+
+constexpr std::int64_t kPieceElements = 1 << 18;
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+void copyRow(const float* from, std::int64_t n, float* to) { std::memcpy(to, from, at(n) * sizeof(float)); }
+
+} // namespace
+
+Timing executeSlice(Context& context, const OpCall& call, Sharded& result)
+{
+    const Sharded& x = *call.operands[0];
+    const bool everyOther = call.kind == OpKind::EveryOther;
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        if (result.elements(device) == 0)
+            continue;
+        const Range& in = x.box(device).back();
+        const Range& out = result.box(device).back();
+        requireSameRows(x.box(device), result.box(device), call, "operand and result");
+        if (everyOther) {
+            requireSame(in, { 2 * out.lo, 2 * out.hi }, call, "pairs of the operand and elements of the result");
+        } else {
+            requireWhole(in, x.shape().back(), call, "the dim that is sliced");
+            requireWhole(out, result.shape().back(), call, "the slice");
+        }
+    }
+    context.work.touched += static_cast<double>(result.totalElements()) * (everyOther ? 3 : 2);
+    if (context.planning())
+        return {};
+    const std::int64_t first = call.attributes.first;
+    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
+        const std::int64_t n = result.box(piece.device).back().size();
+        const std::int64_t width = x.box(piece.device).back().size();
+        for (std::int64_t row = piece.first; row < piece.last; ++row) {
+            const float* in = x.data(piece.device) + row * width + first;
+            float* out = result.data(piece.device) + row * n;
+            if (!everyOther)
+                copyRow(in, n, out);
+            for (std::int64_t i = 0; everyOther && i < n; ++i)
+                out[i] = in[2 * i];
+        }
+        return 0.0;
+    });
+}
+
+Timing executeSplitGroups(Context& context, const OpCall& call, Sharded& result)
+{
+    const Sharded& x = *call.operands[0];
+    const std::int64_t heads = result.shape()[2] / x.shape()[2];
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        if (result.elements(device) == 0)
+            continue;
+        const Box& in = x.box(device);
+        const Box& out = result.box(device);
+        requireSame(in[0], out[0], call, "sequences");
+        requireSame(in[1], out[1], call, "tokens");
+        requireSame({ in[2].lo * heads, in[2].hi * heads }, out[2], call, "groups and their heads");
+        requireWhole(in[3], x.shape()[3], call, "a group");
+        requireWhole(out[3], result.shape()[3], call, "a head");
+    }
+    context.work.touched += static_cast<double>(result.totalElements()) * 2;
+    if (context.planning())
+        return {};
+    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
+        const std::int64_t n = result.box(piece.device).back().size();
+        copyRow(x.data(piece.device) + piece.first * n, (piece.last - piece.first) * n, result.data(piece.device) + piece.first * n);
+        return 0.0;
+    });
+}
+
+Timing executeJoin(Context& context, const OpCall& call, Sharded& result)
+{
+    const Sharded& a = *call.operands[0];
+    const Sharded& b = *call.operands[1];
+    const bool repeated = call.kind == OpKind::JoinKeys; // one row of b for all heads
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        if (result.elements(device) == 0)
+            continue;
+        const Box& box = result.box(device);
+        requireSameRows(a.box(device), box, call, "operand and result");
+        for (std::size_t d = 0; d + (repeated ? 2 : 1) < box.size(); ++d)
+            requireSame(b.box(device)[d], box[d], call, "operands and result");
+        requireWhole(a.box(device).back(), a.shape().back(), call, "what is joined");
+        requireWhole(b.box(device).back(), b.shape().back(), call, "what is joined");
+        requireWhole(box.back(), result.shape().back(), call, "the joined dim");
+    }
+    context.work.touched += static_cast<double>(result.totalElements()) * 2;
+    if (context.planning())
+        return {};
+    const std::int64_t n = a.shape().back();
+    const std::int64_t m = b.shape().back();
+    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
+        const std::int64_t heads = repeated ? result.box(piece.device)[2].size() : 1;
+        for (std::int64_t row = piece.first; row < piece.last; ++row) {
+            float* out = result.data(piece.device) + row * (n + m);
+            copyRow(a.data(piece.device) + row * n, n, out);
+            copyRow(b.data(piece.device) + row / heads * m, m, out + n);
+        }
+        return 0.0;
+    });
+}
+
+Timing executeAbsorb(Context& context, const OpCall& call, Sharded& result)
+{
+    const Sharded& x = *call.operands[0];
+    const Sharded& weight = *call.operands[1];
+    const bool keys = call.kind == OpKind::AbsorbKeys;
+    const std::int64_t heads = result.shape()[2];
+    const std::int64_t unit = weight.shape()[0] / heads; // rows of the weight that belong to a head
+    const std::int64_t part = keys ? x.shape()[3] : result.shape()[3]; // of them the first, or the last
+    std::vector<std::int64_t> devices;
+    std::vector<std::int64_t> localHeads;
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        if (result.elements(device) == 0)
+            continue;
+        const Box& in = x.box(device);
+        const Box& out = result.box(device);
+        requireSameRows(in, out, call, "operand and result");
+        requireSame({ out[2].lo * unit, out[2].hi * unit }, weight.box(device)[0], call, "heads and the rows of the weight");
+        requireSame(keys ? out[3] : in[3], weight.box(device)[1], call, "the latent dim and the weight's");
+        requireWhole(keys ? in[3] : out[3], part, call, "a head");
+        context.work.flops += 2.0 * static_cast<double>(result.elements(device)) * static_cast<double>(in[3].size());
+        for (std::int64_t head = 0; head < out[2].size(); ++head) {
+            devices.push_back(device);
+            localHeads.push_back(head);
+        }
+    }
+    if (context.planning())
+        return {};
+    return runTimed(context, result.deviceCount(), devices, [&](std::size_t index, int) {
+        const std::int64_t device = devices[index];
+        const std::int64_t head = localHeads[index];
+        const Box& out = result.box(device);
+        const std::int64_t k = x.box(device)[3].size();
+        const std::int64_t n = out[3].size();
+        const std::int64_t latent = weight.box(device)[1].size();
+        const float* rows = weight.data(device) + (head * unit + (keys ? 0 : unit - part)) * latent;
+        sgemm(false, !keys, out[0].size() * out[1].size(), n, k, 1, x.data(device) + head * k, out[2].size() * k, rows, latent, 0,
+              result.data(device) + head * n, out[2].size() * n);
+        return 0.0;
+    });
+}
+
+} // namespace shardboard::engine
