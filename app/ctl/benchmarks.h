@@ -22,6 +22,8 @@ struct BenchmarkReport {
 Result<BenchmarkReport> benchEvaluate();
 /// Layouts, shard maps and bytes of every weight of a 126-layer model, each layer on its own, on 131,072 devices.
 Result<BenchmarkReport> benchResolve();
+/// One row per mesh axis picked for an operation, its menu being there.
+Result<BenchmarkReport> benchPick();
 
 /// Median seconds of `rounds` runs.
 template <class Run>

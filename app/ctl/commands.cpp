@@ -142,6 +142,7 @@ const std::vector<Command>& commands()
           "(*.yml), or the name of a built-in rule set. What one side does not say is not compared.\n" },
         { "bench", "measures how long an edit takes to evaluate and all weights to resolve, small and large", { "[NAME]" }, { kJson }, benchCommand,
           "  evaluate  from an edit to its consequences: layouts, plan, memory, findings\n"
+          "  pick      the row of a menu for an operation, on each mesh axis\n"
           "  resolve   layouts and shards of every weight of a 126-layer model on 131,072 devices\n" },
     };
     return kCommands;

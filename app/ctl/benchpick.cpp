@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/ctl/benchmarks.h"
+#include "app/ctl/table.h"
+#include "model/core/numbers.h"
+#include "model/picker/max/registry.h"
+#include "model/picker/picktask.h"
+#include "model/picker/transition.h"
+
+namespace shardboard {
+
+namespace {
+
+struct Pickable {
+    const char* op;
+    std::vector<Shape> shapes;
+};
+
+/// The operations of a decoder layer, at the sizes of the largest dense Llama.
+const std::vector<Pickable>& operations()
+{
+    static const std::vector<Pickable> list {
+        { "rms_norm", { { 64, 8192, 16384 }, { 16384 } } },
+        { "matmul", { { 64, 8192, 16384 }, { 16384, 53248 } } },
+        { "mul", { { 64, 8192, 53248 }, { 64, 8192, 53248 } } },
+        { "silu", { { 64, 8192, 53248 } } },
+        { "matmul", { { 64, 8192, 53248 }, { 53248, 16384 } } },
+        { "add", { { 64, 8192, 16384 }, { 64, 8192, 16384 } } },
+        { "softmax", { { 64, 128, 8192, 8192 } } },
+    };
+    return list;
+}
+
+/// A menu with operands that must move on some mesh axes.
+struct Prepared {
+    Menu menu;
+    std::vector<std::vector<Placement>> placements;
+    std::vector<TaskOperand> operands;
+};
+
+Result<std::vector<Prepared>> prepare(RuleProfile profile, const Mesh& mesh)
+{
+    std::vector<Prepared> out;
+    for (const Pickable& op : operations()) {
+        std::vector<RuleOperand> operands;
+        Prepared prepared;
+        for (std::size_t i = 0; i < op.shapes.size(); ++i) {
+            std::vector<Placement> placements(static_cast<std::size_t>(mesh.axisCount()));
+            placements[0] = shardedPlacement(0);
+            placements.back() = i == 0 ? partialPlacement() : replicatedPlacement();
+            operands.push_back({ op.shapes[i], placements });
+            prepared.placements.push_back(std::move(placements));
+        }
+        std::vector<AttributeValue> attributes;
+        for (const AttributeSpec& spec : findFamily(op.op)->attributes)
+            attributes.push_back({ .number = spec.kind == AttributeKind::Axis ? -1 : 0 });
+        auto menu = expandMenu(*findFamily(op.op), operands, attributes, mesh, profile);
+        if (!std::holds_alternative<Menu>(menu))
+            return inputError("bench", "the benchmark's own operation was refused");
+        prepared.menu = std::move(std::get<Menu>(menu));
+        for (std::size_t i = 0; i < op.shapes.size(); ++i)
+            prepared.operands.push_back({ &op.shapes[i], prepared.placements[i],
+                                          countedBytes(profile, op.shapes[i], DType::BF16, prepared.placements[i], mesh) });
+        out.push_back(std::move(prepared));
+    }
+    return out;
+}
+
+} // namespace
+
+Result<BenchmarkReport> benchPick()
+{
+    constexpr std::size_t kRounds = 31;
+    constexpr int kRepeats = 200;
+    const std::pair<RuleProfile, PickerKind> kinds[] = { { RuleProfile::G1, PickerKind::GreedyReshard },
+                                                         { RuleProfile::G3, PickerKind::AutoReshard },
+                                                         { RuleProfile::Shardboard, PickerKind::GreedyReshard } };
+    BenchmarkReport report;
+    Table table({ "pick an operation's row", "picker", "mesh", ">devices", ">a mesh axis", ">of 1 us" });
+    for (const auto& [profile, kind] : kinds)
+        for (const char* text : { "data=2,model=4", "pod=4,data=8,fsdp=64,model=8" }) {
+            const Mesh mesh = Mesh::parse(text).value();
+            const auto prepared = prepare(profile, mesh);
+            if (!prepared.ok())
+                return prepared.error();
+            std::size_t moved = 0;
+            PickPolicy policy;
+            policy.allowPartialToSharded = true;
+            const double seconds = medianSeconds(kRounds, [&, kind = kind, profile = profile] {
+                for (int i = 0; i < kRepeats; ++i)
+                    for (const Prepared& each : prepared.value()) {
+                        const auto picked = pickerOf(kind).pick({ profile, &each.menu, each.operands, &mesh, policy });
+                        moved += std::holds_alternative<PickAction>(picked) && std::get<PickAction>(picked).moved ? 1U : 0U;
+                    }
+            });
+            if (moved == 0)
+                return inputError("bench", "the benchmark's own operations move nothing");
+            const double each = seconds / static_cast<double>(kRepeats) / static_cast<double>(prepared.value().size()) / mesh.axisCount();
+            constexpr double kMicrosecond = 1e-6;
+            table.add({ std::string(ruleProfileName(profile)), pickerOf(kind).name(), text, countText(mesh.deviceCount()), secondsText(each),
+                        std::to_string(each / kMicrosecond).substr(0, 5) });
+            report.rows.push_back({ { "name", "pick" },
+                                    { "profile", ruleProfileName(profile) },
+                                    { "picker", pickerOf(kind).name() },
+                                    { "mesh", text },
+                                    { "seconds_per_op_and_mesh_axis", each } });
+        }
+    report.text = table.text(0);
+    return report;
+}
+
+} // namespace shardboard

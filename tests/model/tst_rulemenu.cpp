@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The planner's greedy picker against the per-op picker of MAX's generation G1, written apart from it: the same rows, the
+// same prices, for operations of a plan on random layouts.
+#include "model/picker/greedy.h"
+#include "model/picker/picktask.h"
+#include "model/picker/rulemenu.h"
+#include "model/picker/transition.h"
+
+#include <QtTest>
+
+#include <random>
+
+using namespace shardboard;
+
+namespace {
+
+struct Operation {
+    OpKind kind;
+    std::vector<Shape> operands;
+    Shape result;
+};
+
+const std::vector<Operation> kOperations {
+    { OpKind::Linear, { { 16, 32, 64 }, { 128, 64 } }, { 16, 32, 128 } },
+    { OpKind::Add, { { 16, 32, 64 }, { 16, 32, 64 } }, { 16, 32, 64 } },
+    { OpKind::Mul, { { 16, 32, 64 }, { 16, 32, 64 } }, { 16, 32, 64 } },
+    { OpKind::Silu, { { 16, 32, 64 } }, { 16, 32, 64 } },
+    { OpKind::RmsNorm, { { 16, 32, 64 }, { 64 } }, { 16, 32, 64 } },
+    { OpKind::Embedding, { { 16, 32 }, { 256, 64 } }, { 16, 32, 64 } },
+};
+
+} // namespace
+
+class TestRuleMenu : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void plannerPicksAsG1()
+    {
+        std::mt19937 random(11);
+        const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
+        const Mesh mesh = Mesh::parse("data=2,model=4").value();
+        const auto axes = static_cast<std::size_t>(mesh.axisCount());
+        int moved = 0;
+        int refused = 0;
+        for (int trial = 0; trial < 1500; ++trial) {
+            const Operation& op = kOperations[below(kOperations.size())];
+            std::vector<PickOperand> operands;
+            std::vector<std::vector<Placement>> placements;
+            for (const Shape& shape : op.operands) {
+                Layout layout = Layout::replicated(shape.size());
+                for (std::size_t axis = 0; axis < axes; ++axis) {
+                    const std::size_t kind = below(shape.size() + 2);
+                    if (kind < shape.size())
+                        layout.dims[kind].push_back(AxisRef { static_cast<int>(axis) });
+                    else if (kind == shape.size())
+                        layout.partial.push_back(AxisRef { static_cast<int>(axis) });
+                }
+                PickOperand operand;
+                operand.shape = shape;
+                operand.layout = layout;
+                operands.push_back(operand);
+                placements.push_back(placementsOf(layout, mesh));
+            }
+            PickerOptions options;
+            options.profile = PickerProfile::G1;
+            options.allowPartialToSharded = below(2) == 0;
+            const auto planned = pickGreedy(op.kind, operands, op.result, mesh, options, {}, "op");
+
+            const Menu menu = menuOf(rowsFor(op.kind, op.operands, op.result, PickerProfile::G1));
+            std::vector<TaskOperand> taskOperands;
+            for (std::size_t i = 0; i < operands.size(); ++i)
+                taskOperands.push_back({ &op.operands[i], placements[i],
+                                         countedBytes(RuleProfile::G1, op.operands[i], operands[i].dtype, placements[i], mesh) });
+            PickPolicy policy;
+            policy.allowPartialToSharded = options.allowPartialToSharded;
+            const auto picked = pickerOf(PickerKind::GreedyReshard).pick({ RuleProfile::G1, &menu, taskOperands, &mesh, policy });
+
+            QCOMPARE(planned.ok(), std::holds_alternative<PickAction>(picked));
+            if (!planned.ok()) {
+                ++refused;
+                continue;
+            }
+            const auto& action = std::get<PickAction>(picked);
+            moved += action.moved ? 1 : 0;
+            const auto text = [&](std::span<const Placement> list) {
+                QString out;
+                for (const Placement& p : list)
+                    out += QString::fromStdString(p.code()) + " ";
+                return out;
+            };
+            for (std::size_t i = 0; i < operands.size(); ++i)
+                QCOMPARE(text(placementsOf(planned.value().operands[i], mesh)), text(action.input(i)));
+            QCOMPARE(text(placementsOf(planned.value().result, mesh)), text(action.output));
+            QCOMPARE(planned.value().cost, action.cost);
+        }
+        QVERIFY(moved > 200);
+        QVERIFY(refused < 500);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestRuleMenu)
+#include "tst_rulemenu.moc"
