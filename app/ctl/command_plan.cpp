@@ -126,7 +126,13 @@ int planCommand(const Arguments& arguments)
     if (design.model.hasGraph())
         std::cout << collectivesTable(evaluation) << "\nIn each part of the model\n" << perLayer(evaluation.plan) << "\n";
     std::cout << memoryText(evaluation.plan.memory);
-    if (design.model.hasGraph())
+    if (const auto& pipeline = evaluation.plan.pipeline)
+        std::cout << "pipeline of " << pipeline->stages << " stages over " << evaluation.plan.mesh.axis(pipeline->axis).name << ", "
+                  << (pipeline->chunks > 1 ? "interleaved, " + std::to_string(pipeline->chunks) + " runs of layers on each" : std::string("1F1B"))
+                  << ": " << evaluation.plan.microBatches << " micro-batches, bubble " << static_cast<int>(pipeline->bubble * 100 + 0.5) << " %" << "; predicted step: "
+                  << secondsText(evaluation.plan.seconds()) << " = (1 + bubble) x " << secondsText(pipeline->stageSeconds)
+                  << " of the busiest stage + update " << secondsText(pipeline->updateSeconds) << " (first-order model)\n";
+    else if (design.model.hasGraph())
         std::cout << "predicted step: " << secondsText(evaluation.plan.seconds()) << " = compute "
                   << secondsText(evaluation.plan.computeSeconds) << " + collectives "
                   << secondsText(evaluation.plan.collectiveSeconds) << " (first-order model)\n";

@@ -6,6 +6,7 @@
 #include "model/core/mesh.h"
 #include "model/core/strategy.h"
 #include "model/design/pin.h"
+#include "model/design/pipeline.h"
 #include "model/graph/modelspec.h"
 #include "model/graph/workload.h"
 #include "model/rules/logicalrules.h"
@@ -52,6 +53,7 @@ struct Design {
     DesignRules rules;
     PickerOptions picker;
     std::vector<Pin> pins; ///< later ones win
+    PipelineSpec pipeline;
     std::string viewState; ///< JSON text of the window's state; empty when none
     std::string unknownKeys; ///< JSON text of an object with the keys that this version does not know; kept on saving
     friend bool operator==(const Design&, const Design&) = default;

@@ -216,6 +216,7 @@ Result<std::vector<std::string>> applyPreset(Design& design, const std::string& 
     if (!preset.ok())
         return preset.error();
     design.strategies = std::move(preset.value().strategies);
+    design.pipeline = preset.value().pipeline;
     std::erase_if(design.pins, [](const Pin& pin) { return pin.source.starts_with("preset "); });
     design.pins.insert(design.pins.begin(), preset.value().pins.begin(), preset.value().pins.end());
     return std::move(preset.value().notes);

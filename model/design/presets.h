@@ -7,7 +7,8 @@
 
 namespace shardboard {
 
-/// Names of all presets: replicate, megatron-tp, tp-sp, fsdp, hsdp, tp+fsdp, ep, ep+tp, cp-ring, cp-all-gather, cp-ulysses.
+/// Names of all presets: replicate, megatron-tp, tp-sp, fsdp, hsdp, tp+fsdp, ep, ep+tp, cp-ring, cp-all-gather, cp-ulysses,
+/// pp-1f1b, pp-interleaved.
 std::vector<std::string> presetNames();
 
 /// In a sentence, for lists; empty for an unknown name.
@@ -22,7 +23,7 @@ std::string presetWhat(const std::string& name);
 /// Errors: unknown name (usage), a mesh without a usable axis, a model that it makes no sense for (input).
 Result<Preset> makePreset(const std::string& name, const Mesh& mesh, const ModelSpec& model, const Workload& workload);
 
-/// Replaces the strategies and the preset's pins of a design; pins set by hand stay. Returns the notes.
+/// Replaces the strategies, the pipeline and the preset's pins of a design; pins set by hand stay. Returns the notes.
 Result<std::vector<std::string>> applyPreset(Design& design, const std::string& name);
 
 /// The strategies of a preset alone.

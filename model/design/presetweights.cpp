@@ -31,6 +31,10 @@ const std::vector<PresetFacts> kFacts {
       .fsdp = Wish::Uses, .context = Wish::Needs, .form = ContextForm::AllGather },
     { .name = "cp-ulysses", .what = "context parallel: the sequence cut, heads instead inside of attention", .tensor = Wish::Uses,
       .fsdp = Wish::Uses, .context = Wish::Needs, .form = ContextForm::Ulysses },
+    { .name = "pp-1f1b", .what = "pipeline stages, one forward one backward; the rest tensor parallel and fully sharded where there are such axes",
+      .tensor = Wish::Uses, .fsdp = Wish::Uses, .chunks = 1 },
+    { .name = "pp-interleaved", .what = "pipeline stages with two runs of layers on each, for a smaller bubble", .tensor = Wish::Uses,
+      .fsdp = Wish::Uses, .chunks = 2 },
 };
 
 bool isOneOf(const std::string& name, std::initializer_list<const char*> names)
@@ -145,6 +149,8 @@ private:
                                       + std::to_string(all),
                                   "use cp-ring, or a context axis that divides the KV heads");
         }
+        if (auto status = stages(); !status.ok())
+            return status;
         m_data = m_roles.data;
         if (m_facts.fsdp != Wish::No) {
             m_fsdp = m_roles.fsdp;
@@ -166,6 +172,32 @@ private:
             return inputError("--sequence", "sequence " + std::to_string(m_workload.sequence) + " does not divide by the "
                                   + std::to_string(m_mesh.groupSize(m_tensor)) + " devices of the tensor axis",
                               "use a multiple");
+        return done();
+    }
+
+    Status stages()
+    {
+        if (m_facts.chunks == 0)
+            return done();
+        if (m_roles.stage.empty())
+            return lacks(AxisRole::Stage, "for stages");
+        const MeshAxis& axis = m_mesh.axis(m_roles.stage.front());
+        if (m_model.layers < axis.size * m_facts.chunks)
+            return inputError("--mesh", std::string("preset ") + m_facts.name + " cannot cut " + std::to_string(m_model.layers) + " layers into "
+                                  + std::to_string(axis.size * m_facts.chunks) + " runs",
+                              "use a smaller mesh axis " + axis.name);
+        if (m_facts.chunks > 1 && m_workload.microBatches % axis.size != 0)
+            return inputError("--micro-batches", "the interleaved schedule needs micro-batches in multiples of its "
+                                  + std::to_string(axis.size) + " stages, and there are " + std::to_string(m_workload.microBatches),
+                              "use --micro-batches " + std::to_string(axis.size) + ", or pp-1f1b");
+        if (m_model.layers % (axis.size * m_facts.chunks) != 0)
+            note(std::to_string(m_model.layers) + " layers do not divide by " + std::to_string(axis.size * m_facts.chunks)
+                 + " runs: some stages have one more, and the others wait for them");
+        if (m_workload.microBatches < axis.size)
+            note(std::to_string(m_workload.microBatches) + " micro-batches are fewer than the " + std::to_string(axis.size)
+                 + " stages: most of the time a stage waits; use more");
+        m_preset.pipeline = { axis.name, m_facts.chunks };
+        m_stage = m_roles.stage.front();
         return done();
     }
 
@@ -357,7 +389,7 @@ private:
 
     void pins()
     {
-        if (m_facts.fsdp != Wish::No || m_facts.experts != Wish::No || m_facts.context != Wish::No || m_facts.sequence)
+        if (!m_fsdp.empty() || m_facts.experts != Wish::No || m_facts.context != Wish::No || m_facts.sequence)
             pinDim("*", "batch", m_batch);
         pinDim("*", "sequence", m_context);
         if (!m_expert.empty())
@@ -437,7 +469,7 @@ private:
     {
         std::vector<int> out;
         for (int axis = 0; axis < m_mesh.axisCount(); ++axis) {
-            bool used = m_mesh.axis(axis).size == 1;
+            bool used = m_mesh.axis(axis).size == 1 || axis == m_stage;
             for (const auto* list : { &m_data, &m_fsdp, &m_tensor, &m_expert, &m_context })
                 used = used || std::find(list->begin(), list->end(), axis) != list->end();
             if (!used)
@@ -453,6 +485,7 @@ private:
     AxisRoles m_roles;
     std::vector<int> m_data, m_fsdp, m_tensor, m_expert, m_context, m_batch;
     Graph m_graph; ///< of the forward pass
+    int m_stage = -1;
     std::set<std::string> m_cutLabels; ///< labels of activations' dims that the tensor axes cut
     Preset m_preset;
 };

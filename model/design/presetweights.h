@@ -27,6 +27,7 @@ struct PresetFacts {
     Wish experts = Wish::No;
     Wish context = Wish::No;
     ContextForm form = ContextForm::None;
+    std::int64_t chunks = 0; ///< runs of layers on each stage of a pipeline; 0: no pipeline
 };
 
 /// All presets that are made from the graph, in the order in which they are shown.
@@ -36,6 +37,7 @@ const PresetFacts* presetFacts(std::string_view name);
 struct Preset {
     std::vector<StrategyEntry> strategies;
     std::vector<Pin> pins;
+    PipelineSpec pipeline;
     std::vector<std::string> notes; ///< what was left out, a sentence each
 };
 

@@ -67,6 +67,12 @@ public:
         readStrategies(top.find("strategies"));
         readRules(top.find("rules"));
         readPins(top.find("pins"));
+        if (const json* pipeline = top.find("pipeline")) {
+            JsonFields fields(*pipeline, m_file, "pipeline");
+            m_design.pipeline.axis = fields.text("axis");
+            m_design.pipeline.chunks = fields.integer("chunks", 1, 1 << 16, 1);
+            finish(fields, "pipeline");
+        }
         readView(top.find("view"));
         if (top.error())
             fail(*top.error());

@@ -233,6 +233,8 @@ std::string designText(const Design& design)
         top["workload"]["micro_batches"] = design.workload.microBatches;
         top["workload"]["recompute"] = recomputeName(design.workload.recompute);
     }
+    if (design.pipeline.present())
+        top["pipeline"] = { { "axis", design.pipeline.axis }, { "chunks", design.pipeline.chunks } };
     if (!design.pins.empty())
         top["pins"] = pinsJson(design.pins, unknownOf("pins"));
     const json unknownOfRules = unknownOf("rules");
@@ -242,8 +244,9 @@ std::string designText(const Design& design)
     }
     if (!design.viewState.empty())
         top["view"] = viewJson(design.viewState);
-    for (const char* key : { "mesh", "model", "picker", "workload" })
-        addUnknown(top[key], unknownOf(key));
+    for (const char* key : { "mesh", "model", "picker", "workload", "pipeline" })
+        if (top.contains(key))
+            addUnknown(top[key], unknownOf(key));
     addUnknown(top, unknown);
     return prettyText(top, 0) + "\n";
 }

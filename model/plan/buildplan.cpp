@@ -6,6 +6,7 @@
 #include "model/ops/opdefinition.h"
 #include "model/picker/greedy.h"
 #include "model/plan/pinning.h"
+#include "model/plan/pipeline.h"
 #include "model/plan/reasons.h"
 
 #include <algorithm>
@@ -25,12 +26,24 @@ Layout withoutTrivialAxes(Layout layout, const Mesh& mesh)
     return layout;
 }
 
+Mesh withoutStages(const Mesh& mesh, const std::string& stages)
+{
+    std::vector<MeshAxis> axes = mesh.axes();
+    for (MeshAxis& axis : axes)
+        if (axis.name == stages)
+            axis.size = 1;
+    auto made = Mesh::make(std::move(axes), {}, "mesh");
+    return made.ok() ? std::move(made).value() : mesh;
+}
+
 class PlanBuilder {
 public:
     PlanBuilder(const Graph& graph, const Mesh& mesh, const PickerOptions& options, const Hardware& hardware,
-                const std::vector<Pin>& pins, std::int64_t microBatches)
+                const std::vector<Pin>& pins, std::int64_t microBatches, const PipelineSpec& pipeline)
         : m_graph(graph)
-        , m_mesh(mesh)
+        , m_wholeMesh(mesh)
+        , m_mesh(pipeline.present() ? withoutStages(mesh, pipeline.axis) : mesh)
+        , m_pipeline(pipeline)
         , m_options(options)
         , m_hardware(hardware)
         , m_resharding(mesh, hardware)
@@ -49,6 +62,12 @@ public:
 
     Result<Plan> build(const std::vector<Layout>& layouts)
     {
+        if (m_pipeline.present()) {
+            auto pipeline = plannedPipeline(m_pipeline, m_graph, m_wholeMesh, m_plan.microBatches);
+            if (!pipeline.ok())
+                return pipeline.error();
+            m_plan.pipeline = pipeline.value();
+        }
         m_plan.layouts = layouts;
         m_plan.layouts.resize(m_graph.tensors.size());
         for (std::size_t i = 0; i < m_plan.layouts.size(); ++i)
@@ -59,6 +78,9 @@ public:
         for (const PlannedSegment& segment : m_plan.segments)
             for (const PlannedOp& op : segment.ops)
                 m_plan.computeSeconds += static_cast<double>(op.count) * op.seconds;
+        if (m_plan.pipeline) {
+            addPipeline(m_graph, m_hardware, m_plan);
+        }
         for (const Collective& collective : m_plan.collectives)
             m_plan.collectiveSeconds += static_cast<double>(collective.count) * collective.seconds;
         fillMemory(m_graph, m_plan);
@@ -349,7 +371,7 @@ private:
         const std::int64_t hops = collective.groupSize - 1;
         collective.bytes = part * hops;
         collective.seconds = static_cast<double>(hops)
-            * collectiveSeconds(CollectiveKind::SendRecv, part, 2, linkOf(collective.axes, m_mesh, m_hardware));
+            * collectiveSeconds(CollectiveKind::SendRecv, part, 2, linkOf(collective.axes, m_wholeMesh, m_hardware));
         collective.plannedSegment = static_cast<int>(m_plan.segments.size()) - 1;
         collective.op = id;
         collective.operand = ring.operand;
@@ -400,7 +422,9 @@ private:
     }
 
     const Graph& m_graph;
-    const Mesh& m_mesh;
+    const Mesh& m_wholeMesh;
+    const Mesh m_mesh; ///< with one stage, where there is a pipeline: no operation is cut over the stages
+    const PipelineSpec& m_pipeline;
     const PickerOptions& m_options;
     const Hardware& m_hardware;
     ReshardPlanner m_resharding;
@@ -439,9 +463,9 @@ std::int64_t largestShard(const Shape& shape, const Layout& layout, const Mesh& 
 
 Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<Layout>& layouts,
                        const PickerOptions& options, const Hardware& hardware, const std::vector<Pin>& pins,
-                       std::int64_t microBatches)
+                       std::int64_t microBatches, const PipelineSpec& pipeline)
 {
-    return PlanBuilder(graph, mesh, options, hardware, pins, microBatches).build(layouts);
+    return PlanBuilder(graph, mesh, options, hardware, pins, microBatches, pipeline).build(layouts);
 }
 
 } // namespace shardboard

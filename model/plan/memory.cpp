@@ -2,9 +2,11 @@
 #include "model/plan/buildplan.h"
 
 #include "model/ops/opdefinition.h"
+#include "model/plan/pipeline.h"
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 namespace shardboard {
@@ -121,26 +123,69 @@ private:
     std::map<TensorId, std::int64_t> m_held;
 };
 
+/// Bytes by the part of the model that they belong to. Without a pipeline a device has all parts; with one the layers of its
+/// stage, and on the first or the last stage embedding or head.
+class ByPart {
+public:
+    ByPart(const Graph& graph, const Plan& plan)
+        : m_graph(graph)
+        , m_plan(plan)
+        , m_ends(graph.segments.size(), 0)
+    {
+    }
+
+    void add(int segment, std::int64_t bytes)
+    {
+        const Segment& part = m_graph.segments[static_cast<std::size_t>(segment)];
+        if (part.isLayer)
+            m_layers += bytes;
+        else
+            m_ends[static_cast<std::size_t>(part.of < 0 ? segment : part.of)] += bytes;
+    }
+
+    /// Of a device. `times`: how many times the layers' part counts (micro-batches in flight).
+    std::int64_t total(double times = 1) const
+    {
+        if (!m_plan.pipeline)
+            return std::accumulate(m_ends.begin(), m_ends.end(), m_layers);
+        const double layers = static_cast<double>(m_layers) * stageShare(*m_plan.pipeline) * times;
+        return static_cast<std::int64_t>(layers) + *std::max_element(m_ends.begin(), m_ends.end());
+    }
+
+private:
+    const Graph& m_graph;
+    const Plan& m_plan;
+    std::int64_t m_layers = 0;
+    std::vector<std::int64_t> m_ends;
+};
+
 /// Of mixed-precision Adam: gradients in the type of the weights, or in f32 where they are added up over micro-batches; a
 /// f32 copy of the weights (where they are not f32 themselves) and two moments (performance 2.3).
 void addTraining(const Graph& graph, const Plan& plan, MemoryByCause& memory)
 {
+    ByPart kept(graph, plan);
+    ByPart gradients(graph, plan);
+    ByPart optimizer(graph, plan);
     for (const PlannedSegment& segment : plan.segments) {
-        for (const Kept& kept : segment.kept) {
-            const TensorSpec& spec = graph.tensor(kept.tensor);
-            memory.kept += segment.count
-                * scaledBytes(bytesOf(largestShard(spec.shape, kept.layout, plan.mesh), spec.dtype),
-                              graph.tensors[static_cast<std::size_t>(kept.tensor)].density);
+        for (const Kept& value : segment.kept) {
+            const TensorSpec& spec = graph.tensor(value.tensor);
+            kept.add(segment.segment,
+                     segment.count
+                         * scaledBytes(bytesOf(largestShard(spec.shape, value.layout, plan.mesh), spec.dtype),
+                                       graph.tensors[static_cast<std::size_t>(value.tensor)].density));
         }
         if (segment.phase != Phase::Update)
             continue;
         for (const PlannedOp& op : segment.ops) {
             const TensorSpec& spec = graph.tensor(graph.op(op.op).operands.front());
             const std::int64_t elements = segment.count * largestShard(spec.shape, op.result, plan.mesh);
-            memory.gradients += bytesOf(elements, plan.microBatches > 1 ? DType::F32 : spec.dtype);
-            memory.optimizer += elements * (spec.dtype == DType::F32 ? 8 : 12);
+            gradients.add(segment.segment, bytesOf(elements, plan.microBatches > 1 ? DType::F32 : spec.dtype));
+            optimizer.add(segment.segment, elements * (spec.dtype == DType::F32 ? 8 : 12));
         }
     }
+    memory.kept = kept.total(plan.pipeline ? stagesKept(*plan.pipeline, plan.microBatches) : 1);
+    memory.gradients = gradients.total();
+    memory.optimizer = optimizer.total();
 }
 
 /// Keys and values (or what they are made of) that stay for the tokens to come, as attention takes them.
@@ -167,19 +212,23 @@ std::int64_t cachedBytes(const Graph& graph, const Mesh& mesh, const PlannedSegm
 void fillMemory(const Graph& graph, Plan& plan)
 {
     MemoryByCause memory;
+    ByPart weights(graph, plan);
     for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
         const GraphTensor& tensor = graph.tensors[i];
         if (tensor.spec.role == TensorRole::Weight)
-            memory.weights += tensor.copies
-                * bytesOf(largestShard(tensor.spec.shape, plan.layouts[i], plan.mesh), tensor.spec.dtype);
+            weights.add(tensor.segment,
+                        tensor.copies * bytesOf(largestShard(tensor.spec.shape, plan.layouts[i], plan.mesh), tensor.spec.dtype));
     }
+    memory.weights = weights.total();
+    ByPart cache(graph, plan);
     addTraining(graph, plan, memory);
     const bool training = memory.optimizer > 0;
     for (const PlannedSegment& segment : plan.segments) {
         if (!training)
-            memory.kvCache += segment.count * cachedBytes(graph, plan.mesh, segment);
+            cache.add(segment.segment, segment.count * cachedBytes(graph, plan.mesh, segment));
         SegmentMemory(graph, plan.mesh, segment).addTo(memory);
     }
+    memory.kvCache = cache.total();
     memory.activations += memory.kept;
     memory.peak = memory.weights + memory.gradients + memory.optimizer + memory.activations + memory.kvCache + memory.reshard;
     plan.memory = memory;

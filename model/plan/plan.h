@@ -8,6 +8,7 @@
 #include "model/plan/reshard.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -94,7 +95,20 @@ struct MemoryByCause {
     std::string peakAt; ///< name of the operation at which the peak is reached
 };
 
+/// Stages of layers over a mesh axis. The engine runs the layers of all stages on all devices.
+struct PlannedPipeline {
+    int axis = -1;
+    std::int64_t stages = 1;
+    std::int64_t chunks = 1; ///< runs of layers on every stage; 1: schedule 1F1B, more: interleaved
+    std::int64_t layers = 0; ///< of the model
+    double bubble = 0; ///< time in which a stage waits, by the time in which it works
+    double stageSeconds = 0; ///< in which the busiest stage works, forward and backward, of a step
+    double updateSeconds = 0;
+    double seconds() const { return stageSeconds * (1 + bubble) + updateSeconds; }
+};
+
 struct Plan {
+    std::optional<PlannedPipeline> pipeline {};
     Mesh mesh;
     std::int64_t microBatches = 1; ///< forward and backward segments run so many times, the update once
     std::vector<Layout> layouts; ///< of weights and inputs as designed, by TensorId (activations: the last planned one)
@@ -103,7 +117,8 @@ struct Plan {
     MemoryByCause memory;
     double computeSeconds = 0;
     double collectiveSeconds = 0;
-    double seconds() const { return computeSeconds + collectiveSeconds; }
+    /// Of a step. The two above count the work of all stages of a pipeline.
+    double seconds() const { return pipeline ? pipeline->seconds() : computeSeconds + collectiveSeconds; }
     /// Sum of count x bytes.
     std::int64_t collectiveBytes() const;
 };

@@ -147,13 +147,21 @@ json planToJson(const Graph& graph, const Plan& plan)
     json layouts = json::array();
     for (std::size_t i = 0; i < graph.tensors.size(); ++i)
         layouts.push_back(specText(plan.layouts[i], plan.mesh));
-    return { { "format", "shardboard-plan" }, { "version", 1 }, { "mesh", meshJson(plan.mesh) },
+    json document { { "format", "shardboard-plan" }, { "version", 1 }, { "mesh", meshJson(plan.mesh) },
              { "micro_batches", plan.microBatches }, { "layers", layers },
              { "segments", segmentsJson(graph) }, { "tensors", tensorsJson(graph) }, { "layouts", layouts },
              { "operations", operations }, { "collectives", collectives }, { "memory", memoryJson(plan.memory) },
              { "totals",
                { { "seconds", plan.seconds() }, { "compute_seconds", plan.computeSeconds },
                  { "collective_seconds", plan.collectiveSeconds }, { "collective_bytes", plan.collectiveBytes() } } } };
+    if (plan.pipeline) {
+        const PlannedPipeline& pipeline = *plan.pipeline;
+        document["pipeline"] = { { "axis", plan.mesh.axis(pipeline.axis).name }, { "stages", pipeline.stages },
+                                 { "chunks", pipeline.chunks }, { "schedule", pipeline.chunks > 1 ? "interleaved" : "1f1b" },
+                                 { "layers", pipeline.layers }, { "bubble", pipeline.bubble },
+                                 { "stage_seconds", pipeline.stageSeconds }, { "update_seconds", pipeline.updateSeconds } };
+    }
+    return document;
 }
 
 } // namespace shardboard

@@ -189,6 +189,39 @@ private Q_SLOTS:
         QCOMPARE(memory.optimizer, memory.weights * 6);
     }
 
+    /// Bubble (p-1)/m, interleaved (p-1)/(vm) (arXiv 2104.04473); what goes from stage to stage; memory of the first stage.
+    void pipeline()
+    {
+        Design design = llama("stage=4", "replicate");
+        design.model.layers = 16;
+        design.workload.batch = 32;
+        design.workload.microBatches = 8;
+        Design alone = design;
+        alone.mesh = Mesh::parse("data=1").value();
+        QVERIFY(applyPreset(alone, "replicate").ok());
+        const auto whole = evaluate(alone).value();
+        QVERIFY(applyPreset(design, "pp-1f1b").ok());
+        const auto oneRun = evaluate(design).value();
+        QCOMPARE(oneRun->plan.pipeline->bubble, 3.0 / 8);
+        QVERIFY(applyPreset(design, "pp-interleaved").ok());
+        const auto twoRuns = evaluate(design).value();
+        QCOMPARE(twoRuns->plan.pipeline->bubble, 3.0 / 16);
+        QVERIFY(twoRuns->plan.seconds() < oneRun->plan.seconds());
+        QCOMPARE(collectivesOf(*oneRun, Phase::Forward), QStringList { "1 send-recv over stage" });
+        for (const Collective& send : oneRun->plan.collectives) {
+            QCOMPARE(send.count, 3 * 8);
+            QCOMPARE(send.bytes, 32 / 8 * 2048 * 1024 * 2);
+        }
+        for (const Collective& send : twoRuns->plan.collectives)
+            QCOMPARE(send.count, 7 * 8);
+        // A stage has a quarter of the layers, and embedding or head: of 4096 x 1024 elements each, two bytes; the head has a norm.
+        const std::int64_t ends = 2 * 4096 * 1024 * 2 + 1024 * 2;
+        QCOMPARE(oneRun->plan.memory.weights, (whole->plan.memory.weights - ends) / 4 + ends - 4096 * 1024 * 2);
+        // Four micro-batches in flight on a quarter of the layers; all of one micro-batch's layers without a pipeline.
+        QVERIFY(oneRun->plan.memory.kept <= whole->plan.memory.kept);
+        QVERIFY(twoRuns->plan.memory.kept > oneRun->plan.memory.kept);
+    }
+
     void refusals()
     {
         Design design = llama("data=8", "replicate");
