@@ -49,7 +49,7 @@ struct ReshardedTensor {
 };
 
 /// Finds the steps between layouts on one mesh and remembers them: those whose seconds (collectiveSeconds) and starts
-/// (kCollectiveLaunchSeconds) add up to the least, then the fewest, then sums first and slices last. Mesh axes over which
+/// (kCollectiveLaunchSeconds) add up to the least, with an all-reduce over several mesh axes as one collective; then the fewest, then sums first and slices last. Mesh axes over which
 /// nothing changes take no part, and sums that are wanted in shards are not made whole where a reduce-scatter will do. Mesh and hardware must outlive it.
 class ReshardPlanner {
 public:

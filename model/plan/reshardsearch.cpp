@@ -336,11 +336,23 @@ private:
     {
         sumUp(state);
         for (std::size_t dim = 0; dim < m_dims; ++dim) {
-            append(state, dim, state.partial, CollectiveKind::ReduceScatter);
+            append(state, dim, state.partial & cutInGoal(), CollectiveKind::ReduceScatter);
             takeOff(state, dim);
-            append(state, dim, state.free, CollectiveKind::LocalSlice);
+            append(state, dim, state.free & cutInGoal(), CollectiveKind::LocalSlice);
         }
         changePlaces(state);
+    }
+
+    /// Axes that cut a dim in the end. Nothing is cut over the others on the way: an all-reduce over several mesh axes stays one
+    /// collective (how it goes through fast and slow links is the library's own affair).
+    unsigned cutInGoal() const
+    {
+        unsigned mask = 0;
+        for (const auto& dim : to().dims)
+            for (const AxisRef& ref : dim)
+                if (const std::size_t axis = indexOf(ref); axis < m_axes.size())
+                    mask |= bit(axis);
+        return mask;
     }
 
     /// Axes that a reduce-scatter can bring to where they are wanted. Their sums are not made whole first, not even where
@@ -370,7 +382,10 @@ private:
     void sumUp(const State& state)
     {
         const unsigned summed = state.partial & ~scattered(state);
+        const unsigned together = state.partial & ~cutInGoal();
         for (unsigned mask = summed; mask != 0; mask = (mask - 1) & summed) {
+            if ((mask & together) != together)
+                continue;
             Key key = state.key;
             Move move { CollectiveKind::AllReduce, {} };
             for (std::size_t axis = 0; axis < m_axes.size(); ++axis)
