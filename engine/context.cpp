@@ -26,6 +26,14 @@ std::int64_t Timing::slowestDevice() const
     return seconds.empty() ? 0 : std::max_element(seconds.begin(), seconds.end()) - seconds.begin();
 }
 
+Timing& Timing::operator+=(const Timing& more)
+{
+    seconds.resize(std::max(seconds.size(), more.seconds.size()), 0.0);
+    for (std::size_t i = 0; i < more.seconds.size(); ++i)
+        seconds[i] += more.seconds[i];
+    return *this;
+}
+
 Timing runTimed(Context& context, std::int64_t deviceCount, const std::vector<std::int64_t>& devices,
                 const std::function<double(std::size_t, int)>& task)
 {

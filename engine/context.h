@@ -37,6 +37,7 @@ struct Timing {
     std::vector<double> seconds;
     double slowest() const;
     std::int64_t slowestDevice() const;
+    Timing& operator+=(const Timing& more);
 };
 
 /// Runs `task(index, worker)` for each entry of `devices`, the logical device that the task works for. The task returns

@@ -17,12 +17,21 @@ namespace shardboard::engine {
 /// of 1 / sqrt(16384), by less than the tolerance of gradients, while a wrong gradient still shows in a norm's weight around 1.
 inline constexpr AdamSettings kAdam { .rate = 2e-4 };
 
+/// An operand that goes around the rings of devices over these mesh axes while the operation runs.
+struct RingTransfer {
+    std::size_t operand = 0;
+    std::vector<int> axes;
+    bool broken = false; ///< test hook: the last part arrives as zeros
+    Timing timing; ///< filled: what the hops took
+};
+
 struct OpCall {
     OpKind kind = OpKind::Add;
     OpAttributes attributes;
     std::vector<const Sharded*> operands; ///< in the layouts in which the operation takes them
     std::string where; ///< names the operation in errors
     std::int64_t microBatches = 1; ///< that make up a step: the loss is the mean over the tokens of all
+    std::vector<RingTransfer>* rings = nullptr; ///< null or empty: every device works on its own shards only
 };
 
 /// Fills the shards of `result`, which has memory. Weights of Linear, LinearGradX, Embedding and AdamStep may have a source
@@ -59,6 +68,7 @@ Timing executeRowSum(Context& context, const OpCall& call, Sharded& result); ///
 Timing executeAttentionGradient(Context& context, const OpCall& call, Sharded& result); ///< AttentionGradQ, -K, -V
 /// `result` may be the gradient itself. The first step of an optimizer: its moments start at 0.
 Timing executeAdamStep(Context& context, const OpCall& call, Sharded& result);
+Timing executeRingAttention(Context& context, const OpCall& call, Sharded& result); ///< keys and values go around a ring
 
 /// Throws when two ranges of a device differ; `what` says what they are.
 void requireSame(const Range& a, const Range& b, const OpCall& call, const char* what);

@@ -173,6 +173,8 @@ Timing executeKvAppend(Context& context, const OpCall& call, Sharded& result)
 
 Timing executeAttention(Context& context, const OpCall& call, Sharded& result)
 {
+    if (call.rings != nullptr && !call.rings->empty())
+        return executeRingAttention(context, call, result);
     const AttentionSizes sizes { call.operands[1]->shape()[1], result.shape()[1],
                                  result.shape()[2] / call.operands[1]->shape()[2], call.operands[0]->shape()[3],
                                  result.shape()[3] };

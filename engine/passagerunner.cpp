@@ -26,6 +26,12 @@ bool isStreamed(OpKind kind, std::size_t operand)
 /// The operand whose memory the result may take.
 std::size_t takenOperand(OpKind kind) { return kind == OpKind::AdamStep ? 1 : 0; }
 
+/// Around a ring an operand goes while its operation runs, which leaves it where it was.
+bool isRing(const Collective& collective)
+{
+    return collective.kind == CollectiveKind::SendRecv && collective.step.before == collective.step.after;
+}
+
 Layout withoutNewPartials(Layout wanted, const Layout& have)
 {
     std::erase_if(wanted.partial, [&](const AxisRef& ref) {
@@ -289,6 +295,9 @@ void PassageRunner::runOp(const Passage& passage, std::size_t index)
     for (const Operand& operand : operands)
         call.operands.push_back(operand.own ? &*operand.own : operand.value);
 
+    std::vector<RingTransfer> rings = ringsOf(planned);
+    call.rings = &rings;
+
     Sharded result(m_graph.tensor(op.result).shape, planned.result, m_program.plan.mesh);
     const double start = now();
     const std::size_t over = takenOperand(op.kind);
@@ -307,6 +316,7 @@ void PassageRunner::runOp(const Passage& passage, std::size_t index)
             result.allocate(m_context.arena);
         const Timing timing = executeOp(m_context, call, result);
         roundSharded(m_context, m_maker.roundingOfTensor(op.result), result);
+        recordRings(planned, rings, start);
         recordTime(what, timing, start);
     }
     keepOperands(passage, index, operands);
@@ -340,13 +350,59 @@ PassageRunner::Operand PassageRunner::fetch(const Passage& passage, const Planne
         const Collective& collective = m_program.plan.collectives[static_cast<std::size_t>(number)];
         if (collective.tensor != use.tensor)
             failPlan("it is of another tensor than the operand that it is for", collective.id);
-        runCollective(passage, collective, operand);
+        if (!isRing(collective))
+            runCollective(passage, collective, operand);
     }
     const Sharded& value = operand.own ? *operand.own : *operand.value;
     if (value.layout() != use.layout)
         failPlan("the collectives of '" + m_graph.tensor(use.tensor).name + "' do not lead to the layout it is taken in",
                  passage.planned->name + "/" + op.name);
     return operand;
+}
+
+/// One for every operand that goes around a ring, over all mesh axes of its rings.
+std::vector<RingTransfer> PassageRunner::ringsOf(const PlannedOp& planned)
+{
+    std::vector<RingTransfer> rings;
+    for (std::size_t i = 0; i < planned.operands.size(); ++i)
+        for (const int number : planned.operands[i].collectives) {
+            const Collective& collective = m_program.plan.collectives[static_cast<std::size_t>(number)];
+            if (!isRing(collective))
+                continue;
+            if (rings.empty() || rings.back().operand != i)
+                rings.push_back({ i, {}, false, {} });
+            rings.back().axes.insert(rings.back().axes.end(), collective.axes.begin(), collective.axes.end());
+            rings.back().broken = breaks(collective) || rings.back().broken;
+        }
+    return rings;
+}
+
+/// What the hops of an operand took is that of its collectives, by their bytes.
+void PassageRunner::recordRings(const PlannedOp& planned, const std::vector<RingTransfer>& rings, double start)
+{
+    for (const RingTransfer& ring : rings) {
+        std::vector<const Collective*> collectives;
+        double bytes = 0;
+        for (const int number : planned.operands[ring.operand].collectives) {
+            const Collective& collective = m_program.plan.collectives[static_cast<std::size_t>(number)];
+            if (!isRing(collective))
+                continue;
+            collectives.push_back(&collective);
+            bytes += static_cast<double>(collective.bytes);
+        }
+        for (const Collective* collective : collectives) {
+            const double share = bytes > 0 ? static_cast<double>(collective->bytes) / bytes : 1;
+            Timing timing = ring.timing;
+            for (double& seconds : timing.seconds)
+                seconds *= share;
+            RunOperation what;
+            what.id = collective->id;
+            what.kind = collectiveName(collective->kind);
+            what.predictedSeconds = collective->seconds;
+            what.bytes = collective->bytes;
+            recordTime(what, timing, start);
+        }
+    }
 }
 
 void PassageRunner::runCollective(const Passage& passage, const Collective& collective, Operand& operand)

@@ -45,6 +45,8 @@ private:
     Sharded broughtInto(const Layout& wanted, Sharded value, const std::string& where);
     void runOp(const Passage& passage, std::size_t index);
     Operand fetch(const Passage& passage, const PlannedOp& planned, std::size_t operand);
+    std::vector<RingTransfer> ringsOf(const PlannedOp& planned);
+    void recordRings(const PlannedOp& planned, const std::vector<RingTransfer>& rings, double start);
     void runCollective(const Passage& passage, const Collective& collective, Operand& operand);
     bool mayTakeOver(const Passage& passage, std::size_t index) const;
     void keepOperands(const Passage& passage, std::size_t index, std::vector<Operand>& operands);
