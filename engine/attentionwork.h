@@ -52,4 +52,7 @@ struct AttentionWork {
     std::int64_t valueDim = 0; ///< elements of a value that count
 };
 
+/// Throws unless the operands of a device fit each other and its part of the result.
+void checkAttentionGradient(const AttentionWork& work, const Sharded& result, std::int64_t device);
+
 } // namespace shardboard::engine

@@ -65,7 +65,9 @@ Timing executeLinearGradW(Context& context, const OpCall& call, Sharded& result)
 Timing executeEmbeddingGrad(Context& context, const OpCall& call, Sharded& result);
 Timing executeRowGradient(Context& context, const OpCall& call, Sharded& result); ///< RmsNormGradX, SiluGrad, GeluGrad
 Timing executeRowSum(Context& context, const OpCall& call, Sharded& result); ///< RmsNormGradW, SumLeading
-Timing executeAttentionGradient(Context& context, const OpCall& call, Sharded& result); ///< AttentionGradQ, -K, -V
+/// AttentionGradQ, -K, -V, SinkAttentionGradQ, -K, -V, -S
+Timing executeAttentionGradient(Context& context, const OpCall& call, Sharded& result);
+Timing executeRingAttentionGradient(Context& context, const OpCall& call, Sharded& result);
 /// `result` may be the gradient itself. The first step of an optimizer: its moments start at 0.
 Timing executeAdamStep(Context& context, const OpCall& call, Sharded& result);
 Timing executeRingAttention(Context& context, const OpCall& call, Sharded& result); ///< keys and values go around a ring

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradients of attention for its queries, keys and values. A device that has all KV heads but only some query heads
-// makes a part of the sums for keys and values.
-#include "engine/execute.h"
-#include "engine/failure.h"
+// The gradients of attention for its queries, keys, values and sinks, where every device has all keys that its queries see. A
+// device that has all KV heads but only some query heads, or all keys but only some queries, makes a part of the sums for keys
+// and values.
+#include "engine/attentionwork.h"
 #include "engine/kernels/attention.h"
+#include "engine/ringstates.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,117 +13,109 @@ namespace shardboard::engine {
 
 namespace {
 
-std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+enum class For { Queries, Keys, Values, Sinks };
 
-struct Operands {
-    const Sharded& dy;
-    const Sharded& q;
-    const Sharded& k;
-    const Sharded& v;
-    std::int64_t headsPerKv;
-};
-
-void check(const OpCall& call, const Operands& in, const Sharded& result, std::int64_t device)
+For aimOf(OpKind kind)
 {
-    const Box& dy = in.dy.box(device);
-    const Box& q = in.q.box(device);
-    const Box& k = in.k.box(device);
-    const Box& v = in.v.box(device);
-    if (result.elements(device) == 0)
-        return;
-    const Sharded& like = call.kind == OpKind::AttentionGradQ ? in.q : call.kind == OpKind::AttentionGradK ? in.k : in.v;
-    requireSameBox(like.box(device), result.box(device), call, "operand and result");
-    requireSameRows(dy, q, call, "gradient and queries");
-    requireSameRows(k, v, call, "keys and values");
-    requireSame(k[0], q[0], call, "sequences of queries and keys");
-    requireWhole(k[1], in.k.shape()[1], call, "the keys of a sequence");
-    for (const Sharded* tensor : { &in.dy, &in.q, &in.k, &in.v })
-        requireWhole(tensor->box(device)[3], tensor->shape()[3], call, "a head");
-    if (volumeOf(q) == 0)
-        return;
-    const Range needed { q[2].lo / in.headsPerKv, (q[2].hi - 1) / in.headsPerKv + 1 };
-    if (needed.lo < k[2].lo || needed.hi > k[2].hi)
-        failPlan("a device lacks the KV heads of its query heads", call.where);
+    switch (kind) {
+    case OpKind::AttentionGradQ:
+    case OpKind::SinkAttentionGradQ:
+        return For::Queries;
+    case OpKind::AttentionGradK:
+    case OpKind::SinkAttentionGradK:
+        return For::Keys;
+    case OpKind::AttentionGradV:
+    case OpKind::SinkAttentionGradV:
+        return For::Values;
+    default:
+        return For::Sinks;
+    }
 }
 
-/// A head of the result in one sequence of one device: of AttentionGradQ a query head, else a KV head.
-struct Head {
-    std::int64_t device = 0;
-    std::int64_t batch = 0;
-    std::int64_t head = 0;
-};
-
-/// Row 0 of a head of a sequence; indices are local.
-std::int64_t offsetOf(const Box& box, std::int64_t batch, std::int64_t head)
+/// The part of one query head in one sequence.
+void addGradients(const AttentionWork& work, std::int64_t device, std::int64_t batch, std::int64_t head, float* scratch,
+                  const AttentionGradients& gradients)
 {
-    return (batch * box[1].size() * box[2].size() + head) * box[3].size();
-}
-ConstRows rowsOf(const Sharded& tensor, std::int64_t device, std::int64_t batch, std::int64_t head)
-{
-    const Box& box = tensor.box(device);
-    return { tensor.data(device) + offsetOf(box, batch, head), box[2].size() * box[3].size() };
+    const AttentionPart q = work.own(1, device);
+    const AttentionPart k = work.own(2, device);
+    const std::int64_t kvHead = work.kvHeadOf(*q.box, *k.box, head);
+    attendHeadBackward(work.block(*q.box, *k.box), q.rows(batch, head), k.rows(batch, kvHead),
+                       work.own(3, device).rows(batch, kvHead), work.sink(device, head), work.own(0, device).rows(batch, head),
+                       scratch, gradients);
 }
 
-void gradientOfHead(const OpCall& call, const Operands& in, const Head& task, float* scratch, Sharded& result)
+/// Gradient of one head of the result in one sequence: of a query head, else of a KV head.
+void gradientOfHead(const AttentionWork& work, For aim, const HeadTask& task, float* scratch, Sharded& result)
 {
-    const Box& q = in.q.box(task.device);
-    const Box& k = in.k.box(task.device);
-    const Box& box = result.box(task.device);
-    const Rows out { result.data(task.device) + offsetOf(box, task.batch, task.head), box[2].size() * box[3].size() };
-    AttentionBlock block;
-    block.queries = q[1].size();
-    block.keys = k[1].size();
-    block.headDim = q[3].size();
-    block.valueDim = in.v.box(task.device)[3].size();
-    block.firstQuery = in.k.shape()[1] - in.q.shape()[1] + q[1].lo;
+    const Rows out = headRows(result, task);
+    if (aim == For::Queries)
+        return addGradients(work, task.device, task.batch, task.head, scratch, { .dq = out, .dk = {}, .dv = {} });
+    clearRows(out, result.box(task.device)[1].size(), result.box(task.device)[3].size());
+    const Range heads = work.headsOf(work.q.box(task.device), work.k.box(task.device), task.head);
     AttentionGradients gradients;
-    (call.kind == OpKind::AttentionGradQ ? gradients.dq : call.kind == OpKind::AttentionGradK ? gradients.dk : gradients.dv) = out;
-    const auto run = [&](std::int64_t head, std::int64_t kvHead) {
-        attendHeadBackward(block, rowsOf(in.q, task.device, task.batch, head), rowsOf(in.k, task.device, task.batch, kvHead),
-                           rowsOf(in.v, task.device, task.batch, kvHead), nullptr, rowsOf(in.dy, task.device, task.batch, head),
-                           scratch, gradients);
-    };
-    if (call.kind == OpKind::AttentionGradQ)
-        return run(task.head, (q[2].lo + task.head) / in.headsPerKv - k[2].lo);
-    for (std::int64_t row = 0; row < box[1].size(); ++row)
-        std::memset(out.data + row * out.stride, 0, at(box[3].size()) * sizeof(float));
-    const std::int64_t kvHead = k[2].lo + task.head;
-    const Range heads { std::max(q[2].lo, kvHead * in.headsPerKv), std::min(q[2].hi, (kvHead + 1) * in.headsPerKv) };
+    (aim == For::Keys ? gradients.dk : gradients.dv) = out;
     for (std::int64_t head = heads.lo; head < heads.hi; ++head)
-        run(head - q[2].lo, task.head);
+        addGradients(work, task.device, task.batch, head, scratch, gradients);
+}
+
+Timing sinkGradients(Context& context, const AttentionWork& work, const Block& scratch, std::int64_t scratchFloats, Sharded& result)
+{
+    std::vector<std::int64_t> devices;
+    std::vector<std::int64_t> heads;
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device)
+        for (std::int64_t head = 0; head < result.elements(device); ++head) {
+            devices.push_back(device);
+            heads.push_back(head);
+        }
+    return runTimed(context, result.deviceCount(), devices, [&](std::size_t index, int worker) {
+        context.pool->checkCancelled();
+        AttentionGradients gradients;
+        gradients.dSink = result.data(devices[index]) + heads[index];
+        *gradients.dSink = 0;
+        const std::int64_t batches = work.q.elements(devices[index]) > 0 ? work.q.box(devices[index])[0].size() : 0;
+        for (std::int64_t batch = 0; batch < batches; ++batch)
+            addGradients(work, devices[index], batch, heads[index],
+                         scratch.floats() + worker * Context::scratchStride(scratchFloats), gradients);
+        return 0.0;
+    });
 }
 
 } // namespace
 
+void checkAttentionGradient(const AttentionWork& work, const Sharded& result, std::int64_t device)
+{
+    const For aim = aimOf(work.call.kind);
+    const Sharded& like = aim == For::Queries ? work.q : aim == For::Keys ? work.k : work.v;
+    if (aim == For::Sinks)
+        requireSame(result.box(device)[0], work.q.box(device)[2], work.call, "gradient of the sinks and query heads");
+    else
+        requireSameBox(like.box(device), result.box(device), work.call, "operand and result");
+    work.checkFit(device);
+}
+
 Timing executeAttentionGradient(Context& context, const OpCall& call, Sharded& result)
 {
-    const Operands in { *call.operands[0], *call.operands[1], *call.operands[2], *call.operands[3],
-                        call.operands[1]->shape()[2] / call.operands[2]->shape()[2] };
-    const std::int64_t keys = in.k.shape()[1];
-    std::vector<Head> heads;
-    std::vector<std::int64_t> devices;
+    if (call.rings != nullptr && !call.rings->empty())
+        return executeRingAttentionGradient(context, call, result);
+    const AttentionWork work(call, result);
+    const For aim = aimOf(call.kind);
     for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
-        check(call, in, result, device);
-        const double scores = static_cast<double>(in.q.elements(device)) * static_cast<double>(keys);
-        context.work.flops += (call.kind == OpKind::AttentionGradV ? 2.0 : 3.0) * 1.2 * scores; // of a square about half
-        context.work.touched += scores / static_cast<double>(std::max<std::int64_t>(1, in.q.shape()[3])) * 6;
-        if (context.planning() || result.elements(device) == 0)
+        if (result.elements(device) == 0)
             continue;
-        const Box& box = result.box(device);
-        for (std::int64_t batch = 0; batch < box[0].size(); ++batch)
-            for (std::int64_t head = 0; head < box[2].size(); ++head) {
-                heads.push_back({ device, batch, head });
-                devices.push_back(device);
-            }
+        checkAttentionGradient(work, result, device);
+        work.checkWhole(device);
+        const double scores = work.flops(device, 1);
+        context.work.flops += (aim == For::Values ? 2.0 : 3.0) * scores;
+        context.work.touched += scores / static_cast<double>(std::max<std::int64_t>(1, work.q.shape()[3])) * 6;
     }
-    const std::int64_t scratchFloats = attentionScratch(keys);
+    const std::int64_t scratchFloats = attentionScratch(work.k.shape()[1]);
     const Block scratch = context.scratch(scratchFloats);
     if (context.planning())
         return {};
-    return runTimed(context, result.deviceCount(), devices, [&](std::size_t index, int worker) {
-        context.pool->checkCancelled();
-        gradientOfHead(call, in, heads[index], scratch.floats() + worker * Context::scratchStride(scratchFloats), result);
-        return 0.0;
+    if (aim == For::Sinks)
+        return sinkGradients(context, work, scratch, scratchFloats, result);
+    return runHeads(context, result, headTasks(result), [&](const HeadTask& task, int worker) {
+        gradientOfHead(work, aim, task, scratch.floats() + worker * Context::scratchStride(scratchFloats), result);
     });
 }
 
