@@ -136,9 +136,7 @@ private:
         case Phase::Backward: {
             const auto& variants = m_variants[static_cast<std::size_t>(segment.of)];
             for (auto variant = variants.rbegin(); variant != variants.rend() && status.ok(); ++variant) {
-                for (const Kept& kept : variant->kept)
-                    layout(kept.tensor) = kept.layout;
-                status = layers(index, variant->firstLayer, variant->count);
+                status = layers(index, variant->firstLayer, variant->count, variant->kept);
             }
             break;
         }
@@ -155,12 +153,15 @@ private:
 
     /// Layers of a segment, one after the other (a backward pass from the last to the first). They are planned once for each
     /// layout of the residual stream that enters them; as soon as it leaves a layer as it entered, all that remain are alike.
-    Status layers(int index, std::int64_t firstLayer, std::int64_t count)
+    /// Each finds what was `kept` for it as the forward pass left it.
+    Status layers(int index, std::int64_t firstLayer, std::int64_t count, const std::vector<Kept>& kept = {})
     {
         const Segment& segment = m_graph.segments[static_cast<std::size_t>(index)];
         const bool down = segment.phase == Phase::Backward;
         std::int64_t layer = 0;
         while (layer < count) {
+            for (const Kept& activation : kept)
+                layout(activation.tensor) = activation.layout;
             const Layout entry = segment.carryIn == kNoTensor ? Layout {} : layout(segment.carryIn);
             if (segment.carryIn != kNoTensor)
                 m_made[static_cast<std::size_t>(segment.carryIn)] = entry;
@@ -292,7 +293,7 @@ private:
         Layout whole = planned.result;
         if (reduce)
             return finish(segment, std::move(planned), { whole });
-        return finish(segment, std::move(planned), { layout(weight), whole });
+        return finish(segment, std::move(planned), { whole, whole });
     }
 
     /// Brings the operands into the layouts that were picked.

@@ -8,6 +8,7 @@
 
 #include <QTest>
 
+#include <functional>
 #include <random>
 
 using namespace shardboard;
@@ -78,6 +79,15 @@ public:
         return design;
     }
 
+    Design nextTraining()
+    {
+        Design design = next();
+        const std::int64_t microBatches = 1 + below(3);
+        design.workload = { WorkloadKind::Train, microBatches * (1 + below(3)), 1 + below(6), DType::BF16, microBatches,
+                            static_cast<Recompute>(below(3)) };
+        return design;
+    }
+
 private:
     int below(int n) { return static_cast<int>(m_random() % static_cast<unsigned>(n)); }
 
@@ -109,7 +119,8 @@ private:
 
 std::string describe(const Design& design)
 {
-    std::string text = design.model.name + " " + design.mesh.text() + " heads " + std::to_string(design.model.heads) + "/" + std::to_string(design.model.kvHeads)
+    std::string text = design.model.name + " " + design.mesh.text() + " " + recomputeName(design.workload.recompute) + " "
+        + std::to_string(design.workload.microBatches) + " heads " + std::to_string(design.model.heads) + "/" + std::to_string(design.model.kvHeads)
         + " " + workloadName(design.workload.kind) + " " + std::to_string(design.workload.batch) + "x"
         + std::to_string(design.workload.sequence);
     for (const StrategyEntry& entry : design.strategies)
@@ -117,34 +128,34 @@ std::string describe(const Design& design)
     return text;
 }
 
+/// Runs so many designs and compares them with the unsharded models.
+void runMany(unsigned seed, int count, const std::function<Design(RandomDesigns&)>& next, std::size_t leastCollectives)
+{
+    RandomDesigns designs(seed);
+    RunOptions options;
+    options.verify = true;
+    std::size_t collectives = 0;
+    for (int trial = 0; trial < count; ++trial) {
+        const Design design = next(designs);
+        const auto evaluation = evaluate(design);
+        QVERIFY2(evaluation.ok(), (describe(design) + ": " + (evaluation.ok() ? "" : evaluation.error().text())).c_str());
+        collectives += evaluation.value()->plan.collectives.size();
+        const RunOutcome outcome = runProgram({ evaluation.value()->graph, evaluation.value()->plan }, options, {}, {});
+        if (const auto* failure = std::get_if<Failure>(&outcome))
+            QFAIL((describe(design) + ": " + failure->where + ": " + failure->message).c_str());
+        const auto& result = std::get<RunResult>(outcome);
+        QVERIFY2(result.verified, (describe(design) + ": " + result.worstOp + " " + std::to_string(result.maxRelativeError)).c_str());
+    }
+    QVERIFY(collectives > leastCollectives);
+}
+
 } // namespace
 
 class TestRandomPlans : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void everyPlanComputesTheModel()
-    {
-        RandomDesigns designs(20);
-        RunOptions options;
-        options.verify = true;
-        std::size_t collectives = 0;
-        int planned = 0;
-        for (int trial = 0; trial < 300; ++trial) {
-            const Design design = designs.next();
-            const auto evaluation = evaluate(design);
-            QVERIFY2(evaluation.ok(), (describe(design) + ": " + (evaluation.ok() ? "" : evaluation.error().text())).c_str());
-            ++planned;
-            collectives += evaluation.value()->plan.collectives.size();
-            const RunOutcome outcome = runProgram({ evaluation.value()->graph, evaluation.value()->plan }, options, {}, {});
-            if (const auto* failure = std::get_if<Failure>(&outcome))
-                QFAIL((describe(design) + ": " + failure->where + ": " + failure->message).c_str());
-            const auto& result = std::get<RunResult>(outcome);
-            QVERIFY2(result.verified, (describe(design) + ": " + result.worstOp + " "
-                                       + std::to_string(result.maxRelativeError)).c_str());
-        }
-        QVERIFY(collectives > 1000);
-        QCOMPARE(planned, 300);
-    }
+    void everyPlanComputesTheModel() { runMany(20, 300, &RandomDesigns::next, 1000); }
+    void everyTrainingStepIsTheUnshardedOne() { runMany(21, 150, &RandomDesigns::nextTraining, 2000); }
 
     void everyFamilyComputesItself_data()
     {
@@ -155,23 +166,7 @@ private Q_SLOTS:
     void everyFamilyComputesItself()
     {
         QFETCH(QString, family);
-        RandomDesigns designs(7);
-        RunOptions options;
-        options.verify = true;
-        std::size_t collectives = 0;
-        for (int trial = 0; trial < 60; ++trial) {
-            const Design design = designs.of(family.toStdString());
-            const auto evaluation = evaluate(design);
-            QVERIFY2(evaluation.ok(), (describe(design) + ": " + (evaluation.ok() ? "" : evaluation.error().text())).c_str());
-            collectives += evaluation.value()->plan.collectives.size();
-            const RunOutcome outcome = runProgram({ evaluation.value()->graph, evaluation.value()->plan }, options, {}, {});
-            if (const auto* failure = std::get_if<Failure>(&outcome))
-                QFAIL((describe(design) + ": " + failure->where + ": " + failure->message).c_str());
-            const auto& result = std::get<RunResult>(outcome);
-            QVERIFY2(result.verified, (describe(design) + ": " + result.worstOp + " "
-                                       + std::to_string(result.maxRelativeError)).c_str());
-        }
-        QVERIFY(collectives > 200);
+        runMany(7, 60, [&](RandomDesigns& designs) { return designs.of(family.toStdString()); }, 200);
     }
 };
 
