@@ -306,7 +306,7 @@ private Q_SLOTS:
         TestDesign design;
         design.mesh = "data=2";
         design.preset = "replicate";
-        design.workload = training(16, 128);
+        design.workload = training(32, 256);
         const Program program = programOf(design);
         std::int64_t kept = 0;
         std::int64_t gradients = 0;
