@@ -29,6 +29,7 @@ Placement placementOf(const Layout& layout, int axis)
 struct Priced {
     const Row* row = nullptr;
     double cost = 0;
+    double seconds = 0;
     std::string refusal; ///< empty when allowed
 };
 
@@ -42,12 +43,13 @@ struct AxisChoice {
 class GreedyPick {
 public:
     GreedyPick(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result, const Mesh& mesh,
-               const PickerOptions& options, const std::vector<AxisPin>& pins)
+               const PickerOptions& options, const std::vector<AxisPin>& pins, const LinkPrice* links)
         : m_operands(operands)
         , m_resultShape(result)
         , m_mesh(mesh)
         , m_options(options)
         , m_pins(pins)
+        , m_links(options.profile == PickerProfile::Shardboard ? links : nullptr)
     {
         std::vector<Shape> shapes;
         for (const PickOperand& operand : operands) {
@@ -94,23 +96,47 @@ private:
         return pin.result ? row.result == *pin.result : rowText(row) == pin.row;
     }
 
+    void addPrice(Priced& priced, std::size_t operand, const Placement& from, const Placement& to, int axis) const
+    {
+        if (from == to)
+            return;
+        const std::int64_t devices = m_mesh.axis(axis).size;
+        priced.cost += transitionCost(from, to, m_bytes[operand], devices);
+        if (m_links == nullptr || std::isinf(priced.cost) || from.replicated())
+            return;
+        // What a device holds when this mesh axis alone does not cut it.
+        double bytes = m_bytes[operand];
+        for (const auto& dim : m_operands[operand].layout.dims)
+            for (const AxisRef& ref : dim)
+                if (ref.axis != axis)
+                    bytes /= static_cast<double>(sizeOf(ref, m_mesh));
+        // A move to another dim is priced as a gather, as MAX does: it takes less by itself, but what follows mostly wants the
+        // value back, and this picker does not look ahead.
+        const CollectiveKind kind = from.sharded() ? CollectiveKind::AllGather
+            : to.sharded()                         ? CollectiveKind::ReduceScatter
+                                                   : CollectiveKind::AllReduce;
+        priced.seconds += (*m_links)(kind, axis, bytes);
+    }
+
+    /// What decides between two rows.
+    double rank(const Priced& priced) const { return m_links != nullptr ? priced.seconds : priced.cost; }
+
     AxisChoice weigh(int axis, const AxisPin* pin) const
     {
         AxisChoice choice { axis, {}, {} };
         for (const Row& row : m_rows) {
             if (!feasible(row, axis))
                 continue;
-            Priced priced { &row, 0, {} };
+            Priced priced { &row, 0, 0, {} };
             for (std::size_t i = 0; i < m_operands.size(); ++i) {
                 const Placement now = placementOf(m_operands[i].layout, axis);
-                priced.cost += transitionCost(now, row.operands[i], m_bytes[i], m_mesh.axis(axis).size);
+                addPrice(priced, i, now, row.operands[i], axis);
                 if (now.kind == Placement::Kind::Partial && row.operands[i].kind == Placement::Kind::Sharded
                     && !m_options.allowPartialToSharded && (pin == nullptr || pin->tieOnly))
                     priced.refusal = "a partial value may not be reduced to shards (allow_partial_to_sharded is off)";
             }
             for (const int operand : row.ring) // each device gets the parts of all others
-                priced.cost += transitionCost(row.operands[static_cast<std::size_t>(operand)], {}, m_bytes[static_cast<std::size_t>(operand)],
-                                              m_mesh.axis(axis).size);
+                addPrice(priced, static_cast<std::size_t>(operand), row.operands[static_cast<std::size_t>(operand)], {}, axis);
             if (pin != nullptr && !pin->tieOnly && !meets(row, *pin))
                 priced.refusal = pin->why;
             if (!std::isinf(priced.cost))
@@ -118,8 +144,8 @@ private:
         }
         std::stable_sort(choice.rows.begin(), choice.rows.end(),
                          [&](const Priced& a, const Priced& b) {
-                             if (a.cost != b.cost || pin == nullptr || !pin->tieOnly)
-                                 return a.cost < b.cost;
+                             if (rank(a) != rank(b) || pin == nullptr || !pin->tieOnly)
+                                 return rank(a) < rank(b);
                              return meets(*a.row, *pin) && !meets(*b.row, *pin);
                          });
         for (std::size_t i = 0; i < choice.rows.size(); ++i)
@@ -164,7 +190,7 @@ private:
                 for (std::size_t i = 0; i < choice.allowed.size() && longer.size() < kMostCombinations; ++i) {
                     auto next = picked;
                     next.push_back(i);
-                    longer.emplace_back(cost + choice.rows[choice.allowed[i]].cost, std::move(next));
+                    longer.emplace_back(cost + rank(choice.rows[choice.allowed[i]]), std::move(next));
                 }
             combinations = std::move(longer);
         }
@@ -363,6 +389,7 @@ private:
                     candidate.operands.push_back(placement.code());
                 candidate.result = priced.row->result.code();
                 candidate.cost = priced.cost;
+                candidate.seconds = priced.seconds;
                 candidate.allowed = priced.refusal.empty();
                 candidate.picked = &priced == &picked(c);
                 candidate.refusal = priced.refusal;
@@ -377,6 +404,7 @@ private:
     const Mesh& m_mesh;
     const PickerOptions& m_options;
     const std::vector<AxisPin>& m_pins;
+    const LinkPrice* m_links;
     std::vector<double> m_bytes;
     std::vector<Row> m_rows;
     std::vector<AxisChoice> m_choices;
@@ -410,9 +438,10 @@ double transitionCost(const Placement& from, const Placement& to, double bytes, 
 }
 
 Result<Pick> pickGreedy(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result, const Mesh& mesh,
-                        const PickerOptions& options, const std::vector<AxisPin>& pins, const std::string& where)
+                        const PickerOptions& options, const std::vector<AxisPin>& pins, const std::string& where,
+                        const LinkPrice* links)
 {
-    return GreedyPick(kind, operands, result, mesh, options, pins).pick(where);
+    return GreedyPick(kind, operands, result, mesh, options, pins, links).pick(where);
 }
 
 } // namespace shardboard

@@ -6,6 +6,7 @@
 #include "model/picker/rules.h"
 #include "model/plan/plan.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,8 +48,14 @@ struct Pick {
 /// infinite when it is not possible (max-sharding 4.1, generations G0 to G2).
 double transitionCost(const Placement& from, const Placement& to, double bytes, std::int64_t n);
 
+/// Seconds of a collective over one mesh axis; `bytes` is its large side on one device (performance 1.1).
+using LinkPrice = std::function<double(CollectiveKind kind, int axis, double bytes)>;
+
+/// With `links`, in profile shardboard, rows are ranked by the seconds of their reshards on the links that they go over, with
+/// the bytes that a device holds; else by global bytes, as MAX counts them.
 /// Errors: no row can be used. `where` names the operation.
 Result<Pick> pickGreedy(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result, const Mesh& mesh,
-                        const PickerOptions& options, const std::vector<AxisPin>& pins, const std::string& where);
+                        const PickerOptions& options, const std::vector<AxisPin>& pins, const std::string& where,
+                        const LinkPrice* links = nullptr);
 
 } // namespace shardboard

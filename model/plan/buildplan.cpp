@@ -47,6 +47,9 @@ public:
         , m_options(options)
         , m_hardware(hardware)
         , m_resharding(mesh, hardware)
+        , m_linkPrice([this](CollectiveKind kind, int axis, double bytes) {
+            return kCollectiveLaunchSeconds + m_resharding.seconds(kind, { axis }, static_cast<std::int64_t>(bytes));
+        })
         , m_pinning(graph, mesh, pins)
         , m_neededBackward(neededBackward(graph))
         , m_made(graph.tensors.size())
@@ -244,7 +247,7 @@ private:
         for (const TensorId tensor : op.operands)
             operands.push_back({ m_graph.tensor(tensor).shape, m_graph.tensor(tensor).dtype, layout(tensor), density(tensor) });
         const std::string where = segment.name + "/" + op.name;
-        auto pick = pickGreedy(op.kind, operands, m_graph.tensor(op.result).shape, m_mesh, m_options, pinsOf(id), where);
+        auto pick = pickGreedy(op.kind, operands, m_graph.tensor(op.result).shape, m_mesh, m_options, pinsOf(id), where, &m_linkPrice);
         if (!pick.ok())
             return pick.error();
 
@@ -429,6 +432,7 @@ private:
     const PickerOptions& m_options;
     const Hardware& m_hardware;
     ReshardPlanner m_resharding;
+    LinkPrice m_linkPrice;
     Pinning m_pinning;
     std::vector<std::vector<TensorId>> m_neededBackward; ///< by segment
     std::vector<Layout> m_made; ///< by TensorId: the layout in which it was made

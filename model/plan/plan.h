@@ -21,6 +21,7 @@ struct Candidate {
     std::vector<std::string> operands;
     std::string result;
     double cost = 0; ///< bytes moved by the operands' reshards, as the profile prices them (max-sharding 4.1)
+    double seconds = 0; ///< of these reshards one after the other on their links; 0 where the profile counts bytes alone
     bool allowed = true;
     bool picked = false;
     std::string refusal; ///< why it is not allowed, for people
