@@ -319,6 +319,8 @@ void PassageRunner::runOp(const Passage& passage, std::size_t index)
         recordRings(planned, rings, start);
         recordTime(what, timing, start);
     }
+    if (m_verify)
+        chooseAlike(op, call);
     keepOperands(passage, index, operands);
     operands.clear();
     m_current[op.result] = planned.result;
@@ -475,6 +477,25 @@ Sharded PassageRunner::referenceSource(TensorId tensor, const Source& source) co
     Sharded out(shape, Layout::replicated(shape.size()), m_single);
     out.source = source;
     return out;
+}
+
+/// Which experts a token gets is decided by the order of scores, and scores that are nearly equal may change places within the
+/// tolerance. Their values have been compared where they were made; from here on the reference goes by those of the run, so
+/// that both send the token to the same experts.
+void PassageRunner::chooseAlike(const Op& op, const OpCall& call)
+{
+    std::size_t logits = 0;
+    if (op.kind == OpKind::TopKGatesGrad || op.kind == OpKind::BiasedTopKGatesGrad)
+        logits = 1;
+    else if (op.kind != OpKind::TopKGates && op.kind != OpKind::BiasedTopKGates)
+        return;
+    const Sharded& run = *call.operands[logits];
+    Sharded* reference = m_reference.find(op.operands[logits], wholeLayout(op.operands[logits]));
+    if (reference == nullptr || m_context.planning() || !run.layout().partial.empty())
+        return;
+    for (std::int64_t device = 0; device < run.deviceCount(); ++device)
+        if (run.elements(device) > 0)
+            copyRegion(run.box(device), run.box(device), run.data(device), reference->box(0), reference->data(0), Combine::Copy);
 }
 
 void PassageRunner::runReference(const Passage& passage, std::size_t index, const std::string& id, const Sharded& result)

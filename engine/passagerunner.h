@@ -50,6 +50,7 @@ private:
     void runCollective(const Passage& passage, const Collective& collective, Operand& operand);
     bool mayTakeOver(const Passage& passage, std::size_t index) const;
     void keepOperands(const Passage& passage, std::size_t index, std::vector<Operand>& operands);
+    void chooseAlike(const Op& op, const OpCall& call);
     void runReference(const Passage& passage, std::size_t index, const std::string& id, const Sharded& result);
     void compare(const Passage& passage, const std::string& id, const Sharded& value, const Sharded& reference);
     void dropDead(const Passage& passage, std::size_t index);

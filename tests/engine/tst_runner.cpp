@@ -2,6 +2,7 @@
 // Whole small models through the engine: every plan computes what the unsharded model computes.
 #include "engine/runner.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/families.h"
 
 #include <QTest>
 
@@ -110,6 +111,27 @@ private Q_SLOTS:
         design.model.tiedEmbeddings = true;
         design.model.activation = "gelu";
         const RunResult result = resultOf(programOf(design), verifying());
+        QVERIFY2(result.verified, (result.firstDeviation + " " + std::to_string(result.maxRelativeError)).c_str());
+    }
+
+    /// With rounded values nearly equal scores change places between the layouts: both must still go to the same experts.
+    void roundedScoresChooseTheSameExperts_data()
+    {
+        QTest::addColumn<QString>("family");
+        for (const char* family : { "mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3", "gpt_oss" })
+            QTest::newRow(family) << QString::fromLatin1(family);
+    }
+    void roundedScoresChooseTheSameExperts()
+    {
+        QFETCH(QString, family);
+        TestDesign design;
+        design.mesh = "data=2,model=2";
+        design.model = familyModel(family.toStdString());
+        design.model.vocabSize = 64;
+        design.workload = { WorkloadKind::Prefill, 4, 150, DType::BF16 };
+        RunOptions options = verifying();
+        options.designDtype = true;
+        const RunResult result = resultOf(programOf(design), options);
         QVERIFY2(result.verified, (result.firstDeviation + " " + std::to_string(result.maxRelativeError)).c_str());
     }
 

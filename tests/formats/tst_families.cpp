@@ -3,6 +3,7 @@
 #include "model/formats/hfconfig.h"
 #include "model/formats/jsontext.h"
 #include "model/formats/openmodel.h"
+#include "model/graph/decoder.h"
 #include "model/graph/modelsize.h"
 
 #include <QFile>
@@ -92,6 +93,11 @@ private Q_SLOTS:
                 QCOMPARE(size->active, entry.value("num_active_parameters", size->total));
                 QCOMPARE(size->total, entry["published_parameters"].get<std::int64_t>());
             }
+            Workload one;
+            one.batch = one.sequence = 1;
+            const auto graph = buildDecoder(builtin.value(), one);
+            QVERIFY2(graph.ok(), name.c_str());
+            QCOMPARE(graph.value().parameterCount(), entry["num_parameters"].get<std::int64_t>());
             // What the facts do not say is taken over; everything else must be the same.
             const ModelSpec& known = builtin.value();
             spec.name = known.name;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/graph/decoder.h"
+#include "model/graph/modelsize.h"
+#include "tests/support/families.h"
 #include "tests/support/models.h"
 
 #include <QtTest>
@@ -62,6 +64,125 @@ private Q_SLOTS:
             "model.layers.7.mlp.up_proj.weight", "model.layers.7.mlp.down_proj.weight"
         };
         QVERIFY(names == wanted);
+    }
+
+    void namesOfOtherFamilies_data()
+    {
+        QTest::addColumn<QString>("family");
+        QTest::addColumn<QString>("segment");
+        QTest::addColumn<QStringList>("wanted");
+        const QString model = QStringLiteral("model.layers.*.");
+        const auto names = [](const QString& prefix, const char* list) {
+            QStringList out;
+            for (const QString& name : QString::fromLatin1(list).split(QLatin1Char(' ')))
+                out << prefix + name;
+            return out;
+        };
+        const char* attention = "input_layernorm.weight self_attn.q_proj.weight self_attn.k_proj.weight self_attn.v_proj.weight "
+                                "self_attn.o_proj.weight post_attention_layernorm.weight";
+        QTest::newRow("mixtral") << "mixtral" << "moe block"
+                                 << names(model, attention)
+                + names(model + "block_sparse_moe.", "gate.weight experts.*.w1.weight experts.*.w3.weight experts.*.w2.weight");
+        const char* latent = "input_layernorm.weight self_attn.q_a_proj.weight self_attn.q_a_layernorm.weight self_attn.q_b_proj.weight "
+                             "self_attn.kv_a_proj_with_mqa.weight self_attn.kv_a_layernorm.weight self_attn.kv_b_proj.weight "
+                             "self_attn.o_proj.weight post_attention_layernorm.weight";
+        QTest::newRow("deepseek, first layers") << "deepseek_v3" << "dense block"
+                                                << names(model, latent)
+                + names(model + "mlp.", "gate_proj.weight up_proj.weight down_proj.weight");
+        QTest::newRow("deepseek") << "deepseek_v3" << "moe block"
+                                  << names(model, latent)
+                + names(model + "mlp.",
+                        "gate.weight gate.e_score_correction_bias experts.*.gate_proj.weight experts.*.up_proj.weight "
+                        "experts.*.down_proj.weight shared_experts.gate_proj.weight shared_experts.up_proj.weight "
+                        "shared_experts.down_proj.weight");
+        QTest::newRow("gpt-oss") << "gpt_oss" << "moe block"
+                                 << names(model, attention)
+                + names(model + "self_attn.", "q_proj.bias k_proj.bias v_proj.bias o_proj.bias sinks")
+                + names(model + "mlp.", "router.weight router.bias experts.gate_up_proj experts.gate_up_proj_bias "
+                                        "experts.down_proj experts.down_proj_bias");
+        QTest::newRow("gemma 2") << "gemma2" << "block"
+                                 << names(model, attention)
+                + names(model, "pre_feedforward_layernorm.weight post_feedforward_layernorm.weight mlp.gate_proj.weight "
+                               "mlp.up_proj.weight mlp.down_proj.weight");
+        QTest::newRow("falcon") << "falcon" << "block"
+                                << names(QStringLiteral("transformer.h.*."),
+                                         "ln_attn.weight ln_attn.bias ln_mlp.weight ln_mlp.bias "
+                                         "self_attention.query_key_value.weight self_attention.dense.weight "
+                                         "mlp.dense_h_to_4h.weight mlp.dense_4h_to_h.weight");
+    }
+    void namesOfOtherFamilies()
+    {
+        QFETCH(QString, family);
+        QFETCH(QString, segment);
+        QFETCH(QStringList, wanted);
+        const auto graph = buildDecoder(test::familyModel(family.toStdString()), Workload {});
+        QVERIFY2(graph.ok(), graph.ok() ? "" : graph.error().text().c_str());
+        QStringList names;
+        for (const GraphTensor& tensor : graph.value().tensors)
+            if (tensor.spec.role == TensorRole::Weight
+                && graph.value().segments[static_cast<std::size_t>(tensor.segment)].name == segment.toStdString())
+                names << QString::fromStdString(tensor.spec.name);
+        names.sort();
+        wanted.sort();
+        QCOMPARE(names, wanted);
+    }
+
+    /// The graph's weights sum to what the dimensions say, prompt or decoding.
+    void parametersOfEveryFamily()
+    {
+        for (const std::string& family : test::familyNames())
+            for (const WorkloadKind kind : { WorkloadKind::Prefill, WorkloadKind::Decode }) {
+                Workload workload;
+                workload.kind = kind;
+                const ModelSpec model = test::familyModel(family);
+                const auto graph = buildDecoder(model, workload);
+                QVERIFY2(graph.ok(), family.c_str());
+                QCOMPARE(graph.value().parameterCount(), modelSize(model)->total);
+            }
+    }
+
+    void expertsArePiecesAndTheirTokensAreFew()
+    {
+        const Graph graph = buildDecoder(test::familyModel("qwen3_moe"), Workload {}).value();
+        int sparse = 0;
+        for (const GraphTensor& tensor : graph.tensors) {
+            const bool ofExperts = tensor.spec.shape.size() == 4 && tensor.spec.dimLabels.front() == "experts";
+            QCOMPARE(tensor.density, ofExperts ? 3.0 / 8 : 1.0);
+            sparse += ofExperts ? 1 : 0;
+            if (tensor.spec.role == TensorRole::Weight && tensor.spec.shape.size() == 3)
+                QCOMPARE(tensor.pieces, 8);
+        }
+        QCOMPARE(sparse, 6); // dispatched, gate, up, active gate, their product, out
+        // 2 layers of 8 experts with 3 matrices, 9 others, and 3 outside
+        QCOMPARE(graph.weightCount(), 2 * (8 * 3 + 9) + 3);
+    }
+
+    void layersOfTwoKindsAreSegments()
+    {
+        const ModelSpec model = test::familyModel("deepseek_v3"); // 1 dense layer of 3
+        std::vector<std::string> names;
+        const Graph whole = buildDecoder(model, Workload {}).value();
+        for (const Segment& segment : whole.segments)
+            names.push_back(segment.name + " x " + std::to_string(segment.count));
+        QCOMPARE(names, (std::vector<std::string> { "embed x 1", "dense block x 1", "moe block x 2", "head x 1" }));
+        names.clear();
+        const Graph split = buildDecoder(model, Workload {}, { 1, 2 }).value();
+        for (const Segment& segment : split.segments)
+            names.push_back(segment.name);
+        QCOMPARE(names, (std::vector<std::string> { "embed", "dense block", "moe block 1", "moe block 2", "head" }));
+    }
+
+    /// Decoding keeps one latent vector and one rotated key for each token, not keys and values of every head.
+    void latentCacheIsSmall()
+    {
+        Workload workload;
+        workload.kind = WorkloadKind::Decode;
+        workload.batch = 3;
+        workload.sequence = 20;
+        const Graph graph = buildDecoder(test::familyModel("deepseek_v2"), workload).value();
+        for (const GraphTensor& tensor : graph.tensors)
+            if (tensor.cached)
+                QCOMPARE(tensor.spec.shape, (Shape { 3, 20, 1, 14 + 4 }));
     }
 
     void headGoesWithThePrefix_data()
