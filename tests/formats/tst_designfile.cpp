@@ -57,6 +57,19 @@ Design moduleSample()
     return design;
 }
 
+/// With all that training designs have.
+Design trainingSample()
+{
+    Design design = sample();
+    design.mesh = Mesh::parse("data=2,model=4,stage=2").value();
+    design.workload = { WorkloadKind::Train, 8, 777, DType::BF16, 4, Recompute::Selective };
+    Pin batch { "*", { { "batch", { "data", "model" } }, { "heads", { "model" } } }, { "stage" }, {}, {}, "preset fsdp" };
+    Pin row { "*.attention", {}, {}, "model", "S1 R R -> S1", {} };
+    design.pins = { batch, row };
+    design.pipeline = { "stage", 2 };
+    return design;
+}
+
 std::string replaced(std::string text, const std::string& before, const std::string& after)
 {
     const auto at = text.find(before);
@@ -71,7 +84,7 @@ class TestDesignFile : public QObject {
 private Q_SLOTS:
     void roundTripIsExact()
     {
-        for (const Design& design : { sample(), looseSample(), moduleSample() }) {
+        for (const Design& design : { sample(), looseSample(), moduleSample(), trainingSample() }) {
             const std::string text = designText(design);
             const auto back = designFromText(text, "d");
             QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
@@ -217,6 +230,34 @@ private Q_SLOTS:
         QFETCH(QString, after);
         QFETCH(QString, says);
         const auto out = designFromText(replaced(designText(sample()), before.toStdString(), after.toStdString()), "d");
+        QVERIFY(!out.ok());
+        QVERIFY2(QString::fromStdString(out.error().text()).contains(says), out.error().text().c_str());
+    }
+
+    void wrongTrainingNamesThePlace_data()
+    {
+        QTest::addColumn<QString>("before");
+        QTest::addColumn<QString>("after");
+        QTest::addColumn<QString>("says");
+        const auto row = [](const char* name, const char* before, const char* after, const char* says) {
+            QTest::newRow(name) << QString::fromLatin1(before) << QString::fromLatin1(after) << QString::fromLatin1(says);
+        };
+        row("micro-batches 0", "\"micro_batches\": 4", "\"micro_batches\": 0", "d:workload.micro_batches: cannot be 0");
+        row("micro-batches that do not divide", "\"micro_batches\": 4", "\"micro_batches\": 3", "d:workload: batch 8 cannot be cut into 3 micro-batches");
+        row("recompute", "\"selective\"", "\"some\"", "d:workload.recompute: cannot be 'some'");
+        row("chunks", "\"chunks\": 2", "\"chunks\": 0", "d:pipeline.chunks: cannot be 0");
+        row("pin of nothing", "\"axis\":\"model\",\"match\":\"*.attention\",\"row\":\"S1 R R -> S1\"", "\"match\":\"*.attention\"", "d:pins[1].dims: a pin says nothing");
+        row("pin without axis", "\"axis\":\"model\",", "", "d:pins[1].axis: the key is missing");
+        row("pin dims", "{\"batch\":[\"data\",\"model\"],\"heads\":[\"model\"]}", "[1]", "d:pins[0].dims");
+        row("pin axes", "\"heads\":[\"model\"]", "\"heads\":7", "d:pins[0].dims.heads");
+        row("pins", "\"pins\": [", "\"pins\": 7, \"pins_\": [", "d:pins: is not a list");
+    }
+    void wrongTrainingNamesThePlace()
+    {
+        QFETCH(QString, before);
+        QFETCH(QString, after);
+        QFETCH(QString, says);
+        const auto out = designFromText(replaced(designText(trainingSample()), before.toStdString(), after.toStdString()), "d");
         QVERIFY(!out.ok());
         QVERIFY2(QString::fromStdString(out.error().text()).contains(says), out.error().text().c_str());
     }
