@@ -24,6 +24,8 @@ Result<BenchmarkReport> benchEvaluate();
 Result<BenchmarkReport> benchResolve();
 /// One row per mesh axis picked for an operation, its menu being there.
 Result<BenchmarkReport> benchPick();
+/// Between layouts on four mesh axes: how long the cheapest steps take to find, and what they save.
+Result<BenchmarkReport> benchReshard();
 
 /// Median seconds of `rounds` runs.
 template <class Run>

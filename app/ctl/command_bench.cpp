@@ -11,7 +11,10 @@ namespace shardboard {
 int benchCommand(const Arguments& arguments)
 {
     using Benchmark = Result<BenchmarkReport> (*)();
-    const std::pair<const char*, Benchmark> all[] = { { "resolve", benchResolve }, { "evaluate", benchEvaluate }, { "pick", benchPick } };
+    const std::pair<const char*, Benchmark> all[] = { { "resolve", benchResolve },
+                                                     { "evaluate", benchEvaluate },
+                                                     { "pick", benchPick },
+                                                     { "reshard", benchReshard } };
     const std::string wanted = arguments.positional().empty() ? std::string() : arguments.positional().front();
     nlohmann::json list = nlohmann::json::array();
     std::string text;
@@ -25,7 +28,7 @@ int benchCommand(const Arguments& arguments)
         text += (text.empty() ? "" : "\n") + result.value().text;
     }
     if (text.empty())
-        return report(usageError("shardctl bench", "there is no benchmark '" + wanted + "'", "benchmarks are evaluate, pick and resolve"));
+        return report(usageError("shardctl bench", "there is no benchmark '" + wanted + "'", "benchmarks are evaluate, pick, reshard and resolve"));
     std::cout << (arguments.has("--json") ? nlohmann::json { { "benchmarks", list } }.dump(1) + "\n" : text);
     return kDone;
 }

@@ -4,10 +4,12 @@
 #include "model/core/shards.h"
 #include "model/cost/collectivetime.h"
 #include "model/graph/graph.h"
+#include "model/plan/reshardorder.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <queue>
 #include <tuple>
 
@@ -113,6 +115,8 @@ public:
             if (auto step = onlyStep())
                 return std::vector<ReshardStep> { std::move(*step) };
         setScale();
+        if (m_axes.size() > 2)
+            setBound();
         return search() ? std::optional(steps()) : std::nullopt;
     }
 
@@ -273,6 +277,24 @@ private:
         m_launch = std::max<std::int64_t>(8, std::llround(kCollectiveLaunchSeconds * m_scale));
     }
 
+    /// Ways that cost more than the fixed order of steps need not be followed.
+    void setBound()
+    {
+        m_bound = 0;
+        for (const ReshardStep& step : stepsInFixedOrder(from(), to(), m_problem.tensor.shape, m_problem.mesh)) {
+            if (step.kind == CollectiveKind::LocalSlice)
+                continue;
+            unsigned mask = 0;
+            for (const int axis : step.axes)
+                mask |= bit(indexOf(AxisRef { axis }));
+            std::int64_t count = 1;
+            const Layout& large = step.kind == CollectiveKind::AllGather ? step.after : step.before;
+            for (std::size_t dim = 0; dim < m_dims; ++dim)
+                count *= largestPart(sizeOfDim(dim), large.dims[dim], m_problem.mesh, large.cuttingOf(dim));
+            m_bound += units(step.kind, mask, count);
+        }
+    }
+
     std::int64_t units(CollectiveKind kind, unsigned mask, std::int64_t count)
     {
         const Link*& link = m_links[mask];
@@ -292,7 +314,7 @@ private:
             + std::llround(m_scale * collectiveSeconds(kind, bytes, m_groups[mask], *link));
     }
 
-    /// Calls `visit` with every sequence of one or more of these axes.
+    /// Calls `visit` with every sequence of one or more of these axes; it returns whether longer ones are of use.
     template <class Visit>
     void sequences(unsigned of, Sequence& sequence, const Visit& visit) const
     {
@@ -303,8 +325,8 @@ private:
             longer.axes[longer.count++] = static_cast<std::uint8_t>(axis);
             longer.mask |= bit(axis);
             longer.product *= m_sizes[axis];
-            visit(longer);
-            sequences(of & ~bit(axis), longer, visit);
+            if (visit(longer))
+                sequences(of & ~bit(axis), longer, visit);
         }
     }
 
@@ -419,6 +441,7 @@ private:
             if (const auto key = appended(state, state.key, dim, sequence))
                 step(*key, { kind, sequence }, dim,
                      kind == CollectiveKind::LocalSlice ? 0 : units(kind, sequence.mask, count));
+            return true;
         });
     }
 
@@ -459,13 +482,14 @@ private:
             Sequence none;
             sequences(off.mask, none, [&](const Sequence& order) {
                 if (order.count != off.count)
-                    return;
+                    return true;
                 for (std::size_t other = 0; other < m_dims; ++other) {
                     const auto moved = other == dim ? cutAnew(state, dim, kept, without, order)
                                                     : appended(state, without, other, order);
                     if (moved)
                         step(*moved, { CollectiveKind::AllToAll, off }, dim, price);
                 }
+                return false;
             });
         }
     }
@@ -499,7 +523,7 @@ private:
         Sequence none;
         sequences(pool, none, [&](const Sequence& sequence) {
             if (sequence.product != product)
-                return;
+                return product % sequence.product == 0;
             Key next = key;
             bool same = sequence.count == state.count[dim];
             for (std::size_t i = 0; i < sequence.count; ++i) {
@@ -509,6 +533,7 @@ private:
             // Parts that are cut axis by axis depend on the order of the axes.
             if (same || m_cuttings[dim][state.cut[dim]].rule != CutRule::CeilNested)
                 changePlaces(state, dim + 1, pool & ~sequence.mask, next);
+            return false;
         });
     }
 
@@ -548,6 +573,8 @@ private:
 
     void reach(Key key, const Cost& cost, int parent, const Move& move)
     {
+        if (cost.units > m_bound)
+            return;
         if (m_nodes.size() >= kMaxNodes) {
             m_tooMany = true;
             return;
@@ -634,6 +661,7 @@ private:
     Key m_goal = 0;
     double m_scale = 1;
     std::int64_t m_launch = 0;
+    std::int64_t m_bound = std::numeric_limits<std::int64_t>::max();
     std::array<const Link*, 256> m_links {}; ///< by the set of axes
     std::array<std::int64_t, 256> m_groups {};
     std::vector<Node> m_nodes;

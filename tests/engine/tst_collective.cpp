@@ -3,10 +3,12 @@
 #include "engine/collective.h"
 #include "engine/compare.h"
 #include "engine/failure.h"
+#include "model/cost/hardware.h"
 
 #include <QTest>
 
 #include <cmath>
+#include <numeric>
 #include <random>
 #include <set>
 
@@ -157,8 +159,60 @@ private Q_SLOTS:
         }
         QVERIFY(runs > 1500);
         for (const CollectiveKind kind : { CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
-                                           CollectiveKind::AllToAll, CollectiveKind::LocalSlice })
+                                           CollectiveKind::AllToAll, CollectiveKind::LocalSlice, CollectiveKind::SendRecv })
             QVERIFY2(seen.contains(kind), collectiveName(kind).c_str());
+    }
+
+    /// On any links, uneven cuts included: what devices send is what others get, and in even cases all send as much.
+    void everyDeviceSendsWhatItGets()
+    {
+        std::mt19937 random(17);
+        const std::vector<std::string> meshes { "a=2,b=2", "a=3,b=2", "a=2,b=2,c=2", "a=4,b=2,c=4" };
+        const std::vector<Shape> shapes { { 32, 32 }, { 5, 9 }, { 96, 16, 32 } };
+        int even = 0;
+        int exchanges = 0;
+        for (int i = 0; i < 600; ++i) {
+            const Mesh mesh = Mesh::parse(meshes[random() % meshes.size()]).value();
+            const Shape& shape = shapes[random() % shapes.size()];
+            const Layout from = randomLayout(random, mesh, shape.size(), true);
+            Layout to = randomLayout(random, mesh, shape.size(), true);
+            std::erase_if(to.partial, [&](const AxisRef& ref) {
+                return std::find(from.partial.begin(), from.partial.end(), ref) == from.partial.end();
+            });
+            const Hardware& hardware = hardwarePresets()[random() % hardwarePresets().size()];
+            const auto steps = reshardSteps(from, to, { shape, DType::BF16, 1 }, mesh, hardware, "t");
+            for (const ReshardStep& step : steps.value()) {
+                const Sharded before(shape, step.before, mesh);
+                const Sharded after(shape, step.after, mesh);
+                const std::string told = collectiveName(step.kind) + " of " + shapeText(shape) + " on " + mesh.text() + ": "
+                    + specText(step.before, mesh) + " -> " + specText(step.after, mesh);
+                std::vector<std::int64_t> sent(static_cast<std::size_t>(mesh.deviceCount()), 0);
+                std::vector<std::int64_t> got = sent;
+                std::set<std::int64_t> sources;
+                for (std::int64_t p = 0; p < mesh.deviceCount(); ++p) {
+                    const auto group = mesh.group(p, step.axes);
+                    const auto transfers = transfersOf(step, before, after, p, told);
+                    for (const Transfer& transfer : transfers) {
+                        QVERIFY2(std::find(group.begin(), group.end(), transfer.from) != group.end(), told.c_str());
+                        sent[static_cast<std::size_t>(transfer.from)] += volumeOf(transfer.region);
+                        got[static_cast<std::size_t>(p)] += volumeOf(transfer.region);
+                    }
+                    if (step.kind == CollectiveKind::SendRecv && after.elements(p) > 0) {
+                        QCOMPARE(transfers.size(), std::size_t { 1 });
+                        QVERIFY2(sources.insert(transfers.front().from).second, told.c_str());
+                    }
+                }
+                QCOMPARE(std::accumulate(sent.begin(), sent.end(), std::int64_t { 0 }),
+                         std::accumulate(got.begin(), got.end(), std::int64_t { 0 }));
+                exchanges += step.kind == CollectiveKind::SendRecv;
+                const auto divides = [&](std::int64_t size) { return size % mesh.deviceCount() == 0; };
+                if (!std::all_of(shape.begin(), shape.end(), divides))
+                    continue;
+                ++even;
+                QVERIFY2(sent == got, told.c_str());
+            }
+        }
+        QVERIFY2(even > 300 && exchanges > 40, std::to_string(exchanges).c_str());
     }
 
     void replicasAreAlikeBitForBit()

@@ -357,6 +357,175 @@ private Q_SLOTS:
                 }
     }
 
+    void sequences_data()
+    {
+        QTest::addColumn<QString>("links");
+        QTest::addColumn<QString>("from");
+        QTest::addColumn<QString>("to");
+        QTest::addColumn<QString>("steps");
+        const auto row = [](const char* name, const char* links, const char* from, const char* to, const char* steps) {
+            QTest::newRow(name) << links << from << to << steps;
+        };
+        // a=2, b=4, c=2 and d=2 on a tensor of 64 x 64 x 64; "fabric": one node; "nodes": b, c and d inside a node of 16.
+        row("two sums are one", "fabric", "P(unreduced={'a','b'})", "P()", "all-reduce a,b");
+        row("slow links carry a part of a sum", "nodes", "P(unreduced={'a','b'})", "P()",
+            "reduce-scatter b, all-reduce a, all-gather b");
+        row("dims in order where both cost the same", "fabric", "P(unreduced={'a','b'})", "P('a','b')",
+            "reduce-scatter a, reduce-scatter b");
+        row("other dims in order", "fabric", "P(unreduced={'a','b'})", "P('b','a')", "reduce-scatter b, reduce-scatter a");
+        row("faster axis first", "nodes", "P(unreduced={'a','c'})", "P('a','c')", "reduce-scatter c, reduce-scatter a");
+        row("a scatter of both", "fabric", "P(unreduced={'a','b'})", "P(('b','a'))", "reduce-scatter b,a");
+        row("scatter before the sum", "fabric", "P(unreduced={'a','b'})", "P('a')", "reduce-scatter a, all-reduce b");
+        row("slice before the sum", "fabric", "P(unreduced={'b'})", "P('c')", "local-slice c, all-reduce b");
+        row("both cuts move at once", "fabric", "P(('a','b'))", "P(None,('a','b'))", "all-to-all a,b");
+        row("in another order, too", "fabric", "P(('a','b'))", "P(None,('b','a'))", "all-to-all a,b");
+        row("order of axes", "fabric", "P(('a','b'))", "P(('b','a'))", "send-recv a,b");
+        row("axes of a size change dims", "fabric", "P('a','c')", "P('c','a')", "send-recv a,c");
+        row("an axis for another", "fabric", "P('c')", "P('d')", "send-recv c,d");
+        row("two gathers are one", "fabric", "P(('a','b'))", "P()", "all-gather a,b");
+        row("slow links carry small shards", "nodes", "P(('a','b'))", "P()", "all-to-all b, all-gather a, all-gather b");
+        row("slow axis first as it lies", "nodes", "P(('b','a'))", "P()", "all-gather a, all-gather b");
+        row("major axis leaves", "fabric", "P(('a','b'))", "P('b')", "send-recv a,b, all-gather a");
+        row("two slices", "fabric", "P()", "P('a','b')", "local-slice a, local-slice b");
+    }
+    /// Prices are those of 1.1 and 1.2 of the performance notes; launches and latencies count for little here.
+    void sequences()
+    {
+        QFETCH(QString, links);
+        QFETCH(QString, from);
+        QFETCH(QString, to);
+        QFETCH(QString, steps);
+        Case on { Mesh::parse("a=2,b=4,c=2,d=2").value(), { 64, 64, 64 }, {}, {}, {} };
+        on.hardware.devicesPerNode = 16;
+        on.hardware.intra = { 1e-9, 1e9 };
+        on.hardware.inter = links == "nodes" ? Link { 1e-9, 1e8 } : on.hardware.intra;
+        on.from = parseSpec(from.toStdString(), on.mesh, 3).value();
+        on.to = parseSpec(to.toStdString(), on.mesh, 3).value();
+        QStringList list;
+        for (const ReshardStep& step : found(on)) {
+            QStringList axes;
+            for (const int axis : step.axes)
+                axes << QString::fromStdString(on.mesh.axis(axis).name);
+            list << QString::fromStdString(collectiveName(step.kind)) + " " + axes.join(",");
+        }
+        QCOMPARE(list.join(", "), steps);
+    }
+
+    /// An all-reduce over an island of 8 and 4 of them (1.2): the network carries an eighth of the buffer.
+    void hierarchicalSumCostsWhatItShould()
+    {
+        Case on { Mesh::parse("nodes=4,island=8").value(), { 4096, 4096 }, {}, {}, {} };
+        on.hardware.devicesPerNode = 8;
+        on.hardware.intra = { 1e-6, 400e9 };
+        on.hardware.inter = { 5e-6, 50e9 };
+        on.from = parseSpec("P(unreduced={'nodes','island'})", on.mesh, 2).value();
+        on.to = Layout::replicated(2);
+        const double bytes = 4096.0 * 4096 * 2;
+        const double island = 7 * 1e-6 + 7.0 / 8 * bytes / 400e9; // a reduce-scatter, and an all-gather as well
+        const double nodes = 2 * 3 * 5e-6 + 2 * 3.0 / 4 * (bytes / 8) / 50e9;
+        QVERIFY(std::fabs(price(found(on), on) - (2 * island + nodes + 3 * kCollectiveLaunchSeconds)) < 1e-12);
+        const double merged = 2 * 31 * 5e-6 + 2 * 31.0 / 32 * bytes / 50e9;
+        QVERIFY(price(found(on), on) < merged / 3);
+    }
+
+    void whatIsTooLargeTakesTheFixedOrder()
+    {
+        std::vector<MeshAxis> axes;
+        for (char name = 'a'; name < 'k'; ++name)
+            axes.push_back({ std::string(1, name), 2 });
+        Case on { Mesh::make(axes).value(), { 4096, 4096 }, {}, {}, {} };
+        on.hardware = hardwarePresets().front();
+        on.from = parseSpec("P(('a','b','c','d','e'),('f','g','h','i','j'))", on.mesh, 2).value();
+        on.to = parseSpec("P(('j','i','h','g','f'),('e','d','c','b','a'))", on.mesh, 2).value();
+        const auto steps = found(on);
+        QVERIFY(steps == stepsInFixedOrder(on.from, on.to, on.shape, on.mesh));
+        QVERIFY(!steps.empty() && steps.back().after == on.to);
+    }
+
+    void dataThatIsNotThereIsNotPaidFor()
+    {
+        // Of full rows the scatter pays, of few the single launch.
+        Case on { Mesh::parse("a=2,b=8").value(), { 4096, 64 }, {}, {}, {} };
+        on.hardware.devicesPerNode = 8;
+        on.hardware.intra = { 1e-7, 400e9 };
+        on.hardware.inter = { 1e-7, 10e9 };
+        on.from = parseSpec("P(unreduced={'a','b'})", on.mesh, 2).value();
+        on.to = Layout::replicated(2);
+        const auto count = [&](double density) {
+            return reshardSteps(on.from, on.to, { on.shape, DType::BF16, density }, on.mesh, on.hardware, "t").value().size();
+        };
+        QCOMPARE(count(1), std::size_t { 3 });
+        QCOMPARE(count(0.01), std::size_t { 1 });
+    }
+
+    /// Dims that are cut in heads, or as other frameworks do.
+    void everyCuttingIsSound()
+    {
+        std::mt19937 random(23);
+        const Cutting cuttings[] = { {}, { CutRule::CeilFlat, 1 }, { CutRule::CeilNested, 1 }, { CutRule::GrainBalanced, 4 } };
+        const auto recut = [&](Layout& layout, const Case& on) {
+            for (std::size_t dim = 0; dim < on.shape.size(); ++dim)
+                if (!layout.dims[dim].empty())
+                    layout.setCutting(dim, canonicalCutting(on.shape[dim], layout.dims[dim], on.mesh, cuttings[random() % 4]));
+        };
+        int cut = 0;
+        for (int trial = 0; trial < 4000; ++trial) {
+            Case on = randomCase(random, 3, 2);
+            recut(on.from, on);
+            if (trial % 4 == 0) {
+                const auto partial = on.to.partial;
+                on.to = on.from; // nothing but the cuttings
+                on.to.cutting.clear();
+                on.to.partial = partial;
+            }
+            recut(on.to, on);
+            if (!verifyLayout(on.to, on.mesh, on.shape.size(), "t").ok())
+                continue;
+            const auto steps = found(on);
+            Layout now = on.from;
+            for (const ReshardStep& step : steps) {
+                QVERIFY(step.before == now);
+                QVERIFY2(sound(step, on), qPrintable(told(on, steps)));
+                now = step.after;
+            }
+            QVERIFY2(now == on.to, qPrintable(told(on, steps)));
+            cut += !on.from.cutting.empty() && !on.to.cutting.empty();
+        }
+        QVERIFY2(cut > 150, qPrintable(QString::number(cut)));
+    }
+
+    void remembersNothingWrong()
+    {
+        std::mt19937 random(5);
+        const Case frame = randomCase(random, 3, 2);
+        ReshardPlanner planner(frame.mesh, frame.hardware);
+        for (int trial = 0; trial < 400; ++trial) {
+            Case on = frame;
+            on.shape.assign(on.shape.size(), trial % 3 + 4);
+            on.from = randomLayout(random, on.mesh, on.shape.size(), nullptr);
+            on.to = randomLayout(random, on.mesh, on.shape.size(), &on.from);
+            const auto steps = planner.steps(on.from, on.to, { on.shape, DType::BF16, 1 }, "t");
+            QVERIFY(steps.value() == found(on));
+        }
+    }
+
+    void sendRecvIsAPermutation()
+    {
+        const Mesh mesh = Mesh::parse("a=2,b=3,c=3").value();
+        const ReshardStep step { CollectiveKind::SendRecv, { 1, 2 }, Layout::cut(2, 0, { 1 }), Layout::cut(2, 0, { 2 }) };
+        for (std::int64_t device = 0; device < mesh.deviceCount(); ++device) {
+            const auto group = mesh.group(device, step.axes);
+            const auto sources = sendRecvSources(step, mesh, group);
+            QVERIFY(std::is_permutation(group.begin(), group.end(), sources.begin(), sources.end()));
+            for (std::size_t i = 0; i < group.size(); ++i)
+                QCOMPARE(mesh.coordinate(sources[i], 1), mesh.coordinate(group[i], 2));
+        }
+        // Two devices want what only one has.
+        const ReshardStep wrong { CollectiveKind::SendRecv, { 1 }, Layout::cut(2, 0, { 1 }), Layout::cut(2, 0, { 2 }) };
+        const auto sources = sendRecvSources(wrong, mesh, mesh.group(0, wrong.axes));
+        QVERIFY(std::count(sources.begin(), sources.end(), -1) > 0);
+    }
+
     void nothingIsCheaper()
     {
         std::mt19937 random(11);
