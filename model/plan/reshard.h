@@ -49,8 +49,10 @@ struct ReshardedTensor {
 };
 
 /// Finds the steps between layouts on one mesh and remembers them: those whose seconds (collectiveSeconds) and starts
-/// (kCollectiveLaunchSeconds) add up to the least, with an all-reduce over several mesh axes as one collective; then the fewest, then sums first and slices last. Mesh axes over which
-/// nothing changes take no part, and sums that are wanted in shards are not made whole where a reduce-scatter will do. Mesh and hardware must outlive it.
+/// (kCollectiveLaunchSeconds) add up to the least; then the fewest, then sums first and slices last. Three rules come
+/// before the price. Mesh axes over which nothing changes take no part. An all-reduce over several mesh axes is one
+/// collective. Sums that are wanted in shards are not made whole where a reduce-scatter will do. Mesh and hardware must
+/// outlive it.
 class ReshardPlanner {
 public:
     ReshardPlanner(const Mesh& mesh, const Hardware& hardware);

@@ -368,8 +368,8 @@ private Q_SLOTS:
         };
         // a=2, b=4, c=2 and d=2 on a tensor of 64 x 64 x 64; "fabric": one node; "nodes": b, c and d inside a node of 16.
         row("two sums are one", "fabric", "P(unreduced={'a','b'})", "P()", "all-reduce a,b");
-        row("slow links carry a part of a sum", "nodes", "P(unreduced={'a','b'})", "P()",
-            "reduce-scatter b, all-reduce a, all-gather b");
+        row("on any links", "nodes", "P(unreduced={'a','b'})", "P()", "all-reduce a,b");
+        row("slow links carry a part of a sum", "nodes", "P(unreduced={'a','b'})", "P('b')", "reduce-scatter b, all-reduce a");
         row("dims in order where both cost the same", "fabric", "P(unreduced={'a','b'})", "P('a','b')",
             "reduce-scatter a, reduce-scatter b");
         row("other dims in order", "fabric", "P(unreduced={'a','b'})", "P('b','a')", "reduce-scatter b, reduce-scatter a");
@@ -411,7 +411,7 @@ private Q_SLOTS:
         QCOMPARE(list.join(", "), steps);
     }
 
-    /// An all-reduce over an island of 8 and 4 of them (1.2): the network carries an eighth of the buffer.
+    /// A sum over islands of 8 and 4 of them, wanted in shards on the island (1.2): the network carries an eighth of it.
     void hierarchicalSumCostsWhatItShould()
     {
         Case on { Mesh::parse("nodes=4,island=8").value(), { 4096, 4096 }, {}, {}, {} };
@@ -419,13 +419,11 @@ private Q_SLOTS:
         on.hardware.intra = { 1e-6, 400e9 };
         on.hardware.inter = { 5e-6, 50e9 };
         on.from = parseSpec("P(unreduced={'nodes','island'})", on.mesh, 2).value();
-        on.to = Layout::replicated(2);
+        on.to = parseSpec("P('island')", on.mesh, 2).value();
         const double bytes = 4096.0 * 4096 * 2;
-        const double island = 7 * 1e-6 + 7.0 / 8 * bytes / 400e9; // a reduce-scatter, and an all-gather as well
+        const double island = 7 * 1e-6 + 7.0 / 8 * bytes / 400e9;
         const double nodes = 2 * 3 * 5e-6 + 2 * 3.0 / 4 * (bytes / 8) / 50e9;
-        QVERIFY(std::fabs(price(found(on), on) - (2 * island + nodes + 3 * kCollectiveLaunchSeconds)) < 1e-12);
-        const double merged = 2 * 31 * 5e-6 + 2 * 31.0 / 32 * bytes / 50e9;
-        QVERIFY(price(found(on), on) < merged / 3);
+        QVERIFY(std::fabs(price(found(on), on) - (island + nodes + 2 * kCollectiveLaunchSeconds)) < 1e-12);
     }
 
     void whatIsTooLargeTakesTheFixedOrder()
@@ -444,12 +442,12 @@ private Q_SLOTS:
 
     void dataThatIsNotThereIsNotPaidFor()
     {
-        // Of full rows the scatter pays, of few the single launch.
+        // Where all rows are full it pays to send little over slow links; where few are, a single launch.
         Case on { Mesh::parse("a=2,b=8").value(), { 4096, 64 }, {}, {}, {} };
         on.hardware.devicesPerNode = 8;
         on.hardware.intra = { 1e-7, 400e9 };
         on.hardware.inter = { 1e-7, 10e9 };
-        on.from = parseSpec("P(unreduced={'a','b'})", on.mesh, 2).value();
+        on.from = parseSpec("P(('a','b'))", on.mesh, 2).value();
         on.to = Layout::replicated(2);
         const auto count = [&](double density) {
             return reshardSteps(on.from, on.to, { on.shape, DType::BF16, density }, on.mesh, on.hardware, "t").value().size();
