@@ -10,6 +10,7 @@
 
 #include <iostream>
 #include <map>
+#include <optional>
 
 namespace shardboard {
 
@@ -23,12 +24,18 @@ std::string axesText(const Collective& collective, const Mesh& mesh)
     return joined(names);
 }
 
+/// `G1`, `shardboard, partials-only`
+std::string pickerText(const PickerOptions& options)
+{
+    return profileName(options.profile) + (options.picker == PlanPicker::Greedy ? std::string() : ", " + planPickerName(options.picker));
+}
+
 std::string headline(const Design& design, const Evaluation& evaluation)
 {
     return design.model.name + ", " + workloadName(design.workload.kind) + ", batch " + std::to_string(design.workload.batch)
         + ", sequence " + std::to_string(design.workload.sequence) + ", " + dtypeName(design.workload.dtype) + "; mesh "
         + design.mesh.text() + " (" + countText(design.mesh.deviceCount()) + " devices, " + design.hardware + "); picker "
-        + profileName(design.picker.profile) + "\n" + countText(evaluation.parameters) + " parameters, "
+        + pickerText(design.picker) + "\n" + countText(evaluation.parameters) + " parameters, "
         + bytesText(evaluation.weightBytes) + "\n";
 }
 
@@ -80,43 +87,67 @@ std::string memoryText(const MemoryByCause& memory)
     return table.text(0);
 }
 
-Result<PickerOptions> pickerOf(const Arguments& arguments, PickerOptions options)
+/// Sets what an option names; an unknown name is a usage error.
+template <class T, class FromName>
+Status choose(const Arguments& arguments, const char* option, T& value, FromName fromName, const char* what, const char* known)
 {
-    const std::string picker = arguments.text("--picker", "greedy");
-    if (picker != "greedy")
-        return usageError("--picker", "there is no picker '" + picker + "'", "the picker is greedy");
-    if (arguments.has("--profile")) {
-        const auto profile = profileFromName(arguments.text("--profile"));
-        if (!profile)
-            return usageError("--profile", "there is no profile '" + arguments.text("--profile") + "'",
-                              "profiles are shardboard and G1");
-        options.profile = *profile;
-    }
+    if (!arguments.has(option))
+        return done();
+    const std::string text = arguments.text(option);
+    const std::optional<T> named = fromName(text);
+    if (!named)
+        return usageError(option, std::string("there is no ") + what + " '" + text + "'", std::string("use ") + known);
+    value = *named;
+    return done();
+}
+
+std::optional<TransitionSet> transitionsFrom(const std::string& text)
+{
+    if (const auto named = TransitionSet::named(text))
+        return named;
+    TransitionSet set;
+    for (const std::string_view pair : split(std::string_view(text), ','))
+        if (!set.add(pair))
+            return std::nullopt;
+    return set;
+}
+
+/// The options of one run in place of those of the design.
+Status choosePicker(const Arguments& arguments, PickerOptions& options)
+{
+    Status status = choose(arguments, "--picker", options.picker, planPickerFromName, "picker", "greedy, partials-only or none");
+    if (status.ok())
+        status = choose(arguments, "--profile", options.profile, profileFromName, "profile", "shardboard, G0, G1, G2 or G3");
+    if (status.ok())
+        status = choose(arguments, "--on-reshard", options.onReshard, onReshardFromName, "mode", "silent, warn or raise");
+    if (status.ok())
+        status = choose(arguments, "--allow-transitions", options.allowedTransitions, transitionsFrom, "set of transitions",
+                        "DEFAULT, ALL, or pairs such as P->R,S->R");
+    if (!status.ok())
+        return status;
+    const auto budget = arguments.integer("--budget", options.budgetBytesPerDevice, 0, std::int64_t { 1 } << 62);
+    if (!budget.ok())
+        return budget.error();
+    options.budgetBytesPerDevice = budget.value();
     if (arguments.has("--allow-partial-to-sharded"))
         options.allowPartialToSharded = true;
-    return options;
+    return done();
 }
 
 } // namespace
 
 int planCommand(const Arguments& arguments)
 {
-    auto opened = openDesign(arguments.positional().front());
+    const auto opened = openDesign(arguments.positional().front(), Misfits::Refuse,
+                                   [&](Design& design) { return choosePicker(arguments, design.picker); });
     if (!opened.ok())
         return report(opened.error());
-    Design& design = opened.value().design;
-    const auto picker = pickerOf(arguments, design.picker);
-    if (!picker.ok())
-        return report(picker.error());
-    if (!(picker.value() == design.picker)) {
-        design.picker = picker.value();
-        auto evaluation = evaluate(design);
-        if (!evaluation.ok())
-            return report(evaluation.error());
-        opened.value().evaluation = std::move(evaluation).value();
-    }
+    const Design& design = opened.value().design;
     const Evaluation& evaluation = *opened.value().evaluation;
     if (arguments.has("--json")) {
+        for (const DesignFinding& finding : evaluation.findings)
+            if (finding.kind == "reshard") // else all findings are told at the end
+                printFinding(finding);
         auto document = planToJson(evaluation.graph, evaluation.plan);
         document["parameters"] = evaluation.parameters;
         std::cout << document.dump(1) << "\n";

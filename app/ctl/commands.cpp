@@ -103,10 +103,15 @@ const std::vector<Command>& commands()
           { { "--report", "", "also tell on stderr what moves and what else there was, whatever the mode" }, kJson }, pickCommand,
           pickHelp() },
         { "plan", "shows collectives with their causes, time and memory", { "DESIGN" },
-          { { "--picker", "NAME", "greedy" },
-            { "--profile", "NAME", "shardboard (sound rows, vocabulary-parallel embedding) or G1 (MAX's greedy)" },
-            { "--allow-partial-to-sharded", "", "let partial values be reduced to shards (reduce-scatter)" }, kJson },
-          planCommand, {} },
+          { { "--picker", "NAME", "greedy, partials-only or none" },
+            { "--profile", "NAME", "shardboard (pins, vocabulary-parallel embedding), or MAX's G0, G1 (greedy), G2, G3 (auto_reshard)" },
+            { "--on-reshard", "MODE", "silent, warn (tells on stderr what moves) or raise (exit 3 when anything does)" },
+            { "--allow-partial-to-sharded", "", "let partial values be reduced to shards (reduce-scatter; not in G2 and G3)" },
+            { "--allow-transitions", "SET", "in G2 and G3: DEFAULT, ALL, or pairs such as P->R,S->R" },
+            { "--budget", "BYTES", "in G0: the most that a device may hold of an operation's operands; 0: no limit" }, kJson },
+          planCommand,
+          "All rows of a plan are sound in every profile. MAX has none for attention, experts, the loss and gradients: those of\n"
+          "profile shardboard are used, without vocabulary parallel embedding and rings. Pins count in profile shardboard alone.\n" },
         { "check", "lists findings with the smallest repair; exit 1 when there are any", { "DESIGN" },
           { { "--repair", "N", "makes the repair of finding N, or of all, and lists what is left" },
             { "-o", "FILE", "design file to write, with --repair" }, kJson },
@@ -162,11 +167,14 @@ int report(const Error& error)
     return kInput;
 }
 
-Result<OpenDesign> openDesign(const std::string& path, Misfits misfits)
+Result<OpenDesign> openDesign(const std::string& path, Misfits misfits, const std::function<Status(Design&)>& edit)
 {
     auto design = readDesign(path);
     if (!design.ok())
         return design.error();
+    if (edit)
+        if (const Status edited = edit(design.value()); !edited.ok())
+            return edited.error();
     auto evaluation = evaluate(design.value(), misfits);
     if (!evaluation.ok()) {
         Error error = evaluation.error();

@@ -6,6 +6,7 @@
 #include "app/ctl/arguments.h"
 #include "model/design/evaluate.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -51,7 +52,9 @@ struct OpenDesign {
     Design design;
     std::shared_ptr<const Evaluation> evaluation;
 };
-Result<OpenDesign> openDesign(const std::string& path, Misfits misfits = Misfits::Refuse);
+/// `edit` changes the design before it is evaluated.
+Result<OpenDesign> openDesign(const std::string& path, Misfits misfits = Misfits::Refuse,
+                              const std::function<Status(Design&)>& edit = {});
 
 /// `warning: where: message; repair`, on stderr.
 void printFinding(const Finding& finding);

@@ -65,7 +65,10 @@ void DesignMenu::addPicker(QMenu* menu)
     m_profiles = addChoices(
         menu,
         { { QStringLiteral("shardboard"), tr("Sound rows, with vocabulary-parallel embedding and attention by heads or batch") },
-          { QStringLiteral("G1"), tr("MAX's documented greedy picker: gathers a table that is cut by vocabulary") } },
+          { QStringLiteral("G1"), tr("MAX's documented greedy picker: gathers a table that is cut by vocabulary") },
+          { QStringLiteral("G0"), tr("MAX's first greedy picker, which can be given a memory budget") },
+          { QStringLiteral("G2"), tr("MAX's auto_reshard: mesh axes in turn, only transitions that are allowed") },
+          { QStringLiteral("G3"), tr("MAX's auto_reshard with slices that cost a little") } },
         [](Design& design, const QString& name) {
             design.picker.profile = profileFromName(name.toStdString()).value_or(PickerProfile::Shardboard);
         },

@@ -9,6 +9,7 @@
 #include "model/design/pipeline.h"
 #include "model/graph/modelspec.h"
 #include "model/graph/workload.h"
+#include "model/picker/pickeroptions.h"
 #include "model/rules/logicalrules.h"
 
 #include <optional>
@@ -31,17 +32,6 @@ struct DesignRules {
     std::string source; ///< where they came from, for people: `preset pure-fsdp`, `my-rules.yml`; empty when there are none
     std::vector<LogicalRule> rules;
     friend bool operator==(const DesignRules&, const DesignRules&) = default;
-};
-
-/// Which rows and prices the picker uses: `shardboard` (ours, sound rows) or `G1` (MAX's documented greedy picker).
-enum class PickerProfile { Shardboard, G1 };
-std::string profileName(PickerProfile profile); ///< shardboard, G1
-std::optional<PickerProfile> profileFromName(std::string_view name);
-
-struct PickerOptions {
-    PickerProfile profile = PickerProfile::Shardboard;
-    bool allowPartialToSharded = false;
-    friend bool operator==(const PickerOptions&, const PickerOptions&) = default;
 };
 
 struct Design {

@@ -8,6 +8,7 @@
 #include "model/design/resolver.h"
 #include "model/graph/buildgraph.h"
 #include "model/plan/buildplan.h"
+#include "model/plan/movedoperands.h"
 
 #include <algorithm>
 #include <set>
@@ -92,7 +93,27 @@ private:
         if (!plan.ok())
             return plan.error();
         m_out->plan = std::move(plan).value();
-        return done();
+        return m_misfits == Misfits::Refuse ? pickerAgrees() : done();
+    }
+
+    Status pickerAgrees() const
+    {
+        if (!m_out->plan.refused.empty()) {
+            const RefusedPick& first = m_out->plan.refused.front();
+            return inputError(first.where, first.why + andMore(m_out->plan.refused.size()), first.fix);
+        }
+        if (m_design.picker.onReshard != OnReshard::Raise)
+            return done();
+        const auto moved = movedOperands(m_out->graph, m_out->plan);
+        if (moved.empty())
+            return done();
+        return inputError(moved.front().where, "on_reshard is raise, and it " + moved.front().what + andMore(moved.size()),
+                          moved.front().fix);
+    }
+
+    static std::string andMore(std::size_t count)
+    {
+        return count > 1 ? " (and " + std::to_string(count - 1) + " more)" : std::string();
     }
 
     Status addTensor(TensorId id)

@@ -30,7 +30,8 @@ struct Evaluation {
 };
 
 /// What becomes of an entry or rule that cannot be applied to a weight (see Misfit): an error, or a replicated weight and a
-/// finding of severity error that carries the repair, so that a design which has some can be opened and mended.
+/// finding of severity error that carries the repair, so that a design which has some can be opened and mended. The same of
+/// an operation that the picker refuses, or that moves an operand where on_reshard is raise.
 enum class Misfits { Refuse, Replicate };
 
 /// Errors name the design's entry or tensor: a strategy that does not fit a tensor, a batch of 0, an unknown mesh axis.

@@ -270,10 +270,34 @@ private:
     void readPicker(const json& value)
     {
         JsonFields fields(value, m_file, "picker");
-        m_design.picker.profile = word(fields, "profile", fields.text("profile"), profileFromName, "shardboard or G1",
-                                       PickerProfile::Shardboard);
-        m_design.picker.allowPartialToSharded = fields.flag("allow_partial_to_sharded", false);
+        PickerOptions& picker = m_design.picker;
+        picker.profile = word(fields, "profile", fields.text("profile"), profileFromName, "shardboard, G0, G1, G2 or G3",
+                              PickerProfile::Shardboard);
+        picker.allowPartialToSharded = fields.flag("allow_partial_to_sharded", false);
+        if (fields.find("picker"))
+            picker.picker = word(fields, "picker", fields.text("picker"), planPickerFromName, "greedy, partials-only or none",
+                                 PlanPicker::Greedy);
+        if (fields.find("on_reshard"))
+            picker.onReshard = word(fields, "on_reshard", fields.text("on_reshard"), onReshardFromName, "silent, warn or raise",
+                                    OnReshard::Silent);
+        readTransitions(fields, picker.allowedTransitions);
+        picker.budgetBytesPerDevice = fields.integer("budget_bytes_per_device", 0, kLargest, 0);
         finish(fields, "picker");
+    }
+
+    static void readTransitions(JsonFields& fields, TransitionSet& allowed)
+    {
+        const json* value = fields.find("allowed_transitions");
+        if (value == nullptr)
+            return;
+        const auto named = value->is_string() ? TransitionSet::named(value->get<std::string>()) : std::nullopt;
+        bool good = named || value->is_array();
+        allowed = named.value_or(TransitionSet());
+        if (value->is_array())
+            for (const json& pair : *value)
+                good = good && pair.is_string() && allowed.add(pair.get<std::string>());
+        if (!good)
+            fields.fail("allowed_transitions", "is no set of transitions", "write \"DEFAULT\", \"ALL\", or a list such as [\"P->R\", \"S->R\"]");
     }
 
     void readStrategies(const json* list)

@@ -138,6 +138,24 @@ std::string prettyText(const json& value, int level)
     return (object ? "{" : "[") + out + "\n" + indented(level) + (object ? "}" : "]");
 }
 
+/// Without what is as usual, so that files of older versions stay as they are.
+json pickerJson(const PickerOptions& picker)
+{
+    const PickerOptions usual;
+    json out { { "allow_partial_to_sharded", picker.allowPartialToSharded }, { "profile", profileName(picker.profile) } };
+    if (picker.picker != usual.picker)
+        out["picker"] = planPickerName(picker.picker);
+    if (picker.onReshard != usual.onReshard)
+        out["on_reshard"] = onReshardName(picker.onReshard);
+    if (picker.allowedTransitions == TransitionSet::all())
+        out["allowed_transitions"] = "ALL";
+    else if (picker.allowedTransitions != usual.allowedTransitions)
+        out["allowed_transitions"] = picker.allowedTransitions.pairs();
+    if (picker.budgetBytesPerDevice != usual.budgetBytesPerDevice)
+        out["budget_bytes_per_device"] = picker.budgetBytesPerDevice;
+    return out;
+}
+
 json pinsJson(const std::vector<Pin>& pins, const json& unknown)
 {
     json list = json::array();
@@ -219,9 +237,7 @@ std::string designText(const Design& design)
         { "hardware", design.hardware },
         { "mesh", meshJson(design.mesh) },
         { "model", modelJson(design.model, unknownOf("model")) },
-        { "picker",
-          { { "allow_partial_to_sharded", design.picker.allowPartialToSharded },
-            { "profile", profileName(design.picker.profile) } } },
+        { "picker", pickerJson(design.picker) },
         { "strategies", strategiesJson(design.strategies, unknownOf("strategies")) },
         { "workload",
           { { "batch", design.workload.batch },

@@ -358,12 +358,11 @@ private:
             out.budget = fields.number("budget_bytes_per_device", 0, std::numeric_limits<double>::max());
         for (const char* key : { "on_reshard", "mode" }) {
             const std::string mode = fields.text(key, std::string("silent"));
-            constexpr std::array<const char*, 3> kModes { "silent", "warn", "raise" };
-            const auto found = std::find_if(kModes.begin(), kModes.end(), [&](const char* m) { return mode == m; });
-            if (found == kModes.end())
+            const auto found = onReshardFromName(mode);
+            if (!found)
                 fields.fail(key, upstream(UpstreamError::ValueError, "there is no mode '" + mode.substr(0, 40) + "'"), "use silent, warn or raise");
-            else if (found != kModes.begin())
-                out.onReshard = static_cast<OnReshard>(found - kModes.begin());
+            else if (*found != OnReshard::Silent)
+                out.onReshard = *found;
         }
         readTransitions(fields);
         if (fields.error())
@@ -379,8 +378,8 @@ private:
             return;
         PickPolicy& out = m_question.policy;
         const std::string name = allowed->is_string() ? allowed->get<std::string>() : std::string();
-        if (name == "ALL" || name == "ALL_TRANSITIONS" || name == "DEFAULT" || name == "DEFAULT_TRANSITIONS") {
-            out.allowed = name.starts_with("ALL") ? TransitionSet::all() : TransitionSet::defaults();
+        if (const auto named = TransitionSet::named(name)) {
+            out.allowed = *named;
             return;
         }
         const auto refuse = [&] {
@@ -392,26 +391,9 @@ private:
         out.allowed = TransitionSet();
         for (const json& pair : *allowed) {
             const std::string text = pair.is_string() ? pair.get<std::string>() : std::string();
-            const auto arrow = text.find("->");
-            const auto from = kindOf(text.substr(0, arrow));
-            const auto to = arrow == std::string::npos ? std::nullopt : kindOf(text.substr(arrow + 2));
-            if (!from || !to)
+            if (!out.allowed.add(text))
                 return refuse();
-            out.allowed.add(*from, *to);
         }
-    }
-
-    static std::optional<Placement::Kind> kindOf(const std::string& name)
-    {
-        constexpr std::pair<const char*, Placement::Kind> kKinds[] = {
-            { "R", Placement::Kind::Replicated }, { "Replicated", Placement::Kind::Replicated },
-            { "S", Placement::Kind::Sharded },    { "Sharded", Placement::Kind::Sharded },
-            { "P", Placement::Kind::Partial },    { "Partial", Placement::Kind::Partial },
-        };
-        for (const auto& [text, kind] : kKinds)
-            if (name == text)
-                return kind;
-        return std::nullopt;
     }
 
     JsonFields m_top;

@@ -159,7 +159,12 @@ bool feasible(const RowUse& use, std::string* why)
         if (early ? !fitsEarly(use, i, to.dim, why) : !fitsLate(use, i, to.dim, why))
             return false;
     }
-    if (task.profile == RuleProfile::Shardboard)
+    if (row.wholeParts) {
+        // What several mesh axes together do to it is only known once all are decided.
+        for (const EvenSize& even : row.even)
+            if (even.size % use.devices() != 0)
+                return infeasible(why, [&] { return std::to_string(even.size) + " units do not divide over the devices"; });
+    } else if (task.profile == RuleProfile::Shardboard)
         if (const EvenSize* even = unevenSize(use))
             return infeasible(why, [&] { return std::to_string(even->size) + " elements do not divide over the devices"; });
     return !early || fitsOutput(use, why);

@@ -2,6 +2,7 @@
 #include "model/picker/greedy.h"
 
 #include "model/core/shards.h"
+#include "model/picker/askpicker.h"
 
 #include <algorithm>
 #include <cmath>
@@ -62,6 +63,18 @@ public:
 
     Result<Pick> pick(const std::string& where)
     {
+        const bool ours = m_options.profile == PickerProfile::Shardboard;
+        if (auto status = ours ? weighAll(where) : askUpstream(where); !status.ok())
+            return status.error();
+        if (!findSound())
+            return inputError(where, "no combination of rows over the mesh axes can be used",
+                              "change the layout of its weight");
+        return result();
+    }
+
+private:
+    Status weighAll(const std::string& where)
+    {
         for (int axis = 0; axis < m_mesh.axisCount(); ++axis) {
             if (m_mesh.axis(axis).size == 1)
                 continue; // every placement is the same thing there
@@ -71,17 +84,80 @@ public:
                 m_unmet.push_back(axis);
                 m_choices.back() = weigh(axis, nullptr);
             }
+            if (m_choices.back().allowed.empty() && m_options.picker != PlanPicker::Greedy)
+                return inputError(where, "no row over mesh axis '" + m_mesh.axis(axis).name + "' is one that picker "
+                                      + planPickerName(m_options.picker) + " takes",
+                                  "reshard the operands first, or take another picker");
             if (m_choices.back().allowed.empty())
                 return inputError(where, "no way to run it over mesh axis '" + m_mesh.axis(axis).name + "'",
                                   "change the layout of its weight, or allow partial values to be reduced to shards");
         }
-        if (!findSound())
-            return inputError(where, "no combination of rows over the mesh axes can be used",
-                              "change the layout of its weight");
-        return result();
+        return done();
     }
 
-private:
+    /// What the picker of a generation of MAX takes comes first; the others are there in case its rows cannot be combined.
+    Status askUpstream(const std::string& where)
+    {
+        const auto asked = askPicker(m_rows, m_operands, m_mesh, m_options, where);
+        if (!asked.ok())
+            return asked.error();
+        for (const AskedAxis& axis : asked.value()) {
+            AxisChoice choice { axis.axis, {}, { axis.picked } };
+            for (const AskedRow& row : axis.rows) {
+                Priced priced;
+                priced.row = &m_rows[row.row];
+                priced.cost = row.cost;
+                priced.refusal = row.refusal;
+                choice.rows.push_back(std::move(priced));
+            }
+            for (std::size_t i = 0; i < choice.rows.size(); ++i)
+                if (choice.rows[i].refusal.empty() && i != axis.picked)
+                    choice.allowed.push_back(i);
+            m_choices.push_back(std::move(choice));
+        }
+        return done();
+    }
+
+    /// Why a picker other than greedy does not take a row, or nothing.
+    const char* refusedByPicker(const Placement& now, const Placement& needed) const
+    {
+        if (m_options.picker == PlanPicker::Greedy || now == needed)
+            return nullptr;
+        if (m_options.picker == PlanPicker::None)
+            return "an operand would move, which picker none does not do";
+        return now.partial() && needed.replicated() ? nullptr
+                                                    : "picker partials-only does nothing but reduce partial values to whole ones";
+    }
+
+    /// Whether the other pickers move nothing more than they may: mesh axes in another order, or other parts, move data too.
+    bool withinPicker() const
+    {
+        if (m_options.picker == PlanPicker::Greedy || m_options.profile == PickerProfile::G0)
+            return true;
+        for (std::size_t i = 0; i < m_targets.size(); ++i) {
+            const Layout& now = m_operands[i].layout;
+            for (std::size_t dim = 0; dim < now.dims.size(); ++dim)
+                if (m_targets[i].dims[dim] != now.dims[dim] || m_targets[i].cuttingOf(dim) != now.cuttingOf(dim))
+                    return false;
+        }
+        return true;
+    }
+
+    /// G0: what a device holds of all operands together, as if every cut were even.
+    bool withinBudget() const
+    {
+        if (m_options.profile != PickerProfile::G0 || m_options.budgetBytesPerDevice <= 0 || m_options.picker != PlanPicker::Greedy)
+            return true;
+        double bytes = 0;
+        for (std::size_t i = 0; i < m_targets.size(); ++i) {
+            double part = m_bytes[i];
+            for (const auto& dim : m_targets[i].dims)
+                part /= static_cast<double>(partsOf(dim, m_mesh));
+            bytes += part;
+        }
+        return bytes <= static_cast<double>(m_options.budgetBytesPerDevice);
+    }
+
     /// `S1 R R -> S1`
     static std::string rowText(const Row& row)
     {
@@ -137,6 +213,9 @@ private:
             }
             for (const int operand : row.ring) // each device gets the parts of all others
                 addPrice(priced, static_cast<std::size_t>(operand), row.operands[static_cast<std::size_t>(operand)], {}, axis);
+            for (std::size_t i = 0; i < m_operands.size() && m_options.picker != PlanPicker::Greedy; ++i)
+                if (const char* why = refusedByPicker(placementOf(m_operands[i].layout, axis), row.operands[i]))
+                    priced.refusal = why;
             if (pin != nullptr && !pin->tieOnly && !meets(row, *pin))
                 priced.refusal = pin->why;
             if (!std::isinf(priced.cost))
@@ -368,7 +447,7 @@ private:
                 if (!fits(unit, partsOf(axes, m_mesh)))
                     return false;
             }
-        return true;
+        return withinPicker() && withinBudget();
     }
 
     Result<Pick> result() const
@@ -393,6 +472,10 @@ private:
                 candidate.allowed = priced.refusal.empty();
                 candidate.picked = &priced == &picked(c);
                 candidate.refusal = priced.refusal;
+                if (&priced == &m_choices[c].rows[m_choices[c].allowed.front()] && !candidate.picked) {
+                    candidate.allowed = false;
+                    candidate.refusal = "it comes first on this mesh axis, but cannot be combined with the rows of the others";
+                }
                 pick.candidates.push_back(std::move(candidate));
             }
         }

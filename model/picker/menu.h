@@ -29,6 +29,7 @@ struct MenuRow {
     const char* unsound = nullptr; ///< why the result is not the unsharded one cut up; none for sound rows
     const char* unsoundUnlessEven = nullptr; ///< the same where a size of `even` does not divide
     std::vector<EvenSize> even {};
+    bool wholeParts = false; ///< `even` must divide over the mesh axis in every profile, else the row cannot be used
 
     bool keeps(std::size_t operand) const { return (kept >> operand & 1U) != 0; }
 };

@@ -6,6 +6,7 @@
 #include "model/core/mesh.h"
 #include "model/picker/menu.h"
 #include "model/picker/refusal.h"
+#include "model/picker/reshardpolicy.h"
 #include "model/picker/ruleprofile.h"
 
 #include <array>
@@ -15,26 +16,6 @@
 #include <variant>
 
 namespace shardboard {
-
-enum class OnReshard : std::uint8_t { Silent, Warn, Raise };
-
-/// Which changes of placement a region allows, by kinds: R->S, S->R, ….
-class TransitionSet {
-public:
-    static TransitionSet defaults(); ///< all but P->S
-    static TransitionSet all(); ///< R->S, S->R, S->S, P->R, P->S
-    void add(Placement::Kind from, Placement::Kind to) { m_bits |= bit(from, to); }
-    bool allows(const Placement& from, const Placement& to) const { return from == to || (m_bits & bit(from.kind, to.kind)) != 0; }
-    std::string text() const; ///< as MAX says it: DEFAULT_TRANSITIONS, ALL_TRANSITIONS, or the sorted pairs
-    friend bool operator==(const TransitionSet&, const TransitionSet&) = default;
-
-private:
-    static std::uint32_t bit(Placement::Kind from, Placement::Kind to)
-    {
-        return std::uint32_t { 1 } << (static_cast<unsigned>(from) * 4 + static_cast<unsigned>(to));
-    }
-    std::uint32_t m_bits = 0;
-};
 
 struct PickPolicy {
     bool allowPartialToSharded = false; ///< of the greedy picker

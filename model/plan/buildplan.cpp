@@ -45,6 +45,8 @@ public:
         , m_mesh(pipeline.present() ? withoutStages(mesh, pipeline.axis) : mesh)
         , m_pipeline(pipeline)
         , m_options(options)
+        , m_explicit { options.profile, options.allowPartialToSharded, PlanPicker::Greedy, OnReshard::Silent, TransitionSet::defaults(), 0 }
+        , m_lenient { options.profile, true, PlanPicker::Greedy, OnReshard::Silent, TransitionSet::all(), 0 }
         , m_hardware(hardware)
         , m_resharding(mesh, hardware)
         , m_linkPrice([this](CollectiveKind kind, int axis, double bytes) {
@@ -247,7 +249,19 @@ private:
         for (const TensorId tensor : op.operands)
             operands.push_back({ m_graph.tensor(tensor).shape, m_graph.tensor(tensor).dtype, layout(tensor), density(tensor) });
         const std::string where = segment.name + "/" + op.name;
-        auto pick = pickGreedy(op.kind, operands, m_graph.tensor(op.result).shape, m_mesh, m_options, pinsOf(id), where, &m_linkPrice);
+        const bool ours = m_options.profile == PickerProfile::Shardboard;
+        const std::vector<AxisPin> pins = ours ? pinsOf(id) : std::vector<AxisPin>();
+        const auto pickWith = [&](const PickerOptions& options) {
+            return pickGreedy(op.kind, operands, m_graph.tensor(op.result).shape, m_mesh, options, pins, where, &m_linkPrice);
+        };
+        // Such an operation says itself that a value is to be whole; nobody picks anything.
+        auto pick = pickWith(op.kind == OpKind::GatherLast ? m_explicit : m_options);
+        if (!pick.ok() && m_options != m_lenient) {
+            const Error refused = pick.error();
+            pick = pickWith(m_lenient);
+            if (pick.ok())
+                noteRefusal(id, refused, pick.value().operands);
+        }
         if (!pick.ok())
             return pick.error();
 
@@ -257,6 +271,19 @@ private:
         planned.unmet = std::move(pick.value().unmet);
         planned.result = pick.value().result;
         return finish(segment, std::move(planned), pick.value().operands, pick.value().rings);
+    }
+
+    void noteRefusal(OpId id, const Error& refused, const std::vector<Layout>& targets)
+    {
+        if (std::any_of(m_plan.refused.begin(), m_plan.refused.end(), [&](const RefusedPick& r) { return r.op == id; }))
+            return;
+        std::string moves;
+        const Op& op = m_graph.op(id);
+        for (std::size_t i = 0; i < op.operands.size(); ++i)
+            if (layout(op.operands[i]) != targets[i])
+                moves += (moves.empty() ? "; it needs " : " and ") + m_graph.tensor(op.operands[i]).name + " as "
+                    + specText(targets[i], m_mesh) + ", which is " + specText(layout(op.operands[i]), m_mesh);
+        m_plan.refused.push_back({ id, refused.where, refused.what + moves, refused.fix });
     }
 
     /// Of two ways of the same price to make the gradient of a weight the one that has it where the weight lies is better.
@@ -430,6 +457,8 @@ private:
     const Mesh m_mesh; ///< with one stage, where there is a pipeline: no operation is cut over the stages
     const PipelineSpec& m_pipeline;
     const PickerOptions& m_options;
+    const PickerOptions m_explicit; ///< for operations that say themselves what is to move
+    const PickerOptions m_lenient; ///< the same profile, with which anything may move
     const Hardware& m_hardware;
     ReshardPlanner m_resharding;
     LinkPrice m_linkPrice;

@@ -25,6 +25,15 @@ struct Candidate {
     bool allowed = true;
     bool picked = false;
     std::string refusal; ///< why it is not allowed, for people
+    bool sound = true; ///< whether the result is the unsharded one cut up; all rows of the op tables are (tests run them)
+};
+
+/// An operation that the picker refused. It is planned as if greedy could move everything.
+struct RefusedPick {
+    OpId op = -1;
+    std::string where; ///< segment/operation
+    std::string why;
+    std::string fix;
 };
 
 struct Collective {
@@ -115,6 +124,7 @@ struct Plan {
     std::vector<Layout> layouts; ///< of weights and inputs as designed, by TensorId (activations: the last planned one)
     std::vector<PlannedSegment> segments; ///< in execution order
     std::vector<Collective> collectives; ///< in execution order
+    std::vector<RefusedPick> refused {}; ///< in program order, an operation once
     MemoryByCause memory;
     double computeSeconds = 0;
     double collectiveSeconds = 0;

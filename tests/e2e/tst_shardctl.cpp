@@ -71,6 +71,26 @@ private Q_SLOTS:
         QCOMPARE(plan["totals"]["collective_bytes"].toInteger(), 65 * 134217728LL);
     }
 
+    void planWithAnotherPicker()
+    {
+        const QString design = small();
+        QCOMPARE(shardctl({ "plan", design, "--picker", "partials-only" }).code, 0);
+        const Outcome warned = shardctl({ "plan", design, "--on-reshard", "warn", "--json" });
+        QCOMPARE(warned.code, 0);
+        QCOMPARE(warned.err.count("all-reduce over model"), 3);
+        for (const QStringList& options : { QStringList { "--on-reshard", "raise" }, QStringList { "--picker", "none" },
+                                            QStringList { "--profile", "G0", "--budget", "100" } }) {
+            const Outcome refused = shardctl(QStringList { "plan", design } + options);
+            QVERIFY2(refused.code == 3, qPrintable(refused.err));
+            QCOMPARE(refused.err.count('\n'), 1);
+            QVERIFY2(refused.err.contains("embed"), qPrintable(refused.err));
+        }
+        QCOMPARE(shardctl({ "plan", design, "--profile", "G3", "--allow-transitions", "P->R,S->R,R->S,S->S" }).code, 0);
+        for (const QStringList& options : { QStringList { "--profile", "G4" }, QStringList { "--picker", "best" },
+                                            QStringList { "--allow-transitions", "P->Q" }, QStringList { "--budget", "-1" } })
+            QCOMPARE(shardctl(QStringList { "plan", design } + options).code, 2);
+    }
+
     void runIsVerified()
     {
         const Outcome run = shardctl({ "run", small(), "--layers", "2", "--verify", "--json" });

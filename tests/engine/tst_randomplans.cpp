@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever layouts a design asks for, the plan that follows computes what the unsharded model computes. Random meshes,
-// layouts with several axes on a dim in any order, sizes that do not divide, both workloads, both profiles.
+// layouts with several axes on a dim in any order, sizes that do not divide, both workloads, all profiles.
 #include "engine/runner.h"
 #include "model/graph/buildgraph.h"
 #include "tests/engine/testprogram.h"
@@ -40,7 +40,7 @@ public:
         design.model.mlpBias = below(2);
         design.model.attentionBias = static_cast<AttentionBias>(below(3));
         design.workload = { below(3) ? WorkloadKind::Prefill : WorkloadKind::Decode, 1 + below(5), 1 + below(9), DType::BF16 };
-        design.picker.profile = below(4) ? PickerProfile::Shardboard : PickerProfile::G1;
+        design.picker.profile = anyProfile();
         design.picker.allowPartialToSharded = below(2);
         const char* matches[] = { "tokens", "*q_proj.weight", "*[kv]_proj.weight", "*o_proj.weight", "*gate_proj.weight", "*up_proj.weight",
                                   "*down_proj.weight", "*embed_tokens.weight", "*lm_head.weight", "*norm.weight", "model.layers.1.*_proj.weight" };
@@ -65,7 +65,7 @@ public:
         if (!design.model.mla.present() && !design.model.block.fusedQkv && below(2))
             design.model.heads = design.model.kvHeads = 4;
         design.workload = { below(3) ? WorkloadKind::Prefill : WorkloadKind::Decode, 1 + below(5), 1 + below(9), DType::BF16 };
-        design.picker.profile = below(4) ? PickerProfile::Shardboard : PickerProfile::G1;
+        design.picker.profile = anyProfile();
         design.picker.allowPartialToSharded = below(2);
         const auto graph = buildGraph(design.model, design.workload);
         if (!graph.ok())
@@ -90,6 +90,12 @@ public:
 
 private:
     int below(int n) { return static_cast<int>(m_random() % static_cast<unsigned>(n)); }
+
+    PickerProfile anyProfile()
+    {
+        constexpr PickerProfile upstream[] { PickerProfile::G0, PickerProfile::G1, PickerProfile::G2, PickerProfile::G3 };
+        return below(2) ? PickerProfile::Shardboard : upstream[below(4)];
+    }
 
     StrategyEntry headAware(const Design& design)
     {
@@ -119,7 +125,7 @@ private:
 
 std::string describe(const Design& design)
 {
-    std::string text = design.model.name + " " + design.mesh.text() + " " + recomputeName(design.workload.recompute) + " "
+    std::string text = design.model.name + " " + profileName(design.picker.profile) + " " + design.mesh.text() + " " + recomputeName(design.workload.recompute) + " "
         + std::to_string(design.workload.microBatches) + " heads " + std::to_string(design.model.heads) + "/" + std::to_string(design.model.kvHeads)
         + " " + workloadName(design.workload.kind) + " " + std::to_string(design.workload.batch) + "x"
         + std::to_string(design.workload.sequence);

@@ -123,6 +123,22 @@ private Q_SLOTS:
         QCOMPARE(keys.size(), 10);
     }
 
+    void pickersAreStoredWhereTheyAreNotUsual()
+    {
+        Design design = sample();
+        const std::string text = designText(design);
+        for (const char* key : { "on_reshard", "allowed_transitions", "budget_bytes_per_device", "\"picker\": \"" })
+            QVERIFY(text.find(key) == std::string::npos);
+        TransitionSet some;
+        QVERIFY(some.add("P->R") && some.add("S->R") && !some.add("S->") && !some.add("R"));
+        for (const TransitionSet& set : { TransitionSet::all(), some, TransitionSet() }) {
+            design.picker = { PickerProfile::G3, false, PlanPicker::PartialsOnly, OnReshard::Warn, set, 1 << 20 };
+            const auto back = designFromText(designText(design), "d");
+            QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
+            QVERIFY(back.value() == design);
+        }
+    }
+
     void rulesAreLeftOutWhereThereAreNone()
     {
         Design design = sample();
@@ -212,6 +228,10 @@ private Q_SLOTS:
         row("workload", "\"decode\"", "\"dream\"", "d:workload.kind: cannot be 'dream'");
         row("batch 0", "\"batch\": 3", "\"batch\": 0", "d:workload.batch: cannot be 0");
         row("profile", "\"G1\"", "\"G9\"", "d:picker.profile: cannot be 'G9'");
+        row("picker", "\"profile\": \"G1\"", "\"profile\": \"G1\", \"picker\": \"best\"", "d:picker.picker: cannot be 'best'");
+        row("on_reshard", "\"profile\": \"G1\"", "\"profile\": \"G1\", \"on_reshard\": \"shout\"", "d:picker.on_reshard: cannot be 'shout'");
+        row("transitions", "\"profile\": \"G1\"", "\"profile\": \"G1\", \"allowed_transitions\": [\"P->Q\"]", "d:picker.allowed_transitions: is no set");
+        row("budget", "\"profile\": \"G1\"", "\"profile\": \"G1\", \"budget_bytes_per_device\": -1", "d:picker.budget_bytes_per_device: cannot be -1");
         row("strategy", "\"rowwise\"", "\"crosswise\"", "d:strategies[1].strategy: cannot be 'crosswise'");
         row("strategy axes", "[\"model\"],\"match\"", "[5],\"match\"", "d:strategies[1].axes: holds 5");
         row("dim", "\"dim\":-1", "\"dim\":99", "d:strategies[2].dim: cannot be 99");

@@ -78,6 +78,129 @@ private Q_SLOTS:
         QCOMPARE(all.size(), 3);
     }
 
+    void otherPickersTakeWhatNeedsLittle()
+    {
+        Design design = llama("data=8", "replicate");
+        for (const PickerProfile profile : { PickerProfile::Shardboard, PickerProfile::G0, PickerProfile::G1, PickerProfile::G2, PickerProfile::G3 })
+            for (const PlanPicker picker : { PlanPicker::Greedy, PlanPicker::PartialsOnly, PlanPicker::None }) {
+                design.picker.profile = profile;
+                design.picker.picker = picker;
+                design.picker.onReshard = OnReshard::Raise;
+                QCOMPARE(lines(*evaluated(design)), QStringList());
+            }
+        Design megatron = llama("data=2,model=4", "megatron-tp");
+        const QStringList reductions = lines(*evaluated(megatron));
+        megatron.picker.picker = PlanPicker::PartialsOnly;
+        QCOMPARE(lines(*evaluated(megatron)), reductions);
+        for (const PickerProfile profile : { PickerProfile::G0, PickerProfile::G1, PickerProfile::G2, PickerProfile::G3 }) {
+            megatron.picker.profile = profile; // these have to gather the table
+            const auto refused = evaluate(megatron);
+            QVERIFY(!refused.ok());
+            QVERIFY2(refused.error().text().find("embed_tokens.weight as P()") != std::string::npos, refused.error().text().c_str());
+            megatron.strategies.push_back({ "*embed_tokens.weight", {}, {} });
+            QCOMPARE(lines(*evaluated(megatron)), reductions.mid(1));
+            megatron.strategies.pop_back();
+        }
+    }
+
+    /// Such a design opens: it is planned as if the picker took anything, and a finding says what it refuses.
+    void noneRefusesPartialSums()
+    {
+        Design design = llama("data=2,model=4", "megatron-tp");
+        const QStringList all = lines(*evaluated(design));
+        design.picker.picker = PlanPicker::None;
+        const auto refused = evaluate(design);
+        QVERIFY(!refused.ok());
+        QVERIFY2(refused.error().text().find("picker none") != std::string::npos, refused.error().text().c_str());
+        const auto opened = evaluate(design, Misfits::Replicate);
+        QVERIFY(opened.ok());
+        QCOMPARE(lines(*opened.value()), all);
+        QCOMPARE(std::count_if(opened.value()->findings.begin(), opened.value()->findings.end(),
+                               [](const Finding& f) { return f.kind == "refused-pick" && f.severity == Severity::Error; }), 3);
+    }
+
+    void reshardsAreToldOrRefused()
+    {
+        Design design = llama("data=2,model=4", "megatron-tp");
+        const auto count = [](const Evaluation& evaluation, Severity severity) {
+            return std::count_if(evaluation.findings.begin(), evaluation.findings.end(),
+                                 [&](const Finding& f) { return f.kind == "reshard" && f.severity == severity; });
+        };
+        QCOMPARE(count(*evaluated(design), Severity::Note), 0);
+        design.picker.onReshard = OnReshard::Warn;
+        QCOMPARE(count(*evaluated(design), Severity::Note), 3);
+        design.picker.onReshard = OnReshard::Raise;
+        QCOMPARE(count(*evaluate(design, Misfits::Replicate).value(), Severity::Error), 3);
+        const auto refused = evaluate(design);
+        QVERIFY(!refused.ok());
+        const std::string text = refused.error().text();
+        QVERIFY2(text.find("moves embedding from") != std::string::npos && text.find("all-reduce over model (and 2 more)") != std::string::npos,
+                 text.c_str());
+    }
+
+    void budgetOfG0()
+    {
+        Design design = llama("data=8", "replicate");
+        design.picker.profile = PickerProfile::G0;
+        design.picker.budgetBytesPerDevice = 1000;
+        const auto refused = evaluate(design);
+        QVERIFY(!refused.ok());
+        QVERIFY2(refused.error().text().find("exceeds the budget per device") != std::string::npos, refused.error().text().c_str());
+        design.picker.budgetBytesPerDevice = std::int64_t { 1 } << 40;
+        QCOMPARE(lines(*evaluated(design)), QStringList());
+        design.picker.budgetBytesPerDevice = 1000;
+        design.picker.profile = PickerProfile::G1; // has none
+        QCOMPARE(lines(*evaluated(design)), QStringList());
+    }
+
+    /// A whole weight meets an activation cut on its contraction dim: a slice, free in G1, a 64th of a message in G3.
+    void slicesCostInG3()
+    {
+        Design design = llama("data=2,model=4", "megatron-tp");
+        design.strategies.push_back({ "*.mlp.down_proj.weight", {}, {} });
+        for (const auto& [profile, cost] : { std::pair { PickerProfile::G1, 0.0 }, std::pair { PickerProfile::G3, 4096.0 * 14336 * 2 / 4 / 64 } }) {
+            design.picker.profile = profile;
+            const auto evaluation = evaluated(design);
+            int seen = 0;
+            for (const PlannedOp& op : evaluation->plan.segments[1].ops)
+                for (const Candidate& candidate : op.candidates)
+                    if (evaluation->graph.op(op.op).name == "mlp.down_proj" && candidate.axis == 1 && candidate.picked) {
+                        QCOMPARE(candidate.operands, (std::vector<std::string> { "S2", "S1" }));
+                        QCOMPARE(candidate.cost, cost);
+                        QVERIFY(candidate.sound);
+                        ++seen;
+                    }
+            QCOMPARE(seen, 1);
+        }
+    }
+
+    void transitionsThatAreNotAllowed()
+    {
+        Design design = llama("data=2,model=4", "megatron-tp");
+        design.strategies.push_back({ "*embed_tokens.weight", {}, {} });
+        design.picker.profile = PickerProfile::G3;
+        const QStringList reductions = lines(*evaluated(design));
+        QVERIFY(std::all_of(reductions.begin(), reductions.end(), [](const QString& line) { return line.contains("all-reduce"); }));
+        design.picker.allowedTransitions = TransitionSet::all();
+        const QStringList all = lines(*evaluated(design));
+        QVERIFY(std::any_of(all.begin(), all.end(), [](const QString& line) { return line.contains("reduce-scatter"); }));
+        design.picker.allowedTransitions = TransitionSet();
+        QVERIFY(!evaluate(design).ok());
+    }
+
+    void pinsAreOurs()
+    {
+        Design design = llama("data=2,model=4", "megatron-tp");
+        design.pins.push_back({ "*", { { "batch", { "data" } } }, {}, {}, {}, {} });
+        const auto told = [&](PickerProfile profile) {
+            design.picker.profile = profile;
+            const auto evaluation = evaluated(design);
+            return std::any_of(evaluation->findings.begin(), evaluation->findings.end(), [](const Finding& f) { return f.kind == "unknown-pins"; });
+        };
+        QVERIFY(told(PickerProfile::G1));
+        QVERIFY(!told(PickerProfile::Shardboard));
+    }
+
     void replicatedModelNeedsNothing() { QCOMPARE(lines(*evaluated(llama("data=8", "replicate"))), QStringList()); }
 
     void weightsPerDevice()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The planner's greedy picker against the per-op picker of MAX's generation G1, written apart from it: the same rows, the
-// same prices, for operations of a plan on random layouts.
+// What a plan takes in the profiles of MAX is what their per-op pickers pick of the rows of the tables, with the same prices,
+// for operations of a plan on random layouts.
 #include "model/picker/greedy.h"
 #include "model/picker/picktask.h"
 #include "model/picker/rulemenu.h"
@@ -29,13 +29,37 @@ const std::vector<Operation> kOperations {
     { OpKind::Embedding, { { 16, 32 }, { 256, 64 } }, { 16, 32, 64 } },
 };
 
+Menu menuFrom(const std::vector<Row>& rows)
+{
+    Menu menu;
+    menu.operands = rows.front().operands.size();
+    for (const Row& row : rows) {
+        MenuRow made;
+        made.output = row.result;
+        menu.add(std::move(made), row.operands);
+    }
+    return menu;
+}
+
 } // namespace
 
 class TestRuleMenu : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void plannerPicksAsG1()
+    void plansPickAsMax_data()
     {
+        QTest::addColumn<int>("profile");
+        QTest::addColumn<int>("picker");
+        const std::pair<RuleProfile, PickerKind> greedy[] = { { RuleProfile::G0, PickerKind::GreedyReshard }, { RuleProfile::G1, PickerKind::GreedyReshard },
+                                                              { RuleProfile::G2, PickerKind::AutoReshard }, { RuleProfile::G3, PickerKind::AutoReshard } };
+        for (const auto& [profile, picker] : greedy)
+            QTest::newRow(profileName(profile).c_str()) << static_cast<int>(profile) << static_cast<int>(picker);
+    }
+    void plansPickAsMax()
+    {
+        QFETCH(int, profile);
+        QFETCH(int, picker);
+        const auto rules = static_cast<RuleProfile>(profile);
         std::mt19937 random(11);
         const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
         const Mesh mesh = Mesh::parse("data=2,model=4").value();
@@ -62,18 +86,21 @@ private Q_SLOTS:
                 placements.push_back(placementsOf(layout, mesh));
             }
             PickerOptions options;
-            options.profile = PickerProfile::G1;
+            options.profile = rules;
             options.allowPartialToSharded = below(2) == 0;
+            if (below(2) == 0)
+                options.allowedTransitions = TransitionSet::all();
             const auto planned = pickGreedy(op.kind, operands, op.result, mesh, options, {}, "op");
 
-            const Menu menu = menuOf(rowsFor(op.kind, op.operands, op.result, PickerProfile::G1));
+            const Menu menu = menuFrom(rowsFor(op.kind, op.operands, op.result, rules));
             std::vector<TaskOperand> taskOperands;
             for (std::size_t i = 0; i < operands.size(); ++i)
                 taskOperands.push_back({ &op.operands[i], placements[i],
-                                         countedBytes(RuleProfile::G1, op.operands[i], operands[i].dtype, placements[i], mesh) });
+                                         countedBytes(rules, op.operands[i], operands[i].dtype, placements[i], mesh) });
             PickPolicy policy;
             policy.allowPartialToSharded = options.allowPartialToSharded;
-            const auto picked = pickerOf(PickerKind::GreedyReshard).pick({ RuleProfile::G1, &menu, taskOperands, &mesh, policy });
+            policy.allowed = options.allowedTransitions;
+            const auto picked = pickerOf(static_cast<PickerKind>(picker)).pick({ rules, &menu, taskOperands, &mesh, policy });
 
             QCOMPARE(planned.ok(), std::holds_alternative<PickAction>(picked));
             if (!planned.ok()) {

@@ -117,5 +117,8 @@ void findRuleAxisTwice(const FinderInput& input, FindingList& out);
 void findUnusedAxes(const FinderInput& input, FindingList& out);
 void findUnusedEntries(const FinderInput& input, FindingList& out);
 void findMaxDefects(const FinderInput& input, FindingList& out);
+void findPickerRefusals(const FinderInput& input, FindingList& out);
+void findReshards(const FinderInput& input, FindingList& out);
+void findUnknownPins(const FinderInput& input, FindingList& out);
 
 } // namespace shardboard

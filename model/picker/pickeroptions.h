@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which picker chooses the rows of a plan's operations, with whose prices, and under which policy.
+#pragma once
+
+#include "model/picker/reshardpolicy.h"
+#include "model/picker/ruleprofile.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace shardboard {
+
+/// Whose rows and prices a plan uses: ours (sound rows, pins), or those of a generation of MAX. All rows of the graph's
+/// operations are sound. Upstream has no rules for attention, experts, latent attention, the loss and gradients: the rows that
+/// the tables have for these are used in every profile, without those that are marked as ours alone.
+using PickerProfile = RuleProfile;
+std::string profileName(PickerProfile profile); ///< shardboard, G0, …
+std::optional<PickerProfile> profileFromName(std::string_view name);
+
+enum class PlanPicker : std::uint8_t {
+    Greedy, ///< the cheapest row: GreedyReshard in G0 and G1, auto_reshard in G2 and G3, in profile shardboard with pins
+    PartialsOnly, ///< nothing but partial values that are reduced to whole ones
+    None, ///< nothing moves
+};
+std::string planPickerName(PlanPicker picker); ///< greedy, partials-only, none
+std::optional<PlanPicker> planPickerFromName(std::string_view name);
+
+struct PickerOptions {
+    PickerProfile profile = PickerProfile::Shardboard;
+    bool allowPartialToSharded = false; ///< of greedy in G0, G1 and shardboard
+    PlanPicker picker = PlanPicker::Greedy;
+    OnReshard onReshard = OnReshard::Silent;
+    TransitionSet allowedTransitions = TransitionSet::defaults(); ///< of greedy in G2 and G3
+    std::int64_t budgetBytesPerDevice = 0; ///< of greedy in G0: for the operands of one operation; 0: none
+    friend bool operator==(const PickerOptions&, const PickerOptions&) = default;
+};
+
+} // namespace shardboard
