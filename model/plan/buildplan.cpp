@@ -256,9 +256,11 @@ private:
         };
         // Such an operation says itself that a value is to be whole; nobody picks anything.
         auto pick = pickWith(op.kind == OpKind::GatherLast ? m_explicit : m_options);
-        if (!pick.ok() && m_options != m_lenient) {
+        if (!pick.ok()) {
             const Error refused = pick.error();
-            pick = pickWith(m_lenient);
+            for (const PickerOptions* options : { &m_explicit, &m_lenient })
+                if (!pick.ok())
+                    pick = pickWith(*options);
             if (pick.ok())
                 noteRefusal(id, refused, pick.value().operands);
         }
@@ -457,8 +459,8 @@ private:
     const Mesh m_mesh; ///< with one stage, where there is a pipeline: no operation is cut over the stages
     const PipelineSpec& m_pipeline;
     const PickerOptions& m_options;
-    const PickerOptions m_explicit; ///< for operations that say themselves what is to move
-    const PickerOptions m_lenient; ///< the same profile, with which anything may move
+    const PickerOptions m_explicit; ///< greedy, without a policy of the user's: for operations that say themselves what is to move
+    const PickerOptions m_lenient; ///< greedy, with which anything may move
     const Hardware& m_hardware;
     ReshardPlanner m_resharding;
     LinkPrice m_linkPrice;

@@ -28,7 +28,7 @@ struct Candidate {
     bool sound = true; ///< whether the result is the unsharded one cut up; all rows of the op tables are (tests run them)
 };
 
-/// An operation that the picker refused. It is planned as if greedy could move everything.
+/// An operation that the picker refused. It is planned with greedy, as if nothing were refused.
 struct RefusedPick {
     OpId op = -1;
     std::string where; ///< segment/operation

@@ -87,7 +87,7 @@ private Q_SLOTS:
         }
         QCOMPARE(shardctl({ "plan", design, "--profile", "G3", "--allow-transitions", "P->R,S->R,R->S,S->S" }).code, 0);
         for (const QStringList& options : { QStringList { "--profile", "G4" }, QStringList { "--picker", "best" },
-                                            QStringList { "--allow-transitions", "P->Q" }, QStringList { "--budget", "-1" } })
+                                            QStringList { "--allow-transitions", "P->Q" }, QStringList { "--on-reshard", "shout" } })
             QCOMPARE(shardctl(QStringList { "plan", design } + options).code, 2);
     }
 

@@ -11,7 +11,7 @@ void findPickerRefusals(const FinderInput& input, FindingList& out)
     for (const RefusedPick& refused : input.evaluation.plan.refused)
         out.add({ "refused-pick", Severity::Error, refused.where, 0,
                   "profile " + profileName(input.design.picker.profile) + " refuses it: " + refused.why
-                      + ". It is planned as if everything might move",
+                      + ". It is planned as if greedy had no policy",
                   refused.fix });
 }
 
