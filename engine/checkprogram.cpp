@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/checkprogram.h"
 
+#include "engine/checkgradients.h"
 #include "engine/checkparts.h"
 #include "engine/failure.h"
 #include "engine/rounding.h"
@@ -139,6 +140,8 @@ private:
             operands.push_back(shape(operand));
         if (const std::string misfit = misfitOfParts(op, operands, y); !misfit.empty())
             failPlan(misfit, m_where);
+        if (const std::string misfit = misfitOfGradients(op, operands, y); !misfit.empty())
+            failPlan(misfit, m_where);
         if (wanted >= 2)
             require(fits(op, x, shape(op.operands[1]), y), "the shapes of its operands do not fit");
         switch (op.kind) {
@@ -197,16 +200,6 @@ private:
         case OpKind::GeluGrad:
         case OpKind::AdamStep:
             return y == x && operand(1) == x;
-        case OpKind::AttentionGradQ:
-        case OpKind::AttentionGradK:
-        case OpKind::AttentionGradV: {
-            const Shape& q = operand(1);
-            const Shape& k = operand(2);
-            const Shape& v = operand(3);
-            return q.size() == 4 && k.size() == 4 && v.size() == 4 && x == Shape { q[0], q[1], q[2], v[3] }
-                && k[0] == q[0] && k[1] >= q[1] && q[2] % k[2] == 0 && k[3] == q[3] && v[0] == k[0] && v[1] == k[1] && v[2] == k[2]
-                && y == operand(op.kind == OpKind::AttentionGradQ ? 1 : op.kind == OpKind::AttentionGradK ? 2 : 3);
-        }
         default:
             return std::nullopt;
         }

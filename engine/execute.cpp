@@ -320,18 +320,46 @@ Timing executeOp(Context& context, const OpCall& call, Sharded& result)
     case OpKind::RmsNormGradX:
     case OpKind::SiluGrad:
     case OpKind::GeluGrad:
+    case OpKind::LayerNormGradX:
+    case OpKind::GeluTanhGrad:
+    case OpKind::SoftCapGrad:
+    case OpKind::ClampedSwigluGradGate:
+    case OpKind::ClampedSwigluGradUp:
         return executeRowGradient(context, call, result);
     case OpKind::RmsNormGradW:
+    case OpKind::LayerNormGradW:
     case OpKind::SumLeading:
         return executeRowSum(context, call, result);
     case OpKind::AttentionGradQ:
     case OpKind::AttentionGradK:
     case OpKind::AttentionGradV:
+    case OpKind::SinkAttentionGradQ:
+    case OpKind::SinkAttentionGradK:
+    case OpKind::SinkAttentionGradV:
+    case OpKind::SinkAttentionGradS:
         return executeAttentionGradient(context, call, result);
+    case OpKind::PadLast:
+    case OpKind::SpreadOther:
+        return executePad(context, call, result);
+    case OpKind::MergeGroups:
+        return executeMergeGroups(context, call, result);
+    case OpKind::SumHeads:
+        return executeSumHeads(context, call, result);
+    case OpKind::TopKGatesGrad:
+    case OpKind::BiasedTopKGatesGrad:
+        return executeGatesGrad(context, call, result);
+    case OpKind::DispatchGrad:
+        return executeDispatchGrad(context, call, result);
+    case OpKind::ExpertLinearGradW:
+        return executeExpertLinearGradW(context, call, result);
+    case OpKind::ExpertBiasGrad:
+        return executeExpertBiasGrad(context, call, result);
+    case OpKind::CombineGradY:
+        return executeCombineGradY(context, call, result);
+    case OpKind::CombineGradGates:
+        return executeCombineGradGates(context, call, result);
     case OpKind::AdamStep:
         return executeAdamStep(context, call, result);
-    default:
-        break;
     }
     failPlan("an operation that the cpu backend does not know", call.where);
 }

@@ -63,11 +63,20 @@ Timing executeLoss(Context& context, const OpCall& call, Sharded& result); ///< 
 Timing executeLinearGradX(Context& context, const OpCall& call, Sharded& result);
 Timing executeLinearGradW(Context& context, const OpCall& call, Sharded& result);
 Timing executeEmbeddingGrad(Context& context, const OpCall& call, Sharded& result);
-Timing executeRowGradient(Context& context, const OpCall& call, Sharded& result); ///< RmsNormGradX, SiluGrad, GeluGrad
-Timing executeRowSum(Context& context, const OpCall& call, Sharded& result); ///< RmsNormGradW, SumLeading
+Timing executeRowGradient(Context& context, const OpCall& call, Sharded& result); ///< of norms' and activations' operands
+Timing executeRowSum(Context& context, const OpCall& call, Sharded& result); ///< RmsNormGradW, LayerNormGradW, SumLeading
 /// AttentionGradQ, -K, -V, SinkAttentionGradQ, -K, -V, -S
 Timing executeAttentionGradient(Context& context, const OpCall& call, Sharded& result);
 Timing executeRingAttentionGradient(Context& context, const OpCall& call, Sharded& result);
+Timing executePad(Context& context, const OpCall& call, Sharded& result); ///< PadLast, SpreadOther
+Timing executeMergeGroups(Context& context, const OpCall& call, Sharded& result);
+Timing executeSumHeads(Context& context, const OpCall& call, Sharded& result);
+Timing executeGatesGrad(Context& context, const OpCall& call, Sharded& result); ///< TopKGatesGrad, BiasedTopKGatesGrad
+Timing executeDispatchGrad(Context& context, const OpCall& call, Sharded& result);
+Timing executeExpertLinearGradW(Context& context, const OpCall& call, Sharded& result);
+Timing executeExpertBiasGrad(Context& context, const OpCall& call, Sharded& result);
+Timing executeCombineGradY(Context& context, const OpCall& call, Sharded& result);
+Timing executeCombineGradGates(Context& context, const OpCall& call, Sharded& result);
 /// `result` may be the gradient itself. The first step of an optimizer: its moments start at 0.
 Timing executeAdamStep(Context& context, const OpCall& call, Sharded& result);
 Timing executeRingAttention(Context& context, const OpCall& call, Sharded& result); ///< keys and values go around a ring

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mixtures of experts in the dense form: tensors [experts, batch, sequence, n] whose rows are zeros where the router did not
 // choose the expert. Such rows are skipped.
-#include "engine/execute.h"
-#include "engine/failure.h"
+#include "engine/expertwork.h"
 #include "engine/gemm.h"
 #include "engine/kernels.h"
 #include "engine/kernels/dispatch.h"
-#include "engine/kernels/gates.h"
 
 #include <algorithm>
 #include <cstring>
@@ -20,55 +18,6 @@ constexpr std::int64_t kChunkFloats = std::int64_t { 1 } << 22; ///< of a weight
 constexpr std::int64_t kRowsAtOnce = 256; ///< tokens of an expert that are multiplied at once
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
-
-/// The token dims of a tensor [batch, sequence, ...] and of one [experts, batch, sequence, ...].
-void requireSameTokens(const Box& tokens, const Box& ofExperts, const OpCall& call)
-{
-    requireSame(tokens[0], ofExperts[1], call, "sequences");
-    requireSame(tokens[1], ofExperts[2], call, "tokens");
-}
-
-std::int64_t tokensOf(const Box& ofExperts) { return ofExperts[1].size() * ofExperts[2].size(); }
-
-GateRule ruleOf(const OpCall& call, std::int64_t experts)
-{
-    const OpAttributes& attributes = call.attributes;
-    return { attributes.sigmoid ? GateScoring::SigmoidThenTopK : GateScoring::SoftmaxThenTopK,
-             experts,
-             attributes.chosen,
-             attributes.normalized,
-             attributes.scale,
-             std::max<std::int64_t>(1, attributes.groups),
-             std::max<std::int64_t>(1, attributes.chosenGroups) };
-}
-
-/// The rows of one expert on one device.
-struct ExpertTask {
-    std::int64_t device = 0;
-    std::int64_t expert = 0; ///< local
-    std::int64_t first = 0; ///< columns of the result
-    std::int64_t last = 0;
-};
-
-/// One task for every expert of every device.
-std::vector<ExpertTask> expertTasks(const Sharded& ofExperts)
-{
-    std::vector<ExpertTask> tasks;
-    for (std::int64_t device = 0; device < ofExperts.deviceCount(); ++device)
-        for (std::int64_t expert = 0; ofExperts.elements(device) > 0 && expert < ofExperts.box(device)[0].size(); ++expert)
-            tasks.push_back({ device, expert, 0, ofExperts.box(device)[3].size() });
-    return tasks;
-}
-
-Timing runExperts(Context& context, const Sharded& result, const std::vector<ExpertTask>& tasks,
-                  const std::function<double(const ExpertTask&, int)>& run)
-{
-    std::vector<std::int64_t> devices;
-    for (const ExpertTask& task : tasks)
-        devices.push_back(task.device);
-    return runTimed(context, result.deviceCount(), devices,
-                    [&](std::size_t index, int worker) { return run(tasks[index], worker); });
-}
 
 /// y = x W (or x Wt) for the rows of x [rows, k] that hold data; the others become zeros. `y` has rows of `stride` elements.
 struct Product {
@@ -132,7 +81,7 @@ Timing executeGates(Context& context, const OpCall& call, Sharded& result)
     context.work.touched += static_cast<double>(result.totalElements()) * 8;
     if (context.planning())
         return {};
-    const GateRule rule = ruleOf(call, experts);
+    const GateRule rule = gateRuleOf(call.attributes, experts);
     return runRows(context, result, rowPieces(result, 1, kPieceElements / 16), [&](const RowPiece& piece, int) {
         topKGates(rule, logits.data(piece.device) + piece.first * experts, bias != nullptr ? bias->data(piece.device) : nullptr,
                   piece.last - piece.first, result.data(piece.device) + piece.first * experts);

@@ -2,6 +2,7 @@
 // Gradients of norms and activations, row by row, and those that are sums over rows.
 #include "engine/execute.h"
 #include "engine/kernels/activations.h"
+#include "engine/kernels/capped.h"
 #include "engine/kernels/norms.h"
 #include "engine/kernels/reduce.h"
 
@@ -13,17 +14,43 @@ namespace {
 
 constexpr std::int64_t kPieceElements = 1 << 18;
 
+bool isNormGradient(OpKind kind) { return kind == OpKind::RmsNormGradX || kind == OpKind::LayerNormGradX; }
+bool isSwigluGradient(OpKind kind) { return kind == OpKind::ClampedSwigluGradGate || kind == OpKind::ClampedSwigluGradUp; }
+
+/// Of activations of one operand, and with `up` of the gate and the up projection.
+void activationGradient(const OpCall& call, const float* dy, const float* x, const float* up, std::int64_t n, float* dx)
+{
+    const auto cap = static_cast<float>(call.attributes.cap);
+    switch (call.kind) {
+    case OpKind::SiluGrad:
+        return siluBackwardRow(dy, x, n, dx);
+    case OpKind::GeluGrad:
+        return geluBackwardRow(dy, x, n, dx);
+    case OpKind::GeluTanhGrad:
+        return geluTanhBackwardRow(dy, x, n, dx);
+    case OpKind::SoftCapGrad:
+        return softCapBackwardRow(dy, x, cap, n, dx);
+    case OpKind::ClampedSwigluGradGate:
+        return clampedSwigluGateBackwardRow(dy, x, up, cap, n, dx);
+    default:
+        return clampedSwigluUpBackwardRow(dy, x, up, cap, n, dx);
+    }
+}
+
 } // namespace
 
 Timing executeRowGradient(Context& context, const OpCall& call, Sharded& result)
 {
     const Sharded& dy = *call.operands[0];
     const Sharded& x = *call.operands[1];
-    const bool isNorm = call.kind == OpKind::RmsNormGradX;
+    const bool isNorm = isNormGradient(call.kind);
+    const Sharded* up = isSwigluGradient(call.kind) ? call.operands[2] : nullptr;
     const RmsNorm norm { call.attributes.epsilon, static_cast<float>(call.attributes.offset) };
     for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
         requireSameBox(dy.box(device), result.box(device), call, "gradient and result");
         requireSameBox(x.box(device), result.box(device), call, "operand and result");
+        if (up != nullptr)
+            requireSameBox(up->box(device), result.box(device), call, "operand and result");
         if (isNorm && result.elements(device) > 0) {
             requireWhole(result.box(device).back(), result.shape().back(), call, "the normalised dim");
             requireWhole(call.operands[2]->box(device).back(), result.shape().back(), call, "the norm's weight");
@@ -38,10 +65,12 @@ Timing executeRowGradient(Context& context, const OpCall& call, Sharded& result)
         const float* gradient = dy.data(piece.device) + piece.first * n;
         const float* in = x.data(piece.device) + piece.first * n;
         float* out = result.data(piece.device) + piece.first * n;
-        if (isNorm)
+        if (call.kind == OpKind::RmsNormGradX)
             rmsNormBackwardRows(norm, gradient, in, call.operands[2]->data(piece.device), rows, n, out);
+        else if (isNorm)
+            layerNormBackwardRows(gradient, in, call.operands[2]->data(piece.device), rows, n, call.attributes.epsilon, out);
         else
-            (call.kind == OpKind::SiluGrad ? siluBackwardRow : geluBackwardRow)(gradient, in, rows * n, out);
+            activationGradient(call, gradient, in, up != nullptr ? up->data(piece.device) + piece.first * n : nullptr, rows * n, out);
         return 0.0;
     });
 }
@@ -49,7 +78,7 @@ Timing executeRowGradient(Context& context, const OpCall& call, Sharded& result)
 Timing executeRowSum(Context& context, const OpCall& call, Sharded& result)
 {
     const Sharded& dy = *call.operands[0];
-    const bool isNorm = call.kind == OpKind::RmsNormGradW;
+    const bool isNorm = call.kind != OpKind::SumLeading;
     const RmsNorm norm { call.attributes.epsilon, static_cast<float>(call.attributes.offset) };
     std::vector<std::int64_t> devices;
     for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
@@ -70,7 +99,10 @@ Timing executeRowSum(Context& context, const OpCall& call, Sharded& result)
         const std::int64_t n = result.elements(device);
         float* sums = result.data(device);
         std::memset(sums, 0, static_cast<std::size_t>(n) * sizeof(float));
-        if (isNorm)
+        if (call.kind == OpKind::LayerNormGradW)
+            layerNormWeightGradient(dy.data(device), call.operands[1]->data(device), dy.elements(device) / n, n,
+                                    call.attributes.epsilon, sums, nullptr);
+        else if (isNorm)
             rmsNormWeightGradient(norm, dy.data(device), call.operands[1]->data(device),
                                   dy.elements(device) / n, n, sums);
         else

@@ -37,8 +37,14 @@ void pieceScores(const AttentionBlock& block, const QueryPiece& piece, ConstRows
         softCapRow(scores, static_cast<float>(block.cap), piece.count * piece.keyCount, scores);
 }
 
+void pieceCapSlopes(const AttentionBlock& block, const QueryPiece& piece, const float* scores, float* capSlopes)
+{
+    if (block.cap > 0)
+        capSlopeRow(scores, static_cast<float>(block.cap), piece.count * piece.keyCount, capSlopes);
+}
+
 void pieceSlopes(const AttentionBlock& block, const QueryPiece& piece, const float* probabilities, ConstRows v, ConstRows dy,
-                 const float* dots, float* dotsOut, float* slopes)
+                 const float* capSlopes, const float* dots, float* dotsOut, float* slopes)
 {
     const std::int64_t n = piece.keyCount;
     sgemm(false, true, piece.count, n, block.valueDim, 1, from(dy, piece.first).data, dy.stride,
@@ -57,6 +63,8 @@ void pieceSlopes(const AttentionBlock& block, const QueryPiece& piece, const flo
         }
         std::fill(s, s + lo, 0.0f);
         scoreGradientRow(p + lo, dot, block.scaleOfScores(), hi - lo, s + lo);
+        if (block.cap > 0)
+            mulRow(s + lo, capSlopes + row * n + lo, false, hi - lo, s + lo);
         std::fill(s + hi, s + n, 0.0f);
     }
 }
@@ -120,15 +128,18 @@ void attendHeadBackward(const AttentionBlock& block, ConstRows q, ConstRows k, C
     float* slopes = probabilities + step * block.keys;
     float* dots = slopes + step * block.keys;
     float* atSink = dots + step;
+    float* capSlopes = atSink + step;
     double dSink = 0;
     for (std::int64_t first = 0; first < block.queries; first += step) {
         const QueryPiece piece = queryPiece(block, first);
         pieceScores(block, piece, q, k, probabilities);
+        if (needsSlopes(gradients))
+            pieceCapSlopes(block, piece, probabilities, capSlopes);
         for (std::int64_t row = 0; row < piece.count; ++row)
             atSink[row] = probabilityRow(probabilities + row * piece.keyCount, piece.seenFrom(block, row),
                                          piece.seenTo(block, row), piece.keyCount, sink);
         if (needsSlopes(gradients))
-            pieceSlopes(block, piece, probabilities, v, dy, nullptr, dots, slopes);
+            pieceSlopes(block, piece, probabilities, v, dy, capSlopes, nullptr, dots, slopes);
         pieceGradients(block, piece, probabilities, slopes, q, k, dy, false, gradients);
         for (std::int64_t row = 0; row < piece.count && gradients.dSink != nullptr; ++row)
             dSink -= double { atSink[row] } * double { dots[row] };

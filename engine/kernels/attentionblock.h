@@ -58,7 +58,7 @@ inline std::int64_t attentionStep(std::int64_t keys)
 inline std::int64_t attentionScratch(std::int64_t keys)
 {
     constexpr std::int64_t most = 4096; // keys for which all 128 queries are taken
-    return keys <= most ? 256 * (keys + 1) : std::max(256 * (most + 1), 2 * attentionStep(keys) * (keys + 1));
+    return keys <= most ? 384 * (keys + 1) : std::max(384 * (most + 1), 3 * attentionStep(keys) * (keys + 1));
 }
 
 } // namespace shardboard::engine

@@ -32,10 +32,14 @@ inline Rows from(Rows rows, std::int64_t first) { return { rows.data + first * r
 /// scores = scale q kT of a piece.
 void pieceScores(const AttentionBlock& block, const QueryPiece& piece, ConstRows q, ConstRows k, float* scores);
 
+/// The slopes of the cap at capped scores.
+void pieceCapSlopes(const AttentionBlock& block, const QueryPiece& piece, const float* scores, float* capSlopes);
+
 /// The scores' gradients from the probabilities: slopes = dy vT, then probability * (slope - dot of the row) * scale. `dots`
-/// are the sums of slope * probability of the rows, or where it is null they are worked out and left in `dotsOut`.
+/// are the sums of slope * probability of the rows, or where it is null they are worked out and left in `dotsOut`. Where the
+/// block has a cap, times `capSlopes`.
 void pieceSlopes(const AttentionBlock& block, const QueryPiece& piece, const float* probabilities, ConstRows v, ConstRows dy,
-                 const float* dots, float* dotsOut, float* slopes);
+                 const float* capSlopes, const float* dots, float* dotsOut, float* slopes);
 
 /// All but dv come from the scores' gradients.
 inline bool needsSlopes(const AttentionGradients& gradients)

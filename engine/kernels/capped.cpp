@@ -40,6 +40,14 @@ SHARDBOARD_CLONES void softCapBackwardRow(const float* dy, const float* x, float
     }
 }
 
+SHARDBOARD_CLONES void capSlopeRow(const float* y, float cap, std::int64_t n, float* slopes)
+{
+    for (std::int64_t i = 0; i < n; ++i) {
+        const float t = y[i] / cap;
+        slopes[i] = 1.0f - t * t;
+    }
+}
+
 SHARDBOARD_CLONES void clampedSwigluRow(const float* gate, const float* up, float limit, std::int64_t n, float* out)
 {
     for (std::int64_t i = 0; i < n; ++i) {

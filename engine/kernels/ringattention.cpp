@@ -100,6 +100,7 @@ void ringBackward(const AttentionBlock& block, ConstRows q, ConstRows k, ConstRo
     const std::int64_t step = attentionStep(block.keys);
     float* probabilities = scratch;
     float* slopes = probabilities + step * block.keys;
+    float* capSlopes = slopes + step * block.keys;
     float lanes[kLanes];
     for (std::int64_t first = 0; first < block.queries; first += step) {
         const QueryPiece piece = queryPiece(block, first);
@@ -107,6 +108,8 @@ void ringBackward(const AttentionBlock& block, ConstRows q, ConstRows k, ConstRo
         if (n == 0)
             continue;
         pieceScores(block, piece, q, k, probabilities);
+        if (needsSlopes(gradients))
+            pieceCapSlopes(block, piece, probabilities, capSlopes);
         for (std::int64_t row = 0; row < piece.count; ++row) {
             float* p = probabilities + row * n;
             const std::int64_t lo = piece.seenFrom(block, row);
@@ -119,7 +122,7 @@ void ringBackward(const AttentionBlock& block, ConstRows q, ConstRows k, ConstRo
             scaleRow(p + lo, 1.0f / sum[first + row], hi - lo, p + lo);
         }
         if (needsSlopes(gradients))
-            pieceSlopes(block, piece, probabilities, v, dy, dots + first, nullptr, slopes);
+            pieceSlopes(block, piece, probabilities, v, dy, capSlopes, dots + first, nullptr, slopes);
         pieceGradients(block, piece, probabilities, slopes, q, k, dy, true, gradients);
     }
 }

@@ -37,7 +37,10 @@ struct Naive {
                 double score = 0;
                 for (std::int64_t c = 0; c < block.headDim; ++c)
                     score += q[at(i * block.headDim + c)] * k[at(j * block.headDim + c)];
-                weights[at(j)] = std::exp(scale * score);
+                score *= scale;
+                if (block.cap > 0)
+                    score = block.cap * std::tanh(score / block.cap);
+                weights[at(j)] = std::exp(score);
                 sum += weights[at(j)];
             }
             for (std::int64_t j = 0; j < block.keys && sum > 0; ++j)
@@ -171,21 +174,24 @@ private Q_SLOTS:
         QTest::addColumn<int>("window");
         QTest::addColumn<double>("scale");
         QTest::addColumn<double>("sink");
+        QTest::addColumn<double>("cap");
         const double none = std::numeric_limits<double>::quiet_NaN();
-        QTest::newRow("prefill") << 7 << 7 << 4 << 4 << 0 << true << 0 << 0.0 << none;
-        QTest::newRow("other value dim") << 6 << 6 << 6 << 3 << 0 << true << 0 << 0.0 << none;
-        QTest::newRow("wider values") << 5 << 9 << 3 << 8 << 4 << true << 0 << 0.3 << none;
-        QTest::newRow("decode") << 1 << 12 << 4 << 4 << 11 << true << 0 << 0.0 << none;
-        QTest::newRow("a range of the queries") << 4 << 12 << 4 << 4 << 3 << true << 0 << 0.0 << none;
-        QTest::newRow("everything seen") << 5 << 8 << 4 << 4 << 0 << false << 0 << 0.0 << none;
-        QTest::newRow("sink") << 6 << 6 << 4 << 4 << 0 << true << 0 << 0.0 << 0.7;
-        QTest::newRow("high sink, range") << 4 << 12 << 4 << 2 << 5 << true << 0 << 0.0 << 3.5;
-        QTest::newRow("low sink") << 3 << 5 << 4 << 2 << 2 << true << 0 << 0.0 << -30.0;
-        QTest::newRow("window") << 9 << 9 << 4 << 4 << 0 << true << 3 << 0.0 << none;
-        QTest::newRow("window and sink") << 5 << 9 << 4 << 4 << 4 << true << 2 << 0.0 << 0.2;
-        QTest::newRow("some see nothing") << 6 << 4 << 4 << 4 << -3 << true << 0 << 0.0 << none;
-        QTest::newRow("some see the sink only") << 6 << 4 << 4 << 4 << -3 << true << 0 << 0.0 << 0.1;
-        QTest::newRow("all see nothing") << 3 << 4 << 4 << 4 << -9 << true << 0 << 0.0 << none;
+        QTest::newRow("prefill") << 7 << 7 << 4 << 4 << 0 << true << 0 << 0.0 << none << 0.0;
+        QTest::newRow("other value dim") << 6 << 6 << 6 << 3 << 0 << true << 0 << 0.0 << none << 0.0;
+        QTest::newRow("wider values") << 5 << 9 << 3 << 8 << 4 << true << 0 << 0.3 << none << 0.0;
+        QTest::newRow("decode") << 1 << 12 << 4 << 4 << 11 << true << 0 << 0.0 << none << 0.0;
+        QTest::newRow("a range of the queries") << 4 << 12 << 4 << 4 << 3 << true << 0 << 0.0 << none << 0.0;
+        QTest::newRow("everything seen") << 5 << 8 << 4 << 4 << 0 << false << 0 << 0.0 << none << 0.0;
+        QTest::newRow("sink") << 6 << 6 << 4 << 4 << 0 << true << 0 << 0.0 << 0.7 << 0.0;
+        QTest::newRow("high sink, range") << 4 << 12 << 4 << 2 << 5 << true << 0 << 0.0 << 3.5 << 0.0;
+        QTest::newRow("low sink") << 3 << 5 << 4 << 2 << 2 << true << 0 << 0.0 << -30.0 << 0.0;
+        QTest::newRow("window") << 9 << 9 << 4 << 4 << 0 << true << 3 << 0.0 << none << 0.0;
+        QTest::newRow("window and sink") << 5 << 9 << 4 << 4 << 4 << true << 2 << 0.0 << 0.2 << 0.0;
+        QTest::newRow("some see nothing") << 6 << 4 << 4 << 4 << -3 << true << 0 << 0.0 << none << 0.0;
+        QTest::newRow("some see the sink only") << 6 << 4 << 4 << 4 << -3 << true << 0 << 0.0 << 0.1 << 0.0;
+        QTest::newRow("all see nothing") << 3 << 4 << 4 << 4 << -9 << true << 0 << 0.0 << none << 0.0;
+        QTest::newRow("cap") << 7 << 7 << 4 << 4 << 0 << true << 0 << 0.0 << none << 0.8;
+        QTest::newRow("cap, sink, range") << 4 << 12 << 4 << 3 << 5 << true << 0 << 1.5 << 0.4 << 1.2;
     }
     void small()
     {
@@ -198,10 +204,12 @@ private Q_SLOTS:
         QFETCH(int, window);
         QFETCH(double, scale);
         QFETCH(double, sink);
+        QFETCH(double, cap);
         AttentionBlock block = blockOf(queries, keys, headDim, valueDim, firstQuery);
         block.causal = causal;
         block.window = window;
         block.scale = scale;
+        block.cap = cap;
         const Inputs in(block);
         const auto sinkValue = static_cast<float>(sink);
         const float* sinkOrNull = std::isnan(sink) ? nullptr : &sinkValue;

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of mixtures of experts in the dense form. Rows of tokens that an expert did not get are zeros and are skipped. A
+// device that has some of the experts makes a part of the sums over experts, one that has some of the tokens a part of the
+// sums over tokens.
+#include "engine/execute.h"
+#include "engine/expertwork.h"
+#include "engine/gemm.h"
+#include "engine/kernels/dispatch.h"
+#include "engine/kernels/reduce.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shardboard::engine {
+
+namespace {
+
+constexpr std::int64_t kPieceElements = 1 << 18;
+constexpr std::int64_t kRowsAtOnce = 256; ///< tokens of an expert that are multiplied at once
+constexpr std::int64_t kColumns = 1024; ///< of the first operand for each task
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+/// Runs `task` for every device that has a part of the result.
+Timing runDevices(Context& context, const Sharded& result, const std::function<void(std::int64_t device)>& task)
+{
+    std::vector<std::int64_t> devices;
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device)
+        if (result.elements(device) > 0)
+            devices.push_back(device);
+    return runTimed(context, result.deviceCount(), devices, [&](std::size_t index, int) {
+        task(devices[index]);
+        return 0.0;
+    });
+}
+
+void requireSameExperts(const OpCall& call, const Box& tokens, const Box& gates, const Box& ofExperts, bool columns)
+{
+    requireSameTokens(tokens, ofExperts, call);
+    requireSameTokens(gates, ofExperts, call);
+    requireSame(gates[2], ofExperts[0], call, "experts");
+    if (columns)
+        requireSame(tokens[2], ofExperts[3], call, "columns");
+}
+
+} // namespace
+
+Timing executeGatesGrad(Context& context, const OpCall& call, Sharded& result)
+{
+    const Sharded& dy = *call.operands[0];
+    const Sharded& logits = *call.operands[1];
+    const Sharded* bias = call.operands.size() > 2 ? call.operands[2] : nullptr;
+    const std::int64_t experts = result.shape().back();
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        if (result.elements(device) == 0)
+            continue;
+        requireSameBox(dy.box(device), result.box(device), call, "gradient and result");
+        requireSameBox(logits.box(device), result.box(device), call, "operand and result");
+        requireWhole(result.box(device).back(), experts, call, "the experts that are chosen from");
+        if (bias != nullptr)
+            requireWhole(bias->box(device)[0], experts, call, "the bias of the choice");
+    }
+    context.work.touched += static_cast<double>(result.totalElements()) * 10;
+    if (context.planning())
+        return {};
+    const GateRule rule = gateRuleOf(call.attributes, experts);
+    return runRows(context, result, rowPieces(result, 1, kPieceElements / 16), [&](const RowPiece& piece, int) {
+        const std::int64_t offset = piece.first * experts;
+        topKGatesBackward(rule, logits.data(piece.device) + offset, bias != nullptr ? bias->data(piece.device) : nullptr,
+                          dy.data(piece.device) + offset, piece.last - piece.first, result.data(piece.device) + offset);
+        return 0.0;
+    });
+}
+
+Timing executeDispatchGrad(Context& context, const OpCall& call, Sharded& result)
+{
+    const Sharded& dy = *call.operands[0];
+    const Sharded& gates = *call.operands[1];
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device)
+        if (result.elements(device) > 0)
+            requireSameExperts(call, result.box(device), gates.box(device), dy.box(device), true);
+    context.work.touched += static_cast<double>(dy.totalElements()) + static_cast<double>(result.totalElements());
+    if (context.planning())
+        return {};
+    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
+        const Box& box = dy.box(piece.device);
+        const std::int64_t experts = box[0].size();
+        const std::int64_t tokens = tokensOf(box);
+        const std::int64_t n = box[3].size();
+        for (std::int64_t row = piece.first; row < piece.last; ++row) {
+            float* out = result.data(piece.device) + row * n;
+            std::fill_n(out, n, 0.0f);
+            for (std::int64_t expert = 0; expert < experts; ++expert)
+                if (gates.data(piece.device)[row * experts + expert] != 0)
+                    addColumnSums(dy.data(piece.device) + (expert * tokens + row) * n, 1, n, out);
+        }
+        return 0.0;
+    });
+}
+
+Timing executeCombineGradY(Context& context, const OpCall& call, Sharded& result)
+{
+    const Sharded& dy = *call.operands[0];
+    const Sharded& gates = *call.operands[1];
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device)
+        if (result.elements(device) > 0)
+            requireSameExperts(call, dy.box(device), gates.box(device), result.box(device), true);
+    context.work.touched += static_cast<double>(result.totalElements()) * 2;
+    if (context.planning())
+        return {};
+    return runExperts(context, result, expertTasks(result), [&](const ExpertTask& task, int) {
+        const Box& box = result.box(task.device);
+        const DispatchSizes sizes { 1, tokensOf(box), box[3].size(), box[0].size() };
+        combineBackwardRows(sizes, dy.data(task.device), gates.data(task.device) + task.expert,
+                            result.data(task.device) + task.expert * sizes.rows * sizes.n);
+        return 0.0;
+    });
+}
+
+/// Of a token that an expert did not get the rows are zeros, and so is the product.
+Timing executeCombineGradGates(Context& context, const OpCall& call, Sharded& result)
+{
+    const Sharded& dy = *call.operands[0];
+    const Sharded& y = *call.operands[1];
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device)
+        if (result.elements(device) > 0)
+            requireSameExperts(call, dy.box(device), result.box(device), y.box(device), true);
+    context.work.touched += static_cast<double>(y.totalElements()) + static_cast<double>(dy.totalElements());
+    if (context.planning())
+        return {};
+    return runRows(context, result, rowPieces(result, 1, 1 << 10), [&](const RowPiece& piece, int) {
+        const Box& box = y.box(piece.device);
+        const std::int64_t experts = box[0].size();
+        const std::int64_t tokens = tokensOf(box);
+        const std::int64_t n = box[3].size();
+        for (std::int64_t row = piece.first; row < piece.last; ++row)
+            for (std::int64_t expert = 0; expert < experts; ++expert)
+                rowDots(dy.data(piece.device) + row * n, y.data(piece.device) + (expert * tokens + row) * n, 1, n,
+                        result.data(piece.device) + row * experts + expert);
+        return 0.0;
+    });
+}
+
+Timing executeExpertBiasGrad(Context& context, const OpCall& call, Sharded& result)
+{
+    const Sharded& dy = *call.operands[0];
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        if (result.elements(device) == 0)
+            continue;
+        requireSame(dy.box(device)[0], result.box(device)[0], call, "experts of gradient and result");
+        requireSame(dy.box(device)[3], result.box(device)[1], call, "columns of gradient and result");
+    }
+    context.work.touched += static_cast<double>(dy.totalElements());
+    if (context.planning())
+        return {};
+    return runDevices(context, result, [&](std::int64_t device) {
+        const Box& box = dy.box(device);
+        const std::int64_t n = box[3].size();
+        const std::int64_t tokens = tokensOf(box);
+        std::fill_n(result.data(device), result.elements(device), 0.0f);
+        for (std::int64_t expert = 0; expert < box[0].size(); ++expert)
+            addColumnSums(dy.data(device) + expert * tokens * n, tokens, n, result.data(device) + expert * n);
+    });
+}
+
+/// Of every expert at b over the tokens that it got.
+Timing executeExpertLinearGradW(Context& context, const OpCall& call, Sharded& result)
+{
+    const Sharded& a = *call.operands[0];
+    const Sharded& b = *call.operands[1];
+    std::int64_t widest = 1;
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        if (result.elements(device) == 0)
+            continue;
+        for (std::size_t d = 0; d < 3; ++d)
+            requireSame(a.box(device)[d], b.box(device)[d], call, "experts and tokens of the operands");
+        requireSame(a.box(device)[0], result.box(device)[0], call, "experts of operand and result");
+        requireSame(a.box(device)[3], result.box(device)[1], call, "columns of the first operand and rows of the result");
+        requireSame(b.box(device)[3], result.box(device)[2], call, "columns of the second operand and of the result");
+        widest = std::max(widest, b.box(device)[3].size());
+        context.work.flops += 2.0 * static_cast<double>(result.elements(device)) * static_cast<double>(tokensOf(a.box(device)));
+    }
+    context.work.touched += static_cast<double>(result.totalElements());
+    const std::int64_t scratchFloats = kRowsAtOnce * (widest + kColumns);
+    const Block scratch = context.scratch(scratchFloats);
+    if (context.planning())
+        return {};
+    std::vector<ExpertTask> tasks;
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device)
+        for (std::int64_t expert = 0; result.elements(device) > 0 && expert < result.box(device)[0].size(); ++expert)
+            for (std::int64_t first = 0; first < result.box(device)[1].size(); first += kColumns)
+                tasks.push_back({ device, expert, first, std::min(first + kColumns, result.box(device)[1].size()) });
+    return runExperts(context, result, tasks, [&](const ExpertTask& task, int worker) {
+        const std::int64_t tokens = tokensOf(a.box(task.device));
+        const std::int64_t out = result.box(task.device)[1].size();
+        const std::int64_t in = result.box(task.device)[2].size();
+        const std::int64_t count = task.last - task.first;
+        const float* left = a.data(task.device) + task.expert * tokens * out + task.first;
+        const float* right = b.data(task.device) + task.expert * tokens * in;
+        float* dw = result.data(task.device) + (task.expert * out + task.first) * in;
+        float* packedRight = scratch.floats() + worker * Context::scratchStride(scratchFloats);
+        float* packedLeft = packedRight + kRowsAtOnce * in;
+        bool any = false;
+        for (std::int64_t first = 0; first < tokens; first += kRowsAtOnce) {
+            context.pool->checkCancelled();
+            const auto rows = nonZeroRows(right + first * in, std::min(kRowsAtOnce, tokens - first), in);
+            const auto used = static_cast<std::int64_t>(rows.size());
+            if (used == 0)
+                continue;
+            packRows(right + first * in, rows, in, packedRight);
+            for (std::int64_t i = 0; i < used; ++i)
+                std::memcpy(packedLeft + i * count, left + (first + rows[at(i)]) * out, at(count) * sizeof(float));
+            sgemm(true, false, count, in, used, 1, packedLeft, count, packedRight, in, any ? 1.0f : 0.0f, dw, in);
+            any = true;
+        }
+        if (!any)
+            std::memset(dw, 0, at(count * in) * sizeof(float));
+        return 0.0;
+    });
+}
+
+} // namespace shardboard::engine

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of parts of the last dim and of what joined them: back to where the part was taken from, zeros elsewhere.
+#include "engine/execute.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shardboard::engine {
+
+namespace {
+
+constexpr std::int64_t kPieceElements = 1 << 18;
+
+void copyRow(const float* from, std::int64_t n, float* to) { std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(float)); }
+
+} // namespace
+
+Timing executePad(Context& context, const OpCall& call, Sharded& result)
+{
+    const Sharded& dy = *call.operands[0];
+    const bool everyOther = call.kind == OpKind::SpreadOther;
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        if (result.elements(device) == 0)
+            continue;
+        const Range& in = dy.box(device).back();
+        const Range& out = result.box(device).back();
+        requireSameRows(dy.box(device), result.box(device), call, "gradient and result");
+        if (everyOther) {
+            requireSame({ 2 * in.lo, 2 * in.hi }, out, call, "elements of the gradient and pairs of the result");
+        } else {
+            requireWhole(in, dy.shape().back(), call, "the slice");
+            requireWhole(out, result.shape().back(), call, "the dim that was sliced");
+        }
+    }
+    context.work.touched += static_cast<double>(result.totalElements()) * 2;
+    if (context.planning())
+        return {};
+    const std::int64_t first = call.attributes.first;
+    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
+        const std::int64_t n = dy.box(piece.device).back().size();
+        const std::int64_t width = result.box(piece.device).back().size();
+        for (std::int64_t row = piece.first; row < piece.last; ++row) {
+            const float* in = dy.data(piece.device) + row * n;
+            float* out = result.data(piece.device) + row * width;
+            std::fill_n(out, width, 0.0f);
+            if (!everyOther)
+                copyRow(in, n, out + first);
+            for (std::int64_t i = 0; everyOther && i < n; ++i)
+                out[2 * i + first] = in[i];
+        }
+        return 0.0;
+    });
+}
+
+Timing executeMergeGroups(Context& context, const OpCall& call, Sharded& result)
+{
+    const Sharded& dy = *call.operands[0];
+    const std::int64_t heads = dy.shape()[2] / result.shape()[2];
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        if (result.elements(device) == 0)
+            continue;
+        const Box& in = dy.box(device);
+        const Box& out = result.box(device);
+        requireSame(in[0], out[0], call, "sequences");
+        requireSame(in[1], out[1], call, "tokens");
+        requireSame(in[2], { out[2].lo * heads, out[2].hi * heads }, call, "groups and their heads");
+        requireWhole(in[3], dy.shape()[3], call, "a head");
+        requireWhole(out[3], result.shape()[3], call, "a group");
+    }
+    context.work.touched += static_cast<double>(result.totalElements()) * 2;
+    if (context.planning())
+        return {};
+    // The same elements in the same order.
+    return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
+        const std::int64_t n = result.box(piece.device).back().size();
+        copyRow(dy.data(piece.device) + piece.first * n, (piece.last - piece.first) * n, result.data(piece.device) + piece.first * n);
+        return 0.0;
+    });
+}
+
+/// Where a device has some of the heads it is a part of the sum.
+Timing executeSumHeads(Context& context, const OpCall& call, Sharded& result)
+{
+    const Sharded& dy = *call.operands[0];
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        if (result.elements(device) == 0)
+            continue;
+        requireSame(dy.box(device)[0], result.box(device)[0], call, "sequences");
+        requireSame(dy.box(device)[1], result.box(device)[1], call, "tokens");
+        requireWhole(dy.box(device)[3], dy.shape()[3], call, "a head");
+        requireWhole(result.box(device)[3], result.shape()[3], call, "the sum");
+    }
+    context.work.touched += static_cast<double>(dy.totalElements());
+    if (context.planning())
+        return {};
+    const std::int64_t n = dy.shape()[3];
+    const std::int64_t m = result.shape()[3];
+    return runRows(context, result, rowPieces(result, 1, kPieceElements / 16), [&](const RowPiece& piece, int) {
+        const std::int64_t heads = dy.box(piece.device)[2].size();
+        for (std::int64_t row = piece.first; row < piece.last; ++row) {
+            const float* in = dy.data(piece.device) + row * heads * n + call.attributes.first;
+            float* out = result.data(piece.device) + row * m;
+            std::fill_n(out, m, 0.0f);
+            for (std::int64_t head = 0; head < heads; ++head, in += n)
+                for (std::int64_t i = 0; i < m; ++i)
+                    out[i] += in[i];
+        }
+        return 0.0;
+    });
+}
+
+} // namespace shardboard::engine

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/expertwork.h"
+
+#include <algorithm>
+
+namespace shardboard::engine {
+
+void requireSameTokens(const Box& tokens, const Box& ofExperts, const OpCall& call)
+{
+    requireSame(tokens[0], ofExperts[1], call, "sequences");
+    requireSame(tokens[1], ofExperts[2], call, "tokens");
+}
+
+std::int64_t tokensOf(const Box& ofExperts) { return ofExperts[1].size() * ofExperts[2].size(); }
+
+GateRule gateRuleOf(const OpAttributes& attributes, std::int64_t experts)
+{
+    return { attributes.sigmoid ? GateScoring::SigmoidThenTopK : GateScoring::SoftmaxThenTopK,
+             experts,
+             attributes.chosen,
+             attributes.normalized,
+             attributes.scale,
+             std::max<std::int64_t>(1, attributes.groups),
+             std::max<std::int64_t>(1, attributes.chosenGroups) };
+}
+
+std::vector<ExpertTask> expertTasks(const Sharded& ofExperts)
+{
+    std::vector<ExpertTask> tasks;
+    for (std::int64_t device = 0; device < ofExperts.deviceCount(); ++device)
+        for (std::int64_t expert = 0; ofExperts.elements(device) > 0 && expert < ofExperts.box(device)[0].size(); ++expert)
+            tasks.push_back({ device, expert, 0, ofExperts.box(device)[3].size() });
+    return tasks;
+}
+
+Timing runExperts(Context& context, const Sharded& result, const std::vector<ExpertTask>& tasks,
+                  const std::function<double(const ExpertTask&, int)>& run)
+{
+    std::vector<std::int64_t> devices;
+    for (const ExpertTask& task : tasks)
+        devices.push_back(task.device);
+    return runTimed(context, result.deviceCount(), devices,
+                    [&](std::size_t index, int worker) { return run(tasks[index], worker); });
+}
+
+} // namespace shardboard::engine

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the executors of mixtures of experts and of their gradients share.
+#pragma once
+
+#include "engine/execute.h"
+#include "engine/kernels/gates.h"
+
+#include <functional>
+#include <vector>
+
+namespace shardboard::engine {
+
+/// The token dims of a tensor [batch, sequence, ...] and of one [experts, batch, sequence, ...].
+void requireSameTokens(const Box& tokens, const Box& ofExperts, const OpCall& call);
+std::int64_t tokensOf(const Box& ofExperts);
+
+GateRule gateRuleOf(const OpAttributes& attributes, std::int64_t experts);
+
+/// The rows of one expert on one device.
+struct ExpertTask {
+    std::int64_t device = 0;
+    std::int64_t expert = 0; ///< local
+    std::int64_t first = 0; ///< columns of the result
+    std::int64_t last = 0;
+};
+
+/// One task for every expert of every device.
+std::vector<ExpertTask> expertTasks(const Sharded& ofExperts);
+
+Timing runExperts(Context& context, const Sharded& result, const std::vector<ExpertTask>& tasks,
+                  const std::function<double(const ExpertTask&, int)>& run);
+
+} // namespace shardboard::engine

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Training steps of every family of models under the presets that make sense for it, and under any layouts of weights and
+// inputs: forward, backward and update compute what the unsharded step computes, operation by operation.
+#include "engine/runner.h"
+#include "model/design/evaluate.h"
+#include "model/design/presets.h"
+#include "model/graph/buildgraph.h"
+#include "tests/engine/testprogram.h"
+#include "tests/support/families.h"
+
+#include <QTest>
+
+#include <random>
+#include <set>
+
+using namespace shardboard;
+using namespace shardboard::engine;
+using namespace shardboard::test;
+
+namespace {
+
+class RandomTraining {
+public:
+    explicit RandomTraining(unsigned seed)
+        : m_random(seed)
+    {
+    }
+
+    /// Tokens that divide by `tokens`, for presets that cut the sequence.
+    Design of(const std::string& family, const std::string& mesh, std::int64_t tokens)
+    {
+        Design design;
+        design.mesh = Mesh::parse(mesh).value();
+        design.model = familyModel(family);
+        const bool grouped = !design.model.mla.present() && !design.model.block.fusedQkv;
+        if (grouped && below(2))
+            design.model.heads = design.model.kvHeads = 4;
+        else if (grouped && below(2))
+            design.model.heads = 8, design.model.kvHeads = 4;
+        constexpr Recompute recompute[] { Recompute::None, Recompute::None, Recompute::Selective, Recompute::Full };
+        const std::int64_t parts = 1 + below(2);
+        design.workload = { WorkloadKind::Train, parts * (1 + below(4)), tokens * (1 + below(static_cast<int>(8 / tokens))), DType::BF16, parts,
+                            recompute[below(4)] };
+        return design;
+    }
+
+    /// Any layouts of about `share` tenths of the weights and inputs.
+    void lay(Design& design, int share)
+    {
+        const auto graph = buildGraph(design.model, design.workload);
+        if (!graph.ok())
+            throw std::runtime_error(graph.error().text());
+        for (const GraphTensor& tensor : graph.value().tensors)
+            if (tensor.spec.role != TensorRole::Activation && below(10) < share)
+                design.strategies.push_back(specFor(tensor.spec.name, spec(design.mesh, tensor.spec.shape.size())));
+    }
+
+    int below(int n) { return static_cast<int>(m_random() % static_cast<unsigned>(n)); }
+
+private:
+    std::string spec(const Mesh& mesh, std::size_t rank)
+    {
+        Layout layout = Layout::replicated(rank);
+        for (int axis = 0; axis < mesh.axisCount(); ++axis)
+            if (const auto dim = static_cast<std::size_t>(below(static_cast<int>(rank) + 1)); dim < rank)
+                layout.dims[dim].push_back(AxisRef { axis });
+        return specText(layout, mesh);
+    }
+
+    std::mt19937 m_random;
+};
+
+std::string describe(const Design& design)
+{
+    std::string text = design.model.name + " " + design.mesh.text() + " heads " + std::to_string(design.model.heads) + "/"
+        + std::to_string(design.model.kvHeads) + " " + std::to_string(design.workload.batch) + "x" + std::to_string(design.workload.sequence)
+        + " in " + std::to_string(design.workload.microBatches) + ", recompute " + recomputeName(design.workload.recompute);
+    for (const StrategyEntry& entry : design.strategies)
+        text += "; " + entry.match + " " + entry.strategy.text();
+    return text + ": ";
+}
+
+/// Empty when all is well. `kinds` gets what was run.
+std::string mistakeOf(const Design& design, std::set<std::string>& kinds)
+{
+    const auto evaluation = evaluate(design);
+    if (!evaluation.ok())
+        return describe(design) + evaluation.error().text();
+    RunOptions options;
+    options.verify = true;
+    const RunOutcome outcome = runProgram({ evaluation.value()->graph, evaluation.value()->plan }, options, {}, {});
+    if (const auto* failure = std::get_if<Failure>(&outcome))
+        return describe(design) + failure->where + ": " + failure->message;
+    const auto& result = std::get<RunResult>(outcome);
+    for (const RunOperation& operation : result.operations)
+        kinds.insert(operation.kind);
+    return result.verified ? std::string()
+                           : describe(design) + result.firstDeviation + ", worst " + result.worstOp + " " + std::to_string(result.maxRelativeError);
+}
+
+} // namespace
+
+class TestRandomTraining : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void presets_data()
+    {
+        QTest::addColumn<QString>("family");
+        QTest::addColumn<QString>("preset");
+        QTest::addColumn<QStringList>("meshes");
+        QTest::addColumn<int>("tokens"); ///< by which the sequence divides
+        QTest::addColumn<QString>("kind"); ///< of an operation or collective that must have been there
+        const auto row = [](const char* family, const char* preset, const QStringList& meshes, int tokens, const char* kind) {
+            QTest::addRow("%s, %s", family, preset) << QString(family) << QString(preset) << meshes << tokens << QString(kind);
+        };
+        for (const char* family : { "mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3", "gpt_oss" }) {
+            row(family, "ep", { "expert=2", "data=2,expert=2", "fsdp=2,expert=2", "data=2,fsdp=2,expert=2", "expert=4" }, 1, "all-to-all");
+            row(family, "ep+tp", { "expert=2,model=2", "data=2,expert=2,model=2" }, 1, "all-to-all");
+            row(family, "fsdp", { "fsdp=4", "fsdp=3" }, 1, "all-gather");
+        }
+        for (const char* family : { "falcon", "falcon-7b", "gemma", "gemma2", "gemma3_text" }) {
+            row(family, "megatron-tp", { "model=2", "data=2,model=2" }, 1, "all-reduce");
+            row(family, "tp+fsdp", { "fsdp=2,model=2" }, 1, "all-gather");
+        }
+        for (const char* family : { "llama", "gpt_oss", "gemma2", "deepseek_v3", "falcon" }) {
+            row(family, "cp-ring", { "context=2", "context=4", "data=2,context=2", "context=2,model=2", "fsdp=2,context=2" }, 4, "send-recv");
+            row(family, "cp-all-gather", { "context=2", "data=2,context=2", "context=2,model=2" }, 4, "all-gather");
+        }
+        row("gemma3_text", "cp-ulysses", { "context=2", "data=2,context=2" }, 4, "all-to-all");
+        row("llama", "cp-ulysses", { "context=2", "data=2,context=2" }, 4, "all-to-all");
+        row("llama", "tp-sp", { "model=2", "data=2,model=2" }, 4, "reduce-scatter");
+    }
+    void presets()
+    {
+        QFETCH(QString, family);
+        QFETCH(QString, preset);
+        QFETCH(QStringList, meshes);
+        QFETCH(int, tokens);
+        QFETCH(QString, kind);
+        RandomTraining random(11);
+        std::set<std::string> kinds;
+        for (int trial = 0; trial < 2 * meshes.size(); ++trial) {
+            Design design = random.of(family.toStdString(), meshes[trial % meshes.size()].toStdString(), tokens);
+            if (preset == "cp-ulysses")
+                design.model.heads = design.model.kvHeads = 4;
+            if (const auto applied = applyPreset(design, preset.toStdString()); !applied.ok())
+                QFAIL((describe(design) + applied.error().text()).c_str());
+            for (StrategyEntry& entry : design.strategies)
+                entry.cut = CutRule::Balanced; // the tiny models divide by little
+            if (trial >= meshes.size())
+                random.lay(design, 1);
+            const std::string mistake = mistakeOf(design, kinds);
+            QVERIFY2(mistake.empty(), mistake.c_str());
+        }
+        QVERIFY2(kinds.contains(kind.toStdString()), kind.toUtf8().constData());
+    }
+
+    void anyLayout_data()
+    {
+        QTest::addColumn<QString>("family");
+        for (const std::string& family : familyNames())
+            QTest::newRow(family.c_str()) << QString::fromStdString(family);
+    }
+    void anyLayout()
+    {
+        QFETCH(QString, family);
+        RandomTraining random(3);
+        std::set<std::string> kinds;
+        for (int trial = 0; trial < 12; ++trial) {
+            const char* meshes[] { "a=2,b=2", "a=2,b=3", "a=3", "a=2,b=2,c=2", "a=4,b=1" };
+            Design design = random.of(family.toStdString(), meshes[random.below(5)], 1);
+            design.picker.allowPartialToSharded = random.below(2) > 0;
+            random.lay(design, 6);
+            const std::string mistake = mistakeOf(design, kinds);
+            QVERIFY2(mistake.empty(), mistake.c_str());
+        }
+        QVERIFY(kinds.contains("all-reduce") && kinds.contains("adam_step"));
+    }
+};
+
+QTEST_APPLESS_MAIN(TestRandomTraining)
+#include "tst_randomtraining.moc"
