@@ -10,6 +10,7 @@
 
 #include <QTest>
 
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -39,8 +40,9 @@ public:
             design.model.heads = 8, design.model.kvHeads = 4;
         constexpr Recompute recompute[] { Recompute::None, Recompute::None, Recompute::Selective, Recompute::Full };
         const std::int64_t parts = 1 + below(2);
-        design.workload = { WorkloadKind::Train, parts * (1 + below(4)), tokens * (1 + below(static_cast<int>(8 / tokens))), DType::BF16, parts,
-                            recompute[below(4)] };
+        // Not one token alone: its target's logit can come out near 0, of which rounding is a large part.
+        const std::int64_t sequence = tokens > 1 ? tokens * (1 + below(2)) : 3 + below(6);
+        design.workload = { WorkloadKind::Train, parts * (1 + below(4)), sequence, DType::BF16, parts, recompute[below(4)] };
         return design;
     }
 
@@ -139,7 +141,7 @@ private Q_SLOTS:
         QFETCH(QString, kind);
         RandomTraining random(11);
         std::set<std::string> kinds;
-        for (int trial = 0; trial < 2 * meshes.size(); ++trial) {
+        for (int trial = 0; trial < meshes.size() + 1; ++trial) {
             Design design = random.of(family.toStdString(), meshes[trial % meshes.size()].toStdString(), tokens);
             if (preset == "cp-ulysses")
                 design.model.heads = design.model.kvHeads = 4;
@@ -155,6 +157,40 @@ private Q_SLOTS:
         QVERIFY2(kinds.contains(kind.toStdString()), kind.toUtf8().constData());
     }
 
+    /// Whatever goes around a ring matters.
+    void brokenRingsShow()
+    {
+        RandomTraining random(1);
+        Design design = random.of("gpt_oss", "context=2", 4);
+        design.workload.recompute = Recompute::None;
+        QVERIFY(applyPreset(design, "cp-ring").ok());
+        for (StrategyEntry& entry : design.strategies)
+            entry.cut = CutRule::Balanced;
+        const auto evaluation = evaluate(design);
+        QVERIFY2(evaluation.ok(), evaluation.ok() ? "" : evaluation.error().text().c_str());
+        const Program program { evaluation.value()->graph, evaluation.value()->plan };
+        RunOptions options;
+        options.verify = true;
+        options.layers = 1;
+        int rings = 0;
+        for (const Collective& collective : program.plan.collectives) {
+            if (collective.kind != CollectiveKind::SendRecv)
+                continue;
+            ++rings;
+            options.breakCollective = collective.id;
+            const RunOutcome outcome = runProgram(program, options, {}, {});
+            QVERIFY2(std::holds_alternative<RunResult>(outcome), collective.id.c_str());
+            const auto& result = std::get<RunResult>(outcome);
+            QVERIFY2(!result.verified, collective.id.c_str());
+            const std::string operation = collective.id.substr(0, collective.id.find('/', collective.id.find('/') + 1));
+            QCOMPARE(QString::fromStdString(result.firstDeviation), QString::fromStdString(operation));
+            QVERIFY(std::any_of(result.operations.begin(), result.operations.end(), [&](const RunOperation& ran) {
+                return ran.id == collective.id && ran.bytes == collective.bytes && ran.count == program.plan.microBatches;
+            }));
+        }
+        QCOMPARE(rings, 10); // two operands each: the result, the gradients of queries, keys, values and sinks
+    }
+
     void anyLayout_data()
     {
         QTest::addColumn<QString>("family");
@@ -166,7 +202,7 @@ private Q_SLOTS:
         QFETCH(QString, family);
         RandomTraining random(3);
         std::set<std::string> kinds;
-        for (int trial = 0; trial < 12; ++trial) {
+        for (int trial = 0; trial < 6; ++trial) {
             const char* meshes[] { "a=2,b=2", "a=2,b=3", "a=3", "a=2,b=2,c=2", "a=4,b=1" };
             Design design = random.of(family.toStdString(), meshes[random.below(5)], 1);
             design.picker.allowPartialToSharded = random.below(2) > 0;
