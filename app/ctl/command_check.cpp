@@ -53,16 +53,18 @@ void printNumbered(const std::vector<DesignFinding>& findings)
         std::cout << "nothing found\n";
 }
 
-/// Index of a change in the strategies or the rules, so that two repairs of one round do not meet.
-std::optional<std::pair<bool, int>> placeOf(const DesignChange& change)
+/// Which list of the design a change is of, and its index there, so that two repairs of one round do not meet.
+std::optional<std::pair<int, int>> placeOf(const DesignChange& change)
 {
     return std::visit(
-        [](const auto& c) -> std::optional<std::pair<bool, int>> {
-        if constexpr (requires { c.index; })
-            return std::pair { requires { c.rule; } || std::is_same_v<std::decay_t<decltype(c)>, RemoveRule>, c.index
-};
-return std::nullopt;
-},
+        [](const auto& c) -> std::optional<std::pair<int, int>> {
+            using Change = std::decay_t<decltype(c)>;
+            if constexpr (requires { c.index; })
+                return std::pair { requires { c.pin; } || std::is_same_v<Change, RemovePin> ? 2 : requires { c.rule; } || std::is_same_v<Change, RemoveRule> ? 1 : 0,
+                                   c.index };
+            else
+                return std::nullopt;
+        },
         change);
 }
 
@@ -71,11 +73,11 @@ Repair together(const std::vector<DesignFinding>& findings, std::vector<std::str
 {
     Repair all;
     std::set<std::string> texts;
-    std::set<std::pair<bool, int>> places;
+    std::set<std::pair<int, int>> places;
     for (const DesignFinding& finding : findings) {
         if (!finding.fix || !texts.insert(finding.fix->text).second)
             continue;
-        std::set<std::pair<bool, int>> own;
+        std::set<std::pair<int, int>> own;
         for (const DesignChange& change : finding.fix->changes)
             if (const auto place = placeOf(change))
                 own.insert(*place);

@@ -207,9 +207,19 @@ int newCommand(const Arguments& arguments)
         notes = std::move(applied).value();
     }
 
+    for (const std::string& text : arguments.texts("--pin")) {
+        auto pin = parsePin(text);
+        if (!pin.ok())
+            return report(usageError("--pin", pin.error().what, pin.error().fix));
+        design.pins.push_back(std::move(pin).value());
+    }
+
     const auto evaluation = evaluate(design, Misfits::Replicate);
     if (!evaluation.ok())
         return report(evaluation.error());
+    for (const DesignFinding& finding : evaluation.value()->findings)
+        if (finding.kind == "dead-pin" || finding.kind == "pin-unmet")
+            printFinding(finding);
     for (const std::string& note : notes)
         std::cerr << "note: " << note << "\n";
     printFindings(opened.value().findings);

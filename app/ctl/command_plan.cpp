@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -39,23 +40,27 @@ std::string headline(const Design& design, const Evaluation& evaluation)
         + bytesText(evaluation.weightBytes) + "\n";
 }
 
-/// `each layer of block (x 32): 2 all-reduce over model`
+/// `forward, block x 32, each: 2 all-reduce over model`; parts without a collective are left out.
 std::string perLayer(const Plan& plan)
 {
     std::string out;
+    const bool phases = std::any_of(plan.segments.begin(), plan.segments.end(),
+                                    [](const PlannedSegment& segment) { return segment.phase != Phase::Forward; });
     for (std::size_t i = 0; i < plan.segments.size(); ++i) {
         std::map<std::string, int> counts;
         for (const Collective& collective : plan.collectives)
             if (collective.plannedSegment == static_cast<int>(i) && collective.kind != CollectiveKind::LocalSlice)
                 ++counts[collectiveName(collective.kind) + " over " + axesText(collective, plan.mesh)];
+        if (counts.empty())
+            continue;
         std::vector<std::string> parts;
         for (const auto& [what, count] : counts)
             parts.push_back(std::to_string(count) + " " + what);
         const PlannedSegment& segment = plan.segments[i];
-        out += "  " + segment.name + (segment.count > 1 ? " x " + std::to_string(segment.count) + ", each" : std::string()) + ": "
-            + (parts.empty() ? "no collective" : joined(parts)) + "\n";
+        out += "  " + (phases ? phaseName(segment.phase) + ", " : std::string()) + segment.name
+            + (segment.count > 1 ? " x " + std::to_string(segment.count) + ", each" : std::string()) + ": " + joined(parts) + "\n";
     }
-    return out;
+    return out.empty() ? out : "In each part of the model\n" + out + "\n";
 }
 
 std::string collectivesTable(const Evaluation& evaluation)
@@ -77,12 +82,17 @@ std::string collectivesTable(const Evaluation& evaluation)
 std::string memoryText(const MemoryByCause& memory)
 {
     Table table({ "memory per device", ">bytes", ">" });
-    const std::pair<const char*, std::int64_t> causes[] = { { "weights", memory.weights },
-                                                            { "activations", memory.activations },
-                                                            { "KV cache", memory.kvCache },
-                                                            { "reshard copies", memory.reshard } };
-    for (const auto& [name, bytes] : causes)
-        table.add({ name, countText(bytes), bytesText(bytes) });
+    struct Cause {
+        const char* name;
+        std::int64_t bytes;
+        bool always = true; ///< else only where there is any: inference has no gradients
+    };
+    for (const Cause& cause : { Cause { "weights", memory.weights }, Cause { "gradients", memory.gradients, false },
+                                Cause { "optimizer state", memory.optimizer, false }, Cause { "activations", memory.activations },
+                                Cause { "  kept for the backward pass", memory.kept, false }, Cause { "KV cache", memory.kvCache },
+                                Cause { "reshard copies", memory.reshard } })
+        if (cause.always || cause.bytes > 0)
+            table.add({ cause.name, countText(cause.bytes), bytesText(cause.bytes) });
     table.add({ "peak" + (memory.peakAt.empty() ? std::string() : " at " + memory.peakAt), countText(memory.peak), bytesText(memory.peak) });
     return table.text(0);
 }
@@ -155,7 +165,7 @@ int planCommand(const Arguments& arguments)
     }
     std::cout << headline(design, evaluation) << "\n";
     if (design.model.hasGraph())
-        std::cout << collectivesTable(evaluation) << "\nIn each part of the model\n" << perLayer(evaluation.plan) << "\n";
+        std::cout << collectivesTable(evaluation) << "\n" << perLayer(evaluation.plan);
     std::cout << memoryText(evaluation.plan.memory);
     if (const auto& pipeline = evaluation.plan.pipeline)
         std::cout << "pipeline of " << pipeline->stages << " stages over " << evaluation.plan.mesh.axis(pipeline->axis).name << ", "

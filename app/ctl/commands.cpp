@@ -30,6 +30,8 @@ const std::vector<Command>& commands()
             { "--sequence", "N", "tokens of a sequence; for decode, entries of the KV cache (4096)" },
             { "--dtype", "TYPE", "bf16, f16 or f32 (as released)" },
             { "--preset", "NAME", "replicate, megatron-tp, tp-sp, fsdp, hsdp, tp+fsdp, ep, ep+tp, cp-ring, cp-all-gather, cp-ulysses,\npp-1f1b or pp-interleaved (replicate; for a module megatron-tp)" },
+            { "--pin", "PIN", "where activations lie, '*:batch=data,fsdp', or which row operations take,"
+                              " 'block/self_attn.attention@context=S1 R R -> S1'; may be repeated", true },
             { "--rules", "FILE", "logical axis rules instead: mesh-and-rule file (YAML) or built-in rule set; no strategy is made then,"
                                  " because strategies come before rules" },
             { "--devices-per-slice", "N", "with --rules: the mesh is the one of the rules, on so many devices" },
@@ -112,6 +114,12 @@ const std::vector<Command>& commands()
           planCommand,
           "All rows of a plan are sound in every profile. MAX has none for attention, experts, the loss and gradients: those of\n"
           "profile shardboard are used, without vocabulary parallel embedding and rings. Pins count in profile shardboard alone.\n" },
+        { "explain", "why a tensor, operation or collective is as it is, and what else there was", { "DESIGN", "WHAT" },
+          { { "--what-if", "N", "evaluate the design with the pin of the N cheapest alternatives (3; for several things 0)" }, kJson },
+          explainCommand,
+          "WHAT is a collective's id, an operation (block/self_attn.q_proj), or a tensor (a weight, with * or a layer's number; an\n"
+          "activation); the last part of such a name; or a glob. A row's price is that of its own reshards: profile shardboard ranks\n"
+          "by their time, those of MAX by bytes. A pin that takes another row is written as for shardctl new --pin.\n" },
         { "check", "lists findings with the smallest repair; exit 1 when there are any", { "DESIGN" },
           { { "--repair", "N", "makes the repair of finding N, or of all, and lists what is left" },
             { "-o", "FILE", "design file to write, with --repair" }, kJson },

@@ -37,6 +37,7 @@ int cutsCommand(const Arguments& arguments);
 int rulesCommand(const Arguments& arguments);
 int pickCommand(const Arguments& arguments);
 int planCommand(const Arguments& arguments);
+int explainCommand(const Arguments& arguments);
 int checkCommand(const Arguments& arguments);
 int runDesignCommand(const Arguments& arguments);
 int exportCommand(const Arguments& arguments);

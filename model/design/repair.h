@@ -21,8 +21,14 @@ struct ReplaceRule { int index = 0; LogicalRule rule; };
 /// `rule` before rule `index` (at the end when it is their number).
 struct InsertRule { int index = 0; LogicalRule rule; };
 struct RemoveRule { int index = 0; };
+/// `pin` as withPin() puts it.
+struct SetPin { Pin pin; };
+/// Pin `index` becomes `pin`.
+struct ReplacePin { int index = 0; Pin pin; };
+struct RemovePin { int index = 0; };
 
-using DesignChange = std::variant<SetStrategy, ReplaceStrategy, RemoveStrategy, ReplaceRule, InsertRule, RemoveRule>;
+using DesignChange = std::variant<SetStrategy, ReplaceStrategy, RemoveStrategy, ReplaceRule, InsertRule, RemoveRule,
+                                  SetPin, ReplacePin, RemovePin>;
 
 struct Repair {
     std::string text; ///< on a button and in the history: `Cut lm_head.weight dim 0 over model`
@@ -33,7 +39,11 @@ struct Repair {
 /// not pile up, unless a wider pattern behind it would hide it.
 Design withStrategy(Design design, const StrategyEntry& entry);
 
-/// The design after a repair: what names an index first, then SetStrategy in order. Changes that name an index which is
+/// The design with `pin` as a new last one. One set by hand that speaks of the same row of the same operations, or of the same
+/// activations, goes, so that edits do not pile up.
+Design withPin(Design design, const Pin& pin);
+
+/// The design after a repair: what names an index first, then SetStrategy and SetPin in order. Changes that name an index which is
 /// not there are left out (the design changed meanwhile).
 Design repaired(Design design, const Repair& repair);
 

@@ -14,7 +14,9 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-Placement placementOf(const Layout& layout, int axis)
+} // namespace
+
+Placement placementOn(const Layout& layout, int axis)
 {
     for (std::size_t dim = 0; dim < layout.dims.size(); ++dim)
         for (const AxisRef& ref : layout.dims[dim])
@@ -26,6 +28,16 @@ Placement placementOf(const Layout& layout, int axis)
                                         : layout.op == ReduceOp::Min ? PartialReduce::Min : PartialReduce::Sum);
     return {};
 }
+
+std::string rowText(const Row& row)
+{
+    std::string text;
+    for (const Placement& placement : row.operands)
+        text += placement.code() + " ";
+    return text + "-> " + row.result.code();
+}
+
+namespace {
 
 struct Priced {
     const Row* row = nullptr;
@@ -70,6 +82,50 @@ public:
             return inputError(where, "no combination of rows over the mesh axes can be used",
                               "change the layout of its weight");
         return result();
+    }
+
+    /// After pick().
+    std::vector<JudgedRow> judge()
+    {
+        const std::vector<std::size_t> taken = m_picked;
+        std::vector<JudgedRow> out;
+        for (std::size_t c = 0; c < m_choices.size(); ++c) {
+            const int axis = m_choices[c].axis;
+            std::vector<JudgedRow> impossible;
+            for (const Row& row : m_rows) {
+                const auto& weighed = m_choices[c].rows;
+                if (std::any_of(weighed.begin(), weighed.end(), [&](const Priced& priced) { return priced.row == &row; }))
+                    continue;
+                auto against = obstacle(row, axis);
+                if (!against) // a generation of MAX counts otherwise
+                    against = Obstacle { Obstacle::Kind::Profile, 0, 0, 0, 0, "profile " + profileName(m_options.profile) + " cannot use it here" };
+                impossible.push_back({ axis, row, kInfinite, 0, false, {}, std::move(against) });
+            }
+            for (std::size_t i = 0; i < m_choices[c].rows.size(); ++i) {
+                const Priced& priced = m_choices[c].rows[i];
+                const bool isPicked = &priced == &picked(c);
+                out.push_back({ axis, *priced.row, priced.cost, priced.seconds, isPicked, priced.refusal, std::nullopt });
+                if (isPicked)
+                    continue;
+                // Beside the rows that the other axes take: as if it were allowed and picked.
+                const auto allowed = m_choices[c].allowed;
+                m_choices[c].allowed = { i };
+                m_picked[c] = 0;
+                build();
+                if (auto against = unsound(); against && against->kind == Obstacle::Kind::Policy) {
+                    if (out.back().refusal.empty())
+                        out.back().refusal = against->what;
+                } else if (against) {
+                    against->kind = Obstacle::Kind::Together;
+                    out.back().obstacle = std::move(against);
+                }
+                m_choices[c].allowed = allowed;
+                m_picked = taken;
+            }
+            out.insert(out.end(), impossible.begin(), impossible.end());
+        }
+        build();
+        return out;
     }
 
 private:
@@ -158,15 +214,6 @@ private:
         return bytes <= static_cast<double>(m_options.budgetBytesPerDevice);
     }
 
-    /// `S1 R R -> S1`
-    static std::string rowText(const Row& row)
-    {
-        std::string text;
-        for (const Placement& placement : row.operands)
-            text += placement.code() + " ";
-        return text + "-> " + row.result.code();
-    }
-
     static bool meets(const Row& row, const AxisPin& pin)
     {
         return pin.result ? row.result == *pin.result : rowText(row) == pin.row;
@@ -203,21 +250,7 @@ private:
         for (const Row& row : m_rows) {
             if (!feasible(row, axis))
                 continue;
-            Priced priced { &row, 0, 0, {} };
-            for (std::size_t i = 0; i < m_operands.size(); ++i) {
-                const Placement now = placementOf(m_operands[i].layout, axis);
-                addPrice(priced, i, now, row.operands[i], axis);
-                if (now.kind == Placement::Kind::Partial && row.operands[i].kind == Placement::Kind::Sharded
-                    && !m_options.allowPartialToSharded && (pin == nullptr || pin->tieOnly))
-                    priced.refusal = "a partial value may not be reduced to shards (allow_partial_to_sharded is off)";
-            }
-            for (const int operand : row.ring) // each device gets the parts of all others
-                addPrice(priced, static_cast<std::size_t>(operand), row.operands[static_cast<std::size_t>(operand)], {}, axis);
-            for (std::size_t i = 0; i < m_operands.size() && m_options.picker != PlanPicker::Greedy; ++i)
-                if (const char* why = refusedByPicker(placementOf(m_operands[i].layout, axis), row.operands[i]))
-                    priced.refusal = why;
-            if (pin != nullptr && !pin->tieOnly && !meets(row, *pin))
-                priced.refusal = pin->why;
+            Priced priced = price(row, axis, pin);
             if (!std::isinf(priced.cost))
                 choice.rows.push_back(std::move(priced));
         }
@@ -233,20 +266,64 @@ private:
         return choice;
     }
 
+    Priced price(const Row& row, int axis, const AxisPin* pin) const
+    {
+        Priced priced { &row, 0, 0, {} };
+        for (std::size_t i = 0; i < m_operands.size(); ++i) {
+            const Placement now = placementOn(m_operands[i].layout, axis);
+            addPrice(priced, i, now, row.operands[i], axis);
+            if (now.kind == Placement::Kind::Partial && row.operands[i].kind == Placement::Kind::Sharded
+                && !m_options.allowPartialToSharded && (pin == nullptr || pin->tieOnly))
+                priced.refusal = "a partial value may not be reduced to shards (allow_partial_to_sharded is off)";
+        }
+        for (const int operand : row.ring) // each device gets the parts of all others
+            addPrice(priced, static_cast<std::size_t>(operand), row.operands[static_cast<std::size_t>(operand)], {}, axis);
+        for (std::size_t i = 0; i < m_operands.size() && m_options.picker != PlanPicker::Greedy; ++i)
+            if (const char* why = refusedByPicker(placementOn(m_operands[i].layout, axis), row.operands[i]))
+                priced.refusal = why;
+        if (pin != nullptr && !pin->tieOnly && !meets(row, *pin))
+            priced.refusal = pin->why;
+        return priced;
+    }
+
     /// A dim that is not cut over this axis yet must have an element for each device of all axes that would cut it.
     bool feasible(const Row& row, int axis) const
     {
         for (std::size_t i = 0; i < m_operands.size(); ++i) {
             const Placement& needed = row.operands[i];
-            if (needed.kind != Placement::Kind::Sharded || needed == placementOf(m_operands[i].layout, axis))
+            if (needed.kind != Placement::Kind::Sharded || needed == placementOn(m_operands[i].layout, axis))
                 continue;
             const std::int64_t size = m_operands[i].shape[static_cast<std::size_t>(needed.dim)];
-            const std::int64_t others = partsOf(m_operands[i].layout.dims[static_cast<std::size_t>(needed.dim)], m_mesh);
-            if (size == 1 || size < m_mesh.axis(axis).size * others)
+            if (size == 1 || size < wantedParts(i, needed, axis))
                 return false;
         }
         return std::all_of(row.conditions.begin(), row.conditions.end(),
                            [&](const WholeUnits& c) { return fits(c, m_mesh.axis(axis).size); });
+    }
+    std::int64_t wantedParts(std::size_t operand, const Placement& needed, int axis) const
+    {
+        return m_mesh.axis(axis).size * partsOf(m_operands[operand].layout.dims[static_cast<std::size_t>(needed.dim)], m_mesh);
+    }
+
+    /// What feasible(), a finite price and sound() say no to.
+    std::optional<Obstacle> obstacle(const Row& row, int axis) const
+    {
+        for (std::size_t i = 0; i < m_operands.size(); ++i) {
+            const Placement now = placementOn(m_operands[i].layout, axis);
+            const Placement& needed = row.operands[i];
+            if (needed.kind == Placement::Kind::Partial && needed != now)
+                return Obstacle { Obstacle::Kind::NotPartial, static_cast<int>(i), 0, 0, 0, {} };
+            if (needed.kind != Placement::Kind::Sharded || needed == now)
+                continue;
+            const std::int64_t size = m_operands[i].shape[static_cast<std::size_t>(needed.dim)];
+            const std::int64_t parts = wantedParts(i, needed, axis);
+            if (size == 1 || size < parts)
+                return Obstacle { Obstacle::Kind::TooSmall, static_cast<int>(i), needed.dim, size, parts, {} };
+        }
+        for (const WholeUnits& c : row.conditions)
+            if (const std::int64_t parts = m_mesh.axis(axis).size; !fits(c, parts))
+                return Obstacle { Obstacle::Kind::Units, c.operand, c.dim, c.units, parts, c.what };
+        return std::nullopt;
     }
 
     static bool fits(const WholeUnits& condition, std::int64_t parts)
@@ -432,22 +509,28 @@ private:
 
     /// Conditions that only the whole combination can tell: whole heads over all axes together, room for all parts of a
     /// dim that is newly cut, and parts of coupled operands that line up.
-    bool sound() const
+    bool sound() const { return !unsound(); }
+    std::optional<Obstacle> unsound() const
     {
         for (std::size_t i = 0; i < m_targets.size(); ++i)
             for (std::size_t dim = 0; dim < m_targets[i].dims.size(); ++dim)
                 if (m_targets[i].dims[dim] != m_operands[i].layout.dims[dim]
                     && partsOf(m_targets[i].dims[dim], m_mesh) > std::max<std::int64_t>(1, m_operands[i].shape[dim]))
-                    return false;
+                    return Obstacle { Obstacle::Kind::TooSmall, static_cast<int>(i), static_cast<int>(dim), m_operands[i].shape[dim],
+                                      partsOf(m_targets[i].dims[dim], m_mesh), {} };
         for (std::size_t c = 0; c < m_choices.size(); ++c)
             for (const WholeUnits& unit : picked(c).row->conditions) {
                 const auto operand = static_cast<std::size_t>(unit.operand);
                 const auto& axes = m_targets[operand].dims[static_cast<std::size_t>(unit.dim)];
                 // Axes that cut this operand alone may leave the units uneven; the coupled ones come first.
-                if (!fits(unit, partsOf(axes, m_mesh)))
-                    return false;
+                if (const std::int64_t parts = partsOf(axes, m_mesh); !fits(unit, parts))
+                    return Obstacle { Obstacle::Kind::Units, unit.operand, unit.dim, unit.units, parts, unit.what };
             }
-        return withinPicker() && withinBudget();
+        if (!withinPicker())
+            return Obstacle { Obstacle::Kind::Policy, 0, 0, 0, 0, "picker " + planPickerName(m_options.picker) + " would have to move an operand" };
+        if (!withinBudget())
+            return Obstacle { Obstacle::Kind::Policy, 0, 0, 0, 0, "a device would hold more of the operands than the budget" };
+        return std::nullopt;
     }
 
     Result<Pick> result() const
@@ -525,6 +608,16 @@ Result<Pick> pickGreedy(OpKind kind, const std::vector<PickOperand>& operands, c
                         const LinkPrice* links)
 {
     return GreedyPick(kind, operands, result, mesh, options, pins, links).pick(where);
+}
+
+Result<std::vector<JudgedRow>> judgeRows(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result, const Mesh& mesh,
+                                         const PickerOptions& options, const std::vector<AxisPin>& pins, const std::string& where,
+                                         const LinkPrice* links)
+{
+    GreedyPick greedy(kind, operands, result, mesh, options, pins, links);
+    if (auto pick = greedy.pick(where); !pick.ok())
+        return pick.error();
+    return greedy.judge();
 }
 
 } // namespace shardboard

@@ -27,6 +27,7 @@ struct AxisPin {
     std::string row; ///< or the row to take, `S1 R R -> S1`
     std::string why; ///< for people
     bool tieOnly = false; ///< decides only between rows of the same price
+    int pin = -1; ///< index into the design's pins
 };
 
 /// An operand that travels around the ring of devices of a mesh axis while the operation runs.
@@ -48,8 +49,48 @@ struct Pick {
 /// infinite when it is not possible (max-sharding 4.1, generations G0 to G2).
 double transitionCost(const Placement& from, const Placement& to, double bytes, std::int64_t n);
 
+/// What a layout is over one mesh axis.
+Placement placementOn(const Layout& layout, int axis);
+/// `S1 R R -> S1`
+std::string rowText(const Row& row);
+
+/// Why a row cannot run.
+struct Obstacle {
+    enum class Kind {
+        TooSmall, ///< a dim has fewer elements than parts
+        Units, ///< heads, say, do not divide by the parts
+        NotPartial, ///< it takes a partial value, and the operand is none
+        Together, ///< it cannot be combined with what the other mesh axes take
+        Policy, ///< the picker or its budget is against it: `what`
+        Profile, ///< the profile cannot use it: `what`
+    };
+    Kind kind = Kind::TooSmall;
+    int operand = 0;
+    int dim = 0;
+    std::int64_t have = 0; ///< elements or units
+    std::int64_t parts = 0;
+    std::string what; ///< of Units: `8 KV heads`
+};
+
+/// A row as the picker judges it on one mesh axis, be it possible or not.
+struct JudgedRow {
+    int axis = 0;
+    Row row;
+    double cost = 0; ///< bytes, as Candidate::cost
+    double seconds = 0; ///< as Candidate::seconds
+    bool picked = false;
+    std::string refusal; ///< which policy or pin is against it; empty when none
+    std::optional<Obstacle> obstacle;
+};
+
 /// Seconds of a collective over one mesh axis; `bytes` is its large side on one device (performance 1.1).
 using LinkPrice = std::function<double(CollectiveKind kind, int axis, double bytes)>;
+
+/// All rows of an operation per mesh axis: those that are possible cheapest first, then the others in the rule's order. It picks
+/// as pickGreedy() does, and is slower.
+Result<std::vector<JudgedRow>> judgeRows(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result, const Mesh& mesh,
+                                         const PickerOptions& options, const std::vector<AxisPin>& pins, const std::string& where,
+                                         const LinkPrice* links = nullptr);
 
 /// With `links`, in profile shardboard, rows are ranked by the seconds of their reshards on the links that they go over, with
 /// the bytes that a device holds; else by global bytes, as MAX counts them.

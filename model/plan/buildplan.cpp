@@ -5,6 +5,8 @@
 #include "model/cost/collectivetime.h"
 #include "model/ops/opdefinition.h"
 #include "model/picker/greedy.h"
+#include "model/plan/linkprice.h"
+#include "model/plan/pickattempts.h"
 #include "model/plan/pinning.h"
 #include "model/plan/pipeline.h"
 #include "model/plan/reasons.h"
@@ -26,33 +28,19 @@ Layout withoutTrivialAxes(Layout layout, const Mesh& mesh)
     return layout;
 }
 
-Mesh withoutStages(const Mesh& mesh, const std::string& stages)
-{
-    std::vector<MeshAxis> axes = mesh.axes();
-    for (MeshAxis& axis : axes)
-        if (axis.name == stages)
-            axis.size = 1;
-    auto made = Mesh::make(std::move(axes), {}, "mesh");
-    return made.ok() ? std::move(made).value() : mesh;
-}
-
 class PlanBuilder {
 public:
     PlanBuilder(const Graph& graph, const Mesh& mesh, const PickerOptions& options, const Hardware& hardware,
                 const std::vector<Pin>& pins, std::int64_t microBatches, const PipelineSpec& pipeline)
         : m_graph(graph)
         , m_wholeMesh(mesh)
-        , m_mesh(pipeline.present() ? withoutStages(mesh, pipeline.axis) : mesh)
+        , m_mesh(pickedMesh(mesh, pipeline))
         , m_pipeline(pipeline)
         , m_options(options)
-        , m_explicit { options.profile, options.allowPartialToSharded, PlanPicker::Greedy, OnReshard::Silent, TransitionSet::defaults(), 0 }
-        , m_lenient { options.profile, true, PlanPicker::Greedy, OnReshard::Silent, TransitionSet::all(), 0 }
         , m_hardware(hardware)
         , m_resharding(mesh, hardware)
-        , m_linkPrice([this](CollectiveKind kind, int axis, double bytes) {
-            return kCollectiveLaunchSeconds + m_resharding.seconds(kind, { axis }, static_cast<std::int64_t>(bytes));
-        })
-        , m_pinning(graph, mesh, pins)
+        , m_linkPrice(linkPrice(m_resharding))
+        , m_pinning(graph, mesh, pins, options.profile)
         , m_neededBackward(neededBackward(graph))
         , m_made(graph.tensors.size())
         , m_variants(graph.segments.size())
@@ -249,18 +237,16 @@ private:
         for (const TensorId tensor : op.operands)
             operands.push_back({ m_graph.tensor(tensor).shape, m_graph.tensor(tensor).dtype, layout(tensor), density(tensor) });
         const std::string where = segment.name + "/" + op.name;
-        const bool ours = m_options.profile == PickerProfile::Shardboard;
-        const std::vector<AxisPin> pins = ours ? pinsOf(id) : std::vector<AxisPin>();
+        const std::vector<AxisPin> pins = operationPins(m_graph, m_pinning, id, m_plan.layouts);
         const auto pickWith = [&](const PickerOptions& options) {
             return pickGreedy(op.kind, operands, m_graph.tensor(op.result).shape, m_mesh, options, pins, where, &m_linkPrice);
         };
-        // Such an operation says itself that a value is to be whole; nobody picks anything.
-        auto pick = pickWith(op.kind == OpKind::GatherLast ? m_explicit : m_options);
+        const auto attempts = pickAttempts(op.kind, m_options);
+        auto pick = pickWith(attempts[0]);
         if (!pick.ok()) {
             const Error refused = pick.error();
-            for (const PickerOptions* options : { &m_explicit, &m_lenient })
-                if (!pick.ok())
-                    pick = pickWith(*options);
+            for (std::size_t i = 1; i < attempts.size() && !pick.ok(); ++i)
+                pick = pickWith(attempts[i]);
             if (pick.ok())
                 noteRefusal(id, refused, pick.value().operands);
         }
@@ -286,21 +272,6 @@ private:
                 moves += (moves.empty() ? "; it needs " : " and ") + m_graph.tensor(op.operands[i]).name + " as "
                     + specText(targets[i], m_mesh) + ", which is " + specText(layout(op.operands[i]), m_mesh);
         m_plan.refused.push_back({ id, refused.where, refused.what + moves, refused.fix });
-    }
-
-    /// Of two ways of the same price to make the gradient of a weight the one that has it where the weight lies is better.
-    std::vector<AxisPin> pinsOf(OpId id)
-    {
-        std::vector<AxisPin> pins = m_pinning.of(id);
-        const TensorId weight = m_graph.tensors[static_cast<std::size_t>(m_graph.op(id).result)].addendOf;
-        if (weight == kNoTensor || m_graph.tensor(weight).role != TensorRole::Weight)
-            return pins;
-        const Layout& wanted = layout(weight);
-        for (std::size_t dim = 0; dim < wanted.dims.size(); ++dim)
-            for (const AxisRef& ref : wanted.dims[dim])
-                if (std::none_of(pins.begin(), pins.end(), [&](const AxisPin& pin) { return pin.axis == ref.axis; }))
-                    pins.push_back({ ref.axis, shardedPlacement(static_cast<int>(dim)), {}, {}, true });
-        return pins;
     }
 
     /// What happens to a weight's gradient is not picked: it is summed into the layout of the weight. With several
@@ -459,8 +430,6 @@ private:
     const Mesh m_mesh; ///< with one stage, where there is a pipeline: no operation is cut over the stages
     const PipelineSpec& m_pipeline;
     const PickerOptions& m_options;
-    const PickerOptions m_explicit; ///< greedy, without a policy of the user's: for operations that say themselves what is to move
-    const PickerOptions m_lenient; ///< greedy, with which anything may move
     const Hardware& m_hardware;
     ReshardPlanner m_resharding;
     LinkPrice m_linkPrice;

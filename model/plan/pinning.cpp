@@ -13,13 +13,23 @@ namespace {
 
 std::string by(const Pin& pin) { return pin.source.empty() ? "a pin" : pin.source; }
 
-bool matches(const Pin& pin, const Graph& graph, TensorId id)
+/// A pattern with a `/` is one of names with the segment before them.
+bool named(const Pin& pin, const std::string& name, const std::string& segment)
 {
-    if (pin.match == "*" || globMatch(pin.match, graph.tensor(id).name))
-        return true;
-    const GraphTensor& tensor = graph.tensors[static_cast<std::size_t>(id)];
-    return (tensor.gradientOf != kNoTensor && globMatch(pin.match, graph.tensor(tensor.gradientOf).name))
-        || (tensor.again != kNoTensor && globMatch(pin.match, graph.tensor(tensor.again).name));
+    return pin.match == "*" || globMatch(pin.match, name)
+        || (pin.match.find('/') != std::string::npos && globMatch(pin.match, segment + "/" + name));
+}
+
+
+/// The segment of every operation.
+std::vector<const std::string*> segmentNames(const Graph& graph)
+{
+    static const std::string none;
+    std::vector<const std::string*> names(graph.ops.size(), &none);
+    for (const Segment& segment : graph.segments)
+        for (const OpId op : segment.ops)
+            names[static_cast<std::size_t>(op)] = &segment.name;
+    return names;
 }
 
 void set(std::vector<AxisPin>& pins, AxisPin pin)
@@ -33,15 +43,31 @@ void set(std::vector<AxisPin>& pins, AxisPin pin)
 
 } // namespace
 
-Pinning::Pinning(const Graph& graph, const Mesh& mesh, const std::vector<Pin>& pins)
-    : m_pins(graph.ops.size())
+bool pinNames(const Pin& pin, const Graph& graph, OpId op, const std::string& segment)
 {
+    if (!pin.row.empty())
+        return named(pin, graph.op(op).name, segment);
+    const GraphTensor& tensor = graph.tensors[static_cast<std::size_t>(graph.op(op).result)];
+    return named(pin, tensor.spec.name, segment)
+        || (tensor.gradientOf != kNoTensor && named(pin, graph.tensor(tensor.gradientOf).name, segment))
+        || (tensor.again != kNoTensor && named(pin, graph.tensor(tensor.again).name, segment));
+}
+
+Pinning::Pinning(const Graph& graph, const Mesh& mesh, const std::vector<Pin>& pins, PickerProfile profile)
+    : m_known(profile == PickerProfile::Shardboard)
+    , m_pins(graph.ops.size())
+{
+    if (pins.empty() || !m_known)
+        return;
+    const std::vector<const std::string*> segments = segmentNames(graph);
+    int index = -1;
     for (const Pin& pin : pins) {
+        ++index;
         if (!pin.row.empty()) {
             const int axis = mesh.find(pin.axis);
             for (std::size_t op = 0; axis >= 0 && op < graph.ops.size(); ++op)
-                if (globMatch(pin.match, graph.ops[op].name))
-                    set(m_pins[op], { axis, std::nullopt, pin.row, by(pin) + " takes the row " + pin.row });
+                if (pinNames(pin, graph, static_cast<OpId>(op), *segments[op]))
+                    set(m_pins[op], { axis, std::nullopt, pin.row, by(pin) + " takes the row " + pin.row, false, index });
             continue;
         }
         struct Where {
@@ -59,13 +85,12 @@ Pinning::Pinning(const Graph& graph, const Mesh& mesh, const std::vector<Pin>& p
         if (places.empty())
             continue;
         for (std::size_t op = 0; op < graph.ops.size(); ++op) {
-            const TensorId result = graph.ops[op].result;
-            if (!matches(pin, graph, result))
+            if (!pinNames(pin, graph, static_cast<OpId>(op), *segments[op]))
                 continue;
-            const TensorSpec& spec = graph.tensor(result);
+            const TensorSpec& spec = graph.tensor(graph.ops[op].result);
             for (const Where& place : places) {
                 if (place.label == nullptr) {
-                    set(m_pins[op], { place.axis, Placement {}, {}, by(pin) + " keeps " + spec.name + " whole" });
+                    set(m_pins[op], { place.axis, Placement {}, {}, by(pin) + " keeps " + spec.name + " whole", false, index });
                     continue;
                 }
                 const auto label = std::find(spec.dimLabels.begin(), spec.dimLabels.end(), *place.label);
@@ -73,7 +98,7 @@ Pinning::Pinning(const Graph& graph, const Mesh& mesh, const std::vector<Pin>& p
                     continue;
                 const auto dim = static_cast<int>(label - spec.dimLabels.begin());
                 set(m_pins[op], { place.axis, shardedPlacement(dim), {},
-                                  by(pin) + " keeps dim " + std::to_string(dim) + " (" + *label + ") of " + spec.name + " on it" });
+                                  by(pin) + " keeps dim " + std::to_string(dim) + " (" + *label + ") of " + spec.name + " on it", false, index });
             }
         }
     }
@@ -84,6 +109,20 @@ const std::vector<AxisPin>& Pinning::of(OpId op) const
     static const std::vector<AxisPin> none;
     const auto index = static_cast<std::size_t>(op);
     return index < m_pins.size() ? m_pins[index] : none;
+}
+
+std::vector<AxisPin> operationPins(const Graph& graph, const Pinning& pinning, OpId op, const std::vector<Layout>& layouts)
+{
+    std::vector<AxisPin> pins = pinning.of(op);
+    const TensorId weight = graph.tensors[static_cast<std::size_t>(graph.op(op).result)].addendOf;
+    if (weight == kNoTensor || !pinning.known() || graph.tensor(weight).role != TensorRole::Weight)
+        return pins;
+    const Layout& wanted = layouts[static_cast<std::size_t>(weight)];
+    for (std::size_t dim = 0; dim < wanted.dims.size(); ++dim)
+        for (const AxisRef& ref : wanted.dims[dim])
+            if (std::none_of(pins.begin(), pins.end(), [&](const AxisPin& pin) { return pin.axis == ref.axis; }))
+                pins.push_back({ ref.axis, shardedPlacement(static_cast<int>(dim)), {}, {}, true });
+    return pins;
 }
 
 } // namespace shardboard

@@ -2,6 +2,7 @@
 // What a design's pins say about every operation of a graph.
 #pragma once
 
+#include "model/core/layout.h"
 #include "model/core/mesh.h"
 #include "model/design/pin.h"
 #include "model/graph/graph.h"
@@ -11,18 +12,28 @@
 
 namespace shardboard {
 
+/// Whether a pin speaks of an operation (with a row) or of its result.
+bool pinNames(const Pin& pin, const Graph& graph, OpId op, const std::string& segment);
+
 class Pinning {
 public:
     Pinning() = default;
     /// Mesh axes and labels that do not exist are skipped. Where pins speak of the same mesh axis of the same value, the
-    /// later one counts.
-    Pinning(const Graph& graph, const Mesh& mesh, const std::vector<Pin>& pins);
+    /// later one counts. Profiles of MAX know no pins.
+    Pinning(const Graph& graph, const Mesh& mesh, const std::vector<Pin>& pins, PickerProfile profile = PickerProfile::Shardboard);
+
+    bool known() const { return m_known; } ///< by the profile
 
     /// Pins of an operation: those of its result, and those of its row.
     const std::vector<AxisPin>& of(OpId op) const;
 
 private:
+    bool m_known = true;
     std::vector<std::vector<AxisPin>> m_pins; ///< by OpId
 };
+
+/// The pins of an operation as the plan uses them. Of two ways of the same price to make the gradient of a weight the one that
+/// has it where the weight lies is better. `layouts` by TensorId; those of weights count.
+std::vector<AxisPin> operationPins(const Graph& graph, const Pinning& pinning, OpId op, const std::vector<Layout>& layouts);
 
 } // namespace shardboard

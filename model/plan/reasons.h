@@ -2,6 +2,7 @@
 // Why a collective is in the plan.
 #pragma once
 
+#include "model/picker/greedy.h"
 #include "model/plan/plan.h"
 
 #include <string>
@@ -27,5 +28,8 @@ std::string collectiveCause(const Graph& graph, const Mesh& mesh, const Collecti
 /// A whole sentence.
 std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collective& collective, const Producer& producer,
                              const Route& route);
+
+/// Why a row that has an obstacle cannot be taken: `8 KV heads do not divide by 16`.
+std::string obstacleText(const Graph& graph, const Mesh& mesh, OpId op, const JudgedRow& row);
 
 } // namespace shardboard

@@ -3,6 +3,7 @@
 // repair.
 #include "model/design/entryindex.h"
 #include "model/design/evaluate.h"
+#include "model/design/presets.h"
 #include "tests/support/models.h"
 
 #include <QElapsedTimer>
@@ -480,6 +481,98 @@ private Q_SLOTS:
         const Design after = repaired(design, *unused[0].fix);
         QCOMPARE(layoutText(after, "tokens"), std::string("P(('data', 'pod'))"));
         QVERIFY(ofKind(*tolerant(after), "unused-axis").empty());
+    }
+
+    void pinsThatDoNothing_data()
+    {
+        QTest::addColumn<QString>("pin");
+        QTest::addColumn<QString>("message"); ///< empty: no finding
+        QTest::addColumn<QString>("fix");
+        const auto row = [](const char* pin, const char* message, const char* fix) { QTest::newRow(pin) << pin << message << fix; };
+        row("*:batch=data", "", "");
+        row("*:batch=dat", "the mesh has no axis 'dat'", "Remove the pin *:batch=dat");
+        row("*:batch=data,dat", "the mesh has no axis 'dat'", "Make the pin *:batch=data");
+        row("*:batch=a;whole=b", "the mesh has no axis 'a' and no axis 'b'", "Remove the pin *:batch=a;whole=b");
+        row("residue:batch=data", "the pattern matches no activation", "Remove the pin residue:batch=data");
+        row("residual:heads=model", "no activation that it names has a dim 'heads'", "Remove the pin residual:heads=model");
+        row("self_attn.attn@model=R R R -> R", "the pattern matches no operation", "Remove the pin self_attn.attn@model=R R R -> R");
+        row("self_attn.attention@modle=R R R -> R", "the mesh has no axis 'modle'", "Remove the pin self_attn.attention@modle=R R R -> R");
+        row("self_attn.attention@model=S3 R R -> R", "self_attn.attention has no row S3 R R -> R", "Remove the pin self_attn.attention@model=S3 R R -> R");
+        row("*.attention@model=R R R -> R", "", "");
+    }
+    void pinsThatDoNothing()
+    {
+        QFETCH(QString, pin);
+        QFETCH(QString, message);
+        QFETCH(QString, fix);
+        Design design = small("data=2,model=4");
+        design.pins = { parsePin(pin.toStdString()).value() };
+        const auto evaluation = tolerant(design);
+        const auto found = ofKind(*evaluation, "dead-pin");
+        QCOMPARE(found.empty(), message.isEmpty());
+        QVERIFY(ofKind(*evaluation, "pin-unmet").empty());
+        if (found.empty())
+            return;
+        QCOMPARE(QString::fromStdString(found.front().message), "pin 1 does nothing: " + message);
+        QCOMPARE(found.front().severity, Severity::Warning);
+        QCOMPARE(QString::fromStdString(found.front().fix->text), fix);
+        QCOMPARE(afterRepair(design, *evaluation, found.front()), QString());
+    }
+
+    /// Presets pin what only some workloads have; they are told about where the mesh lacks their axis.
+    void presetsPinsAreQuiet()
+    {
+        Design design = small("data=2,fsdp=2,model=2");
+        design.workload.batch = 16;
+        for (const char* preset : { "fsdp", "tp-sp", "tp+fsdp" })
+            for (const WorkloadKind kind : { WorkloadKind::Prefill, WorkloadKind::Decode, WorkloadKind::Train }) {
+                design.workload.kind = kind;
+                QVERIFY(applyPreset(design, preset).ok());
+                const auto evaluation = tolerant(design);
+                for (const char* found : { "dead-pin", "greedy-moves-activation" })
+                    QVERIFY2(ofKind(*evaluation, found).empty(), preset);
+            }
+        design.workload.kind = WorkloadKind::Prefill;
+        QVERIFY(applyPreset(design, "fsdp").ok());
+        design.mesh = Mesh::parse("data=2,zero=2,model=2").value();
+        design.strategies = { { "*", {}, {} } };
+        QCOMPARE(ofKind(*tolerant(design), "dead-pin").front().severity, Severity::Note);
+    }
+
+    void pinThatCannotBeMet()
+    {
+        Design design = small("data=2,model=8"); // 4 KV heads
+        design.pins = { parsePin("self_attn.attention@model=S2 S2 S2 -> S2").value() };
+        const auto evaluation = tolerant(design);
+        const auto found = ofKind(*evaluation, "pin-unmet");
+        QCOMPARE(found.size(), std::size_t { 1 });
+        QCOMPARE(QString::fromStdString(found[0].message),
+                 "pin 1 was left aside at block/self_attn.attention over model: dim 2 (KV heads) of k rotated has 4 elements for 8 devices");
+        QCOMPARE(afterRepair(design, *evaluation, found[0]), QString());
+        QVERIFY(repaired(design, *found[0].fix).pins.empty());
+    }
+
+    /// max-sharding 4.3: x 8 x 128 x 4096 of 8 MiB, W 4096 x 11008 of 86 MiB, both cut over dp: greedy moves x.
+    void greedyMovesTheActivation()
+    {
+        Design design;
+        design.mesh = Mesh::parse("dp=2,tp=4").value();
+        design.model = denseModel(1000, 4096, 11008, 2, 32, 32, 128);
+        design.workload = { WorkloadKind::Prefill, 8, 128, DType::BF16 };
+        design.strategies = { { "*", {}, {} }, { "tokens", spec("P('dp')"), {} }, { "*.mlp.gate_proj.weight", spec("P('tp', 'dp')"), {} } };
+        const auto evaluation = tolerant(design);
+        const auto found = ofKind(*evaluation, "greedy-moves-activation", "dp");
+        QCOMPARE(found.size(), std::size_t { 1 });
+        QVERIFY2(found[0].message.find("2 operations, first block/mlp.gate_proj") != std::string::npos, found[0].message.c_str());
+        QCOMPARE(QString::fromStdString(found[0].fix->text), "Pin the batch over dp");
+        QCOMPARE(afterRepair(design, *evaluation, found[0]), QString());
+        const auto gathers = [](const Evaluation& it) {
+            return std::count_if(it.plan.collectives.begin(), it.plan.collectives.end(), [&](const Collective& c) {
+                return c.kind == CollectiveKind::AllGather && it.graph.tensor(c.tensor).role == TensorRole::Weight;
+            });
+        };
+        QCOMPARE(gathers(*evaluation), 0);
+        QCOMPARE(gathers(*tolerant(repaired(design, *found[0].fix))), 1);
     }
 
     void manyOfAKindAreToldInOne()

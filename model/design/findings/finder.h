@@ -101,6 +101,9 @@ std::string shortWeightName(const std::string& name);
 /// `rule 43 (base.yml:606)`; people count rules from 1.
 std::string ruleText(const DesignRules& rules, int rule);
 
+/// Whether a pin does nothing at all (findDeadPins tells why).
+bool isDeadPin(const FinderInput& input, const Pin& pin);
+
 void findNotUnderstood(const FinderInput& input, FindingList& out);
 void findMisfits(const FinderInput& input, FindingList& out);
 void findOverMemory(const FinderInput& input, FindingList& out);
@@ -116,6 +119,9 @@ void findNoRule(const FinderInput& input, FindingList& out);
 void findRuleAxisTwice(const FinderInput& input, FindingList& out);
 void findUnusedAxes(const FinderInput& input, FindingList& out);
 void findUnusedEntries(const FinderInput& input, FindingList& out);
+void findDeadPins(const FinderInput& input, FindingList& out);
+void findUnmetPins(const FinderInput& input, FindingList& out);
+void findMovedActivations(const FinderInput& input, FindingList& out);
 void findMaxDefects(const FinderInput& input, FindingList& out);
 void findPickerRefusals(const FinderInput& input, FindingList& out);
 void findReshards(const FinderInput& input, FindingList& out);

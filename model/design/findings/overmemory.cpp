@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/numbers.h"
+#include "model/core/text.h"
 #include "model/design/findings/finder.h"
 
 namespace shardboard {
@@ -10,10 +11,16 @@ void findOverMemory(const FinderInput& input, FindingList& out)
     const MemoryByCause& memory = input.evaluation.plan.memory;
     if (memory.peak <= limit)
         return;
+    const std::pair<const char*, std::int64_t> causes[] { { "weights", memory.weights },         { "gradients", memory.gradients },
+                                                          { "optimizer state", memory.optimizer }, { "activations", memory.activations },
+                                                          { "KV cache", memory.kvCache },         { "reshard copies", memory.reshard } };
+    std::vector<std::string> parts;
+    for (const auto& [name, bytes] : causes)
+        if (bytes > 0)
+            parts.push_back(bytesText(bytes) + " " + name);
     out.add({ "over-memory", Severity::Error, memory.peakAt.empty() ? "weights" : memory.peakAt, memory.peak - limit,
               "a device needs " + bytesText(memory.peak) + " and has " + bytesText(limit) + ": "
-                  + bytesText(memory.weights) + " weights, " + bytesText(memory.activations) + " activations, "
-                  + bytesText(memory.kvCache) + " KV cache, " + bytesText(memory.reshard) + " reshard copies",
+                  + joined(parts),
               "cut the largest weights over another mesh axis, or lower batch or sequence" });
 }
 

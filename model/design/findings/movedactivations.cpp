@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights sharded over a mesh axis that cuts the batch, where the picker moved the activation instead of gathering the
+// weight: a choice by bytes that fully sharded data parallelism never makes (max-sharding 4.3).
+#include "model/core/numbers.h"
+#include "model/core/text.h"
+#include "model/design/findings/finder.h"
+#include "model/plan/pinning.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+/// The mesh axes that cut the batch of the model's input.
+std::vector<int> batchAxes(const Evaluation& evaluation)
+{
+    for (const WeightLayout& weight : evaluation.weights)
+        if (weight.spec.role == TensorRole::Input && !weight.layout.dims.empty() && !weight.spec.dimLabels.empty()
+            && weight.spec.dimLabels.front() == "batch") {
+            std::vector<int> axes;
+            for (const AxisRef& ref : weight.layout.dims.front())
+                if (ref.whole())
+                    axes.push_back(ref.axis);
+            return axes;
+        }
+    return {};
+}
+
+struct Moved {
+    std::int64_t operations = 0;
+    std::int64_t bytes = 0; ///< a step
+    std::string first;
+};
+
+/// Whether an operation left a weight in shards over the axis and took an activation away from its batch there.
+bool moves(const FinderInput& input, const PlannedOp& planned, int axis, std::int64_t& bytes)
+{
+    const Graph& graph = input.evaluation.graph;
+    bool weight = false;
+    bool activation = false;
+    std::int64_t moved = 0;
+    for (const OperandUse& use : planned.operands) {
+        const TensorSpec& spec = graph.tensor(use.tensor);
+        const Placement before = placementOn(use.before, axis);
+        const Placement now = placementOn(use.layout, axis);
+        if (spec.role == TensorRole::Weight) {
+            weight = weight || (before.sharded() && now.sharded());
+            continue;
+        }
+        const auto dim = static_cast<std::size_t>(before.dim);
+        if (!before.sharded() || now == before || dim >= spec.dimLabels.size() || spec.dimLabels[dim] != "batch")
+            continue;
+        activation = true;
+        for (const int index : use.collectives) {
+            const Collective& collective = input.evaluation.plan.collectives[static_cast<std::size_t>(index)];
+            if (std::find(collective.axes.begin(), collective.axes.end(), axis) != collective.axes.end())
+                moved += collective.bytes * collective.count;
+        }
+    }
+    if (!weight || !activation)
+        return false;
+    bytes += moved;
+    return true;
+}
+
+} // namespace
+
+void findMovedActivations(const FinderInput& input, FindingList& out)
+{
+    const Evaluation& evaluation = input.evaluation;
+    const std::vector<int> axes = batchAxes(evaluation);
+    if (axes.empty() || !input.design.model.hasGraph())
+        return;
+    const Pinning pinning(evaluation.graph, input.mesh(), input.design.pins, input.design.picker.profile);
+    for (const int axis : axes) {
+        Moved found;
+        for (const PlannedSegment& segment : evaluation.plan.segments)
+            for (const PlannedOp& planned : segment.ops) {
+                const auto& pins = pinning.of(planned.op);
+                const bool pinned = std::any_of(pins.begin(), pins.end(), [&](const AxisPin& pin) { return pin.axis == axis; });
+                if (pinned || !moves(input, planned, axis, found.bytes))
+                    continue;
+                if (found.first.empty())
+                    found.first = segment.name + "/" + evaluation.graph.op(planned.op).name;
+                found.operations += segment.count;
+            }
+        if (found.operations == 0)
+            continue;
+        Pin pin;
+        pin.match = "*";
+        pin.dims.push_back({ "batch", {} });
+        for (const int it : axes)
+            pin.dims.front().axes.push_back(input.mesh().axis(it).name);
+        const std::string& name = input.mesh().axis(axis).name;
+        out.add({ "greedy-moves-activation", Severity::Note, name, 0,
+                  "weights are sharded over " + name + ", which cuts the batch, and the greedy picker moves activations to them ("
+                      + bytesText(found.bytes) + " a step, " + countText(found.operations) + (found.operations == 1 ? " operation" : " operations")
+                      + ", first " + found.first + ") instead of gathering the weights as fully sharded data parallelism does",
+                  "pin the batch as preset fsdp does" },
+                Repair { "Pin the batch over " + joined(pin.dims.front().axes), { SetPin { pin } } });
+    }
+}
+
+} // namespace shardboard

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/explain/rankedrows.h"
+
+#include "model/core/numbers.h"
+#include "model/core/text.h"
+#include "model/cost/collectivetime.h"
+#include "model/plan/buildplan.h"
+#include "model/plan/linkprice.h"
+#include "model/plan/pickattempts.h"
+#include "model/plan/reasons.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardboard {
+
+namespace {
+
+CollectiveKind moveOf(const Placement& from, const Placement& to)
+{
+    if (from.partial())
+        return to.sharded() ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce;
+    if (from.sharded())
+        return to.sharded() ? CollectiveKind::AllToAll : CollectiveKind::AllGather;
+    return CollectiveKind::LocalSlice;
+}
+
+/// The same with another placement over one mesh axis, which becomes the minor one of its dim.
+Layout withPlacement(Layout layout, int axis, const Placement& placement)
+{
+    const auto isAxis = [&](const AxisRef& ref) { return ref.axis == axis; };
+    for (auto& dim : layout.dims)
+        std::erase_if(dim, isAxis);
+    std::erase_if(layout.partial, isAxis);
+    if (placement.sharded())
+        layout.dims[static_cast<std::size_t>(placement.dim)].push_back({ axis });
+    return layout;
+}
+
+class RowRanker {
+public:
+    RowRanker(const Design& design, const Evaluation& evaluation, const Pinning& pinning, int segment, int op)
+        : m_design(design)
+        , m_evaluation(evaluation)
+        , m_mesh(pickedMesh(evaluation.plan.mesh, design.pipeline))
+        , m_segment(evaluation.plan.segments[static_cast<std::size_t>(segment)])
+        , m_planned(m_segment.ops[static_cast<std::size_t>(op)])
+        , m_op(evaluation.graph.op(m_planned.op))
+        , m_pins(operationPins(evaluation.graph, pinning, m_planned.op, evaluation.plan.layouts))
+    {
+    }
+
+    std::vector<AxisExplanation> rank()
+    {
+        const auto hardware = findHardware(m_design.hardware);
+        if (!hardware.ok() || !isPicked(m_op.kind))
+            return {};
+        m_hardware = &hardware.value();
+        std::vector<PickOperand> operands;
+        for (const OperandUse& use : m_planned.operands) {
+            const GraphTensor& tensor = m_evaluation.graph.tensors[static_cast<std::size_t>(use.tensor)];
+            operands.push_back({ tensor.spec.shape, tensor.spec.dtype, use.before, tensor.density });
+        }
+        const Shape& result = m_evaluation.graph.tensor(m_op.result).shape;
+        ReshardPlanner resharding(m_mesh, *m_hardware);
+        const LinkPrice links = linkPrice(resharding);
+        const auto attempts = pickAttempts(m_op.kind, m_design.picker);
+        const auto judge = [&](const PickerOptions& picker) {
+            return judgeRows(m_op.kind, operands, result, m_mesh, picker, m_pins, m_op.name, &links);
+        };
+        auto judged = judge(attempts[0]);
+        for (std::size_t i = 1; i < attempts.size() && !judged.ok(); ++i)
+            judged = judge(attempts[i]);
+        if (!judged.ok())
+            return {};
+        std::vector<AxisExplanation> out;
+        for (const JudgedRow& row : judged.value()) {
+            if (out.empty() || out.back().axis != row.axis)
+                out.push_back({ row.axis, {}, {}, -1, {}, {}, -1, {} });
+            out.back().rows.push_back(ranked(row));
+        }
+        for (AxisExplanation& axis : out) {
+            missingRows(axis, operands, result);
+            decide(axis);
+        }
+        return out;
+    }
+
+private:
+    const std::string& axisName(int axis) const { return m_mesh.axis(axis).name; }
+    /// What the profile ranks by: else by bytes.
+    bool byTime() const { return m_design.picker.profile == PickerProfile::Shardboard; }
+    double rankOf(const RankedRow& row) const { return byTime() ? row.seconds : row.cost; }
+    std::string priceOf(const RankedRow& row) const
+    {
+        return byTime() ? secondsText(row.seconds) : bytesText(static_cast<std::int64_t>(std::llround(row.cost)));
+    }
+
+    const AxisPin* pinOn(int axis) const
+    {
+        const auto pin = std::find_if(m_pins.begin(), m_pins.end(), [&](const AxisPin& p) { return p.axis == axis; });
+        return pin == m_pins.end() ? nullptr : &*pin;
+    }
+
+    RankedRow ranked(const JudgedRow& judged)
+    {
+        RankedRow out;
+        out.axis = judged.axis;
+        out.row = rowText(judged.row);
+        for (const Placement& placement : judged.row.operands)
+            out.operands.push_back(placement.code());
+        out.result = judged.row.result.code();
+        if (judged.obstacle) {
+            out.verdict = RankedRow::Verdict::Impossible;
+            out.why = obstacleText(m_evaluation.graph, m_mesh, m_planned.op, judged);
+            out.isPartialOnly = judged.obstacle->kind == Obstacle::Kind::NotPartial;
+            return out;
+        }
+        out.verdict = judged.picked ? RankedRow::Verdict::Picked
+            : judged.refusal.empty() ? RankedRow::Verdict::Allowed
+                                     : RankedRow::Verdict::Refused;
+        out.why = judged.picked ? std::string() : judged.refusal;
+        out.cost = judged.cost;
+        addMoves(out, judged);
+        if (byTime())
+            out.seconds = judged.seconds;
+        if (!judged.picked)
+            addPin(out);
+        return out;
+    }
+
+    void addMoves(RankedRow& out, const JudgedRow& judged)
+    {
+        const int axis = judged.axis;
+        const std::int64_t n = m_mesh.axis(axis).size;
+        const Link& link = linkOf({ axis }, m_mesh, *m_hardware);
+        const auto add = [&](int index, const ReshardStep& step, std::int64_t ringHops) {
+            const OperandUse& use = m_planned.operands[static_cast<std::size_t>(index)];
+            const GraphTensor& tensor = m_evaluation.graph.tensors[static_cast<std::size_t>(use.tensor)];
+            RowMove move { step.kind, index, use.tensor, 0, 0 };
+            if (ringHops > 0) {
+                const std::int64_t part = scaledBytes(bytesOf(largestShard(tensor.spec.shape, step.before, m_mesh), tensor.spec.dtype), tensor.density);
+                move.bytes = part * ringHops;
+                move.seconds = static_cast<double>(ringHops) * collectiveSeconds(step.kind, part, 2, link);
+            } else {
+                move.bytes = scaledBytes(stepBytes(step, tensor.spec.shape, tensor.spec.dtype, m_mesh), tensor.density);
+                move.seconds = collectiveSeconds(step.kind, move.bytes, n, link);
+            }
+            out.seconds += move.seconds;
+            out.moves.push_back(move);
+        };
+        for (std::size_t i = 0; i < m_planned.operands.size(); ++i) {
+            const Layout& before = m_planned.operands[i].before;
+            const Placement from = placementOn(before, axis);
+            const Placement& to = judged.row.operands[i];
+            if (from != to)
+                add(static_cast<int>(i), { moveOf(from, to), { axis }, before, withPlacement(before, axis, to) }, 0);
+        }
+        for (const int ring : judged.row.ring) {
+            const Layout parts = withPlacement(m_planned.operands[static_cast<std::size_t>(ring)].before, axis,
+                                               judged.row.operands[static_cast<std::size_t>(ring)]);
+            add(ring, { CollectiveKind::SendRecv, { axis }, parts, parts }, n - 1);
+        }
+    }
+
+    void addPin(RankedRow& out) const
+    {
+        if (!byTime())
+            return; // profiles of MAX know no pins
+        Pin pin;
+        pin.match = pinnableName(m_evaluation.graph, m_planned.op);
+        pin.axis = axisName(out.axis);
+        pin.row = out.row;
+        out.edit = Repair { "Pin " + pin.match + " over " + pin.axis + " to " + pin.row, { SetPin { pin } } };
+        out.pin = std::move(pin);
+    }
+
+    /// What our own profile could pick and the chosen one has no row for.
+    void missingRows(AxisExplanation& axis, const std::vector<PickOperand>& operands, const Shape& result) const
+    {
+        if (m_design.picker.profile == PickerProfile::Shardboard)
+            return;
+        std::vector<Shape> shapes;
+        for (const PickOperand& it : operands)
+            shapes.push_back(it.shape);
+        for (const Row& row : rowsFor(m_op.kind, shapes, result, PickerProfile::Shardboard)) {
+            const std::string text = rowText(row);
+            if (std::any_of(axis.rows.begin(), axis.rows.end(), [&](const RankedRow& known) { return known.row == text; }))
+                continue;
+            RankedRow out;
+            out.axis = axis.axis;
+            out.row = text;
+            for (const Placement& placement : row.operands)
+                out.operands.push_back(placement.code());
+            out.result = row.result.code();
+            out.verdict = RankedRow::Verdict::Impossible;
+            out.why = "profile " + profileName(m_design.picker.profile) + " has no such row, profile shardboard does";
+            axis.rows.push_back(std::move(out));
+        }
+    }
+
+    void decide(AxisExplanation& axis) const
+    {
+        const auto picked = std::find_if(axis.rows.begin(), axis.rows.end(), [](const RankedRow& row) { return row.verdict == RankedRow::Verdict::Picked; });
+        if (picked == axis.rows.end())
+            return;
+        const AxisPin* pin = pinOn(axis.axis);
+        const bool unmet = std::find(m_planned.unmet.begin(), m_planned.unmet.end(), axis.axis) != m_planned.unmet.end();
+        if (pin != nullptr && unmet) {
+            axis.unmet = pin->why + ", which no row that is possible does";
+            axis.unmetPin = pin->pin;
+        } else if (pin != nullptr && !pin->tieOnly) {
+            axis.by = AxisExplanation::By::Pin;
+            axis.why = pin->why;
+            axis.pin = pin->pin;
+            addUnpin(axis);
+            return;
+        }
+        std::vector<const RankedRow*> allowed;
+        for (const RankedRow& row : axis.rows)
+            if (row.verdict == RankedRow::Verdict::Picked || row.verdict == RankedRow::Verdict::Allowed)
+                allowed.push_back(&row);
+        const std::string price = rankOf(*picked) == 0 ? std::string("moves nothing") : "costs " + priceOf(*picked);
+        if (allowed.size() == 1) {
+            axis.by = AxisExplanation::By::OnlyRow;
+            axis.why = "the only row that shapes and policy allow; it " + price;
+            return;
+        }
+        if (allowed.front() != &*picked) {
+            axis.by = AxisExplanation::By::Together;
+            axis.why = "the cheapest that can be combined with what the other mesh axes take; it " + price;
+            return;
+        }
+        const RankedRow& next = *allowed[1];
+        if (rankOf(next) == rankOf(*picked)) {
+            axis.by = AxisExplanation::By::Tie;
+            const bool byWeight = pin != nullptr && pin->tieOnly;
+            axis.why = "it " + price + ", as " + next.row + " does; " + (byWeight ? "this one lies as the weight does" : "the rule has it first");
+            return;
+        }
+        axis.why = "the cheapest of " + std::to_string(allowed.size()) + ": it " + price + ", the next, " + next.row + ", costs " + priceOf(next);
+    }
+
+    void addUnpin(AxisExplanation& axis) const
+    {
+        if (axis.pin < 0 || axis.pin >= static_cast<int>(m_design.pins.size()))
+            return;
+        axis.unpin = Repair { "Remove the pin " + pinText(m_design.pins[static_cast<std::size_t>(axis.pin)]), { RemovePin { axis.pin } } };
+    }
+
+    const Design& m_design;
+    const Evaluation& m_evaluation;
+    const Mesh m_mesh;
+    const PlannedSegment& m_segment;
+    const PlannedOp& m_planned;
+    const Op& m_op;
+    std::vector<AxisPin> m_pins;
+    const Hardware* m_hardware = nullptr;
+};
+
+} // namespace
+
+bool isPicked(OpKind kind) { return kind != OpKind::ReduceGrad && kind != OpKind::AdamStep; }
+
+std::string pinnableName(const Graph& graph, OpId op)
+{
+    const std::string& name = graph.op(op).name;
+    const std::string* segment = nullptr;
+    int same = 0;
+    for (const Segment& it : graph.segments)
+        for (const OpId id : it.ops) {
+            if (id == op)
+                segment = &it.name;
+            same += graph.op(id).name == name ? 1 : 0;
+        }
+    return same > 1 && segment != nullptr ? *segment + "/" + name : name;
+}
+
+std::vector<AxisExplanation> rankedRows(const Design& design, const Evaluation& evaluation, const Pinning& pinning, int segment, int op)
+{
+    return RowRanker(design, evaluation, pinning, segment, op).rank();
+}
+
+} // namespace shardboard
