@@ -2,7 +2,6 @@
 #include "model/explain/causes.h"
 
 #include "model/core/text.h"
-#include "model/explain/explain.h"
 #include "model/explain/rankedrows.h"
 #include "model/ops/opdefinition.h"
 #include "model/plan/pickattempts.h"
@@ -51,7 +50,7 @@ CauseFinder::CauseFinder(const Design& design, const Evaluation& evaluation, con
     : m_design(design)
     , m_evaluation(evaluation)
     , m_pinning(pinning)
-    , m_preset(presetOfEntries(design))
+    , m_origin(originOfEntries(design))
     , m_producers(evaluation.graph.tensors.size(), -1)
 {
     for (std::size_t i = 0; i < evaluation.graph.ops.size(); ++i)
@@ -79,8 +78,9 @@ std::string CauseFinder::entryText(const WeightLayout& weight) const
         return weight.misfit->error.text() + "; so every device has all of it";
     if (weight.entry >= 0) {
         const StrategyEntry& entry = m_design.strategies[static_cast<std::size_t>(weight.entry)];
+        const bool ofPreset = std::find(m_origin.entries.begin(), m_origin.entries.end(), entry) != m_origin.entries.end();
         return "strategy entry " + std::to_string(weight.entry + 1) + " '" + entry.match + "': " + entry.strategy.text()
-            + (m_preset.empty() ? std::string() : " (preset " + m_preset + ")");
+            + (ofPreset ? " (preset " + m_origin.preset + ")" : std::string());
     }
     if (weight.resolution)
         return "logical axis rules" + (m_design.rules.source.empty() ? std::string() : " (" + m_design.rules.source + ")") + ": "

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/design/evaluate.h"
-#include "model/explain/explanation.h"
+#include "model/explain/explain.h"
 #include "model/plan/pinning.h"
 
 namespace shardboard {
@@ -35,7 +35,7 @@ private:
     const Design& m_design;
     const Evaluation& m_evaluation;
     const Pinning& m_pinning;
-    std::string m_preset;
+    EntryOrigin m_origin;
     std::vector<OpId> m_producers; ///< by TensorId
 };
 

@@ -205,20 +205,18 @@ EditEffect effectOf(const Design& design, const Evaluation& evaluation, const Re
     return out;
 }
 
-std::string presetOfEntries(const Design& design)
+EntryOrigin originOfEntries(const Design& design)
 {
-    std::string best;
-    std::size_t most = 0;
+    EntryOrigin best;
     for (const std::string& name : presetNames()) {
         const auto preset = makePreset(name, design.mesh, design.model, design.workload);
-        if (!preset.ok() || preset.value().strategies.size() <= most || !containsInOrder(design.strategies, preset.value().strategies))
+        if (!preset.ok() || preset.value().strategies.size() <= best.entries.size() || !containsInOrder(design.strategies, preset.value().strategies))
             continue;
         // The same entries can be two presets'; their pins tell them apart.
         const auto& pins = preset.value().pins;
         if (!pins.empty() && std::find(design.pins.begin(), design.pins.end(), pins.front()) == design.pins.end())
             continue;
-        best = name;
-        most = preset.value().strategies.size();
+        best = { name, preset.value().strategies };
     }
     return best;
 }

@@ -76,7 +76,7 @@ public:
         std::vector<AxisExplanation> out;
         for (const JudgedRow& row : judged.value()) {
             if (out.empty() || out.back().axis != row.axis)
-                out.push_back({ row.axis, {}, {}, -1, {}, {}, -1, {} });
+                out.emplace_back().axis = row.axis;
             out.back().rows.push_back(ranked(row));
         }
         for (AxisExplanation& axis : out) {

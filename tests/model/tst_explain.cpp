@@ -371,10 +371,15 @@ private Q_SLOTS:
     void presetsAreRecognised()
     {
         for (const char* preset : { "megatron-tp", "tp-sp", "fsdp", "cp-ring", "cp-ulysses", "replicate" })
-            QCOMPARE(presetOfEntries(small("data=2,fsdp=2,context=2,model=2", preset)), preset);
-        Design own = small("data=2,model=4", "megatron-tp");
-        own.strategies.erase(own.strategies.begin() + 3);
-        QVERIFY(presetOfEntries(own).empty());
+            QCOMPARE(originOfEntries(small("data=2,fsdp=2,context=2,model=2", preset)).preset, preset);
+        // What was put there by hand is no preset's.
+        Design own = small("data=2,model=4", "replicate");
+        own.strategies.push_back({ "*.o_proj.weight", { StrategyKind::Columnwise, { "model" } }, std::nullopt });
+        QCOMPARE(QString::fromStdString(Case(own).explained("o_proj.weight").causes[0].detail),
+                 "strategy entry 3 '*.o_proj.weight': columnwise (dim 1) over model");
+        QVERIFY(QString::fromStdString(Case(own).explained("q_proj.weight").causes[0].detail).endsWith("(preset replicate)"));
+        own.strategies.clear();
+        QVERIFY(originOfEntries(own).preset.empty());
     }
 
     /// Explaining does not depend on the number of devices or layers.
