@@ -32,7 +32,7 @@ struct Case {
     std::shared_ptr<const Evaluation> evaluation;
     explicit Case(Design it)
         : design(std::move(it))
-        , evaluation(evaluate(design).value())
+        , evaluation(evaluate(design, Misfits::Replicate).value()) // also where a picker refuses
     {
     }
     Explanation explained(const std::string& what, int effects = 0) const
@@ -79,6 +79,8 @@ std::string pickedRow(const std::vector<AxisExplanation>& axes, int axis)
 }
 
 } // namespace
+
+Q_DECLARE_METATYPE(shardboard::PickerOptions)
 
 class TestExplain : public QObject {
     Q_OBJECT
@@ -155,19 +157,35 @@ private Q_SLOTS:
         QTest::addColumn<QString>("mesh");
         QTest::addColumn<QString>("preset");
         QTest::addColumn<bool>("train");
+        QTest::addColumn<PickerOptions>("picker");
+        PickerOptions ours;
         for (const char* preset : { "megatron-tp", "tp-sp", "fsdp", "tp+fsdp", "cp-ring", "cp-ulysses" })
             for (const bool train : { false, true })
-                QTest::addRow("%s %s", preset, train ? "train" : "prefill") << "fsdp=2,context=2,model=2" << preset << train;
-        QTest::newRow("unpinned") << "data=2,model=16" << "replicate" << true;
+                QTest::addRow("%s %s", preset, train ? "train" : "prefill") << "fsdp=2,context=2,model=2" << preset << train << ours;
+        QTest::newRow("unpinned") << "data=2,model=16" << "replicate" << true << ours;
+        for (const PickerProfile profile : { PickerProfile::G0, PickerProfile::G1, PickerProfile::G2, PickerProfile::G3 }) {
+            PickerOptions upstream;
+            upstream.profile = profile;
+            QTest::addRow("%s", profileName(profile).c_str()) << "data=2,model=4" << "megatron-tp" << true << upstream;
+        }
+        for (const PlanPicker picker : { PlanPicker::PartialsOnly, PlanPicker::None }) {
+            PickerOptions strict;
+            strict.picker = picker;
+            QTest::addRow("%s", planPickerName(picker).c_str()) << "data=2,model=4" << "megatron-tp" << false << strict;
+        }
     }
     void rowsAreThePlans()
     {
         QFETCH(QString, mesh);
         QFETCH(QString, preset);
         QFETCH(bool, train);
-        const Case it(small(qPrintable(mesh), qPrintable(preset), train ? WorkloadKind::Train : WorkloadKind::Prefill));
+        QFETCH(PickerOptions, picker);
+        Design design = small(qPrintable(mesh), qPrintable(preset), train ? WorkloadKind::Train : WorkloadKind::Prefill);
+        design.picker = picker;
+        const Case it(design);
         const Plan& plan = it.evaluation->plan;
-        const Pinning pinning(it.evaluation->graph, plan.mesh, it.design.pins);
+        const Pinning pinning(it.evaluation->graph, plan.mesh, it.design.pins, picker.profile);
+        const bool byTime = picker.profile == PickerProfile::Shardboard; // else no row has a time of the picker's
         int compared = 0;
         for (std::size_t s = 0; s < plan.segments.size(); ++s)
             for (std::size_t o = 0; o < plan.segments[s].ops.size(); ++o) {
@@ -179,7 +197,7 @@ private Q_SLOTS:
                         row += operand + " ";
                     ofPlan.push_back(std::to_string(candidate.axis) + " " + row + "-> " + candidate.result + " @ "
                                      + QString::number(candidate.cost, 'g', 17).toStdString() + " "
-                                     + QString::number(candidate.seconds, 'g', 17).toStdString() + (candidate.picked ? " *" : ""));
+                                     + QString::number(byTime ? candidate.seconds : 0, 'g', 17).toStdString() + (candidate.picked ? " *" : ""));
                 }
                 std::vector<std::string> explained;
                 for (const AxisExplanation& axis : rankedRows(it.design, *it.evaluation, pinning, static_cast<int>(s), static_cast<int>(o)))
@@ -187,7 +205,7 @@ private Q_SLOTS:
                         const bool alone = row.verdict == RankedRow::Verdict::Impossible && row.why.find("other mesh axes") == std::string::npos;
                         if (!alone && row.cost >= 0 && row.verdict != RankedRow::Verdict::Impossible)
                             explained.push_back(std::to_string(axis.axis) + " " + row.row + " @ " + QString::number(row.cost, 'g', 17).toStdString() + " "
-                                                + QString::number(row.seconds, 'g', 17).toStdString() + (row.verdict == RankedRow::Verdict::Picked ? " *" : ""));
+                                                + QString::number(byTime ? row.seconds : 0, 'g', 17).toStdString() + (row.verdict == RankedRow::Verdict::Picked ? " *" : ""));
                     }
                 for (const std::string& row : explained)
                     QVERIFY2(std::find(ofPlan.begin(), ofPlan.end(), row) != ofPlan.end(), row.c_str());
