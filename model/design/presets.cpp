@@ -44,11 +44,12 @@ StrategyEntry batchEntry(const Mesh& mesh, int except, const ModelSpec& model, c
 {
     std::vector<std::string> names;
     std::int64_t parts = 1;
+    const std::int64_t batch = workload.batch / workload.microBatches; // what goes through at a time
     for (int axis = 0; axis < mesh.axisCount(); ++axis) {
         if (axis == except)
             continue;
-        if (workload.batch % (parts * mesh.axis(axis).size) != 0) {
-            notes.push_back("batch " + std::to_string(workload.batch) + " does not divide over mesh axis '" + mesh.axis(axis).name
+        if (batch % (parts * mesh.axis(axis).size) != 0) {
+            notes.push_back("batch " + std::to_string(batch) + " does not divide over mesh axis '" + mesh.axis(axis).name
                             + "' of size " + std::to_string(mesh.axis(axis).size)
                             + ": its devices all compute the same; use a multiple");
             continue;

@@ -222,7 +222,7 @@ private:
             const std::int64_t devices = m_mesh.axis(axis).size;
             if (size % (parts * devices) != 0) {
                 note("batch " + std::to_string(size) + " does not divide over mesh axis '" + nameOf(axis) + "' of size "
-                     + std::to_string(devices) + ": its devices all compute the same; use a multiple");
+                     + std::to_string(devices) + (parts > 1 ? " after the " + std::to_string(parts) + " parts of the others" : std::string()) + ": its devices all compute the same; use a multiple");
                 continue;
             }
             parts *= devices;
@@ -284,6 +284,10 @@ private:
         if (strategy.kind == StrategyKind::Replicate)
             return; // as the first entry says
         StrategyEntry entry { tensor.name, strategy, std::nullopt };
+        const auto uneven = [&](std::size_t dim) { return tensor.shape[dim] % m_mesh.groupSize(dims[dim]) != 0; };
+        for (std::size_t dim = 0; dim < dims.size(); ++dim)
+            if (uneven(dim)) // some devices hold one more; a spec alone would have to divide
+                entry.cut = CutRule::Balanced;
         if (wholeUnits)
             entry.cut = CutRule::GrainBalanced;
         m_preset.strategies.push_back(std::move(entry));
