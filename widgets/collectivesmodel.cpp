@@ -46,6 +46,8 @@ QString CollectivesModel::text(const Collective& collective, int column) const
     switch (column) {
     case KindColumn:
         return qstr(collectiveName(collective.kind));
+    case PhaseColumn:
+        return qstr(phaseName(plan.segments[static_cast<std::size_t>(collective.plannedSegment)].phase));
     case AxisColumn:
         return axesText(plan.mesh, collective.axes);
     case GroupColumn:
@@ -104,7 +106,9 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const
     case Qt::DisplayRole:
         return text(collective, column);
     case kSortRole:
-        return exact(collective, column);
+        return column == PhaseColumn ? data(index, kPhaseRole) : exact(collective, column);
+    case kPhaseRole:
+        return static_cast<int>(m_evaluation->plan.segments[static_cast<std::size_t>(collective.plannedSegment)].phase);
     case Qt::ToolTipRole:
         return toolTip(collective);
     case Qt::TextAlignmentRole:
@@ -124,7 +128,7 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const
             && collective.seconds * static_cast<double>(collective.count) > 0.1 * total;
         if (heavy && (column == KindColumn || column == TimeColumn || column == BytesColumn))
             return m_attention;
-        return column == CauseColumn ? QVariant(m_quiet) : QVariant();
+        return column == CauseColumn || column == PhaseColumn ? QVariant(m_quiet) : QVariant();
     }
     default:
         return {};
@@ -134,9 +138,10 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const
 QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
     static const char* const titles[ColumnCount]
-        = { QT_TR_NOOP("collective"), QT_TR_NOOP("mesh axis"), QT_TR_NOOP("group"), QT_TR_NOOP("tensor"),
+        = { QT_TR_NOOP("collective"), QT_TR_NOOP("phase"), QT_TR_NOOP("mesh axis"), QT_TR_NOOP("group"), QT_TR_NOOP("tensor"),
             QT_TR_NOOP("bytes S"),    QT_TR_NOOP("× step"),    QT_TR_NOOP("time"),  QT_TR_NOOP("caused by") };
     static const char* const tips[ColumnCount] = { QT_TR_NOOP("What the devices of a group do together"),
+                                                   QT_TR_NOOP("Forward, backward, or the update of the weights"),
                                                    QT_TR_NOOP("Mesh axes over which the group stretches"),
                                                    QT_TR_NOOP("Devices in each device group"),
                                                    QT_TR_NOOP("The tensor that is moved"),

@@ -18,6 +18,7 @@ class CollectivesModel : public QAbstractTableModel {
 public:
     enum Column {
         KindColumn,
+        PhaseColumn,
         AxisColumn,
         GroupColumn,
         TensorColumn,
@@ -28,6 +29,7 @@ public:
         ColumnCount
     };
     static constexpr int kSortRole = Qt::UserRole; ///< exact numbers instead of rounded texts
+    static constexpr int kPhaseRole = Qt::UserRole + 1; ///< a Phase as a number
 
     explicit CollectivesModel(QObject* parent = nullptr);
     /// `attention` marks the rows that take more than a tenth of the step and move data.

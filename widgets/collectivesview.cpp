@@ -6,12 +6,14 @@
 #include "widgets/theme.h"
 
 #include <QClipboard>
+#include <QComboBox>
 #include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
+#include <QSignalBlocker>
 #include <QSortFilterProxyModel>
 #include <QTableView>
 #include <QVBoxLayout>
@@ -26,11 +28,34 @@ constexpr int kNarrow = 700; ///< below this width the size of the group is left
 
 } // namespace
 
+/// Rows that have a text in any column and are of a phase.
+class PhaseFilter : public QSortFilterProxyModel {
+public:
+    using QSortFilterProxyModel::QSortFilterProxyModel;
+    void setPhase(int phase) ///< -1: all
+    {
+        m_phase = phase;
+        invalidateFilter();
+    }
+
+protected:
+    bool filterAcceptsRow(int row, const QModelIndex& parent) const override
+    {
+        if (m_phase >= 0 && sourceModel()->index(row, 0, parent).data(CollectivesModel::kPhaseRole).toInt() != m_phase)
+            return false;
+        return QSortFilterProxyModel::filterAcceptsRow(row, parent);
+    }
+
+private:
+    int m_phase = -1;
+};
+
 CollectivesView::CollectivesView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
     , m_model(new CollectivesModel(this))
-    , m_filter(new QSortFilterProxyModel(this))
+    , m_filter(new PhaseFilter(this))
     , m_filterEdit(new QLineEdit(this))
+    , m_phase(new QComboBox(this))
     , m_table(new QTableView(this))
     , m_total(new QLabel(this))
     , m_empty(new QLabel(this))
@@ -66,6 +91,9 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
     m_filterEdit->setClearButtonEnabled(true);
     m_filterEdit->setMaximumWidth(240);
     m_filterEdit->installEventFilter(this);
+    m_phase->setObjectName(QStringLiteral("collectivesPhase"));
+    m_phase->setAccessibleName(tr("Phase of the collectives"));
+    m_phase->setToolTip(tr("Shows the collectives of one phase of the step"));
     m_total->setObjectName(QStringLiteral("collectivesTotal"));
     m_empty->setObjectName(QStringLiteral("collectivesEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
@@ -73,6 +101,7 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
     auto* top = new QHBoxLayout;
     top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
     top->addWidget(m_total, 1);
+    top->addWidget(m_phase);
     top->addWidget(m_filterEdit);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
@@ -85,6 +114,10 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
     column->addWidget(m_empty, 1);
     connect(m_filterEdit, &QLineEdit::textChanged, this, [this](const QString& text) {
         m_filter->setFilterFixedString(text);
+        showState();
+    });
+    connect(m_phase, &QComboBox::currentIndexChanged, this, [this] {
+        m_filter->setPhase(m_phase->currentIndex() <= 0 ? -1 : m_phase->currentData().toInt());
         showState();
     });
     connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this] {
@@ -107,6 +140,7 @@ void CollectivesView::refresh()
     m_model->setEvaluation(document()->evaluation(), theme.quiet, theme.attention, monoFont(this, -0.5),
                            document()->notation());
     m_following = false;
+    showPhases();
     if (!m_sized && m_model->rowCount() > 0) { // once; afterwards the widths are the user's
         fitColumns();
         m_sized = true;
@@ -114,6 +148,30 @@ void CollectivesView::refresh()
     m_table->horizontalHeader()->setFont(uiFont(this, -1));
     showState();
     selectionChanged();
+}
+
+/// The phases that the plan has; inference has one and needs no column for it.
+void CollectivesView::showPhases()
+{
+    const auto evaluation = document()->evaluation();
+    std::vector<Phase> phases;
+    if (evaluation)
+        for (const PlannedSegment& segment : evaluation->plan.segments)
+            if (std::find(phases.begin(), phases.end(), segment.phase) == phases.end())
+                phases.push_back(segment.phase);
+    const bool several = phases.size() > 1;
+    m_table->setColumnHidden(CollectivesModel::PhaseColumn, !several);
+    m_phase->setVisible(several);
+    const int before = m_phase->currentIndex() <= 0 ? -1 : m_phase->currentData().toInt();
+    {
+        const QSignalBlocker blocker(m_phase);
+        m_phase->clear();
+        m_phase->addItem(tr("All phases"));
+        for (const Phase phase : phases)
+            m_phase->addItem(qstr(phaseName(phase)), static_cast<int>(phase));
+        m_phase->setCurrentIndex(std::max(0, several && before >= 0 ? m_phase->findData(before) : 0));
+    }
+    m_filter->setPhase(m_phase->currentIndex() <= 0 ? -1 : m_phase->currentData().toInt());
 }
 
 /// As narrow as headings and cells allow, without room for a sort arrow in each: the cause gets what is left.
@@ -155,6 +213,8 @@ void CollectivesView::showState()
         m_empty->setText(tr("There is no plan: this model is open as weights only."));
     else if (all == 0)
         m_empty->setText(tr("No collective: every operation finds its operands where it needs them."));
+    else if (m_filterEdit->text().isEmpty())
+        m_empty->setText(tr("No collective in this phase."));
     else
         m_empty->setText(tr("No collective matches “%1”. Press Esc to clear the filter.").arg(m_filterEdit->text()));
     m_empty->setVisible(shown == 0);

@@ -5,12 +5,14 @@
 #include "widgets/documentview.h"
 
 class QLineEdit;
-class QSortFilterProxyModel;
+class QComboBox;
 class QTableView;
 
 namespace shardboard {
 
 class CollectivesModel;
+
+class PhaseFilter;
 
 class CollectivesView : public DocumentView {
     Q_OBJECT
@@ -29,11 +31,13 @@ protected:
 
 private:
     void fitColumns();
+    void showPhases();
     void showState();
 
     CollectivesModel* m_model;
-    QSortFilterProxyModel* m_filter;
+    PhaseFilter* m_filter;
     QLineEdit* m_filterEdit;
+    QComboBox* m_phase;
     QTableView* m_table;
     QLabel* m_total;
     QLabel* m_empty;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/findingsview.h"
 
+#include "model/explain/explain.h"
 #include "widgets/format.h"
 #include "widgets/notedelegate.h"
 #include "widgets/repairs.h"
@@ -63,6 +64,14 @@ bool selectWhere(const Document& document, const std::string& where)
             return true;
         }
     }
+    const auto& segments = evaluation->plan.segments;
+    for (std::size_t s = 0; s < segments.size(); ++s)
+        for (std::size_t o = 0; o < segments[s].ops.size(); ++o)
+            if (evaluation->graph.op(segments[s].ops[o].op).name == where
+                || operationId(*evaluation, static_cast<int>(s), static_cast<int>(o)) == where) {
+                document.selection()->setOperation(static_cast<int>(s), static_cast<int>(o));
+                return true;
+            }
     return false;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/flowcanvas.h"
 
+#include "widgets/documentview.h"
 #include "widgets/theme.h"
 
 #include "model/session/selection.h"
@@ -143,6 +144,32 @@ void FlowCanvas::activate(int index)
         const bool next = now != item.weights.end() && std::next(now) != item.weights.end();
         selection->setWeight(next ? *std::next(now) : item.weights.front());
     }
+    if (item.collective < 0)
+        selectOperation(item);
+}
+
+/// Of several operations in a box the one that takes the selected weight, else the one that does the work, so that it is
+/// explained; a view of a value has nothing to explain.
+void FlowCanvas::selectOperation(const FlowItem& item) const
+{
+    const auto evaluation = m_document->evaluation();
+    if (!evaluation || item.segment < 0 || item.segment >= static_cast<int>(evaluation->plan.segments.size()))
+        return;
+    const auto& ops = evaluation->plan.segments[static_cast<std::size_t>(item.segment)].ops;
+    const Selection* selection = m_document->selection();
+    int best = -1;
+    int bestRank = -1;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        if (std::find(item.ops.begin(), item.ops.end(), ops[i].op) == item.ops.end())
+            continue;
+        const bool ofWeight = !item.weights.empty() && weightOfOp(*evaluation, ops[i].op) == selection->weight();
+        const int rank = (ofWeight ? 2 : 0) + (ops[i].flops > 0 ? 1 : 0);
+        if (rank > bestRank) {
+            bestRank = rank;
+            best = static_cast<int>(i);
+        }
+    }
+    m_document->selection()->setOperation(item.segment, best);
 }
 
 bool FlowCanvas::isSelected(const FlowItem& item) const
@@ -150,6 +177,12 @@ bool FlowCanvas::isSelected(const FlowItem& item) const
     const Selection* selection = m_document->selection();
     if (item.collective >= 0)
         return item.collective == selection->collective();
+    if (item.weights.empty() && item.segment == selection->segment() && selection->operation() >= 0) {
+        const auto& segments = m_document->evaluation()->plan.segments;
+        const auto& ops = segments[static_cast<std::size_t>(item.segment)].ops;
+        const auto index = static_cast<std::size_t>(selection->operation());
+        return index < ops.size() && std::find(item.ops.begin(), item.ops.end(), ops[index].op) != item.ops.end();
+    }
     return std::find(item.weights.begin(), item.weights.end(), selection->weight()) != item.weights.end();
 }
 
@@ -260,10 +293,7 @@ void FlowCanvas::mousePressEvent(QMouseEvent* event)
 void FlowCanvas::mouseMoveEvent(QMouseEvent* event)
 {
     const int index = itemAt(event->position());
-    const bool clickable = index >= 0
-        && (m_scene.items[static_cast<std::size_t>(index)].collective >= 0
-            || !m_scene.items[static_cast<std::size_t>(index)].weights.empty());
-    setCursor(clickable ? Qt::PointingHandCursor : Qt::ArrowCursor);
+    setCursor(index >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
 }
 
 void FlowCanvas::keyPressEvent(QKeyEvent* event)

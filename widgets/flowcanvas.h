@@ -41,6 +41,7 @@ protected:
 private:
     double place(double width, std::vector<QRectF>& rects) const;
     QSizeF sizeOf(const FlowItem& item) const;
+    void selectOperation(const FlowItem& item) const;
     bool isSelected(const FlowItem& item) const;
     void paintConnector(QPainter& painter, int from, int to) const;
     void paintItem(QPainter& painter, int index) const;

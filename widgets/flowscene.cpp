@@ -14,13 +14,27 @@ namespace shardboard {
 
 namespace {
 
-enum class Part { Alone, Projection, Attention, Activation };
+enum class Part { Alone, Projection, Attention, Activation, Gradient, Reduction, Update };
 
 Part partOf(const Op& op)
 {
     switch (op.kind) {
+    case OpKind::ReduceGrad:
+        return Part::Reduction;
+    case OpKind::AdamStep:
+        return Part::Update;
+    case OpKind::LinearGradX:
+    case OpKind::LinearGradW:
+    case OpKind::RmsNormGradX:
+    case OpKind::RmsNormGradW:
+    case OpKind::ExpertLinearGradW:
+        return Part::Gradient;
+    case OpKind::AttentionGradQ:
+    case OpKind::AttentionGradK:
+    case OpKind::AttentionGradV:
+    case OpKind::RopeGrad:
     case OpKind::Linear:
-        return Part::Projection;
+        return op.kind == OpKind::Linear ? Part::Projection : Part::Attention;
     case OpKind::Add:
         return op.name.ends_with(".bias") ? Part::Projection : Part::Alone;
     case OpKind::SplitHeads:
@@ -46,11 +60,15 @@ QString lastName(const std::string& name)
     return text.mid(text.lastIndexOf(QLatin1Char('.')) + 1);
 }
 
+/// `mlp.down_proj` of `mlp.down_proj.grad_x`.
+std::string withoutEnd(const std::string& name) { return name.substr(0, name.rfind('.')); }
+
 class Builder {
 public:
-    Builder(const Evaluation& evaluation, const PlannedSegment& segment, Notation notation)
+    Builder(const Evaluation& evaluation, int segment, Notation notation)
         : m_evaluation(evaluation)
-        , m_segment(segment)
+        , m_index(segment)
+        , m_segment(evaluation.plan.segments[static_cast<std::size_t>(segment)])
         , m_notation(notation)
     {
     }
@@ -89,6 +107,10 @@ private:
             return false;
         const Op& op = m_evaluation.graph.op(planned.op);
         const Op& first = m_evaluation.graph.op(m_ops.front()->op);
+        if (part == Part::Reduction || part == Part::Update)
+            return true;
+        if (part == Part::Gradient) // both gradients of one product
+            return withoutEnd(op.name) == withoutEnd(first.name);
         if (part == Part::Projection && op.kind == OpKind::Linear && op.operands.front() != first.operands.front())
             return false;
         for (const OperandUse& use : planned.operands) {
@@ -149,7 +171,19 @@ private:
         if (m_part == Part::Alone)
             return first.kind == OpKind::Embedding || first.kind == OpKind::Output || first.kind == OpKind::GatherLast
                 ? lastName(first.name).replace(QLatin1Char('_'), QLatin1Char(' '))
-                : qstr(opKindName(first.kind));
+                : titleAlone(first);
+        const auto weights = static_cast<int>(m_ops.size());
+        if (m_part == Part::Reduction)
+            return weights == 1 ? QObject::tr("gradient of 1 weight") : QObject::tr("gradients of %1 weights").arg(weights);
+        if (m_part == Part::Update)
+            return weights == 1 ? QObject::tr("Adam on 1 weight") : QObject::tr("Adam on %1 weights").arg(weights);
+        if (m_part == Part::Gradient)
+            return QObject::tr("∂ %1").arg(lastName(withoutEnd(first.name)));
+        const bool attentionGradient = std::any_of(m_ops.begin(), m_ops.end(), [&](const PlannedOp* planned) {
+            return m_evaluation.graph.op(planned->op).kind == OpKind::AttentionGradQ;
+        });
+        if (attentionGradient)
+            return QObject::tr("∂ attention");
         QStringList names;
         for (const PlannedOp* planned : m_ops) {
             const Op& op = m_evaluation.graph.op(planned->op);
@@ -168,6 +202,16 @@ private:
         return names.join(QStringLiteral(" · "));
     }
 
+    /// `rms norm`; `∂ silu` for a gradient.
+    static QString titleAlone(const Op& op)
+    {
+        QString name = qstr(opKindName(op.kind));
+        const qsizetype grad = name.indexOf(QStringLiteral("_grad"));
+        if (grad > 0)
+            name = QStringLiteral("∂ ") + name.left(grad);
+        return name.replace(QLatin1Char('_'), QLatin1Char(' '));
+    }
+
     FlowItem box() const
     {
         FlowItem out;
@@ -176,7 +220,9 @@ private:
             ? FlowItem::Small
             : FlowItem::Operation;
         out.title = title();
-        out.detail = shortLayout(m_ops.back()->result, m_evaluation.plan.mesh, m_base);
+        out.segment = m_index;
+        if (m_part != Part::Reduction && m_part != Part::Update)
+            out.detail = shortLayout(m_ops.back()->result, m_evaluation.plan.mesh, m_base);
         QStringList tip;
         double seconds = 0;
         for (const PlannedOp* planned : m_ops) {
@@ -195,6 +241,7 @@ private:
     }
 
     const Evaluation& m_evaluation;
+    int m_index;
     const PlannedSegment& m_segment;
     Notation m_notation;
     FlowScene m_scene;
@@ -228,7 +275,7 @@ FlowScene makeFlowScene(const Evaluation& evaluation, int plannedSegment, Notati
     const auto index = static_cast<std::size_t>(plannedSegment);
     if (plannedSegment < 0 || index >= evaluation.plan.segments.size())
         return {};
-    return Builder(evaluation, evaluation.plan.segments[index], notation).build();
+    return Builder(evaluation, plannedSegment, notation).build();
 }
 
 } // namespace shardboard

@@ -20,6 +20,7 @@ struct FlowItem {
     QString toolTip;
     std::vector<int> weights; ///< that its operations take, indices into Evaluation::weights
     std::vector<OpId> ops;
+    int segment = -1; ///< index into Plan::segments that its operations belong to
     int collective = -1; ///< index into Plan::collectives
     std::int64_t bytes = 0;
     bool hanging = false; ///< a collective of a weight: it comes from the side, above the item that follows

@@ -19,6 +19,7 @@ namespace shardboard {
 FlowView::FlowView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
     , m_header(new ViewHeader(tr("Flow"), this))
+    , m_phase(new QComboBox(this))
     , m_choice(new QComboBox(this))
     , m_back(new QToolButton(this))
     , m_forward(new QToolButton(this))
@@ -29,6 +30,9 @@ FlowView::FlowView(Document* document, QWidget* parent)
 {
     setObjectName(QStringLiteral("flowView"));
     setAccessibleName(tr("Flow"));
+    m_phase->setObjectName(QStringLiteral("flowPhase"));
+    m_phase->setAccessibleName(tr("Phase of the step"));
+    m_phase->setToolTip(tr("Phase of the step"));
     m_choice->setObjectName(QStringLiteral("flowSegment"));
     m_choice->setAccessibleName(tr("Segment of the plan"));
     m_choice->setToolTip(tr("Segment of the plan"));
@@ -41,7 +45,7 @@ FlowView::FlowView(Document* document, QWidget* parent)
     m_forward->setAccessibleName(tr("Next collective"));
     m_forward->setToolTip(tr("Next collective"));
     m_step->setObjectName(QStringLiteral("flowStep"));
-    for (QWidget* widget : std::initializer_list<QWidget*> { m_choice, m_back, m_step, m_forward })
+    for (QWidget* widget : std::initializer_list<QWidget*> { m_phase, m_choice, m_back, m_step, m_forward })
         m_header->addRight(widget);
     m_scroll->setWidget(m_canvas);
     m_scroll->setWidgetResizable(true);
@@ -57,7 +61,8 @@ FlowView::FlowView(Document* document, QWidget* parent)
     column->addWidget(m_header);
     column->addWidget(m_scroll, 1);
     column->addWidget(m_empty, 1);
-    connect(m_choice, &QComboBox::activated, this, &FlowView::showSegment);
+    connect(m_choice, &QComboBox::activated, this, [this](int index) { showSegment(m_choice->itemData(index).toInt()); });
+    connect(m_phase, &QComboBox::activated, this, [this](int index) { showPhase(m_phase->itemData(index).toInt()); });
     connect(m_back, &QToolButton::clicked, this, [this] { stepCollective(-1); });
     connect(m_forward, &QToolButton::clicked, this, [this] { stepCollective(1); });
     connect(m_canvas, &FlowCanvas::currentMoved, this,
@@ -67,13 +72,11 @@ FlowView::FlowView(Document* document, QWidget* parent)
 
 void FlowView::refresh()
 {
-    const QSignalBlocker blocker(m_choice);
     const auto evaluation = document()->evaluation();
-    m_choice->clear();
     const bool shown = evaluation && !evaluation->plan.segments.empty();
     m_scroll->setVisible(shown);
     m_empty->setVisible(!shown);
-    for (QWidget* widget : std::initializer_list<QWidget*> { m_choice, m_back, m_step, m_forward })
+    for (QWidget* widget : std::initializer_list<QWidget*> { m_phase, m_choice, m_back, m_step, m_forward })
         widget->setVisible(shown);
     setTextColor(m_empty, Theme::of(this).quiet);
     setTextColor(m_step, Theme::of(this).quiet);
@@ -86,15 +89,17 @@ void FlowView::refresh()
         m_canvas->setScene({});
         return;
     }
-    int largest = 0;
     const auto& segments = evaluation->plan.segments;
+    const QSignalBlocker phaseBlocker(m_phase);
+    m_phase->clear();
+    int largest = 0;
     for (std::size_t i = 0; i < segments.size(); ++i) {
-        m_choice->addItem(segments[i].count > 1
-                              ? QStringLiteral("%1 × %2").arg(qstr(segments[i].name)).arg(segments[i].count)
-                              : qstr(segments[i].name));
+        if (m_phase->findData(static_cast<int>(segments[i].phase)) < 0)
+            m_phase->addItem(qstr(phaseName(segments[i].phase)), static_cast<int>(segments[i].phase));
         if (segments[i].count > segments[static_cast<std::size_t>(largest)].count)
             largest = static_cast<int>(i);
     }
+    m_phase->setVisible(m_phase->count() > 1);
     int segment = segmentOfSelection();
     if (segment < 0)
         segment = m_segment >= 0 && m_segment < static_cast<int>(segments.size()) ? m_segment : largest;
@@ -107,11 +112,50 @@ void FlowView::showSegment(int plannedSegment)
     if (!evaluation || plannedSegment < 0 || plannedSegment >= static_cast<int>(evaluation->plan.segments.size()))
         return;
     m_segment = plannedSegment;
-    m_choice->setCurrentIndex(plannedSegment);
+    fillSegments();
     FlowScene scene = makeFlowScene(*evaluation, plannedSegment, document()->notation());
-    m_header->setDetail(tr("%1 · forward").arg(scene.name));
+    m_header->setDetail(tr("%1 · %2").arg(
+        scene.name, qstr(phaseName(evaluation->plan.segments[static_cast<std::size_t>(plannedSegment)].phase))));
     m_canvas->setScene(std::move(scene));
     revealSelection();
+}
+
+/// Those of the shown segment's phase; a step of training has each name in several.
+void FlowView::fillSegments()
+{
+    const auto evaluation = document()->evaluation();
+    const auto& segments = evaluation->plan.segments;
+    const Phase phase = segments[static_cast<std::size_t>(m_segment)].phase;
+    const QSignalBlocker blocker(m_choice);
+    m_choice->clear();
+    for (std::size_t i = 0; i < segments.size(); ++i)
+        if (segments[i].phase == phase)
+            m_choice->addItem(segments[i].count > 1 ? QStringLiteral("%1 × %2").arg(qstr(segments[i].name)).arg(segments[i].count)
+                                                    : qstr(segments[i].name),
+                              static_cast<int>(i));
+    m_choice->setCurrentIndex(m_choice->findData(m_segment));
+    const QSignalBlocker phaseBlocker(m_phase);
+    m_phase->setCurrentIndex(m_phase->findData(static_cast<int>(phase)));
+}
+
+/// The segment of a phase that happens most often, or the one of the same name.
+void FlowView::showPhase(int phase)
+{
+    const auto evaluation = document()->evaluation();
+    if (!evaluation)
+        return;
+    const auto& segments = evaluation->plan.segments;
+    const std::string name = m_segment >= 0 ? segments[static_cast<std::size_t>(m_segment)].name : std::string();
+    int best = -1;
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+        if (static_cast<int>(segments[i].phase) != phase)
+            continue;
+        const bool better = best < 0 || segments[i].name == name
+            || (segments[static_cast<std::size_t>(best)].name != name && segments[i].count > segments[static_cast<std::size_t>(best)].count);
+        if (better)
+            best = static_cast<int>(i);
+    }
+    showSegment(best);
 }
 
 int FlowView::segmentOfSelection() const
@@ -121,6 +165,8 @@ int FlowView::segmentOfSelection() const
         return -1;
     if (const Collective* collective = selectedCollective(*document()))
         return collective->plannedSegment;
+    if (selection()->operation() >= 0 && selection()->segment() < static_cast<int>(evaluation->plan.segments.size()))
+        return selection()->segment();
     const WeightLayout* weight = selectedWeight(*document());
     if (!weight || weight->tensor == kNoTensor)
         return -1;

@@ -30,9 +30,12 @@ protected:
 private:
     int segmentOfSelection() const;
     void revealSelection();
+    void fillSegments();
+    void showPhase(int phase);
 
     ViewHeader* m_header;
-    QComboBox* m_choice;
+    QComboBox* m_phase; ///< hidden where there is one phase only
+    QComboBox* m_choice; ///< segments of the phase
     QToolButton* m_back;
     QToolButton* m_forward;
     QLabel* m_step;

@@ -2,10 +2,12 @@
 #include "widgets/inspector.h"
 
 #include "widgets/collectivesmodel.h"
+#include "widgets/explainview.h"
 #include "widgets/findingsview.h"
 #include "widgets/format.h"
 #include "widgets/inspectorparts.h"
 #include "widgets/repairs.h"
+#include "widgets/rowsmodel.h"
 #include "widgets/ruletrace.h"
 #include "widgets/theme.h"
 #include "widgets/whatif.h"
@@ -25,17 +27,6 @@ namespace {
 
 constexpr std::size_t kMostCards = 12;
 constexpr std::size_t kMostEffects = 3; ///< findings whose repair is evaluated to tell what it brings
-
-const PlannedOp* plannedOpOf(const Evaluation& evaluation, const Collective& collective)
-{
-    const auto& segments = evaluation.plan.segments;
-    if (collective.plannedSegment < 0 || collective.plannedSegment >= static_cast<int>(segments.size()))
-        return nullptr;
-    for (const PlannedOp& op : segments[static_cast<std::size_t>(collective.plannedSegment)].ops)
-        if (op.op == collective.op)
-            return &op;
-    return nullptr;
-}
 
 Card::Look lookOf(Severity severity)
 {
@@ -97,6 +88,9 @@ void InspectorPanel::buildNow()
         page->sentence(tr("Open or make a design to see what it does and why."));
     } else if (const Collective* collective = selectedCollective(*document())) {
         collectivePage(*page, *collective);
+    } else if (const auto target = selectedTarget(*document()); target && target->kind == ExplainTarget::Kind::Operation) {
+        const auto& segments = document()->evaluation()->plan.segments;
+        operationPage(*page, segments[static_cast<std::size_t>(target->segment)].ops[static_cast<std::size_t>(target->op)]);
     } else if (const WeightLayout* weight = selectedWeight(*document())) {
         weightPage(*page, *weight);
     } else {
@@ -282,41 +276,91 @@ void InspectorPanel::collectivePage(InspectorPage& page, const Collective& colle
         page.fact(tr("of the step"), digitsText(total / plan.seconds() * 100) + QStringLiteral(" %"));
     page.fact(tr("from"), shownSpec(*document(), collective.step.before, true), collective.step.before, plan.mesh);
     page.fact(tr("to"), shownSpec(*document(), collective.step.after, true), collective.step.after, plan.mesh);
-    page.section(tr("Why"));
-    page.sentence(qstr(collective.reason));
-    candidates(page, collective);
+    explanation(page, collectiveTarget(*evaluation, selection()->collective()));
     if (collective.op >= 0)
         findings(page, evaluation->graph.op(collective.op).name);
 }
 
-void InspectorPanel::candidates(InspectorPage& page, const Collective& collective)
+void InspectorPanel::operationPage(InspectorPage& page, const PlannedOp& planned)
 {
     const auto evaluation = document()->evaluation();
-    const PlannedOp* planned = plannedOpOf(*evaluation, collective);
-    if (!planned || planned->candidates.empty())
+    const Plan& plan = evaluation->plan;
+    const Op& op = evaluation->graph.op(planned.op);
+    const PlannedSegment& segment = plan.segments[static_cast<std::size_t>(selection()->segment())];
+    m_header->setTitle(qstr(op.name));
+    m_header->setDetail(qstr(phaseName(segment.phase)));
+    page.section(tr("What"));
+    page.fact(tr("operation"), qstr(opKindName(op.kind)));
+    page.fact(tr("in"), segment.count > 1 ? tr("%1 × %2").arg(qstr(segment.name)).arg(segment.count) : qstr(segment.name));
+    for (const OperandUse& use : planned.operands)
+        page.fact(qstr(evaluation->graph.tensor(use.tensor).name), shownSpec(*document(), use.layout, true), use.layout, plan.mesh);
+    page.fact(tr("→ %1").arg(qstr(evaluation->graph.tensor(op.result).name)), shownSpec(*document(), planned.result, true), planned.result, plan.mesh);
+    page.fact(tr("predicted"), QStringLiteral("%1 × %2").arg(secondsText(planned.seconds)).arg(planned.count));
+    explanation(page, operationTarget(*evaluation, selection()->segment(), selection()->operation()));
+    findings(page, op.name);
+}
+
+void InspectorPanel::explanation(InspectorPage& page, const ExplainTarget& target)
+{
+    constexpr double kSlow = 0.25; // seconds that telling the effects may take
+    constexpr int kMostEffectsOfRows = 6;
+    ExplainOptions options;
+    if (document()->evaluationSeconds() > 0)
+        options.effects = std::min(kMostEffectsOfRows, static_cast<int>(kSlow / document()->evaluationSeconds()));
+    const Explanation why = explain(document()->design(), *document()->evaluation(), target, options);
+    page.section(tr("Why"));
+    addCauseCards(page, why, [this](const CauseLink& link) {
+        if (link.pin >= 0)
+            Q_EMIT pinNamed(link.pin);
+        else
+            selectCause(*document(), link);
+    });
+    if (why.axes.empty())
         return;
     page.section(tr("Alternatives"));
-    page.sentence(tr("Ways to run %1 that the picker weighed, by the bytes that its operands would move:")
-                      .arg(shortName(evaluation->graph.op(collective.op).name)));
+    std::vector<int> wanted; // a collective is about its own mesh axes
+    if (target.kind == ExplainTarget::Kind::Collective)
+        wanted = document()->evaluation()->plan.collectives[static_cast<std::size_t>(target.collective)].axes;
+    for (const AxisExplanation& axis : why.axes)
+        if (wanted.empty() || std::find(wanted.begin(), wanted.end(), axis.axis) != wanted.end())
+            rows(page, axis);
+    connect(page.button(tr("All rows …"), tr("Every row on every mesh axis, with what each would move")), &QPushButton::clicked, this,
+            [this] { Q_EMIT explanationRequested(); });
+}
+
+void InspectorPanel::rows(InspectorPage& page, const AxisExplanation& axis)
+{
+    const QString over = qstr(document()->evaluation()->plan.mesh.axis(axis.axis).name);
+    const bool byTime = document()->design().picker.profile == PickerProfile::Shardboard;
     std::size_t shown = 0;
-    auto choices = planned->candidates;
-    std::stable_sort(choices.begin(), choices.end(), [](const Candidate& a, const Candidate& b) {
-        return a.picked != b.picked ? a.picked : a.allowed && !b.allowed;
-    });
-    for (const Candidate& candidate : choices) {
-        if (std::find(collective.axes.begin(), collective.axes.end(), candidate.axis) == collective.axes.end()
-            || shown++ >= kMostCards)
+    for (const RankedRow& row : axis.rows) {
+        if (row.verdict == RankedRow::Verdict::Impossible || shown++ >= kMostCards)
             continue;
-        QStringList operands;
-        for (const std::string& operand : candidate.operands)
-            operands << qstr(operand);
-        QString detail = tr("over %1").arg(qstr(evaluation->plan.mesh.axis(candidate.axis).name));
-        detail = candidate.picked ? tr("picked: cheapest allowed, ") + detail : detail;
-        if (!candidate.allowed)
-            detail = qstr(candidate.refusal);
-        page.card(operands.join(QStringLiteral(", ")) + QStringLiteral(" → ") + qstr(candidate.result),
-                  candidate.allowed ? bytesText(static_cast<std::int64_t>(candidate.cost)) : tr("refused"), detail,
-                  candidate.picked ? Card::Look::Chosen : Card::Look::Plain);
+        const bool picked = row.verdict == RankedRow::Verdict::Picked;
+        QString detail = tr("over %1").arg(over);
+        if (picked)
+            detail += QStringLiteral(" · ") + qstr(axis.why);
+        else if (row.verdict == RankedRow::Verdict::Refused)
+            detail += tr(" · refused: %1").arg(qstr(row.why));
+        if (row.effect)
+            detail += QLatin1Char('\n') + tr("pinned: %1").arg(effectText(*row.effect));
+        Card* card = page.card(rowLabel(row.row), byTime ? secondsText(row.seconds) : bytesText(static_cast<std::int64_t>(row.cost)), detail,
+                               picked ? Card::Look::Chosen : Card::Look::Plain);
+        const std::optional<Repair>& edit = picked ? axis.unpin : row.edit;
+        if (!edit)
+            continue;
+        QPushButton* button = card->addButton(picked ? tr("Unpin") : tr("Pin this"), QString());
+        button->setObjectName(QStringLiteral("inspectorPin"));
+        button->setToolTip(tr("%1 (can be undone)").arg(qstr(edit->text)));
+        button->setProperty("primary", false);
+        connect(button, &QPushButton::clicked, this,
+                [this, repair = *edit] {
+                    const Status status = applyRepair(*document(), repair);
+                    m_refusal = status.ok() ? QString() : qstr(status.error().text());
+                    if (!status.ok())
+                        later();
+                },
+                Qt::QueuedConnection);
     }
 }
 

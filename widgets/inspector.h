@@ -2,6 +2,7 @@
 // Explains what is selected: what it is, why it is so, what else was possible and at what price, what is wrong with it.
 #pragma once
 
+#include "model/explain/explain.h"
 #include "widgets/documentview.h"
 
 class QScrollArea;
@@ -23,6 +24,10 @@ public:
 Q_SIGNALS:
     /// The strategy of the selected weight is to be written.
     void strategyRequested();
+    /// All rows of what is selected are to be seen.
+    void explanationRequested();
+    /// A pin that is a cause was clicked: index into Design::pins.
+    void pinNamed(int pin);
 
 protected:
     void refresh() override;
@@ -38,7 +43,9 @@ private:
     void weightReason(InspectorPage& page, const WeightLayout& weight);
     void rulesReason(InspectorPage& page, const WeightLayout& weight);
     void weightChoices(InspectorPage& page);
-    void candidates(InspectorPage& page, const Collective& collective);
+    void operationPage(InspectorPage& page, const PlannedOp& planned);
+    void explanation(InspectorPage& page, const ExplainTarget& target);
+    void rows(InspectorPage& page, const AxisExplanation& axis);
     void findings(InspectorPage& page, const std::string& where);
     void addRepair(Card& card, const Repair& repair, bool withEffect);
     void apply(const Design& design, const QString& text);

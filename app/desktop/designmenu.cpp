@@ -14,9 +14,28 @@
 #include <QSpinBox>
 #include <QWidgetAction>
 
+#include <algorithm>
 #include <climits>
 
 namespace shardboard {
+
+namespace {
+
+/// Training has one input more, which lies as the tokens do.
+void layTargetsAsTokens(Design& design)
+{
+    auto& entries = design.strategies;
+    const auto named = [&](const char* name) {
+        return std::find_if(entries.rbegin(), entries.rend(), [&](const StrategyEntry& entry) { return entry.match == name; });
+    };
+    if (const auto tokens = named("tokens"); tokens != entries.rend() && named("targets") == entries.rend()) {
+        StrategyEntry targets = *tokens;
+        targets.match = "targets";
+        entries.insert(tokens.base(), std::move(targets));
+    }
+}
+
+} // namespace
 
 DesignMenu::DesignMenu(Document* document, Banner* banner, QMenu* menu)
     : QObject(menu)
@@ -36,9 +55,11 @@ DesignMenu::DesignMenu(Document* document, Banner* banner, QMenu* menu)
 void DesignMenu::addPresets(QMenu* menu)
 {
     menu->setObjectName(QStringLiteral("presetMenu"));
+    menu->setToolTipsVisible(true);
     for (const std::string& name : presetNames()) {
         QAction* action = menu->addAction(qstr(name));
         action->setObjectName(QStringLiteral("preset.") + qstr(name));
+        action->setToolTip(qstr(presetWhat(name)));
         connect(action, &QAction::triggered, this, [this, name] { applyPreset(qstr(name)); });
     }
 }
@@ -98,9 +119,16 @@ void DesignMenu::addHardware(QMenu* menu)
 void DesignMenu::addWorkload(QMenu* menu)
 {
     m_workloads = addChoices(
-        menu, { { QStringLiteral("prefill"), tr("Whole sequences at once") }, { QStringLiteral("decode"), tr("One token each, with a KV cache") } },
+        menu, { { QStringLiteral("prefill"), tr("Whole sequences at once") }, { QStringLiteral("decode"), tr("One token each, with a KV cache") },
+                { QStringLiteral("train"), tr("Forward, backward, and the optimizer's step") } },
         [](Design& design, const QString& name) {
             design.workload.kind = workloadFromName(name.toStdString()).value_or(WorkloadKind::Prefill);
+            if (design.workload.kind == WorkloadKind::Train) {
+                layTargetsAsTokens(design);
+                return;
+            }
+            design.workload.microBatches = 1; // both are of training
+            design.workload.recompute = Recompute::None;
         },
         tr("Workload %1"));
     menu->addSeparator();
@@ -108,6 +136,20 @@ void DesignMenu::addWorkload(QMenu* menu)
                         [](Design& design, qint64 value) { design.workload.batch = value; });
     m_sequence = addNumber(menu, tr("Sequence"), QStringLiteral("workload.sequence"),
                            [](Design& design, qint64 value) { design.workload.sequence = value; });
+    m_microBatches = addNumber(menu, tr("Micro-batches"), QStringLiteral("workload.microBatches"),
+                               [](Design& design, qint64 value) { design.workload.microBatches = value; });
+    m_microBatches->setToolTip(tr("Of training: the batch goes through in so many parts"));
+    QMenu* recompute = menu->addMenu(tr("&Recompute"));
+    recompute->setObjectName(QStringLiteral("recomputeMenu"));
+    recompute->setToolTipsVisible(true);
+    m_recompute = addChoices(recompute,
+                             { { QStringLiteral("none"), tr("Every activation that the backward pass needs is kept") },
+                               { QStringLiteral("selective"), tr("What is cheap to compute and large to keep is computed again") },
+                               { QStringLiteral("full"), tr("Only what enters a layer is kept, the layer is computed again") } },
+                             [](Design& design, const QString& name) {
+                                 design.workload.recompute = recomputeFromName(name.toStdString()).value_or(Recompute::None);
+                             },
+                             tr("Recompute %1"));
 }
 
 QActionGroup* DesignMenu::addChoices(QMenu* menu, const QList<QPair<QString, QString>>& choices,
@@ -182,6 +224,11 @@ void DesignMenu::showState()
     check(m_profiles, qstr(profileName(design.picker.profile)));
     check(m_hardware, qstr(design.hardware));
     check(m_workloads, qstr(workloadName(design.workload.kind)));
+    check(m_recompute, qstr(recomputeName(design.workload.recompute)));
+    const bool train = design.workload.kind == WorkloadKind::Train;
+    m_microBatches->setEnabled(train);
+    for (QAction* action : m_recompute->actions())
+        action->setEnabled(train);
     m_reduceScatter->setChecked(design.picker.allowPartialToSharded);
     const auto show = [](QSpinBox* box, qint64 value) {
         const QSignalBlocker blocker(box);
@@ -189,6 +236,7 @@ void DesignMenu::showState()
     };
     show(m_batch, design.workload.batch);
     show(m_sequence, design.workload.sequence);
+    show(m_microBatches, design.workload.microBatches);
 }
 
 } // namespace shardboard

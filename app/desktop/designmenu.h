@@ -42,9 +42,11 @@ private:
     QActionGroup* m_profiles = nullptr;
     QActionGroup* m_hardware = nullptr;
     QActionGroup* m_workloads = nullptr;
+    QActionGroup* m_recompute = nullptr;
     QAction* m_reduceScatter = nullptr;
     QSpinBox* m_batch = nullptr;
     QSpinBox* m_sequence = nullptr;
+    QSpinBox* m_microBatches = nullptr;
 };
 
 } // namespace shardboard

@@ -12,7 +12,7 @@ namespace shardboard {
 
 namespace {
 
-constexpr int kLayoutVersion = 4; // raise it when panels are added, renamed or removed
+constexpr int kLayoutVersion = 5; // raise it when panels are added, renamed or removed
 /// Room of a panel in the default layout: a share of the window within bounds, so that the centre keeps its own.
 int defaultSize(Docks::Place place, const QSize& window)
 {

@@ -20,12 +20,14 @@
 #include "widgets/collectivesview.h"
 #include "widgets/cutsview.h"
 #include "widgets/documentview.h"
+#include "widgets/explainview.h"
 #include "widgets/findingsview.h"
 #include "widgets/flowview.h"
 #include "widgets/format.h"
 #include "widgets/inspector.h"
 #include "widgets/memoryview.h"
 #include "widgets/meshview.h"
+#include "widgets/pinsview.h"
 #include "widgets/rulesview.h"
 #include "widgets/shownspec.h"
 #include "widgets/strategyeditor.h"
@@ -235,6 +237,17 @@ void MainWindow::createDocks()
     add("inspector", tr("Inspector"), inspector, Place::Right);
     add("strategy", tr("Strategy"), new StrategyEditor(m_document), Place::Right);
     add("collectives", tr("Collectives"), new CollectivesView(m_document), Place::Bottom);
+    auto* explanation = new ExplainView(m_document);
+    auto* pins = new PinsView(m_document);
+    add("explain", tr("Why"), explanation, Place::Bottom);
+    add("pins", tr("Pins"), pins, Place::Bottom);
+    const auto showPin = [this, pins](int pin) {
+        m_docks->raise(QStringLiteral("pins"));
+        pins->showPin(pin);
+    };
+    connect(explanation, &ExplainView::pinNamed, this, showPin);
+    connect(inspector, &InspectorPanel::pinNamed, this, showPin);
+    connect(inspector, &InspectorPanel::explanationRequested, this, [this] { m_docks->raise(QStringLiteral("explain")); });
     add("cuts", tr("Cuts"), new CutsView(m_document), Place::Bottom);
     auto* findings = new FindingsView(m_document);
     m_actions->adopt(QStringLiteral("edit.repair"), findings->repairAction());
@@ -310,6 +323,8 @@ void MainWindow::showDocument()
         ->setWindowTitle(tr("Collectives %1").arg(m_document->evaluation()->plan.collectives.size()));
     m_docks->find(QStringLiteral("findings"))
         ->setWindowTitle(findings.empty() ? tr("Findings") : tr("Findings %1").arg(findings.size()));
+    const auto& pins = m_document->design().pins;
+    m_docks->find(QStringLiteral("pins"))->setWindowTitle(pins.empty() ? tr("Pins") : tr("Pins %1").arg(pins.size()));
     const auto& rules = m_document->design().rules.rules;
     m_docks->find(QStringLiteral("rules"))->setWindowTitle(rules.empty() ? tr("Rules") : tr("Rules %1").arg(rules.size()));
 }

@@ -51,8 +51,11 @@ NewDialog::NewDialog(QWidget* parent)
     , m_workload(new QComboBox(this))
     , m_batch(countBox(QStringLiteral("new.batch"), 8, this))
     , m_sequence(countBox(QStringLiteral("new.sequence"), 4096, this))
+    , m_microBatches(countBox(QStringLiteral("new.microBatches"), 1, this))
+    , m_recompute(new QComboBox(this))
     , m_dtype(new QComboBox(this))
     , m_preset(new QComboBox(this))
+    , m_presetWhat(new QLabel(this))
     , m_error(new QLabel(this))
 {
     setObjectName(QStringLiteral("newDialog"));
@@ -75,12 +78,24 @@ NewDialog::NewDialog(QWidget* parent)
     m_mesh->setToolTip(tr("Mesh axes in order, the first slowest: NAME=SIZE,NAME=SIZE"));
     for (const Hardware& hardware : hardwarePresets())
         m_hardware->addItem(qstr(hardware.name), qstr(hardware.id));
-    for (const WorkloadKind kind : { WorkloadKind::Prefill, WorkloadKind::Decode })
+    m_workload->setObjectName(QStringLiteral("new.workload"));
+    for (const WorkloadKind kind : { WorkloadKind::Prefill, WorkloadKind::Decode, WorkloadKind::Train })
         m_workload->addItem(qstr(workloadName(kind)), static_cast<int>(kind));
+    m_microBatches->setToolTip(tr("The batch goes through in so many parts; gradients are summed"));
+    m_recompute->setObjectName(QStringLiteral("new.recompute"));
+    m_recompute->setToolTip(tr("Activations that are computed again for the backward pass instead of being kept"));
+    for (const Recompute what : { Recompute::None, Recompute::Selective, Recompute::Full })
+        m_recompute->addItem(qstr(recomputeName(what)), static_cast<int>(what));
+    m_presetWhat->setObjectName(QStringLiteral("new.presetWhat"));
+    m_presetWhat->setWordWrap(true);
+    m_presetWhat->setTextFormat(Qt::PlainText);
+    setTextColor(m_presetWhat, Theme::of(this).quiet);
     for (const DType type : { DType::BF16, DType::F16, DType::F32 })
         m_dtype->addItem(qstr(dtypeName(type)), static_cast<int>(type));
-    for (const std::string& name : presetNames())
+    for (const std::string& name : presetNames()) {
         m_preset->addItem(qstr(name));
+        m_preset->setItemData(m_preset->count() - 1, qstr(presetWhat(name)), Qt::ToolTipRole);
+    }
     m_preset->insertSeparator(m_preset->count());
     for (const std::string& name : rulePresetNames()) {
         m_preset->addItem(tr("rules %1").arg(qstr(name)), qstr(name));
@@ -112,8 +127,11 @@ NewDialog::NewDialog(QWidget* parent)
     form->addRow(tr("&Workload"), m_workload);
     form->addRow(tr("&Batch"), m_batch);
     form->addRow(tr("Se&quence"), m_sequence);
+    form->addRow(tr("Mi&cro-batches"), m_microBatches);
+    form->addRow(tr("&Recompute"), m_recompute);
     form->addRow(tr("&Type"), m_dtype);
     form->addRow(tr("&Layout"), m_preset);
+    form->addRow(QString(), m_presetWhat);
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Ok | QDialogButtonBox::Cancel, this);
     buttons->button(QDialogButtonBox::Ok)->setText(tr("Create"));
     buttons->button(QDialogButtonBox::Ok)->setProperty("primary", true);
@@ -124,6 +142,10 @@ NewDialog::NewDialog(QWidget* parent)
     layout->addWidget(buttons);
     m_model->setMinimumWidth(260);
     connect(m_model, &QComboBox::currentTextChanged, this, [this] { showModule(); });
+    connect(m_workload, &QComboBox::currentIndexChanged, this, [this] { showWorkload(); });
+    connect(m_preset, &QComboBox::currentIndexChanged, this, [this] { showPreset(); });
+    showWorkload();
+    showPreset();
     showModule();
     connect(browseFolder, &QPushButton::clicked, this, [this] { browse(true); });
     connect(browseFile, &QPushButton::clicked, this, [this] { browse(false); });
@@ -150,6 +172,23 @@ void NewDialog::showModule()
     adjustSize();
 }
 
+/// Micro-batches and recompute are of training.
+void NewDialog::showWorkload()
+{
+    const bool train = m_workload->currentData().toInt() == static_cast<int>(WorkloadKind::Train);
+    for (QWidget* field : std::initializer_list<QWidget*> { m_microBatches, m_recompute }) {
+        field->setVisible(train);
+        m_form->labelForField(field)->setVisible(train);
+    }
+    adjustSize();
+}
+
+void NewDialog::showPreset()
+{
+    m_presetWhat->setText(m_preset->currentData(Qt::ToolTipRole).toString());
+    adjustSize();
+}
+
 void NewDialog::browse(bool folder)
 {
     const QString path = folder
@@ -171,6 +210,10 @@ NewDesign NewDialog::wanted() const
         wanted.module = LinearModule { m_inDim->value(), m_outDim->value(), m_bias->isChecked(), m_tied->isChecked() };
     wanted.workload = { static_cast<WorkloadKind>(m_workload->currentData().toInt()), m_batch->value(),
                         m_sequence->value(), static_cast<DType>(m_dtype->currentData().toInt()) };
+    if (wanted.workload.kind == WorkloadKind::Train) {
+        wanted.workload.microBatches = m_microBatches->value();
+        wanted.workload.recompute = static_cast<Recompute>(m_recompute->currentData().toInt());
+    }
     return wanted;
 }
 

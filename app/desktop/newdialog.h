@@ -37,6 +37,8 @@ private:
     NewDesign wanted() const;
     bool isModule() const;
     void showModule();
+    void showWorkload();
+    void showPreset();
     void browse(bool folder);
 
     QComboBox* m_model = nullptr;
@@ -50,8 +52,11 @@ private:
     QComboBox* m_workload = nullptr;
     QSpinBox* m_batch = nullptr;
     QSpinBox* m_sequence = nullptr;
+    QSpinBox* m_microBatches = nullptr;
+    QComboBox* m_recompute = nullptr;
     QComboBox* m_dtype = nullptr;
     QComboBox* m_preset = nullptr;
+    QLabel* m_presetWhat = nullptr;
     QLabel* m_error = nullptr;
     Design m_design;
     std::vector<std::string> m_notes;

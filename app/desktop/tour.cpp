@@ -9,6 +9,8 @@
 #include "app/desktop/sample.h"
 #include "app/desktop/settings.h"
 #include "app/desktop/themecontrol.h"
+#include "model/design/presets.h"
+#include "model/explain/explain.h"
 #include "model/rules/rulesetup.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
@@ -20,6 +22,7 @@
 #include "widgets/tileview.h"
 
 #include <QApplication>
+#include <QComboBox>
 #include <QDir>
 #include <QDockWidget>
 #include <QDragEnterEvent>
@@ -84,6 +87,10 @@ public:
         }
         m_window.docks()->raise(QStringLiteral("collectives"));
         if (status.ok())
+            status = explanation();
+        if (status.ok())
+            status = training();
+        if (status.ok())
             status = strategy();
         if (status.ok())
             status = notation();
@@ -114,6 +121,61 @@ private:
         selection->setDevice(qMin<qint64>(2, evaluation->plan.mesh.deviceCount() - 1));
         if (QWidget* focused = QApplication::focusWidget())
             focused->clearFocus();
+    }
+
+    /// Why the costliest collective is there, and an operation.
+    Status explanation()
+    {
+        const auto evaluation = m_window.document()->evaluation();
+        Selection* selection = m_window.document()->selection();
+        const auto& collectives = evaluation->plan.collectives;
+        const auto costs = [](const Collective& it) { return it.seconds * static_cast<double>(it.count); };
+        const auto costliest = std::max_element(collectives.begin(), collectives.end(),
+                                                [&](const Collective& a, const Collective& b) { return costs(a) < costs(b); });
+        m_window.docks()->raise(QStringLiteral("explain"));
+        Status status = done();
+        if (costliest != collectives.end()) {
+            selection->setCollective(static_cast<int>(costliest - collectives.begin()));
+            status = grab(QStringLiteral("explain"), &m_window);
+        }
+        if (const auto targets = explainTargets(*evaluation, "self_attn.attention"); status.ok() && targets.ok()) {
+            selection->setOperation(targets.value().front().segment, targets.value().front().op);
+            status = grab(QStringLiteral("explain-operation"), &m_window);
+        }
+        selectExample();
+        m_window.docks()->raise(QStringLiteral("collectives"));
+        return status;
+    }
+
+    /// A step of training with its phases and pins.
+    Status training()
+    {
+        Document* document = m_window.document();
+        const int before = document->undoStack()->index();
+        Design design = document->design();
+        design.mesh = Mesh::parse("fsdp=2,model=4").value();
+        design.workload.kind = WorkloadKind::Train;
+        Status status = done();
+        if (const auto applied = applyPreset(design, "tp+fsdp"); !applied.ok())
+            return status; // not every model can be laid out so
+        design = withPin(design, parsePin("self_attn.residual@model=S1 S1 -> S1").value());
+        design = withPin(design, parsePin("*:sequense=fsdp").value());
+        status = document->edit(design, QObject::tr("Train"), Misfits::Replicate);
+        auto* phase = m_window.findChild<QComboBox*>(QStringLiteral("flowPhase"));
+        if (status.ok() && phase != nullptr && phase->count() > 1) {
+            m_window.docks()->raise(QStringLiteral("pins"));
+            phase->setCurrentIndex(1);
+            Q_EMIT phase->activated(1);
+            status = grab(QStringLiteral("training"), &m_window);
+            m_window.docks()->raise(QStringLiteral("collectives"));
+            phase->setCurrentIndex(2);
+            Q_EMIT phase->activated(2);
+            if (status.ok())
+                status = grab(QStringLiteral("training-update"), &m_window);
+        }
+        document->undoStack()->setIndex(before);
+        selectExample();
+        return status;
     }
 
     /// The editor on the example weight, in whole heads, in parts, and refused.

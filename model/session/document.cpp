@@ -2,6 +2,7 @@
 #include "model/session/document.h"
 
 #include "model/design/layoutstrategy.h"
+#include "model/explain/explain.h"
 #include "model/formats/designfile.h"
 #include "model/session/editcommand.h"
 #include "model/session/selection.h"
@@ -30,6 +31,7 @@ struct NamedSelection {
     NamedWeight weight;
     std::vector<NamedWeight> weights;
     std::string collective;
+    std::string operation;
     std::string meshAxis;
     std::int64_t device = -1;
 };
@@ -48,6 +50,10 @@ NamedSelection namesOf(const Selection& selection, const Evaluation& evaluation)
     const auto collective = static_cast<std::size_t>(selection.collective());
     if (selection.collective() >= 0 && collective < evaluation.plan.collectives.size())
         names.collective = evaluation.plan.collectives[collective].id;
+    const auto& segments = evaluation.plan.segments;
+    if (const auto segment = static_cast<std::size_t>(selection.segment()); selection.operation() >= 0 && segment < segments.size()
+        && static_cast<std::size_t>(selection.operation()) < segments[segment].ops.size())
+        names.operation = operationId(evaluation, selection.segment(), selection.operation());
     if (selection.meshAxis() >= 0 && selection.meshAxis() < evaluation.plan.mesh.axisCount())
         names.meshAxis = evaluation.plan.mesh.axis(selection.meshAxis()).name;
     names.device = selection.device();
@@ -73,6 +79,15 @@ int findCollective(const Evaluation& evaluation, const std::string& id)
     const auto& collectives = evaluation.plan.collectives;
     const auto it = std::find_if(collectives.begin(), collectives.end(), [&](const Collective& c) { return c.id == id; });
     return id.empty() || it == collectives.end() ? -1 : static_cast<int>(it - collectives.begin());
+}
+
+/// The planned operation of that id; where layers of the segment are planned apart now, the last of them.
+std::pair<int, int> findOperation(const Evaluation& evaluation, const std::string& id)
+{
+    if (!id.empty())
+        if (const auto found = explainTargets(evaluation, id); found.ok() && found.value().back().kind == ExplainTarget::Kind::Operation)
+            return { found.value().back().segment, found.value().back().op };
+    return { -1, -1 };
 }
 
 std::string fileName(const QString& path) { return QFile::encodeName(path).toStdString(); }
@@ -233,6 +248,7 @@ void Document::adopt(const Design& design, std::shared_ptr<const Evaluation> eva
     const std::vector<int> weights = m_selection->weights();
     const int weight = m_selection->weight();
     const int collective = m_selection->collective();
+    const std::pair operation(m_selection->segment(), m_selection->operation());
     const int meshAxis = m_selection->meshAxis();
     const auto device = m_selection->device();
     const auto hovered = m_selection->hoveredDevice();
@@ -244,6 +260,8 @@ void Document::adopt(const Design& design, std::shared_ptr<const Evaluation> eva
             if (const int index = findWeight(*m_evaluation, wanted); index >= 0)
                 found.push_back(index);
         m_selection->setWeights(std::move(found), findWeight(*m_evaluation, names.weight));
+        const auto [segment, op] = findOperation(*m_evaluation, names.operation);
+        m_selection->setOperation(segment, op);
         m_selection->setCollective(findCollective(*m_evaluation, names.collective));
         m_selection->setMeshAxis(names.meshAxis.empty() ? -1 : mesh.find(names.meshAxis));
         m_selection->setDevice(names.device < mesh.deviceCount() ? names.device : -1);
@@ -251,7 +269,7 @@ void Document::adopt(const Design& design, std::shared_ptr<const Evaluation> eva
     }
     Q_EMIT evaluated();
     if (weight != m_selection->weight() || weights != m_selection->weights() || collective != m_selection->collective()
-        || meshAxis != m_selection->meshAxis() || device != m_selection->device())
+        || operation != std::pair(m_selection->segment(), m_selection->operation()) || meshAxis != m_selection->meshAxis() || device != m_selection->device())
         Q_EMIT m_selection->changed();
     if (hovered != m_selection->hoveredDevice())
         Q_EMIT m_selection->hoverChanged();

@@ -20,8 +20,11 @@ void Selection::setWeights(std::vector<int> weights, int current)
     else if (std::find(weights.begin(), weights.end(), current) == weights.end())
         weights.push_back(current);
     std::sort(weights.begin(), weights.end());
-    if (m_weight == current && m_weights == weights)
+    const bool takesPlace = current >= 0 && (m_collective >= 0 || m_operation >= 0);
+    if (m_weight == current && m_weights == weights && !takesPlace)
         return;
+    if (takesPlace)
+        m_collective = m_segment = m_operation = -1;
     m_weight = current;
     m_weights = std::move(weights);
     Q_EMIT changed();
@@ -40,6 +43,21 @@ void Selection::setCollective(int collective)
     if (m_collective == collective)
         return;
     m_collective = collective;
+    if (collective >= 0)
+        m_segment = m_operation = -1;
+    Q_EMIT changed();
+}
+
+void Selection::setOperation(int segment, int operation)
+{
+    if (operation < 0 || segment < 0)
+        segment = operation = -1;
+    if (m_segment == segment && m_operation == operation)
+        return;
+    m_segment = segment;
+    m_operation = operation;
+    if (operation >= 0)
+        m_collective = -1;
     Q_EMIT changed();
 }
 
@@ -61,11 +79,11 @@ void Selection::setHoveredDevice(std::int64_t position)
 
 void Selection::clear()
 {
-    const bool any = m_weight >= 0 || m_device >= 0 || m_collective >= 0 || m_meshAxis >= 0;
+    const bool any = m_weight >= 0 || m_device >= 0 || m_collective >= 0 || m_operation >= 0 || m_meshAxis >= 0;
     m_weight = -1;
     m_weights.clear();
     m_device = -1;
-    m_collective = -1;
+    m_collective = m_segment = m_operation = -1;
     m_meshAxis = -1;
     if (any)
         Q_EMIT changed();

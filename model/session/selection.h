@@ -20,13 +20,18 @@ public:
     const std::vector<int>& weights() const { return m_weights; }
     std::int64_t device() const { return m_device; } ///< mesh position, -1 for none
     int collective() const { return m_collective; } ///< index into Plan::collectives, -1 for none
+    /// The selected operation: indices into Plan::segments and PlannedSegment::ops, -1 for none. Of a weight, a collective and an
+    /// operation the one that was selected last is what explanations are about.
+    int segment() const { return m_segment; }
+    int operation() const { return m_operation; }
     int meshAxis() const { return m_meshAxis; } ///< index into Mesh::axes, -1 for none
     std::int64_t hoveredDevice() const { return m_hoveredDevice; } ///< mesh position under the mouse in any view, -1
 
-    void setWeight(int weight); ///< and no other
+    void setWeight(int weight); ///< and no other; one that is there takes the place of a collective and an operation
     void setWeights(std::vector<int> weights, int current);
     void setDevice(std::int64_t position);
-    void setCollective(int collective);
+    void setCollective(int collective); ///< one that is there takes the place of an operation
+    void setOperation(int segment, int operation); ///< one that is there takes the place of a collective
     void setMeshAxis(int axis);
     void setHoveredDevice(std::int64_t position);
     void clear();
@@ -39,6 +44,8 @@ private:
     int m_weight = -1;
     std::vector<int> m_weights;
     int m_collective = -1;
+    int m_segment = -1;
+    int m_operation = -1;
     int m_meshAxis = -1;
     std::int64_t m_device = -1;
     std::int64_t m_hoveredDevice = -1;

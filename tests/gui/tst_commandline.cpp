@@ -115,7 +115,7 @@ void TestCommandLine::tourWritesEveryPicture()
     const Ended ended = runProgram({ QStringLiteral("--tour"), folder.path(), QStringLiteral("--size"), QStringLiteral("1280x800") });
     QVERIFY2(ended.code == 0, qPrintable(ended.err));
     for (const char* name : { "main", "weights", "mesh", "tiles", "flow", "collectives", "inspector", "findings", "memory",
-                              "run", "drag", "welcome" }) {
+                              "explain", "explain-operation", "training", "training-update", "run", "drag", "welcome" }) {
         for (const char* theme : { "-light.png", "-dark.png" }) {
             const QImage picture(folder.filePath(QString::fromLatin1(name) + QString::fromLatin1(theme)));
             QVERIFY2(!picture.isNull(), name);

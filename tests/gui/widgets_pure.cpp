@@ -326,7 +326,7 @@ void TestWidgetsPure::flowHasTwoAllReducesInALayer()
     // Every operation of the layer is in exactly one box.
     QCOMPARE(ops, evaluation->plan.segments[static_cast<std::size_t>(block)].ops.size());
     QCOMPARE(titles.join(QLatin1Char('|')),
-             QStringLiteral("rms_norm|q · k · v|attention|o_proj|all-reduce|add|rms_norm|gate · up|silu · "
+             QStringLiteral("rms norm|q · k · v|attention|o_proj|all-reduce|add|rms norm|gate · up|silu · "
                             "mul|down_proj|all-reduce|add"));
     QVERIFY(makeFlowScene(*evaluation, 99).items.empty());
 }

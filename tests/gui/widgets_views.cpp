@@ -434,7 +434,7 @@ void TestWidgetsViews::collectivesAreLinkedAndCopied()
     QCOMPARE(lines.size(), table->model()->rowCount() + 1);
     QCOMPARE(lines.front().split(QLatin1Char('\t')).size(), int(CollectivesModel::ColumnCount));
     QCOMPARE(lines.at(2).section(QLatin1Char('\t'), 0, 0), QStringLiteral("all-reduce"));
-    QCOMPARE(lines.at(2).section(QLatin1Char('\t'), 4, 5), QStringLiteral("128 MiB\t32"));
+    QCOMPARE(lines.at(2).section(QLatin1Char('\t'), 5, 6), QStringLiteral("128 MiB\t32"));
 }
 
 void TestWidgetsViews::noCollectiveIsSaid()

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/explainview.h"
+
+#include "widgets/format.h"
+#include "widgets/inspectorparts.h"
+#include "widgets/repairs.h"
+#include "widgets/rowsmodel.h"
+#include "widgets/theme.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSignalBlocker>
+#include <QSplitter>
+#include <QTableView>
+#include <QTimer>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+constexpr double kSlow = 0.25; ///< seconds that telling what the rows would do may take
+constexpr int kMostEffects = 24;
+
+} // namespace
+
+std::optional<ExplainTarget> selectedTarget(const Document& document)
+{
+    const auto evaluation = document.evaluation();
+    if (!evaluation)
+        return std::nullopt;
+    const Selection* selection = document.selection();
+    const auto& segments = evaluation->plan.segments;
+    if (selectedCollective(document) != nullptr)
+        return collectiveTarget(*evaluation, selection->collective());
+    if (const auto segment = static_cast<std::size_t>(selection->segment()); selection->operation() >= 0 && segment < segments.size()
+        && static_cast<std::size_t>(selection->operation()) < segments[segment].ops.size())
+        return operationTarget(*evaluation, selection->segment(), selection->operation());
+    if (selectedWeight(document) != nullptr)
+        return weightTarget(*evaluation, selection->weight());
+    return std::nullopt;
+}
+
+bool selectCause(const Document& document, const CauseLink& link)
+{
+    const auto evaluation = document.evaluation();
+    if (!evaluation)
+        return false;
+    if (link.kind == CauseLink::Kind::Layout && link.weight >= 0) {
+        document.selection()->setWeight(link.weight);
+        return true;
+    }
+    if (link.op < 0)
+        return false;
+    const auto& segments = evaluation->plan.segments;
+    int found = -1;
+    int at = -1;
+    for (std::size_t s = 0; s < segments.size(); ++s)
+        for (std::size_t o = 0; o < segments[s].ops.size(); ++o)
+            if (segments[s].ops[o].op == link.op && (found < 0 || segments[s].count > segments[static_cast<std::size_t>(found)].count)) {
+                found = static_cast<int>(s);
+                at = static_cast<int>(o);
+            }
+    document.selection()->setOperation(found, at);
+    return found >= 0;
+}
+
+void addCauseCards(InspectorPage& page, const Explanation& explanation, const std::function<void(const CauseLink&)>& clicked)
+{
+    int number = 0;
+    for (const CauseLink& link : explanation.causes) {
+        Card* card = page.card(QStringLiteral("%1  %2").arg(++number).arg(qstr(link.text)), QString(), qstr(link.detail), Card::Look::Plain);
+        card->setObjectName(QStringLiteral("cause.%1").arg(number));
+        if (link.pin < 0 && link.weight < 0 && link.op < 0)
+            continue;
+        card->setActionable(link.pin >= 0 ? QObject::tr("Show this pin")
+                                          : link.kind == CauseLink::Kind::Layout ? QObject::tr("Select this weight")
+                                                                                 : QObject::tr("Explain this operation"));
+        QObject::connect(card, &Card::activated, &page, [clicked, link] { clicked(link); }, Qt::QueuedConnection);
+    }
+}
+
+ExplainView::ExplainView(Document* document, QWidget* parent)
+    : DocumentView(document, parent)
+    , m_title(new QLabel(this))
+    , m_operations(new QComboBox(this))
+    , m_causes(new QScrollArea(this))
+    , m_table(new QTableView(this))
+    , m_rows(new RowsModel(this))
+    , m_note(new QLabel(this))
+    , m_timer(new QTimer(this))
+{
+    setObjectName(QStringLiteral("explainView"));
+    setAccessibleName(tr("Explanation"));
+    setAutoFillBackground(true);
+    setBackgroundRole(QPalette::Base);
+    m_title->setObjectName(QStringLiteral("explainTitle"));
+    m_title->setTextFormat(Qt::PlainText);
+    m_title->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    m_operations->setObjectName(QStringLiteral("explainOperation"));
+    m_operations->setAccessibleName(tr("Operation to explain"));
+    m_operations->setToolTip(tr("Operation to explain"));
+    m_operations->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_operations->setMinimumContentsLength(28);
+    m_operations->setMaxVisibleItems(24);
+    m_causes->setObjectName(QStringLiteral("explainCauses"));
+    m_causes->setAccessibleName(tr("Causes, from the root on"));
+    m_causes->setWidgetResizable(true);
+    m_causes->setFrameShape(QFrame::NoFrame);
+    m_causes->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_causes->setMinimumWidth(240);
+    m_table->setObjectName(QStringLiteral("explainRows"));
+    m_table->setAccessibleName(tr("Rows that the picker weighed"));
+    m_table->setModel(m_rows);
+    m_table->setItemDelegateForColumn(RowsModel::PriceColumn, new PriceDelegate(m_table));
+    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
+    m_table->setShowGrid(false);
+    m_table->setWordWrap(false);
+    m_table->setTabKeyNavigation(false);
+    m_table->verticalHeader()->hide();
+    m_table->verticalHeader()->setDefaultSectionSize(kRowHeight);
+    m_table->horizontalHeader()->setHighlightSections(false);
+    m_table->horizontalHeader()->setMinimumSectionSize(40);
+    m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
+    m_note->setObjectName(QStringLiteral("explainNote"));
+    m_note->setWordWrap(true);
+    m_note->setTextFormat(Qt::PlainText);
+    m_timer->setSingleShot(true);
+    m_timer->setInterval(0);
+    connect(m_timer, &QTimer::timeout, this, [this] { buildNow(); });
+
+    auto* top = new QHBoxLayout;
+    top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
+    top->addWidget(m_title, 1);
+    top->addWidget(m_operations);
+    auto* right = new QWidget(this);
+    auto* column = new QVBoxLayout(right);
+    column->setContentsMargins(8, 0, 8, 6);
+    column->setSpacing(4);
+    column->addWidget(m_note);
+    column->addWidget(m_table, 1);
+    auto* splitter = new QSplitter(Qt::Horizontal, this);
+    splitter->setObjectName(QStringLiteral("explainSplitter"));
+    splitter->setChildrenCollapsible(false);
+    splitter->setHandleWidth(1);
+    splitter->addWidget(m_causes);
+    splitter->addWidget(right);
+    splitter->setStretchFactor(0, 2);
+    splitter->setStretchFactor(1, 5);
+    splitter->setSizes({ 300, 700 });
+    auto* all = new QVBoxLayout(this);
+    all->setContentsMargins(0, 0, 0, 0);
+    all->setSpacing(0);
+    all->addLayout(top);
+    all->addWidget(splitter, 1);
+    connect(m_operations, &QComboBox::activated, this, [this](int index) {
+        const QPoint place = m_operations->itemData(index).toPoint();
+        selection()->setOperation(place.x(), place.y());
+    });
+    start();
+}
+
+QSize ExplainView::sizeHint() const { return { 900, 240 }; }
+
+void ExplainView::refresh()
+{
+    fillOperations();
+    later();
+}
+
+void ExplainView::selectionChanged() { later(); }
+
+void ExplainView::showEvent(QShowEvent* event)
+{
+    DocumentView::showEvent(event);
+    later();
+}
+
+void ExplainView::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    fitColumns();
+}
+
+// Rows are judged and their effects evaluated, so a hidden view does neither and a burst of changes it once.
+void ExplainView::later()
+{
+    if (isVisible())
+        m_timer->start();
+}
+
+void ExplainView::fillOperations()
+{
+    const QSignalBlocker blocker(m_operations);
+    m_operations->clear();
+    const auto evaluation = document()->evaluation();
+    if (!evaluation)
+        return;
+    const auto& segments = evaluation->plan.segments;
+    for (std::size_t s = 0; s < segments.size(); ++s)
+        for (std::size_t o = 0; o < segments[s].ops.size(); ++o)
+            m_operations->addItem(qstr(operationId(*evaluation, static_cast<int>(s), static_cast<int>(o))),
+                                  QPoint(static_cast<int>(s), static_cast<int>(o)));
+}
+
+void ExplainView::buildNow()
+{
+    m_timer->stop();
+    const auto evaluation = document()->evaluation();
+    const auto target = selectedTarget(*document());
+    m_title->setFont(uiFont(this, 0, true));
+    m_operations->setVisible(m_operations->count() > 0);
+    if (!target) {
+        m_title->setText(tr("Why"));
+        showCauses({});
+        showRows({});
+        m_note->setText(evaluation ? tr("Select a collective, an operation or a weight to see its causes and what else there was.")
+                                   : tr("No design is open."));
+        m_note->show();
+        return;
+    }
+    ExplainOptions options;
+    if (document()->evaluationSeconds() > 0)
+        options.effects = std::min(kMostEffects, static_cast<int>(kSlow / document()->evaluationSeconds()));
+    if (target->kind == ExplainTarget::Kind::Weight)
+        options.effects = 0; // the inspector tells of other layouts
+    Explanation explanation = explain(document()->design(), *evaluation, *target, options);
+    QString title = qstr(target->name);
+    if (target->kind == ExplainTarget::Kind::Collective) {
+        const Collective& it = evaluation->plan.collectives[static_cast<std::size_t>(target->collective)];
+        title = tr("%1 of %2").arg(qstr(collectiveName(it.kind)), qstr(evaluation->graph.tensor(it.tensor).name));
+        if (target->op >= 0)
+            title += tr(", before %1").arg(qstr(operationId(*evaluation, target->segment, target->op)));
+    }
+    m_title->setText(title);
+    m_title->setToolTip(title);
+    {
+        const QSignalBlocker blocker(m_operations);
+        m_operations->setCurrentIndex(m_operations->findData(QPoint(target->segment, target->op)));
+    }
+    showCauses(explanation);
+    showRows(std::move(explanation));
+}
+
+void ExplainView::showCauses(const Explanation& explanation)
+{
+    auto* page = new InspectorPage(m_causes);
+    if (!m_refusal.isEmpty())
+        page->card(tr("Not done"), QString(), m_refusal, Card::Look::Error);
+    m_refusal.clear();
+    addCauseCards(*page, explanation, [this](const CauseLink& link) { follow(link); });
+    page->finish();
+    page->setAutoFillBackground(true);
+    page->setBackgroundRole(QPalette::Base);
+    m_causes->setWidget(page); // deletes the page before
+}
+
+void ExplainView::showRows(Explanation explanation)
+{
+    const Theme& theme = Theme::of(this);
+    const bool byTime = !document()->hasDesign() || document()->design().picker.profile == PickerProfile::Shardboard;
+    QStringList notes;
+    if (!explanation.notPicked.empty())
+        notes << qstr(explanation.notPicked);
+    for (const AxisExplanation& axis : explanation.axes)
+        if (!axis.unmet.empty())
+            notes << tr("Not met: %1").arg(qstr(axis.unmet));
+    if (explanation.target.kind == ExplainTarget::Kind::Weight && !explanation.causes.empty())
+        notes << tr("A weight's layout is written, not picked: the inspector tells of others, the strategy panel changes it.");
+    m_note->setText(notes.join(QLatin1Char('\n')));
+    m_note->setVisible(!notes.isEmpty());
+    setTextColor(m_note, theme.quiet);
+    m_rows->setExplanation(document()->evaluation(), std::move(explanation), byTime,
+                           { theme.text, theme.quiet, theme.error, monoFont(this, -0.5), uiFont(this, -0.5, true) });
+    m_table->setVisible(m_rows->rowCount() > 0);
+    addButtons();
+    fitColumns();
+}
+
+void ExplainView::addButtons()
+{
+    for (int row = 0; row < m_rows->rowCount(); ++row) {
+        const RankedRow& ranked = *m_rows->rowAt(row);
+        const AxisExplanation& axis = *m_rows->axisAt(row);
+        const bool unpins = ranked.verdict == RankedRow::Verdict::Picked && axis.unpin;
+        const std::optional<Repair>& edit = unpins ? axis.unpin : ranked.edit;
+        if (!edit)
+            continue;
+        auto* button = new QPushButton(unpins ? tr("Unpin") : tr("Pin this"), m_table);
+        const QString axisName = qstr(document()->evaluation()->plan.mesh.axis(axis.axis).name);
+        button->setObjectName((unpins ? QStringLiteral("unpin.%1") : QStringLiteral("pin.%1.%2").arg(axisName, qstr(ranked.row))).arg(axisName));
+        button->setAccessibleName(qstr(edit->text));
+        QString tip = tr("%1 (can be undone)").arg(qstr(edit->text));
+        if (unpins && axis.pin >= 0 && !document()->design().pins[static_cast<std::size_t>(axis.pin)].source.empty())
+            tip += tr("\nIt is one of %1 and may hold for other operations too.")
+                       .arg(qstr(document()->design().pins[static_cast<std::size_t>(axis.pin)].source));
+        button->setToolTip(tip);
+        button->setFont(uiFont(this, -1));
+        // Later: the edit replaces the table and with it the button.
+        connect(button, &QPushButton::clicked, this, [this, repair = *edit] { apply(repair); }, Qt::QueuedConnection);
+        m_table->setIndexWidget(m_rows->index(row, RowsModel::ActionColumn), button);
+    }
+}
+
+/// Names as wide as they are, the rest by share; the reason gets what is left.
+void ExplainView::fitColumns()
+{
+    const QAbstractItemView* cells = m_table;
+    const int room = m_table->viewport()->width();
+    if (room < 100)
+        return;
+    const int action = 84;
+    const int axis = std::clamp(cells->sizeHintForColumn(RowsModel::AxisColumn) + 12, 70, 120);
+    const int row = std::clamp(cells->sizeHintForColumn(RowsModel::RowColumn) + 12, 90, 220);
+    const int step = 70;
+    const int price = 150;
+    const int moves = std::clamp(cells->sizeHintForColumn(RowsModel::MovesColumn) + 12, 90, std::max(120, (room - action - axis - row - step - price) * 55 / 100));
+    const int note = std::max(90, room - action - axis - row - step - price - moves);
+    const std::pair<int, int> widths[] { { RowsModel::AxisColumn, axis }, { RowsModel::RowColumn, row },   { RowsModel::PriceColumn, price },
+                                         { RowsModel::MovesColumn, moves }, { RowsModel::StepColumn, step }, { RowsModel::NoteColumn, note },
+                                         { RowsModel::ActionColumn, action } };
+    for (const auto& [column, width] : widths)
+        m_table->setColumnWidth(column, width);
+}
+
+void ExplainView::follow(const CauseLink& link)
+{
+    if (link.pin >= 0)
+        Q_EMIT pinNamed(link.pin);
+    else
+        selectCause(*document(), link);
+}
+
+void ExplainView::apply(const Repair& repair)
+{
+    const Status status = applyRepair(*document(), repair);
+    m_refusal = status.ok() ? QString() : qstr(status.error().text());
+    if (!status.ok())
+        buildNow();
+}
+
+} // namespace shardboard

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Explains the selected collective, operation or weight: the causes from their root on, and every row that the picker could
+// have taken, with its price, what refused it, what it would do to the step, and a button that pins it.
+#pragma once
+
+#include "model/explain/explain.h"
+#include "widgets/documentview.h"
+
+#include <functional>
+#include <optional>
+
+class QComboBox;
+class QLabel;
+class QScrollArea;
+class QTableView;
+class QTimer;
+
+namespace shardboard {
+
+class InspectorPage;
+class RowsModel;
+
+class ExplainView : public DocumentView {
+    Q_OBJECT
+public:
+    explicit ExplainView(Document* document, QWidget* parent = nullptr);
+    QSize sizeHint() const override;
+    /// Explains now instead of when the event loop is idle (pictures and tests).
+    void buildNow();
+    const RowsModel& rows() const { return *m_rows; }
+
+Q_SIGNALS:
+    void pinNamed(int pin); ///< a cause that is a pin was clicked: index into Design::pins
+
+protected:
+    void refresh() override;
+    void selectionChanged() override;
+    void showEvent(QShowEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    void later();
+    void fillOperations();
+    void showCauses(const Explanation& explanation);
+    void showRows(Explanation explanation);
+    void addButtons();
+    void fitColumns();
+    void follow(const CauseLink& link);
+    void apply(const Repair& repair);
+
+    QLabel* m_title;
+    QComboBox* m_operations;
+    QScrollArea* m_causes;
+    QTableView* m_table;
+    RowsModel* m_rows;
+    QLabel* m_note;
+    QTimer* m_timer;
+    QString m_refusal;
+};
+
+/// What the selection asks for: the collective, the operation, or the weight.
+std::optional<ExplainTarget> selectedTarget(const Document& document);
+/// The causes as cards, which tell `clicked` when one with something behind it is clicked.
+void addCauseCards(InspectorPage& page, const Explanation& explanation, const std::function<void(const CauseLink&)>& clicked);
+/// Selects the weight or operation that a cause speaks of; false where it speaks of neither.
+bool selectCause(const Document& document, const CauseLink& link);
+
+} // namespace shardboard
