@@ -7,6 +7,8 @@
 #include <QApplication>
 #include <QPainter>
 #include <QStringList>
+#include <QStyle>
+#include <QWidget>
 
 #include <algorithm>
 #include <cmath>
