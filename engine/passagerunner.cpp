@@ -51,6 +51,7 @@ PassageRunner::PassageRunner(const Program& program, const RunOptions& options, 
     , m_context(context)
     , m_record(record)
     , m_maker(program, options)
+    , m_stages(program)
     , m_leaving(leavingTensors(program.graph))
     , m_begin(now())
 {
@@ -103,6 +104,7 @@ void PassageRunner::runPassage(const Passage& passage)
 
 void PassageRunner::beginPassage(const Passage& passage)
 {
+    m_mesh = &m_stages.mesh(passage.run);
     enterCarried(passage);
     if (passage.segment->phase != Phase::Forward)
         enterWaiting(passage);
@@ -122,7 +124,8 @@ void PassageRunner::enterCarried(const Passage& passage)
         return;
     const Shape& shape = m_graph.tensor(tensor).shape;
     if (!m_carry.valid()) {
-        m_carry = Sharded(shape, *wanted, m_program.plan.mesh);
+        m_carry = Sharded(shape, *wanted, *m_mesh);
+        m_carryRun = passage.run;
         m_carry.source = m_maker.streamOf(tensor, passage.microBatch);
         materialize(m_context, m_carry);
         if (m_verify) {
@@ -133,6 +136,14 @@ void PassageRunner::enterCarried(const Passage& passage)
     if (m_carry.shape() != shape)
         failPlan("what the segment before leaves has another shape than what it takes", passage.planned->name);
     m_carry = broughtInto(*wanted, std::move(m_carry), passage.planned->name);
+    if (&m_carry.mesh() != m_mesh) {
+        const Collective* send = m_stages.streamSend(passage.segment->phase);
+        if (send == nullptr)
+            failPlan("'" + m_graph.tensor(tensor).name + "' lies on another stage, and nothing sends it here", passage.planned->name);
+        const std::int64_t next = m_carryRun < passage.run ? 1 : -1;
+        for (std::int64_t run = m_carryRun; run != passage.run; run += next)
+            m_carry = sent(passage, *send, std::move(m_carry), m_stages.mesh(run + next), m_verify ? &m_referenceCarry : nullptr);
+    }
     m_current[tensor] = *wanted;
     m_values.put(tensor, std::move(m_carry));
     if (m_verify)
@@ -141,13 +152,39 @@ void PassageRunner::enterCarried(const Passage& passage)
     m_referenceCarry = {};
 }
 
+/// To the devices of another stage. What leaves a stage is dropped there.
+Sharded PassageRunner::sent(const Passage& passage, const Collective& collective, Sharded value, const Mesh& target,
+                            const Sharded* reference)
+{
+    const double start = now();
+    Resharded moved = executeSend(m_context, value, target, breaks(collective));
+    RunOperation what;
+    what.id = collective.id;
+    what.kind = collectiveName(collective.kind);
+    what.predictedSeconds = collective.seconds;
+    what.bytes = collective.bytes;
+    recordTime(what, moved.timing, start);
+    if (reference != nullptr)
+        compare(passage, what.id, moved.tensor, *reference);
+    return std::move(moved.tensor);
+}
+
+/// What brings an operand from the stage on which another segment left it.
+const Collective& PassageRunner::sendOf(const Passage& passage, const OperandUse& use) const
+{
+    for (const int number : use.collectives)
+        if (const Collective& collective = m_program.plan.collectives[static_cast<std::size_t>(number)]; m_stages.isSend(collective))
+            return collective;
+    failPlan("'" + m_graph.tensor(use.tensor).name + "' lies on another stage, and nothing sends it here", passage.planned->name);
+}
+
 /// Where a run skips the layer that would have left this layout, and where layers of other layouts share an update: outside of
 /// what is timed.
 Sharded PassageRunner::broughtInto(const Layout& wanted, Sharded value, const std::string& where)
 {
     if (value.layout() == wanted)
         return value;
-    const Mesh& mesh = m_program.plan.mesh;
+    const Mesh& mesh = value.mesh();
     std::vector<int> all(static_cast<std::size_t>(mesh.axisCount()));
     std::iota(all.begin(), all.end(), 0);
     const Layout summed = withoutNewPartials(wanted, value.layout());
@@ -176,9 +213,13 @@ void PassageRunner::enterWaiting(const Passage& passage)
             auto value = m_waiting.take(key);
             if (!value)
                 continue;
+            auto reference = m_referenceWaiting.take(key);
             m_current[use.tensor] = use.before;
-            m_values.put(use.tensor, broughtInto(use.before, std::move(*value), passage.planned->name));
-            if (auto reference = m_referenceWaiting.take(key))
+            Sharded here = broughtInto(use.before, std::move(*value), passage.planned->name);
+            if (&here.mesh() != m_mesh)
+                here = sent(passage, sendOf(passage, use), std::move(here), *m_mesh, reference ? &*reference : nullptr);
+            m_values.put(use.tensor, std::move(here));
+            if (reference)
                 m_reference.put(use.tensor, std::move(*reference));
         }
 }
@@ -193,6 +234,7 @@ void PassageRunner::endPassage(const Passage& passage)
         if (current == m_current.end() || m_values.find(tensor, current->second) == nullptr)
             failPlan("nothing writes what it hands on", passage.planned->name);
         m_carry = m_values.take(tensor, current->second);
+        m_carryRun = passage.run;
         if (m_verify)
             m_referenceCarry = m_reference.take(tensor, wholeLayout(tensor));
     }
@@ -298,7 +340,7 @@ void PassageRunner::runOp(const Passage& passage, std::size_t index)
     std::vector<RingTransfer> rings = ringsOf(planned);
     call.rings = &rings;
 
-    Sharded result(m_graph.tensor(op.result).shape, planned.result, m_program.plan.mesh);
+    Sharded result(m_graph.tensor(op.result).shape, planned.result, *m_mesh);
     const double start = now();
     const std::size_t over = takenOperand(op.kind);
     const bool takes = mayTakeOver(passage, index) && call.operands[over]->layout() == planned.result;
@@ -337,7 +379,7 @@ PassageRunner::Operand PassageRunner::fetch(const Passage& passage, const Planne
     const Op& op = opOf(m_graph, planned);
     Operand operand;
     if (isMade(use.tensor)) {
-        operand.own = Sharded(m_graph.tensor(use.tensor).shape, use.before, m_program.plan.mesh);
+        operand.own = Sharded(m_graph.tensor(use.tensor).shape, use.before, *m_mesh);
         operand.own->source = m_maker.sourceOf(use.tensor, passage.layer, passage.microBatch);
         if (!isStreamed(op.kind, index) || !use.collectives.empty() || !use.before.partial.empty())
             materialize(m_context, *operand.own);
@@ -347,12 +389,14 @@ PassageRunner::Operand PassageRunner::fetch(const Passage& passage, const Planne
             failPlan("'" + m_graph.tensor(use.tensor).name + "' does not exist in the layout "
                          + specText(use.before, m_program.plan.mesh),
                      idOf(passage, op));
+        if (&operand.value->mesh() != m_mesh)
+            failPlan("'" + m_graph.tensor(use.tensor).name + "' lies on the devices of another stage", idOf(passage, op));
     }
     for (const int number : use.collectives) {
         const Collective& collective = m_program.plan.collectives[static_cast<std::size_t>(number)];
         if (collective.tensor != use.tensor)
             failPlan("it is of another tensor than the operand that it is for", collective.id);
-        if (!isRing(collective))
+        if (!isRing(collective)) // a send between stages has brought it here before the first operation
             runCollective(passage, collective, operand);
     }
     const Sharded& value = operand.own ? *operand.own : *operand.value;
@@ -369,7 +413,7 @@ std::vector<RingTransfer> PassageRunner::ringsOf(const PlannedOp& planned)
     for (std::size_t i = 0; i < planned.operands.size(); ++i)
         for (const int number : planned.operands[i].collectives) {
             const Collective& collective = m_program.plan.collectives[static_cast<std::size_t>(number)];
-            if (!isRing(collective))
+            if (!isRing(collective) || m_stages.isSend(collective))
                 continue;
             if (rings.empty() || rings.back().operand != i)
                 rings.push_back({ i, {}, false, {} });
@@ -387,7 +431,7 @@ void PassageRunner::recordRings(const PlannedOp& planned, const std::vector<Ring
         double bytes = 0;
         for (const int number : planned.operands[ring.operand].collectives) {
             const Collective& collective = m_program.plan.collectives[static_cast<std::size_t>(number)];
-            if (!isRing(collective))
+            if (!isRing(collective) || m_stages.isSend(collective))
                 continue;
             collectives.push_back(&collective);
             bytes += static_cast<double>(collective.bytes);
@@ -572,7 +616,7 @@ void PassageRunner::recordTime(RunOperation what, const Timing& timing, double s
     const double seconds = timing.slowest();
     m_record.addTime(what, seconds);
     if (m_hooks.sample)
-        m_hooks.sample({ what.id, what.kind, m_program.plan.mesh.deviceId(timing.slowestDevice()), start - m_begin, seconds,
+        m_hooks.sample({ what.id, what.kind, m_mesh->deviceId(timing.slowestDevice()), start - m_begin, seconds,
                          what.bytes });
 }
 

@@ -8,6 +8,7 @@
 #include "engine/runrecord.h"
 #include "engine/runvalues.h"
 #include "engine/schedule.h"
+#include "engine/stages.h"
 #include "engine/waitingvalues.h"
 
 #include <optional>
@@ -42,6 +43,8 @@ private:
     void keepForBackward(const Passage& passage);
     void leaveForOthers(const Passage& passage);
     void accumulate(const WaitingValues::Key& key, Sharded value, WaitingValues& waiting);
+    Sharded sent(const Passage& passage, const Collective& collective, Sharded value, const Mesh& target, const Sharded* reference);
+    const Collective& sendOf(const Passage& passage, const OperandUse& use) const;
     Sharded broughtInto(const Layout& wanted, Sharded value, const std::string& where);
     void runOp(const Passage& passage, std::size_t index);
     Operand fetch(const Passage& passage, const PlannedOp& planned, std::size_t operand);
@@ -77,6 +80,8 @@ private:
     RunRecord& m_record;
     ValueMaker m_maker;
     Mesh m_single; ///< of the reference
+    Stages m_stages;
+    const Mesh* m_mesh = nullptr; ///< of the stage that works now
     RunValues m_values;
     RunValues m_reference;
     std::map<TensorId, Layout> m_current; ///< layout that stands for a tensor now
@@ -86,6 +91,7 @@ private:
     std::set<std::string> m_ambiguous; ///< `segment/operation` that several phases have
     Sharded m_carry; ///< what goes to the next passage; invalid when nothing came before
     Sharded m_referenceCarry;
+    std::int64_t m_carryRun = 0; ///< where it lies
     bool m_verify = false;
     bool m_broke = false;
     std::string m_brokenId;

@@ -2,6 +2,8 @@
 #include "engine/schedule.h"
 
 #include "engine/failure.h"
+#include "engine/stages.h"
+#include "model/core/shards.h"
 
 #include <algorithm>
 #include <map>
@@ -26,6 +28,7 @@ public:
     std::vector<Passage> schedule()
     {
         chooseLayers();
+        spreadOverStages();
         for (std::int64_t microBatch = 0; microBatch < m_program.plan.microBatches; ++microBatch) {
             add(Phase::Forward, microBatch);
             add(Phase::Backward, microBatch);
@@ -60,6 +63,32 @@ private:
         }
     }
 
+    /// In the order in which they run forward.
+    void spreadOverStages()
+    {
+        std::vector<std::pair<int, std::int64_t>> layers;
+        const std::int64_t runs = Stages::runsOf(m_program.plan);
+        for (const PlannedSegment& planned : m_program.plan.segments) {
+            const auto chosen = m_layers.find(planned.segment);
+            if (planned.phase != Phase::Forward || chosen == m_layers.end())
+                continue;
+            const bool isLayer = segmentOf(planned).isLayer;
+            for (std::int64_t i = planned.firstLayer; i < planned.firstLayer + planned.count; ++i) {
+                if (!chosen->second.contains(i))
+                    continue;
+                if (isLayer)
+                    layers.emplace_back(planned.segment, i);
+                else
+                    m_runs[{ planned.segment, i }] = layers.empty() ? 0 : runs - 1;
+            }
+        }
+        for (std::int64_t run = 0; run < runs; ++run) {
+            const Range part = balancedPart(static_cast<std::int64_t>(layers.size()), runs, run);
+            for (std::int64_t i = part.lo; i < part.hi; ++i)
+                m_runs[layers[static_cast<std::size_t>(i)]] = run;
+        }
+    }
+
     void add(Phase phase, std::int64_t microBatch)
     {
         for (const PlannedSegment& planned : m_program.plan.segments) {
@@ -75,7 +104,7 @@ private:
             for (const std::int64_t layer : order) {
                 if (m_passages.size() >= kMostPassages)
                     failPlan("the step has too many layers and micro-batches to be run; run fewer with --layers", planned.name);
-                m_passages.push_back({ &planned, &segment, layer, microBatch });
+                m_passages.push_back({ &planned, &segment, layer, microBatch, m_runs[{ layers->first, layer }] });
             }
         }
     }
@@ -84,6 +113,7 @@ private:
     const RunOptions& m_options;
     bool m_hasLayers = false;
     std::map<int, std::set<std::int64_t>> m_layers;
+    std::map<std::pair<int, std::int64_t>, std::int64_t> m_runs; ///< by forward segment of the graph and layer
     std::vector<Passage> m_passages;
 };
 

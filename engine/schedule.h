@@ -16,6 +16,7 @@ struct Passage {
     const Segment* segment = nullptr;
     std::int64_t layer = 0;
     std::int64_t microBatch = 0; ///< the inputs are others in each
+    std::int64_t run = 0; ///< of layers of a pipeline, in forward order: where it lies
 
     /// Whether the residual stream (or its gradient) comes from the passage before, if that has any.
     bool follows(const Passage& before) const
@@ -27,6 +28,9 @@ struct Passage {
 /// In execution order: at most `options.layers` layers of each segment of layers, the others only with `options.ends`
 /// or where there are no layers (a module alone). Forward and backward pass run once for every micro-batch, the backward
 /// pass through the layers that ran forward, from the last to the first, then the update of their weights.
+/// The layers that run are spread over the runs of a pipeline as evenly as the plan spreads all of them, what comes before them
+/// is on the first stage and what comes after them on the last. One micro-batch goes through all stages before the next one: the
+/// order of the schedules 1F1B and interleaved changes when a stage works, not what it computes.
 /// Throws Failure "bad-plan" when nothing is left or there are more passages than anyone would wait for.
 std::vector<Passage> scheduleOf(const Program& program, const RunOptions& options);
 /// How many of them are layers.

@@ -5,6 +5,9 @@
 #include "model/plan/buildplan.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
 
 namespace shardboard {
 
@@ -15,11 +18,41 @@ const Segment& segmentOf(const Graph& graph, const PlannedSegment& planned)
     return graph.segments[static_cast<std::size_t>(planned.segment)];
 }
 
+/// A send of an operand, as it arrives at its operation, and in front of what else happens to it there.
+void addSend(const Graph& graph, const Hardware& hardware, std::size_t segment, PlannedOp& op, std::size_t operand, std::int64_t count,
+             const std::string& target, const std::string& reason, Plan& plan)
+{
+    OperandUse& use = op.operands[operand];
+    const TensorSpec& spec = graph.tensor(use.tensor);
+    const PlannedPipeline& pipeline = *plan.pipeline;
+    Collective send;
+    send.kind = CollectiveKind::SendRecv;
+    send.axes = { pipeline.axis };
+    send.groupSize = pipeline.stages;
+    send.tensor = use.tensor;
+    send.step = { CollectiveKind::SendRecv, send.axes, use.before, use.before };
+    send.bytes = bytesOf(largestShard(spec.shape, use.before, plan.mesh), spec.dtype);
+    send.count = count;
+    send.seconds = collectiveSeconds(send.kind, send.bytes, 2, linkOf(send.axes, plan.mesh, hardware));
+    send.plannedSegment = static_cast<int>(segment);
+    send.op = op.op;
+    send.operand = static_cast<int>(operand);
+    send.id = plan.segments[segment].name + "/" + spec.name + "/to the " + target + " stage"
+        + (plan.segments[segment].phase == Phase::Forward ? "" : ", " + phaseName(plan.segments[segment].phase));
+    send.cause = spec.name + " goes to the " + target + " stage";
+    send.reason = reason;
+    use.collectives.insert(use.collectives.begin(), static_cast<int>(plan.collectives.size()));
+    plan.collectives.push_back(std::move(send));
+}
+
 /// One send for each micro-batch at each border between runs of layers: p v - 1 of them.
 void addSends(const Graph& graph, const Hardware& hardware, Plan& plan)
 {
     const PlannedPipeline& pipeline = *plan.pipeline;
     const std::int64_t borders = pipeline.stages * pipeline.chunks - 1;
+    const std::string reason = "the layers lie on " + std::to_string(pipeline.stages) + " stages over " + plan.mesh.axis(pipeline.axis).name
+        + (pipeline.chunks > 1 ? ", " + std::to_string(pipeline.chunks) + " runs of layers on each" : std::string())
+        + ": what leaves one goes to the next";
     for (const Phase phase : { Phase::Forward, Phase::Backward }) {
         for (std::size_t s = 0; s < plan.segments.size(); ++s) {
             PlannedSegment& planned = plan.segments[s];
@@ -31,30 +64,54 @@ void addSends(const Graph& graph, const Hardware& hardware, Plan& plan)
                                               [&](const OperandUse& u) { return u.tensor == segment.carryIn; });
                 if (use == op.operands.end())
                     continue;
-                const TensorSpec& spec = graph.tensor(segment.carryIn);
-                Collective send;
-                send.kind = CollectiveKind::SendRecv;
-                send.axes = { pipeline.axis };
-                send.groupSize = pipeline.stages;
-                send.tensor = segment.carryIn;
-                send.step = { CollectiveKind::SendRecv, send.axes, use->before, use->before };
-                send.bytes = bytesOf(largestShard(spec.shape, use->before, plan.mesh), spec.dtype);
-                send.count = borders * plan.microBatches;
-                send.seconds = collectiveSeconds(send.kind, send.bytes, 2, linkOf(send.axes, plan.mesh, hardware));
-                send.plannedSegment = static_cast<int>(s);
-                send.op = op.op;
-                send.operand = static_cast<int>(use - op.operands.begin());
-                send.id = planned.name + "/" + spec.name + "/to the next stage" + (phase == Phase::Backward ? ", backward" : "");
-                send.cause = spec.name + " goes to the next stage";
-                send.reason = "the layers lie on " + std::to_string(pipeline.stages) + " stages over " + plan.mesh.axis(pipeline.axis).name
-                    + (pipeline.chunks > 1 ? ", " + std::to_string(pipeline.chunks) + " runs of layers on each" : std::string())
-                    + ": what leaves one goes to the next";
-                use->collectives.insert(use->collectives.begin(), static_cast<int>(plan.collectives.size()));
-                plan.collectives.push_back(std::move(send));
+                addSend(graph, hardware, s, op, static_cast<std::size_t>(use - op.operands.begin()), borders * plan.microBatches, "next",
+                        reason, plan);
                 break;
             }
             break; // the borders are counted once, however many kinds of layers there are
         }
+    }
+}
+
+/// The first (0) or the last (1) stage, on which what is no layer lies: whether it comes behind the layers. By segment.
+std::vector<int> endsOf(const Graph& graph)
+{
+    std::vector<int> ends(graph.segments.size(), 0);
+    int end = 0;
+    for (std::size_t i = 0; i < graph.segments.size(); ++i) {
+        if (graph.segments[i].phase == Phase::Forward && graph.segments[i].isLayer)
+            end = 1;
+        ends[i] = graph.segments[i].of < 0 ? end : ends[static_cast<std::size_t>(graph.segments[i].of)];
+    }
+    return ends;
+}
+
+/// A table that embedding and head share has a gradient from both, and they lie on different stages.
+void addSendsBetweenEnds(const Graph& graph, const Hardware& hardware, Plan& plan)
+{
+    const std::vector<int> ends = endsOf(graph);
+    std::vector<int> madeIn(graph.tensors.size(), -1);
+    for (std::size_t i = 0; i < graph.segments.size(); ++i)
+        for (const OpId id : graph.segments[i].ops)
+            madeIn[static_cast<std::size_t>(graph.op(id).result)] = static_cast<int>(i);
+    for (std::size_t s = 0; s < plan.segments.size(); ++s) {
+        const Segment& segment = segmentOf(graph, plan.segments[s]);
+        if (segment.phase == Phase::Forward || segment.isLayer)
+            continue;
+        const int end = ends[static_cast<std::size_t>(plan.segments[s].segment)];
+        std::set<TensorId> sent;
+        for (PlannedOp& op : plan.segments[s].ops)
+            for (std::size_t i = 0; i < op.operands.size(); ++i) {
+                const TensorId tensor = op.operands[i].tensor;
+                const int from = madeIn[static_cast<std::size_t>(tensor)];
+                if (from < 0 || tensor == segment.carryIn || graph.segments[static_cast<std::size_t>(from)].isLayer
+                    || graph.segments[static_cast<std::size_t>(from)].phase == Phase::Forward || ends[static_cast<std::size_t>(from)] == end
+                    || !sent.insert(tensor).second)
+                    continue;
+                addSend(graph, hardware, s, op, i, segment.phase == Phase::Update ? 1 : plan.microBatches, end == 0 ? "first" : "last",
+                        "embedding and head share a weight and lie on the first and the last stage: what one adds to its gradient goes to the other",
+                        plan);
+            }
     }
 }
 
@@ -100,7 +157,10 @@ void addPipeline(const Graph& graph, const Hardware& hardware, Plan& plan)
 {
     PlannedPipeline& pipeline = *plan.pipeline;
     const std::size_t before = plan.collectives.size();
-    addSends(graph, hardware, plan);
+    if (pipeline.stages > 1) {
+        addSends(graph, hardware, plan);
+        addSendsBetweenEnds(graph, hardware, plan);
+    }
     // Layers are spread over the stages; embedding and head lie on the first and the last, which work at different times.
     std::vector<double> ends(graph.segments.size(), 0);
     double layers = 0;

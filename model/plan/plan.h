@@ -105,7 +105,7 @@ struct MemoryByCause {
     std::string peakAt; ///< name of the operation at which the peak is reached
 };
 
-/// Stages of layers over a mesh axis. The engine runs the layers of all stages on all devices.
+/// Stages of layers over a mesh axis: what a stage computes is on its own devices alone, and sent to the next one.
 struct PlannedPipeline {
     int axis = -1;
     std::int64_t stages = 1;

@@ -24,6 +24,7 @@ public:
         if (m_root.integer("version") != 1)
             m_root.child("version").fail("this version of the plan is not known", "expected 1");
         readMesh();
+        readPipeline();
         plan().microBatches = m_root.integer("micro_batches", 1, kMost);
         readTensors();
         readSegments();
@@ -81,6 +82,26 @@ private:
             plan().mesh = std::move(made).value();
         else
             mesh.fail(made.error().what, made.error().fix);
+    }
+
+    void readPipeline()
+    {
+        if (!m_root.ok() || !m_root.has("pipeline"))
+            return;
+        JsonReader item = m_root.child("pipeline");
+        PlannedPipeline pipeline;
+        pipeline.axis = plan().mesh.find(item.text("axis"));
+        if (item.ok() && pipeline.axis < 0)
+            return item.child("axis").fail("the mesh has no such axis");
+        pipeline.chunks = item.integer("chunks", 1, 1 << 16);
+        pipeline.layers = item.integer("layers", 1, kMost);
+        pipeline.bubble = item.number("bubble");
+        pipeline.stageSeconds = item.number("stage_seconds");
+        pipeline.updateSeconds = item.number("update_seconds");
+        if (!m_root.ok())
+            return;
+        pipeline.stages = plan().mesh.axis(pipeline.axis).size;
+        plan().pipeline = pipeline;
     }
 
     static TensorRole role(JsonReader reader)

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/stages.h"
+
+#include "engine/failure.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shardboard::engine {
+
+namespace {
+
+constexpr std::int64_t kPieceElements = 1 << 18;
+
+/// The devices of a mesh whose coordinate on the axis is `stage`, in order.
+Mesh meshOfStage(const Mesh& mesh, int axis, std::int64_t stage)
+{
+    std::vector<MeshAxis> axes = mesh.axes();
+    axes[static_cast<std::size_t>(axis)].size = 1;
+    std::vector<std::int64_t> ids;
+    for (std::int64_t position = 0; position < mesh.deviceCount(); ++position)
+        if (mesh.coordinate(position, axis) == stage)
+            ids.push_back(mesh.deviceId(position));
+    auto made = Mesh::make(std::move(axes), std::move(ids), "mesh");
+    if (!made.ok())
+        failPlan(made.error().text(), "plan.pipeline");
+    return std::move(made).value();
+}
+
+struct Piece {
+    std::int64_t device = 0;
+    std::int64_t offset = 0;
+    std::int64_t count = 0;
+};
+
+} // namespace
+
+Stages::Stages(const Program& program)
+    : m_program(program)
+{
+    const Plan& plan = program.plan;
+    if (!plan.pipeline) {
+        m_meshes.push_back(plan.mesh);
+        return;
+    }
+    for (std::int64_t stage = 0; stage < plan.mesh.axis(plan.pipeline->axis).size; ++stage)
+        m_meshes.push_back(meshOfStage(plan.mesh, plan.pipeline->axis, stage));
+}
+
+std::int64_t Stages::runsOf(const Plan& plan)
+{
+    return plan.pipeline ? plan.mesh.axis(plan.pipeline->axis).size * plan.pipeline->chunks : 1;
+}
+
+bool Stages::isSend(const Collective& collective) const
+{
+    const Plan& plan = m_program.plan;
+    return plan.pipeline && collective.kind == CollectiveKind::SendRecv && collective.axes == std::vector<int> { plan.pipeline->axis };
+}
+
+const Collective* Stages::streamSend(Phase phase) const
+{
+    const auto& collectives = m_program.plan.collectives;
+    const auto found = std::find_if(collectives.begin(), collectives.end(), [&](const Collective& collective) {
+        const PlannedSegment& planned = m_program.plan.segments[static_cast<std::size_t>(collective.plannedSegment)];
+        return isSend(collective) && planned.phase == phase
+            && m_program.graph.segments[static_cast<std::size_t>(planned.segment)].carryIn == collective.tensor;
+    });
+    return found == collectives.end() ? nullptr : &*found;
+}
+
+Resharded executeSend(Context& context, const Sharded& value, const Mesh& target, bool broken)
+{
+    Resharded out { Sharded(value.shape(), value.layout(), target), {} };
+    if (out.tensor.deviceCount() != value.deviceCount())
+        failPlan("the stages have different numbers of devices", "plan.pipeline");
+    out.tensor.allocate(context.arena);
+    context.work.touched += static_cast<double>(out.tensor.totalElements());
+    if (context.planning())
+        return out;
+    std::vector<Piece> pieces;
+    std::vector<std::int64_t> devices;
+    for (std::int64_t device = 0; device < value.deviceCount(); ++device)
+        for (std::int64_t offset = 0; offset < value.elements(device); offset += kPieceElements) {
+            pieces.push_back({ device, offset, std::min(kPieceElements, value.elements(device) - offset) });
+            devices.push_back(device);
+        }
+    out.timing = runTimed(context, value.deviceCount(), devices, [&](std::size_t index, int) {
+        const Piece& piece = pieces[index];
+        float* to = out.tensor.data(piece.device) + piece.offset;
+        const std::size_t bytes = static_cast<std::size_t>(piece.count) * sizeof(float);
+        if (broken)
+            std::memset(to, 0, bytes);
+        else
+            std::memcpy(to, value.data(piece.device) + piece.offset, bytes);
+        return 0.0;
+    });
+    return out;
+}
+
+} // namespace shardboard::engine
