@@ -163,7 +163,7 @@ void FlowCanvas::selectOperation(const FlowItem& item) const
         if (std::find(item.ops.begin(), item.ops.end(), ops[i].op) == item.ops.end())
             continue;
         const bool ofWeight = !item.weights.empty() && weightOfOp(*evaluation, ops[i].op) == selection->weight();
-        const int rank = (ofWeight ? 2 : 0) + (ops[i].flops > 0 ? 1 : 0);
+        const int rank = (ofWeight ? 2 : 0) + (ops[i].work.flops > 0 ? 1 : 0);
         if (rank > bestRank) {
             bestRank = rank;
             best = static_cast<int>(i);

@@ -66,4 +66,9 @@ double kernelSeconds(double flops, double bytes, DType type, const Hardware& har
     return kLaunch + std::max(flops / (0.78 * hardware.peakFlops(type)), bytes / (0.80 * hardware.memoryBytesPerSecond));
 }
 
+double kernelSeconds(const KernelWork& work, const Hardware& hardware)
+{
+    return work.kernel == KernelClass::None ? 0 : kernelSeconds(work.flops, work.bytes, work.dtype, hardware);
+}
+
 } // namespace shardboard

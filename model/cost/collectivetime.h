@@ -4,6 +4,7 @@
 
 #include "model/core/mesh.h"
 #include "model/cost/hardware.h"
+#include "model/cost/kernelwork.h"
 #include "model/plan/reshard.h"
 
 namespace shardboard {
@@ -18,5 +19,7 @@ double collectiveSeconds(CollectiveKind kind, std::int64_t bytes, std::int64_t g
 /// A kernel of `flops` that touches `bytes` of memory: 5.5 us + max(flops / (0.78 peak), bytes / (0.80 bandwidth))
 /// (performance 2.1, fitted on H100 GEMMs).
 double kernelSeconds(double flops, double bytes, DType type, const Hardware& hardware);
+/// Zero for a kernel that does nothing.
+double kernelSeconds(const KernelWork& work, const Hardware& hardware);
 
 } // namespace shardboard

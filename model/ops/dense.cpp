@@ -42,15 +42,18 @@ const std::array kTable {
                    .rule = "..., v! h -> ... h ; first h ; R S0 -> P ours ; R P -> P", .gradient = embeddingGradient,
                    .lookedUp = 1 },
     OpDefinition { .kind = OpKind::Linear, .name = "matmul", .operands = 2,
-                   .rule = "... in, out in -> ... out ; P R -> P ; R P -> P", .flops = productFlops,
+                   .rule = "... in, out in -> ... out ; P R -> P ; R P -> P", .flops = productFlops, .gemm = rowsTimesWeight,
                    .gradient = linearGradient, .contracts = true },
     OpDefinition { .kind = OpKind::LinearGradX, .name = "matmul_grad_x", .operands = 2,
-                   .rule = "... out, out in -> ... in ; P R -> P ; R P -> P", .flops = productFlops, .contracts = true },
+                   .rule = "... out, out in -> ... in ; P R -> P ; R P -> P", .flops = productFlops,
+                   .gemm = rowsTimesWeight, .contracts = true },
     OpDefinition { .kind = OpKind::LinearGradW, .name = "matmul_grad_w", .operands = 2,
-                   .rule = "... out, ... in -> out in ; P R -> P ; R P -> P", .flops = weightGradientFlops, .contracts = true },
+                   .rule = "... out, ... in -> out in ; P R -> P ; R P -> P", .flops = weightGradientFlops,
+                   .gemm = weightGradient, .sumsRows = true, .contracts = true },
     // Every device can make the rows of its part of the vocabulary.
     OpDefinition { .kind = OpKind::EmbeddingGrad, .name = "embedding_grad", .operands = 2,
-                   .rule = "... h, ... -> v! h ; R R -> S0 ours ; P R -> P", .contracts = true },
+                   .rule = "... h, ... -> v! h ; R R -> S0 ours ; P R -> P", .contracts = true,
+                   .kernel = KernelClass::Lookup },
 };
 
 } // namespace

@@ -22,6 +22,21 @@ double weightGradientFlops(const LocalShapes& local)
     return 2 * volume(local.result) * static_cast<double>(dy[1]) * static_cast<double>(dy[2]);
 }
 
+/// One product for each expert.
+GemmDims expertProduct(const LocalShapes& local)
+{
+    const Shape& out = local.result;
+    return { static_cast<double>(out[0]), static_cast<double>(out[1]) * static_cast<double>(out[2]), static_cast<double>(out[3]),
+             static_cast<double>(local.operands.front().back()) };
+}
+
+GemmDims expertWeightGradient(const LocalShapes& local)
+{
+    const Shape& dy = local.operands.front();
+    return { static_cast<double>(local.result[0]), static_cast<double>(local.result[1]), static_cast<double>(local.result[2]),
+             static_cast<double>(dy[1]) * static_cast<double>(dy[2]) };
+}
+
 void gatesGradient(GradientBuilder& builder, const Op& op)
 {
     builder.give(0, builder.add(OpKind::TopKGatesGrad, "grad", { builder.dy(), op.operands[0] }, op.operands[0], op.attributes));
@@ -70,10 +85,10 @@ const std::array kTable {
                    .rule = "b s h, b s experts -> experts b s h ; P R -> P", .gradient = dispatchGradient },
     OpDefinition { .kind = OpKind::ExpertLinear, .name = "expert_matmul", .operands = 2,
                    .rule = "experts b s in, experts out in -> experts b s out ; P R -> P ; R P -> P", .flops = productFlops,
-                   .gradient = expertLinearGradient, .contracts = true },
+                   .gemm = expertProduct, .gradient = expertLinearGradient, .contracts = true },
     OpDefinition { .kind = OpKind::ExpertLinearT, .name = "expert_matmul_t", .operands = 2,
                    .rule = "experts b s in, experts in out -> experts b s out ; P R -> P ; R P -> P", .flops = productFlops,
-                   .gradient = expertLinearGradient, .contracts = true },
+                   .gemm = expertProduct, .gradient = expertLinearGradient, .contracts = true },
     OpDefinition { .kind = OpKind::ExpertBias, .name = "expert_bias", .operands = 2,
                    .rule = "experts b s n, experts n -> experts b s n", .gradient = expertBiasGradient, .passes = true },
     OpDefinition { .kind = OpKind::Combine, .name = "combine", .operands = 2,
@@ -86,7 +101,7 @@ const std::array kTable {
                    .rule = "experts b s h, b s experts -> b s h ; P R -> P", .contracts = true },
     OpDefinition { .kind = OpKind::ExpertLinearGradW, .name = "expert_matmul_grad_w", .operands = 2,
                    .rule = "experts b s out, experts b s in -> experts out in ; P R -> P ; R P -> P", .flops = weightGradientFlops,
-                   .contracts = true },
+                   .gemm = expertWeightGradient, .sumsRows = true, .contracts = true },
     OpDefinition { .kind = OpKind::ExpertBiasGrad, .name = "expert_bias_grad", .rule = "experts b s n -> experts n ; P -> P",
                    .contracts = true },
     // From here the gradient goes to the experts: a place where it may have to move.

@@ -15,6 +15,14 @@ double productFlops(const LocalShapes& local)
     return 2 * volume(local.result) * static_cast<double>(local.operands.front().back());
 }
 
+/// One product for each head, of [B,S,h,n] -> [B,S,h,r].
+GemmDims headProduct(const LocalShapes& local)
+{
+    const Shape& out = local.result;
+    return { static_cast<double>(out[2]), static_cast<double>(out[0]) * static_cast<double>(out[1]), static_cast<double>(out[3]),
+             static_cast<double>(local.operands.front().back()) };
+}
+
 template <OpKind Kind>
 void backGradient(GradientBuilder& builder, const Op& op)
 {
@@ -62,9 +70,9 @@ const std::array kTable {
     OpDefinition { .kind = OpKind::JoinKeys, .name = "join_keys", .operands = 2,
                    .rule = "b s h n!, b s one! m! -> b s h d! ; P P -> P", .gradient = joinKeysGradient },
     OpDefinition { .kind = OpKind::AbsorbKeys, .name = "absorb_keys", .operands = 2,
-                   .rule = "b s heads n!, heads*u! r -> b s heads r ; P R -> P", .flops = productFlops },
+                   .rule = "b s heads n!, heads*u! r -> b s heads r ; P R -> P", .flops = productFlops, .gemm = headProduct },
     OpDefinition { .kind = OpKind::AbsorbValues, .name = "absorb_values", .operands = 2,
-                   .rule = "b s heads r, heads*u! r -> b s heads e! ; P R -> P", .flops = productFlops },
+                   .rule = "b s heads r, heads*u! r -> b s heads e! ; P R -> P", .flops = productFlops, .gemm = headProduct },
 };
 
 } // namespace

@@ -28,6 +28,30 @@ const std::vector<const OpDefinition*>& allDefinitions()
     return all;
 }
 
+KernelClass kernelClassOf(const OpDefinition& definition)
+{
+    if (definition.view)
+        return KernelClass::None;
+    if (definition.gemm != nullptr)
+        return KernelClass::Gemm;
+    if (definition.flops != nullptr)
+        return KernelClass::Attention;
+    return definition.lookedUp >= 0 ? KernelClass::Lookup : definition.kernel;
+}
+
+GemmDims rowsTimesWeight(const LocalShapes& local)
+{
+    const double n = static_cast<double>(local.result.back());
+    return { 1, volume(local.result) / std::max(1.0, n), n, static_cast<double>(local.operands.front().back()) };
+}
+
+GemmDims weightGradient(const LocalShapes& local)
+{
+    const Shape& dy = local.operands.front();
+    return { 1, static_cast<double>(local.result[0]), static_cast<double>(local.result[1]),
+             volume(dy) / std::max(1.0, static_cast<double>(dy.back())) };
+}
+
 const OpDefinition& definitionOf(OpKind kind) { return *allDefinitions()[static_cast<std::size_t>(kind)]; }
 
 } // namespace shardboard

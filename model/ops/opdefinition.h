@@ -4,6 +4,7 @@
 // with its sharding rule and how its gradients are made, and a kernel in engine (executeOp). Everything else follows.
 #pragma once
 
+#include "model/cost/kernelwork.h"
 #include "model/graph/graph.h"
 
 #include <span>
@@ -28,6 +29,9 @@ struct OpDefinition {
     const char* rule = ""; ///< model/ops/shardingrule.h
     /// Floating point operations of one device; none for operations that only move memory.
     double (*flops)(const LocalShapes& local) = nullptr;
+    /// Of a matrix product, as if all rows held data; `flops` is then 2 b m n k.
+    GemmDims (*gemm)(const LocalShapes& local) = nullptr;
+    bool sumsRows = false; ///< a matrix product over the rows: the gradient of a weight
     /// Adds the operations that give the gradients of its operands. None: they do not depend on it (or, with `passes`, are that
     /// of the result).
     void (*gradient)(GradientBuilder& builder, const Op& op) = nullptr;
@@ -37,7 +41,11 @@ struct OpDefinition {
     bool view = false;
     /// Operand of which only the rows that are looked up are read, or -1.
     int lookedUp = -1;
+    KernelClass kernel = KernelClass::Memory; ///< where nothing above tells it, see kernelClassOf
 };
+
+/// Views run nothing; products are matrix products or else attention; what looks rows up is a lookup.
+KernelClass kernelClassOf(const OpDefinition& definition);
 
 const OpDefinition& definitionOf(OpKind kind);
 /// All kinds, in the order of OpKind.
@@ -56,5 +64,10 @@ std::span<const OpDefinition> updateDefinitions(); ///< gradients of weights sum
 
 /// Product of all sizes.
 double volume(const Shape& shape);
+
+// Of x [...,in] and a weight with `out` the last dim of the result: one product of all rows.
+GemmDims rowsTimesWeight(const LocalShapes& local);
+// Of dy [...,out] and x [...,in] -> [out,in]: summed over the rows.
+GemmDims weightGradient(const LocalShapes& local);
 
 } // namespace shardboard

@@ -3,8 +3,8 @@
 
 #include "model/core/shards.h"
 #include "model/cost/collectivetime.h"
-#include "model/ops/opdefinition.h"
 #include "model/picker/greedy.h"
+#include "model/plan/kernelworkof.h"
 #include "model/plan/linkprice.h"
 #include "model/plan/pickattempts.h"
 #include "model/plan/pinning.h"
@@ -319,7 +319,7 @@ private:
                 layout(use.tensor) = use.layout;
         layout(op.result) = planned.result;
         m_made[static_cast<std::size_t>(op.result)] = planned.result;
-        price(op, planned);
+        price(planned);
         m_uses[static_cast<std::size_t>(id)] = planned.operands;
         m_plan.segments.back().ops.push_back(std::move(planned));
         return done();
@@ -400,29 +400,10 @@ private:
         return op < 0 ? Producer {} : Producer { op, m_uses[static_cast<std::size_t>(op)] };
     }
 
-    void price(const Op& op, PlannedOp& planned) const
+    void price(PlannedOp& planned) const
     {
-        const OpDefinition& definition = definitionOf(op.kind);
-        if (op.kind == OpKind::GatherLast || op.kind == OpKind::ReduceGrad)
-            return; // all that it takes is the collective before it
-        const TensorSpec& out = m_graph.tensor(op.result);
-        std::vector<Shape> shapes;
-        LocalShapes local { {}, largestShape(out.shape, planned.result, m_mesh), &shapes };
-        double least = density(op.result); // rows without data are not worked on
-        double bytes = static_cast<double>(bytesOf(elementCount(local.result).value_or(0), out.dtype)) * least;
-        for (std::size_t i = 0; i < planned.operands.size(); ++i) {
-            const OperandUse& use = planned.operands[i];
-            const TensorSpec& spec = m_graph.tensor(use.tensor);
-            shapes.push_back(spec.shape);
-            local.operands.push_back(largestShape(spec.shape, use.layout, m_mesh));
-            if (static_cast<int>(i) != definition.lookedUp) // else as many bytes as the result has
-                bytes += static_cast<double>(bytesOf(elementCount(local.operands.back()).value_or(0), spec.dtype))
-                    * density(use.tensor);
-            least = std::min(least, density(use.tensor));
-        }
-        if (definition.flops != nullptr)
-            planned.flops = definition.flops(local) * least;
-        planned.seconds = kernelSeconds(planned.flops, bytes, out.dtype, m_hardware);
+        planned.work = kernelWorkOf(m_graph, m_mesh, planned, m_plan.microBatches);
+        planned.seconds = kernelSeconds(planned.work, m_hardware);
     }
 
     const Graph& m_graph;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "model/core/layout.h"
+#include "model/cost/kernelwork.h"
 #include "model/graph/graph.h"
 #include "model/plan/reshard.h"
 
@@ -68,7 +69,7 @@ struct PlannedOp {
     std::vector<OperandUse> operands;
     Layout result;
     std::int64_t count = 1;
-    double flops = 0; ///< of one device, per occurrence
+    KernelWork work; ///< of one device, per occurrence
     double seconds = 0; ///< predicted, per occurrence
     std::vector<Candidate> candidates;
     std::vector<int> unmet; ///< mesh axes on which no row meets a pin, so that the pin was left aside

@@ -82,6 +82,14 @@ json attributesJson(const OpAttributes& attributes)
     return out;
 }
 
+json workJson(const KernelWork& work)
+{
+    json out { { "kernel", kernelClassName(work.kernel) }, { "dtype", dtypeName(work.dtype) }, { "bytes", work.bytes } };
+    if (work.kernel == KernelClass::Gemm)
+        out["gemm"] = { { "b", work.gemm.b }, { "m", work.gemm.m }, { "n", work.gemm.n }, { "k", work.gemm.k } };
+    return out;
+}
+
 json operationJson(const Graph& graph, const Plan& plan, std::size_t plannedSegment, const PlannedOp& planned)
 {
     const Op& op = graph.op(planned.op);
@@ -98,7 +106,8 @@ json operationJson(const Graph& graph, const Plan& plan, std::size_t plannedSegm
              { "result",
                { { "tensor", graph.tensor(op.result).name }, { "tensor_id", op.result },
                  { "spec", specText(planned.result, plan.mesh) } } },
-             { "count", planned.count }, { "flops", planned.flops }, { "seconds", planned.seconds } };
+             { "count", planned.count }, { "flops", planned.work.flops }, { "seconds", planned.seconds },
+             { "work", workJson(planned.work) } };
 }
 
 json collectiveJson(const Graph& graph, const Plan& plan, const Collective& collective)

@@ -250,7 +250,7 @@ private:
             PlannedOp planned;
             planned.op = static_cast<OpId>(opId);
             planned.count = item.integer("count", 1);
-            planned.flops = item.number("flops");
+            readWork(item, planned.work);
             planned.seconds = item.number("seconds");
             if (graph().ops.size() <= opId)
                 graph().ops.resize(opId + 1);
@@ -263,6 +263,28 @@ private:
             graph().ops[opId] = std::move(op);
             plan().segments[static_cast<std::size_t>(segment)].ops.push_back(std::move(planned));
         }
+    }
+
+    /// Running a plan needs none of it, so a plan may lack all but the FLOPs.
+    static void readWork(JsonReader& item, KernelWork& work)
+    {
+        work.flops = item.number("flops");
+        if (!item.has("work"))
+            return;
+        JsonReader from = item.child("work");
+        const auto kernel = kernelClassFromName(from.text("kernel"));
+        const auto dtype = dtypeFromName(from.text("dtype"));
+        if (!kernel)
+            from.child("kernel").fail("unknown class of kernels");
+        if (!dtype)
+            from.child("dtype").fail("unknown dtype");
+        work.kernel = kernel.value_or(KernelClass::None);
+        work.dtype = dtype.value_or(DType::BF16);
+        from.readNumber("bytes", work.bytes);
+        if (!from.has("gemm"))
+            return;
+        JsonReader gemm = from.child("gemm");
+        work.gemm = { gemm.number("b"), gemm.number("m"), gemm.number("n"), gemm.number("k") };
     }
 
     static void readAttribute(JsonReader& reader, const char* key, bool& value) { reader.readBoolean(key, value); }

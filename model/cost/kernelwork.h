@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one kernel does on one device: everything that a model of its time needs. A value type.
+#pragma once
+
+#include "model/core/tensor.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace shardboard {
+
+/// Kernels whose times follow the same law.
+enum class KernelClass {
+    None, ///< nothing runs: the same values under another shape or name
+    Gemm, ///< matrix products (batched: one for each expert or head)
+    Attention, ///< fused attention and its gradients; scores never reach memory
+    Memory, ///< norms, activations, sums, softmax, rotation, routing: as fast as memory is read and written
+    Optimizer, ///< the step of Adam over its states
+    Lookup, ///< rows of a table that are looked up, or added to
+};
+std::string kernelClassName(KernelClass kernel); ///< none, gemm, attention, memory, optimizer, lookup
+std::optional<KernelClass> kernelClassFromName(std::string_view name);
+
+/// `b` products [m, k] x [k, n]. m counts the rows that hold data: of a mixture of experts those of an average expert.
+struct GemmDims {
+    double b = 0; ///< 0: no matrix product
+    double m = 0;
+    double n = 0;
+    double k = 0;
+    friend bool operator==(const GemmDims&, const GemmDims&) = default;
+};
+
+/// Per occurrence, on the device that works the most.
+struct KernelWork {
+    KernelClass kernel = KernelClass::None;
+    DType dtype = DType::BF16; ///< of the result
+    double flops = 0; ///< a multiply-add is 2; in products only (of attention the causal half)
+    double bytes = 0; ///< read and written in the device's memory, each operand once
+    GemmDims gemm; ///< of class Gemm: flops = 2 b m n k
+    friend bool operator==(const KernelWork&, const KernelWork&) = default;
+};
+
+} // namespace shardboard

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/kernelworkof.h"
+
+#include "model/cost/closedforms/adambytes.h"
+#include "model/ops/opdefinition.h"
+#include "model/plan/buildplan.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+double bytesOfShape(const Shape& shape, DType dtype)
+{
+    return static_cast<double>(bytesOf(elementCount(shape).value_or(0), dtype));
+}
+
+/// Gradient and states are read, states and weight are written.
+double optimizerBytes(double elements, DType weight, std::int64_t microBatches)
+{
+    const double gradient = microBatches > 1 ? 4 : bitsOf(weight) / 8.0;
+    const double states = adamStateBytes(weight);
+    const double written = bitsOf(weight) / 8.0;
+    const double read = weight == DType::F32 ? written : 0; // else the f32 copy among the states is read in its place
+    return elements * (gradient + read + 2 * states + written);
+}
+
+} // namespace
+
+KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& planned, std::int64_t microBatches)
+{
+    const Op& op = graph.op(planned.op);
+    const OpDefinition& definition = definitionOf(op.kind);
+    const TensorSpec& out = graph.tensor(op.result);
+    KernelWork work;
+    work.kernel = kernelClassOf(definition);
+    work.dtype = out.dtype;
+    if (work.kernel == KernelClass::None)
+        return work;
+    const auto densityOf = [&](TensorId id) { return graph.tensors[static_cast<std::size_t>(id)].density; };
+    std::vector<Shape> shapes;
+    LocalShapes local { {}, largestShape(out.shape, planned.result, mesh), &shapes };
+    if (work.kernel == KernelClass::Optimizer) {
+        work.bytes = optimizerBytes(volume(local.result), out.dtype, microBatches);
+        return work;
+    }
+    double least = densityOf(op.result); // rows without data are not worked on
+    work.bytes = bytesOfShape(local.result, out.dtype) * least;
+    for (std::size_t i = 0; i < planned.operands.size(); ++i) {
+        const OperandUse& use = planned.operands[i];
+        const TensorSpec& spec = graph.tensor(use.tensor);
+        shapes.push_back(spec.shape);
+        local.operands.push_back(largestShape(spec.shape, use.layout, mesh));
+        if (static_cast<int>(i) == definition.lookedUp) // as many rows as the result has
+            work.bytes += bytesOfShape(local.result, out.dtype);
+        else
+            work.bytes += bytesOfShape(local.operands.back(), spec.dtype) * densityOf(use.tensor);
+        least = std::min(least, densityOf(use.tensor));
+    }
+    if (definition.flops != nullptr)
+        work.flops = definition.flops(local) * least;
+    if (definition.gemm != nullptr) {
+        work.gemm = definition.gemm(local);
+        (definition.sumsRows ? work.gemm.k : work.gemm.m) *= least;
+    }
+    return work;
+}
+
+} // namespace shardboard
