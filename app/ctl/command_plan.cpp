@@ -9,9 +9,12 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <iomanip>
 #include <iostream>
 #include <map>
 #include <optional>
+#include <sstream>
 
 namespace shardboard {
 
@@ -97,6 +100,31 @@ std::string memoryText(const MemoryByCause& memory)
     return table.text(0);
 }
 
+std::string fixedText(double value, int digits)
+{
+    std::ostringstream out;
+    out << std::fixed << std::setprecision(digits) << value;
+    return out.str();
+}
+
+std::string percentText(double share) { return fixedText(100 * share, 1) + " %"; }
+
+/// `5,762`, `0.34`
+std::string rateText(double rate) { return rate < 10 ? fixedText(rate, 2) : countText(std::llround(rate)); }
+
+/// `5,762 tokens/s on each device, MFU 38.6 % (6P + 12Lhs), HFU 43.1 %`
+std::string performanceText(const Performance& performance)
+{
+    if (performance.tokensPerSecondPerDevice <= 0)
+        return {};
+    std::string out = rateText(performance.tokensPerSecondPerDevice) + " tokens/s on each device";
+    if (performance.mfu > 0)
+        out += ", MFU " + percentText(performance.mfu) + " (6P + 12Lhs FLOPs a token of training, a third of it for inference)";
+    if (performance.recomputing > 1)
+        out += ", HFU " + percentText(performance.hfu) + " with what is computed again";
+    return out + "\n";
+}
+
 /// Sets what an option names; an unknown name is a usage error.
 template <class T, class FromName>
 Status choose(const Arguments& arguments, const char* option, T& value, FromName fromName, const char* what, const char* known)
@@ -177,6 +205,7 @@ int planCommand(const Arguments& arguments)
         std::cout << "predicted step: " << secondsText(evaluation.plan.seconds()) << " = compute "
                   << secondsText(evaluation.plan.computeSeconds) << " + collectives "
                   << secondsText(evaluation.plan.collectiveSeconds) << " (first-order model)\n";
+    std::cout << performanceText(evaluation.plan.performance);
     printFindings(evaluation.findings);
     return kDone;
 }

@@ -3,6 +3,7 @@
 
 #include "model/core/checked.h"
 #include "model/cost/hardware.h"
+#include "model/design/achieved.h"
 #include "model/design/findings.h"
 #include "model/design/quantblocks.h"
 #include "model/design/resolver.h"
@@ -93,6 +94,7 @@ private:
         if (!plan.ok())
             return plan.error();
         m_out->plan = std::move(plan).value();
+        m_out->plan.performance = performanceOf(m_design, m_out->graph, m_out->plan, hardware);
         return m_misfits == Misfits::Refuse ? pickerAgrees() : done();
     }
 

@@ -6,6 +6,7 @@
 #include "model/core/layout.h"
 #include "model/cost/kernelwork.h"
 #include "model/graph/graph.h"
+#include "model/plan/performance.h"
 #include "model/plan/reshard.h"
 
 #include <cstdint>
@@ -127,6 +128,7 @@ struct Plan {
     std::vector<Collective> collectives; ///< in execution order
     std::vector<RefusedPick> refused {}; ///< in program order, an operation once
     MemoryByCause memory;
+    Performance performance {}; ///< filled where a whole design is evaluated
     double computeSeconds = 0;
     double collectiveSeconds = 0;
     /// Of a step. The two above count the work of all stages of a pipeline.

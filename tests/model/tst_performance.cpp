@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tokens per second, model and hardware FLOPs utilization of a plan.
+#include "model/cost/hardware.h"
+#include "model/design/evaluate.h"
+#include "model/design/presets.h"
+#include "tests/support/models.h"
+
+#include <QtTest>
+
+#include <limits>
+
+using namespace shardboard;
+
+namespace {
+
+Design training(Recompute recompute)
+{
+    Design design;
+    design.mesh = Mesh::parse("fsdp=8").value();
+    design.model = llama3Model();
+    design.workload = { WorkloadKind::Train, 16, 8192, DType::BF16, 1, recompute };
+    if (const auto applied = applyPreset(design, "fsdp"); !applied.ok())
+        qFatal("%s", applied.error().text().c_str());
+    return design;
+}
+
+Plan planned(const Design& design)
+{
+    auto evaluation = evaluate(design);
+    if (!evaluation.ok())
+        qFatal("%s", evaluation.error().text().c_str());
+    return evaluation.value()->plan;
+}
+
+} // namespace
+
+class TestPerformance : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void ratesFollowFromTheStep()
+    {
+        const Plan plan = planned(training(Recompute::None));
+        const Performance& p = plan.performance;
+        QCOMPARE(p.tokens, 16.0 * 8192);
+        QCOMPARE(p.modelFlops, p.tokens * (6 * 8030261248.0 + 12 * 32.0 * 4096 * 8192));
+        QCOMPARE(p.tokensPerSecondPerDevice, p.tokens / plan.seconds() / 8);
+        QCOMPARE(p.mfu, p.modelFlops / 8 / plan.seconds() / findHardware("dgx-h100").value().flopsBf16);
+        QCOMPARE(p.recomputing, 1.0);
+        QCOMPARE(p.hfu, p.mfu);
+        QVERIFY(p.mfu > 0.2 && p.mfu < 0.9);
+    }
+
+    /// The whole forward pass again: a third more, a little less because the head is not computed again, and attention's
+    /// backward pass takes more than twice its forward pass.
+    void recomputingCountsForTheHardwareOnly()
+    {
+        const Performance full = planned(training(Recompute::Full)).performance;
+        QCOMPARE(full.modelFlops, planned(training(Recompute::None)).performance.modelFlops);
+        QVERIFY(full.recomputing > 1.2 && full.recomputing < 4.0 / 3);
+        QCOMPARE(full.hfu, full.mfu * full.recomputing);
+        const Performance selective = planned(training(Recompute::Selective)).performance;
+        QVERIFY(selective.recomputing < full.recomputing);
+    }
+
+    void inferenceIsAThird()
+    {
+        Design design = training(Recompute::None);
+        design.workload = { WorkloadKind::Prefill, 16, 8192, DType::BF16 };
+        QCOMPARE(planned(design).performance.modelFlops * 3, planned(training(Recompute::None)).performance.modelFlops);
+        design.workload.kind = WorkloadKind::Decode;
+        QCOMPARE(planned(design).performance.tokens, 16.0);
+    }
+
+    void nothingIsEverNanOrInfinite()
+    {
+        Performance p;
+        for (const double seconds : { 0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity() })
+            for (const double tokens : { 0.0, 5.0 }) {
+                p.tokens = tokens;
+                p.modelFlops = 7;
+                p.rate(seconds, 8, 0);
+                QVERIFY(std::isfinite(p.tokensPerSecondPerDevice) && std::isfinite(p.mfu) && std::isfinite(p.hfu));
+            }
+    }
+};
+
+QTEST_APPLESS_MAIN(TestPerformance)
+#include "tst_performance.moc"
