@@ -43,6 +43,10 @@ public:
         if (ok())
             readPolicy();
         m_question.callSite = m_top.text("call_site", std::string());
+        for (const char* ofVectors : { "id", "source", "note", "expect" }) // a published vector is a request as it stands
+            m_top.find(ofVectors);
+        if (ok())
+            refuseUnknown(m_top, "");
         if (m_top.error())
             return *m_top.error();
         return std::move(m_question);
@@ -54,6 +58,69 @@ private:
     void fail(UpstreamError error, const std::string& key, const std::string& what, const std::string& fix = {})
     {
         m_top.fail(key, upstream(error, what), fix);
+    }
+
+    /// A key that nobody reads would be taken for one that had its effect.
+    void refuseUnknown(const JsonFields& fields, const std::string& path)
+    {
+        const json rest = fields.leftOver();
+        if (!ok() || rest.empty())
+            return;
+        const std::string key = rest.begin().key().substr(0, kLongestName);
+        fail(path.empty() ? key : path + "." + key, "there is no such key here",
+             path.empty() ? "shardctl pick --help tells the keys of a request" : path == "policy" ? "a policy has " + policyKeys()
+                 : path == "attrs" ? attributeNames()
+                 : path == "mesh"  ? std::string("a mesh has shape and axes")
+                                   : std::string("an operand has name, dtype, global_shape and placements"));
+    }
+
+    std::string attributeNames() const
+    {
+        if (m_question.family == nullptr || m_question.family->attributes.empty())
+            return m_question.opName + " takes none";
+        std::vector<std::string> names;
+        for (const AttributeSpec& spec : m_question.family->attributes)
+            names.emplace_back(spec.name);
+        return m_question.opName + " takes " + joined(names);
+    }
+
+    /// What a policy can say to the picker of the question.
+    std::vector<std::string> policyOf(RuleProfile profile, PickerKind picker) const
+    {
+        if (picker == PickerKind::AutoReshard)
+            return profile == RuleProfile::Shardboard ? std::vector<std::string> { "allowed_transitions", "mode", "allow_partial_to_sharded" }
+                                                      : std::vector<std::string> { "allowed_transitions", "mode" };
+        if (picker != PickerKind::GreedyReshard)
+            return {};
+        std::vector<std::string> keys { "allow_partial_to_sharded", "on_reshard" };
+        if (profile == RuleProfile::G0)
+            keys.emplace_back("budget_bytes_per_device");
+        return keys;
+    }
+    std::string policyKeys() const
+    {
+        const auto keys = policyOf(m_question.profile, m_question.picker);
+        return keys.empty() ? "nothing for " + std::string(kPickerNames[static_cast<std::size_t>(m_question.picker)]) : joined(keys);
+    }
+
+    /// Keys of other generations, and of other pickers of this one.
+    void refuseForeignPolicy(JsonFields& fields)
+    {
+        struct Known {
+            const char* key;
+            const char* whose;
+        };
+        constexpr Known kKnown[] = { { "budget_bytes_per_device", "only G0 has a budget" },
+                                     { "allow_partial_to_sharded", "it is of GreedyReshard" },
+                                     { "on_reshard", "it is of GreedyReshard; auto_reshard calls it mode" },
+                                     { "mode", "it is of auto_reshard; GreedyReshard calls it on_reshard" },
+                                     { "allowed_transitions", "it is of auto_reshard, in G2, G3 and shardboard" } };
+        const auto mine = policyOf(m_question.profile, m_question.picker);
+        for (const Known& known : kKnown)
+            if (fields.find(known.key) != nullptr && std::find(mine.begin(), mine.end(), known.key) == mine.end())
+                fields.fail(known.key, std::string(ruleProfileName(m_question.profile)) + " with "
+                                + kPickerNames[static_cast<std::size_t>(m_question.picker)] + " does not have it: " + known.whose,
+                            "leave it out; a policy has " + policyKeys() + " here");
     }
 
     void readProfile()
@@ -88,6 +155,7 @@ private:
         const auto names = fields.texts("axes");
         if (fields.error())
             return m_top.adopt(*fields.error());
+        refuseUnknown(fields, "mesh");
         if (shape.empty())
             return fail(UpstreamError::ValueError, "mesh.shape", "a mesh has at least one mesh axis", "write [1] for one device");
         if (shape.size() != names.size())
@@ -153,8 +221,11 @@ private:
         const std::string dtype = fields.text("dtype", std::string("float32"));
         const json* shape = fields.find("global_shape");
         const json* placements = fields.find("placements");
+        for (const char* ofVectors : { "message_bytes", "exact_bytes" })
+            fields.find(ofVectors);
         if (fields.error())
             return m_top.adopt(*fields.error());
+        refuseUnknown(fields, path);
         const auto type = dtypeFromName(dtype);
         if (!type)
             return fail(path + ".dtype", "there is no dtype '" + dtype.substr(0, 40) + "'", "use float32, bfloat16, int64, …");
@@ -185,11 +256,15 @@ private:
     {
         m_question.opName = m_top.text("op");
         m_question.fallbackRow = m_top.flag("fallback_row_added", true);
+        if (ok() && m_top.find("fallback_row_added") != nullptr && !isEarly(m_question.profile))
+            return fail("fallback_row_added", std::string(ruleProfileName(m_question.profile)) + " appends no row", "leave it out; G0 to G2 have it");
         if (!ok())
             return;
         const json* rows = m_top.find("rows");
-        if (rows != nullptr || lowered(m_question.opName) == "custom")
-            return readRows(rows);
+        if (rows != nullptr || lowered(m_question.opName) == "custom") {
+            readRows(rows);
+            return readNoAttributes();
+        }
         m_question.family = findFamily(lowered(m_question.opName));
         if (m_question.family == nullptr)
             return fail("op", "there is no operation '" + m_question.opName.substr(0, 80) + "'", "shardctl pick --help lists them; or give its rows");
@@ -239,6 +314,14 @@ private:
         }
     }
 
+    /// An operation that brings its rows has nothing else that a rule could ask for.
+    void readNoAttributes()
+    {
+        const json* attributes = m_top.find("attrs");
+        if (attributes != nullptr && ok())
+            refuseUnknown(JsonFields(*attributes, m_file, "attrs"), "attrs");
+    }
+
     void readAttributes(const OpFamily& family)
     {
         static const json kNone = json::object();
@@ -268,6 +351,7 @@ private:
             }
             m_question.attributes.push_back(std::move(out));
         }
+        refuseUnknown(fields, "attrs");
     }
 
     std::int64_t integer(const json& value, const std::string& key)
@@ -284,7 +368,8 @@ private:
     void readAttribute(const AttributeSpec& spec, const json& value, const std::string& key, AttributeValue& out)
     {
         constexpr std::size_t kLongestList = 4096;
-        const bool list = spec.kind == AttributeKind::Axes || spec.kind == AttributeKind::Integers || spec.kind == AttributeKind::Dims;
+        const bool list = spec.kind == AttributeKind::Axes || spec.kind == AttributeKind::Integers
+            || spec.kind == AttributeKind::Sizes || spec.kind == AttributeKind::Dims;
         const json one = json::array({ value });
         const json& items = value.is_array() ? value : one;
         if (list && (items.size() > kLongestList || (spec.kind == AttributeKind::Dims && (!value.is_array() || items.size() > kMostDims))))
@@ -300,7 +385,14 @@ private:
             break;
         case AttributeKind::Integers:
             for (const json& item : items)
+                out.list.push_back(integer(item, key));
+            break;
+        case AttributeKind::Sizes:
+            for (const json& item : items) {
                 out.list.push_back(item.is_string() ? size(item, key) : integer(item, key));
+                if (ok() && !item.is_string() && out.list.back() < 0)
+                    fail(UpstreamError::ValueError, key, "the size " + std::to_string(out.list.back()) + " is negative", "write 0 or more, or a name");
+            }
             break;
         case AttributeKind::Choice: {
             const std::string word = value.is_string() ? value.get<std::string>() : std::string();
@@ -352,6 +444,7 @@ private:
             return;
         JsonFields fields(*policy, m_file, "policy");
         fields.nullIsAbsent();
+        refuseForeignPolicy(fields);
         PickPolicy& out = m_question.policy;
         out.allowPartialToSharded = fields.flag("allow_partial_to_sharded", false);
         if (fields.find("budget_bytes_per_device"))
@@ -367,6 +460,7 @@ private:
         readTransitions(fields);
         if (fields.error())
             m_top.adopt(*fields.error());
+        refuseUnknown(fields, "policy");
         if (m_question.profile == RuleProfile::Shardboard && out.allowPartialToSharded && m_question.picker == PickerKind::AutoReshard)
             out.allowed.add(Placement::Kind::Partial, Placement::Kind::Sharded);
     }

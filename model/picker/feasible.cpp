@@ -167,6 +167,8 @@ bool feasible(const RowUse& use, std::string* why)
     } else if (task.profile == RuleProfile::Shardboard)
         if (const EvenSize* even = unevenSize(use))
             return infeasible(why, [&] { return std::to_string(even->size) + " elements do not divide over the devices"; });
+    if (early && row.dropped)
+        return infeasible(why, [] { return std::string("on no mesh axis could the operands have been used so as they came"); });
     return !early || fitsOutput(use, why);
 }
 
@@ -182,6 +184,8 @@ Menu withFallback(const PickTask& task)
                 return true;
         return false;
     };
+    for (std::size_t row = 0; row < menu.rows.size(); ++row)
+        menu.rows[row].dropped = !usable(row);
     MenuRow all;
     all.fallback = true;
     if (!menu.rows.empty())
@@ -190,7 +194,7 @@ Menu withFallback(const PickTask& task)
         return menu; // nothing that could be replicated
     const std::vector<Placement> replicated(menu.operands);
     for (std::size_t row = menu.rows.size(); row-- > 0;) {
-        if (!usable(row))
+        if (menu.rows[row].dropped)
             continue;
         const auto needs = menu.needsOf(row);
         if (menu.rows[row].output.replicated() && menu.rows[row].outputOf < 0

@@ -36,8 +36,9 @@ struct RowUse {
 /// `why` is filled when it is not.
 bool feasible(const RowUse& use, std::string* why = nullptr);
 
-/// The all-replicated row behind the others, as G0 to G2 append it unless the last row that is feasible on some mesh axis is
-/// that row already.
+/// The menu that G0 to G2 offer: rows that are feasible on no mesh axis as the operands arrive are dropped (marked, so that they
+/// can be told of), even where what earlier mesh axes decide would make them feasible; the all-replicated row stands behind the
+/// others unless it is the last of them already.
 Menu withFallback(const PickTask& task);
 
 } // namespace shardboard

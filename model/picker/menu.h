@@ -26,6 +26,7 @@ struct MenuRow {
     int outputOf = -1; ///< the output has the placement of this operand
     bool stay = false; ///< only where nothing moves
     bool fallback = false; ///< the all-replicated row that G0 to G2 append
+    bool dropped = false; ///< feasible on no mesh axis as the operands arrive, so that G0 to G2 never offer it
     const char* unsound = nullptr; ///< why the result is not the unsharded one cut up; none for sound rows
     const char* unsoundUnlessEven = nullptr; ///< the same where a size of `even` does not divide
     std::vector<EvenSize> even {};

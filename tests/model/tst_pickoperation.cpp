@@ -57,7 +57,8 @@ const std::vector<Case> kCases {
     { "G0", "matmul", "tp=4", { "1024,1024", "1024,1024" }, "{}", R"({"budget_bytes_per_device":2097152})", "S1 S0 -> P @ 0" },
     { "G0", "matmul", "tp=4", { "1024,1024", "1024,1024" }, "{}", R"({"budget_bytes_per_device":2097151})", "RuntimeError: every action exceeds the budget per device" },
     { "G0", "matmul", "dp=2,tp=2", { "1024,1024", "1024,1024" }, "{}", R"({"budget_bytes_per_device":3145728})", "S0/S1 R/S0 -> S0/P @ 0" },
-    { "G1", "matmul", "tp=4", { "1024,1024", "1024,1024" }, "{}", R"({"budget_bytes_per_device":1})", "R R -> R @ 0" },
+    // rows that are feasible on no mesh axis at first are off the menu in G2, though dst would fit once src is gathered: 16 + 12
+    { "G2", "buffer_store", "x=3,y=4", { "4 S0/R", "4 R/S0" }, "{}", "{}", "R/R R/R -> R/R @ 28" },
     // the transition sets
     { "G2", "relu", "tp=4", { "4,8 P" }, "{}", "{}", "R -> R @ 192" },
     { "G2", "relu", "tp=4", { "4,8 P" }, "{}", R"({"allowed_transitions":"ALL"})", "S0 -> S0 @ 96" },
@@ -373,6 +374,73 @@ private Q_SLOTS:
         QVERIFY2(none.contains("{(Partial, Sharded), (Replicated, Sharded)}"), none.toUtf8());
     }
 
+    void impossibleShapes_data()
+    {
+        QTest::addColumn<QString>("op");
+        QTest::addColumn<QStringList>("operands");
+        QTest::addColumn<QString>("attributes");
+        QTest::addColumn<QString>("says"); ///< empty: it is possible
+        const auto row = [](const char* op, const QStringList& operands, const char* attributes, const char* says) {
+            QTest::addRow("%s %s %s", op, qPrintable(operands.join('/')), attributes) << QString(op) << operands << QString(attributes) << QString(says);
+        };
+        for (const char* op : { "mul", "add", "div", "binary" }) {
+            row(op, { "8,16", "7,16" }, "{}", "inputs: ValueError: the operands do not broadcast");
+            row(op, { "8,16", "batch,16" }, "{}", "");
+            row(op, { "4,1,16", "8,1" }, "{}", "");
+        }
+        row("where", { "8,16", "8,16", "8,15" }, "{}", "inputs: ValueError: the operands do not broadcast");
+        row("where", { "8,16", "1", "8,1" }, "{}", "");
+        row("concat", { "4,8", "4,7" }, R"({"axis":0})", "inputs: ValueError: the operands differ in another dim");
+        row("concat", { "4,8", "4,7" }, R"({"axis":-1})", "");
+        row("concat", { "4,8", "4" }, R"({"axis":0})", "inputs: ValueError");
+        row("stack", { "4,8", "4,7" }, "{}", "inputs: ValueError: the operands that are stacked differ in shape");
+        row("split", { "8,4" }, R"({"axis":0,"split_sizes":[4,3]})", "attrs.split_sizes: ValueError: the sizes do not add up");
+        row("split", { "8,4" }, R"({"axis":0,"split_sizes":[5,3]})", "");
+        row("split", { "8,4" }, R"({"axis":0,"split_sizes":["a",3]})", "");
+        row("split", { "batch,4" }, R"({"axis":0,"split_sizes":[5,3]})", "");
+        row("chunk", { "8,4" }, R"({"axis":0,"chunks":0})", "attrs.chunks: ValueError: there must be at least one chunk");
+        row("chunk", { "8,4" }, R"({"axis":0,"chunks":-2})", "attrs.chunks: ValueError");
+        row("chunk", { "8,4" }, R"({"axis":0,"chunks":9})", "attrs.chunks: ValueError: there are more chunks");
+        row("chunk", { "8,4" }, R"({"axis":0,"chunks":8})", "");
+        row("top_k", { "8,4" }, R"({"k":5})", "attrs.k: ValueError: is more than there are elements");
+        row("top_k", { "8,4" }, R"({"k":5,"axis":0})", "");
+        row("top_k", { "8,4" }, R"({"k":-1})", "attrs.k: ValueError: cannot be negative");
+        row("matmul", { "4,8", "7,6" }, "{}", "inputs: ValueError: the dims that are contracted differ in size");
+        row("matmul", { "8", "7" }, "{}", "inputs: ValueError: the dims that are contracted differ in size");
+        row("matmul", { "4,8", "k,6" }, "{}", "");
+        row("matmul", { "3,4,8", "2,8,6" }, "{}", "inputs: ValueError: the batch dims do not broadcast");
+        row("matmul", { "5,2,4,8", "2,8,6" }, "{}", "");
+        row("reshape", { "8,4" }, R"({"shape":[5,6]})", "attrs.shape: ValueError: has another number of elements");
+        row("reshape", { "8,4" }, R"({"shape":[5,-1]})", "attrs.shape: ValueError: does not divide the elements");
+        row("broadcast_to", { "8,4" }, R"({"shape":[7,4]})", "attrs.shape: ValueError: dim 0 of the source is neither 1");
+        row("squeeze", { "8,4" }, R"({"axis":0})", "attrs.axis: ValueError");
+        row("rms_norm", { "8,16", "15" }, "{}", "inputs: ValueError: a weight has another size");
+        row("layer_norm", { "8,16", "16", "15" }, "{}", "inputs: ValueError: a weight has another size");
+        row("block_scaled_matmul", { "64,256", "512,255", "2,64", "4,2" }, "{}", "inputs: ValueError: the dims that are contracted differ in size");
+        row("conv2d", { "8,32,32,64", "3,3,64,8" }, R"({"groups":0})", "attrs.groups: ValueError");
+        row("pad", { "4,8" }, R"({"paddings":[0,0,1]})", "attrs.paddings: ValueError");
+        row("scatter", { "8,16", "8", "8,4" }, R"({"axis":1})", "inputs: ValueError");
+    }
+    /// In every generation, and with any placement.
+    void impossibleShapes()
+    {
+        QFETCH(QString, op);
+        QFETCH(QStringList, operands);
+        QFETCH(QString, attributes);
+        QFETCH(QString, says);
+        std::vector<std::string> shapes;
+        for (const QString& operand : operands)
+            shapes.push_back(operand.toStdString());
+        for (const char* profile : { "G0", "G1", "G2", "G3", "shardboard" }) {
+            const auto question = readPickQuestion(pickRequest(profile, op.toStdString(), "tp=2", shapes, attributes.toStdString()), "r");
+            QVERIFY2(question.ok(), question.ok() ? "" : question.error().text().c_str());
+            const PickAnswer answer = pickOperation(question.value());
+            const std::string text = answer.refusal ? pickError(*answer.refusal, "r").text() : std::string();
+            QVERIFY2(says.isEmpty() ? text.empty() : text.starts_with("r:" + says.toStdString()), (std::string(profile) + ": '" + text + "'").c_str());
+            QVERIFY2(text.find('\n') == std::string::npos, text.c_str());
+        }
+    }
+
     void wrongRequests_data()
     {
         QTest::addColumn<QString>("patch");
@@ -408,13 +476,29 @@ private Q_SLOTS:
         row(R"({"op":"permute","attrs":{"dims":["a"]}})", "r:attrs.dims: expected a whole number");
         row(R"({"op":"squeeze","attrs":{"axis":null}})", "r:attrs.axis: is null");
         row(R"({"op":"reshape","attrs":{"shape":["dim of input axis x"]}})", "r:attrs.shape[0]:");
-        row(R"({"policy":{"mode":"loud"}})", "r:policy.mode: ValueError");
+        row(R"({"profile":"G2","policy":{"mode":"loud"}})", "r:policy.mode: ValueError");
         row(R"({"policy":{"on_reshard":1}})", "r:policy.on_reshard");
-        row(R"({"policy":{"allowed_transitions":["R>S"]}})", "r:policy.allowed_transitions: TypeError");
-        row(R"({"policy":{"allowed_transitions":3}})", "r:policy.allowed_transitions: TypeError");
+        row(R"({"profile":"G2","policy":{"allowed_transitions":["R>S"]}})", "r:policy.allowed_transitions: TypeError");
+        row(R"({"profile":"G3","policy":{"allowed_transitions":3}})", "r:policy.allowed_transitions: TypeError");
         row(R"({"policy":{"allow_partial_to_sharded":"yes"}})", "r:policy.allow_partial_to_sharded");
-        row(R"({"policy":{"budget_bytes_per_device":-1}})", "r:policy.budget_bytes_per_device");
+        row(R"({"profile":"G0","policy":{"budget_bytes_per_device":-1}})", "r:policy.budget_bytes_per_device");
         row(R"({"op":"custom"})", "r:rows:");
+        // what belongs to other generations, and what belongs nowhere
+        row(R"({"polcy":{}})", "r:polcy: there is no such key here; shardctl pick --help");
+        row(R"({"policy":{"loud":true}})", "r:policy.loud: there is no such key here; a policy has allow_partial_to_sharded, on_reshard");
+        row(R"({"policy":{"budget_bytes_per_device":8}})", "r:policy.budget_bytes_per_device: G1 with GreedyReshard does not have it: only G0 has a budget; leave it out");
+        row(R"({"policy":{"mode":"silent"}})", "r:policy.mode: G1 with GreedyReshard does not have it");
+        row(R"({"policy":{"allowed_transitions":"ALL"}})", "r:policy.allowed_transitions: G1 with GreedyReshard does not have it");
+        row(R"({"profile":"G2","policy":{"on_reshard":"warn"}})", "r:policy.on_reshard: G2 with auto_reshard does not have it");
+        row(R"({"profile":"G3","policy":{"allow_partial_to_sharded":true}})", "r:policy.allow_partial_to_sharded: G3 with auto_reshard does not have it");
+        row(R"({"picker":"NoReshard","policy":{"on_reshard":"warn"}})", "leave it out; a policy has nothing for NoReshard here");
+        row(R"({"profile":"G3","fallback_row_added":true})", "r:fallback_row_added: G3 appends no row");
+        row(R"({"mesh":{"shape":[4],"axes":["tp"],"names":["tp"]}})", "r:mesh.names: there is no such key here; a mesh has shape and axes");
+        row(R"({"inputs":[{"global_shape":[4],"placements":["R"],"shape":[4]}]})", "r:inputs[0].shape: there is no such key here");
+        row(R"({"attrs":{"axis":0}})", "r:attrs.axis: there is no such key here; relu takes none");
+        row(R"({"op":"transpose","attrs":{"axis":0}})", "r:attrs.axis: there is no such key here; transpose takes axis_1, axis_2");
+        row(R"({"op":"custom","rows":[[["R"],"R"]],"attrs":{"axis":0}})", "r:attrs.axis: there is no such key here");
+        row(R"({"op":"split","attrs":{"split_sizes":[5,-1]}})", "r:attrs.split_sizes: ValueError: the size -1 is negative");
         row(R"({"rows":[[["R","R"],"R"]]})", "r:rows[0]: ValueError: the row has 2 placements for 1 operands");
         row(R"({"rows":[["R","R"]]})", "r:rows[0]: a row is a list");
         row(R"({"rows":[[["R"],["R","R"]],[["S0"],"S0"]]})", "r:rows[1]: ValueError: the row has 1 outputs");

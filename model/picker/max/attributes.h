@@ -15,6 +15,7 @@ enum class AttributeKind : std::uint8_t {
     Axes, ///< a list of them
     Integer,
     Integers,
+    Sizes, ///< a list of sizes, which may be names
     Choice, ///< one of some words; its value is the place in the list
     Number, ///< 0 when it is zero, else 1: no rule asks for more
     Dims, ///< a target shape

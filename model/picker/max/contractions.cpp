@@ -22,7 +22,10 @@ std::span<const OpFamily> contractionFamilies()
                         "give operands of at least one dim" },
                       { "size(0,r0-1) < 0 || size(1,max(r1-2,0)) < 0 || same(0,r0-1,1,max(r1-2,0))", UpstreamError::ValueError,
                         "inputs", "the dims that are contracted differ in size", "the last dim of the first operand must be the "
-                        "last but one of the second" } },
+                        "last but one of the second" },
+                      { "r0 < 2 || r1 < 2 || broadcast(2)", UpstreamError::ValueError, "inputs",
+                        "the batch dims do not broadcast: aligned at the right, two sizes differ and neither is 1",
+                        "give sizes that are the same or 1" } },
           .rows = {
               { kEvery, "R, R -> R" },
               // both of rank 2 or more; MAX uses the same index on both sides
@@ -66,7 +69,9 @@ std::span<const OpFamily> contractionFamilies()
           .fewest = 4,
           .most = 4,
           .checks = { { "r0 == 2 && r1 == 2 && r2 == 2 && r3 == 2", UpstreamError::ValueError, "inputs",
-                        "a block-scaled product takes four matrices: a, b and their scales", "" } },
+                        "a block-scaled product takes four matrices: a, b and their scales", "" },
+                      { "size(0,1) < 0 || size(1,1) < 0 || same(0,1,1,1)", UpstreamError::ValueError, "inputs",
+                        "the dims that are contracted differ in size", "a is [M, K] and b is [N, K]" } },
           .rows = { { kEvery, "R, R, R, R -> R" },
                     { kEvery, "R, S(0), R, S(0) -> S(1) needs even(1,0) even(1,0,3,0)", kBlocks },
                     { kEvery, "S(1), S(1), S(0), S(1) -> P needs even(0,1) even(0,1,2,0)", kBlocks },

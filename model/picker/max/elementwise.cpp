@@ -10,6 +10,9 @@ std::span<const OpFamily> elementwiseFamilies()
     static const std::vector<RowText> linearUnary { { kEvery, "R -> R" },
                                                     { kEvery, "S(k) -> S(k) for k in 0..r" },
                                                     { kEvery, "P -> P" } };
+    static const std::vector<CheckText> shapes { { "broadcast(0)", UpstreamError::ValueError, "inputs",
+                                                   "the operands do not broadcast: aligned at the right, two sizes differ and neither is 1",
+                                                   "give sizes that are the same or 1" } };
     static const std::vector<RowText> broadcast { { kEvery, "R* -> R" }, { kEvery, "B(o)* -> S(o) for o in 0..rmax" } };
     static const auto broadcastAnd = [](std::initializer_list<RowText> more) {
         std::vector<RowText> out = broadcast;
@@ -34,18 +37,21 @@ std::span<const OpFamily> elementwiseFamilies()
                        "complex_mul" },
           .fewest = 2,
           .most = 2,
+          .checks = shapes,
           .rows = broadcast },
         { .name = "linear_binary",
           .aliases = { "add", "sub" },
           .fewest = 2,
           .most = 2,
+          .checks = shapes,
           .rows = broadcastAnd({ { kEvery, "P, P -> P" } }) },
         { .name = "mul",
           .fewest = 2,
           .most = 2,
+          .checks = shapes,
           .rows = broadcastAnd({ { kG3AndOurs, "P, R -> P" }, { kG3AndOurs, "R, P -> P" } }) },
-        { .name = "div", .fewest = 2, .most = 2, .rows = broadcastAnd({ { kG3AndOurs, "P, R -> P" } }) },
-        { .name = "ternary", .aliases = { "where", "select" }, .fewest = 3, .most = 3, .rows = broadcast },
+        { .name = "div", .fewest = 2, .most = 2, .checks = shapes, .rows = broadcastAnd({ { kG3AndOurs, "P, R -> P" } }) },
+        { .name = "ternary", .aliases = { "where", "select" }, .fewest = 3, .most = 3, .checks = shapes, .rows = broadcast },
     };
     return table;
 }

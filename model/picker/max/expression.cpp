@@ -13,6 +13,11 @@ namespace {
 bool isWordStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
+constexpr std::int64_t kLargestSum = std::int64_t { 1 } << 61;
+
+/// Sizes that cannot be the same, whatever the names stand for.
+bool differ(std::int64_t a, std::int64_t b) { return isStatic(a) && isStatic(b) && a != b; }
+
 constexpr std::int64_t kNoSuchDim = 1; // a dim that an operand does not have counts as size 1, as in a broadcast
 
 Error patternError(std::string_view what) { return inputError("rule", std::string(what)); }
@@ -189,7 +194,8 @@ private:
             { "min", Op::Min, 2, false }, { "max", Op::Max, 2, false }, { "has", Op::Has, 2, true },
             { "at", Op::At, 2, true }, { "index", Op::Index, 2, true }, { "below", Op::Below, 2, true },
             { "multiples", Op::Multiples, 2, true }, { "none", Op::None, 1, true },
-            { "len", Op::Length, 1, true },
+            { "len", Op::Length, 1, true }, { "sum", Op::Sum, 1, true },
+            { "broadcast", Op::Broadcast, 1, false }, { "alike", Op::Alike, 1, false }, { "behind", Op::Behind, 1, false },
         };
         for (const Function& function : kFunctions)
             if (function.name == text)
@@ -263,6 +269,52 @@ std::int64_t Expression::sizeAt(const Node& node, std::size_t first, const Patte
     return shape[static_cast<std::size_t>(dim)];
 }
 
+bool Expression::broadcasts(const PatternScope& scope, std::int64_t aside)
+{
+    std::size_t rank = 0;
+    for (const Shape* shape : scope.shapes)
+        rank = std::max(rank, shape->size());
+    for (std::size_t fromRight = static_cast<std::size_t>(aside) + 1; fromRight <= rank; ++fromRight) {
+        std::int64_t common = 1;
+        for (const Shape* shape : scope.shapes) {
+            const std::int64_t size = fromRight <= shape->size() ? (*shape)[shape->size() - fromRight] : 1;
+            if (size == 1 || !isStatic(size))
+                continue;
+            if (common != 1 && size != common)
+                return false;
+            common = size;
+        }
+    }
+    return true;
+}
+
+bool Expression::alike(const PatternScope& scope, std::int64_t aside)
+{
+    const Shape& first = *scope.shapes.front();
+    for (const Shape* shape : scope.shapes) {
+        if (shape->size() != first.size())
+            return false;
+        for (std::size_t d = 0; d < first.size(); ++d)
+            if (static_cast<std::int64_t>(d) != aside && differ((*shape)[d], first[d]))
+                return false;
+    }
+    return true;
+}
+
+bool Expression::behind(const PatternScope& scope, std::int64_t operand)
+{
+    if (operand < 0 || operand >= static_cast<std::int64_t>(scope.shapes.size()))
+        return true;
+    const Shape& first = *scope.shapes.front();
+    const Shape& shape = *scope.shapes[static_cast<std::size_t>(operand)];
+    if (shape.size() > first.size())
+        return false;
+    for (std::size_t d = 0; d < shape.size(); ++d)
+        if (differ(shape[d], first[first.size() - shape.size() + d]))
+            return false;
+    return true;
+}
+
 std::int64_t Expression::evaluate(int index, const PatternScope& scope) const
 {
     const Node& node = m_nodes[static_cast<std::size_t>(index)];
@@ -322,6 +374,21 @@ std::int64_t Expression::evaluate(int index, const PatternScope& scope) const
     }
     case Op::Length:
         return static_cast<std::int64_t>(attribute().list.size());
+    case Op::Sum: {
+        std::int64_t sum = 0;
+        for (const std::int64_t each : attribute().list) {
+            if (each < 0)
+                return -1;
+            sum = std::min(sum, kLargestSum) + std::min(each, kLargestSum);
+        }
+        return sum;
+    }
+    case Op::Broadcast:
+        return broadcasts(scope, argument(0));
+    case Op::Alike:
+        return alike(scope, argument(0));
+    case Op::Behind:
+        return behind(scope, argument(0));
     case Op::Min:
         return std::min(argument(0), argument(1));
     case Op::Max:

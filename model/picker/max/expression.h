@@ -8,7 +8,11 @@
 //   size(i,d)        the size; negative when it is a name
 //   has(list,v)  at(list,v)  index(list,v)  below(list,v)    in, element, place, how many are smaller
 //   multiples(list,v)    1 when all sizes in the list that are no names are multiples of v
-//   len(list)        how many there are
+//   len(list)  sum(list) how many there are; all together, negative with a name among them
+//   broadcast(i)     1 when all operands broadcast against each other, aligned at the right, their last i dims aside
+//   alike(d)         1 when all operands have the same shape, dim d aside where there is one
+//   behind(i)        1 when the dims of operand i are the last dims of the first one
+//                    (a name or an open size fits everything)
 //   min max, + - == != < <= > >= && || ! ?:
 // Attributes are called by name; `none(name)` tells that one is null.
 #pragma once
@@ -59,7 +63,7 @@ public:
 private:
     enum class Op : std::uint8_t {
         Constant, Variable, Rank, LargestRank, Operands, LargestAxis, Attribute, None, One, Same, Size, Has, At, Index, Below,
-        Multiples, Length, Min, Max, Add, Subtract, Equal, NotEqual, Less, LessEqual, And, Or, Not, Negate, Choose
+        Multiples, Length, Sum, Broadcast, Alike, Behind, Min, Max, Add, Subtract, Equal, NotEqual, Less, LessEqual, And, Or, Not, Negate, Choose
     };
     struct Node {
         Op op = Op::Constant;
@@ -69,6 +73,9 @@ private:
     class Parser;
 
     std::int64_t evaluate(int node, const PatternScope& scope) const;
+    static bool broadcasts(const PatternScope& scope, std::int64_t aside);
+    static bool alike(const PatternScope& scope, std::int64_t aside);
+    static bool behind(const PatternScope& scope, std::int64_t operand);
     std::int64_t sizeAt(const Node& node, std::size_t first, const PatternScope& scope) const;
 
     std::vector<Node> m_nodes;
