@@ -171,9 +171,13 @@ private:
     }
 
     /// The layout with the way in which its dims are cut.
+    /// Over the axis of a pipeline's stages nothing is cut (findCutsOverStages tells).
     Layout plannedLayout(const WeightLayout& weight) const
     {
         Layout layout = weight.layout;
+        if (const int stages = m_design.mesh.find(m_design.pipeline.axis); stages >= 0)
+            for (auto& dim : layout.dims)
+                std::erase_if(dim, [&](const AxisRef& ref) { return ref.axis == stages; });
         for (std::size_t dim = 0; dim < layout.dims.size(); ++dim) {
             const DimCut& cut = weight.shards.cuts()[dim];
             if (!cut.isBalanced())

@@ -2,8 +2,10 @@
 // Text -> Design. Every value is checked; the first that is wrong is named as FILE:KEY.
 #include "model/formats/designfile.h"
 
+#include "model/core/text.h"
 #include "model/cost/hardware.h"
 #include "model/formats/designkeys.h"
+#include "model/formats/hffamilies.h"
 #include "model/formats/jsonfields.h"
 #include "model/formats/jsontext.h"
 #include "model/formats/modelparts.h"
@@ -211,6 +213,9 @@ private:
         model.ropeTheta = fields.number("rope_theta", 1e-3, 1e18);
         readModelParts(fields, model);
         model.notUnderstood = fields.text("not_understood", "");
+        if (!fields.error() && model.notUnderstood.empty() && familyOf(model.family) == nullptr)
+            fields.fail("family", "there is no family '" + model.family.substr(0, 80) + "' whose operations are known",
+                        "families are " + joined(familyTypes()));
         readLooseWeights(fields);
     }
 

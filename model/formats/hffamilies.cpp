@@ -34,6 +34,14 @@ const Family* familyOf(const std::string& type)
     return nullptr;
 }
 
+std::vector<std::string> familyTypes()
+{
+    std::vector<std::string> types;
+    for (const Family& family : kFamilies)
+        types.emplace_back(family.type);
+    return types;
+}
+
 std::string typeOfClass(const std::string& className)
 {
     for (const Family& family : kFamilies)

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace shardboard {
 
@@ -26,6 +27,8 @@ struct Family {
 
 /// Null where the type is not known.
 const Family* familyOf(const std::string& type);
+/// All types, in the order of the table.
+std::vector<std::string> familyTypes();
 /// The type that a class of `architectures` stands for, e.g. `Qwen3ForCausalLM`; else the class itself.
 std::string typeOfClass(const std::string& className);
 

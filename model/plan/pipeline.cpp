@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/pipeline.h"
 
+#include "model/core/shards.h"
 #include "model/cost/collectivetime.h"
 #include "model/plan/buildplan.h"
 
@@ -117,9 +118,18 @@ void addSendsBetweenEnds(const Graph& graph, const Hardware& hardware, Plan& pla
 
 } // namespace
 
+std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage)
+{
+    const std::int64_t runs = pipeline.stages * pipeline.chunks;
+    std::int64_t layers = 0;
+    for (std::int64_t run = stage; run < runs; run += pipeline.stages)
+        layers += balancedPart(pipeline.layers, runs, run).size();
+    return layers;
+}
+
 double stageShare(const PlannedPipeline& pipeline)
 {
-    return static_cast<double>((pipeline.layers + pipeline.stages - 1) / pipeline.stages) / static_cast<double>(pipeline.layers);
+    return static_cast<double>(layersOfStage(pipeline, 0)) / static_cast<double>(pipeline.layers);
 }
 
 double stagesKept(const PlannedPipeline& pipeline, std::int64_t microBatches)

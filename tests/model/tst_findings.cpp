@@ -483,6 +483,65 @@ private Q_SLOTS:
         QVERIFY(ofKind(*tolerant(after), "unused-axis").empty());
     }
 
+    /// 10 layers on 4 stages: 3, 3, 2, 2; in two runs each 2, 2, 1, 1, 1, 1, 1, 1. Of the 12 places that 3 a stage make, 2 stay empty.
+    void stagesThatDoNotDivide()
+    {
+        Design design = small("data=2,stage=4");
+        design.model.layers = 10;
+        design.workload = { WorkloadKind::Train, 32, 16, DType::BF16, 4, Recompute::None };
+        for (const char* preset : { "pp-1f1b", "pp-interleaved" }) {
+            QVERIFY(applyPreset(design, preset).ok());
+            const auto uneven = ofKind(*tolerant(design), "uneven-stages");
+            QCOMPARE(uneven.size(), std::size_t { 1 });
+            QCOMPARE(uneven[0].severity, Severity::Note);
+            QCOMPARE(QString::fromStdString(uneven[0].message),
+                     QString("10 layers do not divide by 4 stages: stages 0 to 1 hold 3 each, stages 2 to 3 hold 2 each; the others wait for the "
+                             "fullest, 17 % of all time in which layers run, the bubble aside"));
+        }
+        design.model.layers = 12;
+        QVERIFY(applyPreset(design, "pp-1f1b").ok());
+        QVERIFY(ofKind(*tolerant(design), "uneven-stages").empty());
+        QVERIFY(ofKind(*tolerant(design), "cut-over-stages").empty());
+    }
+
+    void cutsOverStages()
+    {
+        Design design = small("data=2,stage=4");
+        design.workload = { WorkloadKind::Train, 32, 16, DType::BF16, 4, Recompute::None };
+        QVERIFY(applyPreset(design, "pp-1f1b").ok());
+        const auto before = tolerant(design);
+        StrategyEntry tokens { "tokens", { StrategyKind::Spec, {}, 0, "P(('data', 'stage'))" }, {} };
+        StrategyEntry down { "*.down_proj.weight", { StrategyKind::Rowwise, { "stage" }, 0, "" }, {} };
+        design.strategies.push_back(tokens);
+        design.strategies.push_back(down);
+        design.pins.push_back(parsePin("residual:batch=stage").value());
+        const auto evaluation = tolerant(design);
+        const auto found = ofKind(*evaluation, "cut-over-stages");
+        QCOMPARE(found.size(), std::size_t { 3 });
+        for (const DesignFinding& finding : found) {
+            QCOMPARE(finding.severity, Severity::Warning);
+            QVERIFY2(finding.message.find("mesh axis 'stage', along which the stages of the pipeline lie") != std::string::npos, finding.message.c_str());
+            if (finding.fix)
+                QCOMPARE(afterRepair(design, *evaluation, finding), QString());
+        }
+        QCOMPARE(std::count_if(found.begin(), found.end(), [](const DesignFinding& f) { return f.fix.has_value(); }), 2);
+        // The plan is the one without these cuts.
+        QCOMPARE(evaluation->plan.memory.peak, before->plan.memory.peak);
+        QCOMPARE(evaluation->plan.collectives.size(), before->plan.collectives.size());
+    }
+
+    /// What training needs is told by its causes.
+    void tooMuchForTraining()
+    {
+        Design design = small("data=2");
+        design.model = denseModel(100000, 8192, 28672, 40, 64, 8, 128);
+        design.workload = { WorkloadKind::Train, 2, 128, DType::BF16, 1, Recompute::None };
+        const auto found = ofKind(*tolerant(design), "over-memory");
+        QCOMPARE(found.size(), std::size_t { 1 });
+        for (const char* cause : { " weights", " gradients", " optimizer state", " activations" })
+            QVERIFY2(found[0].message.find(cause) != std::string::npos, found[0].message.c_str());
+    }
+
     void pinsThatDoNothing_data()
     {
         QTest::addColumn<QString>("pin");

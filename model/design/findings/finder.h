@@ -119,6 +119,8 @@ void findNoRule(const FinderInput& input, FindingList& out);
 void findRuleAxisTwice(const FinderInput& input, FindingList& out);
 void findUnusedAxes(const FinderInput& input, FindingList& out);
 void findUnusedEntries(const FinderInput& input, FindingList& out);
+void findCutsOverStages(const FinderInput& input, FindingList& out);
+void findUnevenStages(const FinderInput& input, FindingList& out);
 void findDeadPins(const FinderInput& input, FindingList& out);
 void findUnmetPins(const FinderInput& input, FindingList& out);
 void findMovedActivations(const FinderInput& input, FindingList& out);

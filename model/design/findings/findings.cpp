@@ -12,7 +12,7 @@ std::vector<DesignFinding> designFindings(const Design& design, const Evaluation
     for (const auto find :
          { findNotUnderstood, findMisfits, findOverMemory, findSilentlyReplicated, findLostAxes, findIndivisible,
            findHeadsSplit, findQueryGroupsSplit, findQuantBlocksSplit, findRuleAxisTwice, findDeadRules,
-           findRulesOutsideMesh, findNoRule, findUnusedAxes, findUnusedEntries, findDeadPins, findUnmetPins,
+           findRulesOutsideMesh, findNoRule, findUnusedAxes, findCutsOverStages, findUnevenStages, findUnusedEntries, findDeadPins, findUnmetPins,
            findMovedActivations, findMaxDefects, findPickerRefusals, findReshards, findUnknownPins })
         find(input, out);
     return out.sorted();
