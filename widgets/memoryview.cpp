@@ -6,7 +6,7 @@
 #include "widgets/plots/stackedbar.h"
 #include "widgets/theme.h"
 
-#include "model/cost/hardware.h"
+#include "model/hardware/hardware.h"
 
 #include <QGridLayout>
 #include <QLabel>
@@ -82,7 +82,7 @@ void MemoryView::refresh()
     const Theme& theme = Theme::of(this);
     const MemoryByCause& memory = evaluation->plan.memory;
     const auto hardware = findHardware(document()->design().hardware);
-    const double limit = hardware.ok() ? hardware.value().memoryBytes : 0;
+    const double limit = hardware.ok() ? hardware.value().memoryBytes() : 0;
     QString summary = tr("The fullest device needs %1 of %2")
                           .arg(bytesText(memory.peak), bytesText(static_cast<std::int64_t>(limit)));
     if (!memory.peakAt.empty())

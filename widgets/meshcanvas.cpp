@@ -61,8 +61,8 @@ void MeshCanvas::refresh()
         const auto hardware = findHardware(m_document->design().hardware);
         m_hardware = hardware.ok() ? hardware.value() : Hardware {};
         m_memoryText = evaluation->plan.memory.peak > 0 ? bytesText(evaluation->plan.memory.peak) : QStringLiteral("–");
-        if (m_hardware.memoryBytes > 0)
-            m_fill = static_cast<double>(evaluation->plan.memory.peak) / m_hardware.memoryBytes;
+        if (m_hardware.memoryBytes() > 0)
+            m_fill = static_cast<double>(evaluation->plan.memory.peak) / m_hardware.memoryBytes();
     }
     m_image = QImage(static_cast<int>(m_grid.columns()), static_cast<int>(m_grid.rows()),
                      QImage::Format_ARGB32_Premultiplied);
@@ -334,7 +334,7 @@ QString MeshCanvas::footerText() const
         names << qstr(m_mesh.axis(axis).name);
     const std::int64_t size = m_mesh.groupSize(axes);
     QString out = tr("device group of %1 · %2 devices").arg(names.join(QStringLiteral(", "))).arg(size);
-    if (size > 1 && m_hardware.memoryBytes > 0)
+    if (size > 1 && m_hardware.memoryBytes() > 0)
         out += tr(" · %1 GB/s").arg(digitsText(linkOf(axes, m_mesh, m_hardware).bytesPerSecond / 1e9));
     return out;
 }

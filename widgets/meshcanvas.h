@@ -7,7 +7,7 @@
 #include "widgets/canvas/viewport.h"
 #include "widgets/devicecolors.h"
 
-#include "model/cost/hardware.h"
+#include "model/hardware/hardware.h"
 #include "model/session/document.h"
 
 #include <QImage>

@@ -6,7 +6,7 @@
 #include "widgets/meshchips.h"
 #include "widgets/theme.h"
 
-#include "model/cost/hardware.h"
+#include "model/hardware/hardware.h"
 
 #include <QAction>
 #include <QHBoxLayout>
@@ -153,7 +153,7 @@ void SummaryBar::refresh()
     m_step->setToolTip(tr("predicted: %1 computing, %2 in collectives")
                            .arg(secondsText(plan.computeSeconds), secondsText(plan.collectiveSeconds)));
     const auto hardware = findHardware(design.hardware);
-    const double limit = hardware.ok() ? hardware.value().memoryBytes : 0;
+    const double limit = hardware.ok() ? hardware.value().memoryBytes() : 0;
     constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
     const double used = static_cast<double>(plan.memory.peak);
     // A model that is open as weights of unknown shape has nothing to add up.

@@ -2,7 +2,7 @@
 #include "app/ctl/benchmarks.h"
 #include "app/ctl/table.h"
 #include "model/core/numbers.h"
-#include "model/cost/hardware.h"
+#include "model/hardware/hardware.h"
 #include "model/plan/reshard.h"
 #include "model/plan/reshardorder.h"
 

@@ -3,7 +3,7 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/table.h"
 #include "model/core/numbers.h"
-#include "model/cost/hardware.h"
+#include "model/hardware/hardware.h"
 #include "model/formats/openmodel.h"
 #include "model/graph/modelsize.h"
 
@@ -47,14 +47,14 @@ int hardwareCommand(const Arguments& arguments)
                   ">devices a node" });
     const auto whole = [](double value) { return std::to_string(static_cast<std::int64_t>(value + 0.5)); };
     for (const Hardware& h : hardwarePresets()) {
-        table.add({ h.id, h.name, bytesText(static_cast<std::int64_t>(h.memoryBytes)), whole(h.flopsBf16 / 1e12),
-                    whole(h.memoryBytesPerSecond / 1e9), whole(h.intra.bytesPerSecond / 1e9),
-                    whole(h.inter.bytesPerSecond / 1e9), std::to_string(h.devicesPerNode) });
-        list.push_back({ { "id", h.id }, { "name", h.name }, { "source", h.source }, { "memory_bytes", h.memoryBytes },
-                         { "flops_bf16", h.flopsBf16 }, { "flops_f32", h.flopsF32 },
-                         { "memory_bytes_per_second", h.memoryBytesPerSecond }, { "devices_per_node", h.devicesPerNode },
-                         { "intra_bytes_per_second", h.intra.bytesPerSecond },
-                         { "inter_bytes_per_second", h.inter.bytesPerSecond } });
+        table.add({ h.id, h.name, bytesText(static_cast<std::int64_t>(h.memoryBytes())), whole(h.peakFlops(DType::BF16) / 1e12),
+                    whole(h.memoryBytesPerSecond() / 1e9), whole(h.innerLink().bytesPerSecond / 1e9),
+                    whole(h.outerLink().bytesPerSecond / 1e9), std::to_string(h.devicesPerNode()) });
+        list.push_back({ { "id", h.id }, { "name", h.name }, { "source", h.source }, { "memory_bytes", h.memoryBytes() },
+                         { "flops_bf16", h.peakFlops(DType::BF16) }, { "flops_f32", h.peakFlops(DType::F32) },
+                         { "memory_bytes_per_second", h.memoryBytesPerSecond() }, { "devices_per_node", h.devicesPerNode() },
+                         { "intra_bytes_per_second", h.innerLink().bytesPerSecond },
+                         { "inter_bytes_per_second", h.outerLink().bytesPerSecond } });
     }
     std::cout << (arguments.has("--json") ? nlohmann::json { { "hardware", list } }.dump(1) + "\n" : table.text(0));
     return kDone;

@@ -2,7 +2,7 @@
 #include "app/desktop/designmenu.h"
 
 #include "app/desktop/banner.h"
-#include "model/cost/hardware.h"
+#include "model/hardware/hardware.h"
 #include "model/design/presets.h"
 #include "model/session/document.h"
 #include "widgets/format.h"

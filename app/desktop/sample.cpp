@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/sample.h"
 
-#include "model/cost/hardware.h"
+#include "model/hardware/hardware.h"
 #include "model/design/presets.h"
 #include "model/formats/openmodel.h"
 #include "model/rules/rulesetup.h"

@@ -28,16 +28,16 @@ bool insideNode(const std::vector<int>& axes, const Mesh& mesh, std::int64_t per
 
 } // namespace
 
-const Link& linkOf(const std::vector<int>& axes, const Mesh& mesh, const Hardware& hardware)
+const LinkSpec& linkOf(const std::vector<int>& axes, const Mesh& mesh, const Hardware& hardware)
 {
-    const std::int64_t perNode = std::max<std::int64_t>(1, hardware.devicesPerNode);
+    const std::int64_t perNode = std::max<std::int64_t>(1, hardware.devicesPerNode());
     // A mesh that fits in one node never leaves it, whatever the sizes of its axes.
     if (mesh.deviceIds().empty() && mesh.deviceCount() <= perNode)
-        return hardware.intra;
-    return insideNode(axes, mesh, perNode) ? hardware.intra : hardware.inter;
+        return hardware.innerLink();
+    return insideNode(axes, mesh, perNode) ? hardware.innerLink() : hardware.outerLink();
 }
 
-double collectiveSeconds(CollectiveKind kind, std::int64_t bytes, std::int64_t groupSize, const Link& link)
+double collectiveSeconds(CollectiveKind kind, std::int64_t bytes, std::int64_t groupSize, const LinkSpec& link)
 {
     if (kind == CollectiveKind::LocalSlice || groupSize <= 1)
         return 0;
@@ -62,8 +62,10 @@ double collectiveSeconds(CollectiveKind kind, std::int64_t bytes, std::int64_t g
 
 double kernelSeconds(double flops, double bytes, DType type, const Hardware& hardware)
 {
-    constexpr double kLaunch = 5.5e-6;
-    return kLaunch + std::max(flops / (0.78 * hardware.peakFlops(type)), bytes / (0.80 * hardware.memoryBytesPerSecond));
+    const KernelConstants& kernels = hardware.device.kernels;
+    return kernels.launchSeconds
+        + std::max(flops / (kernels.gemmEfficiency * hardware.peakFlops(type)),
+                   bytes / (kernels.memoryEfficiency * hardware.memoryBytesPerSecond()));
 }
 
 double kernelSeconds(const KernelWork& work, const Hardware& hardware)

@@ -2,7 +2,7 @@
 // From a planned design to what it achieves.
 #pragma once
 
-#include "model/cost/hardware.h"
+#include "model/hardware/hardware.h"
 #include "model/design/design.h"
 #include "model/plan/plan.h"
 

@@ -2,11 +2,11 @@
 #include "model/design/evaluate.h"
 
 #include "model/core/checked.h"
-#include "model/cost/hardware.h"
 #include "model/design/achieved.h"
 #include "model/design/findings.h"
 #include "model/design/quantblocks.h"
 #include "model/design/resolver.h"
+#include "model/hardware/hardware.h"
 #include "model/graph/buildgraph.h"
 #include "model/plan/buildplan.h"
 #include "model/plan/movedoperands.h"

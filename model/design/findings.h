@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/core/finding.h"
-#include "model/cost/hardware.h"
+#include "model/hardware/hardware.h"
 #include "model/design/evaluate.h"
 
 #include <vector>

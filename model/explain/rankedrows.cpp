@@ -133,7 +133,7 @@ private:
     {
         const int axis = judged.axis;
         const std::int64_t n = m_mesh.axis(axis).size;
-        const Link& link = linkOf({ axis }, m_mesh, *m_hardware);
+        const LinkSpec& link = linkOf({ axis }, m_mesh, *m_hardware);
         const auto add = [&](int index, const ReshardStep& step, std::int64_t ringHops) {
             const OperandUse& use = m_planned.operands[static_cast<std::size_t>(index)];
             const GraphTensor& tensor = m_evaluation.graph.tensors[static_cast<std::size_t>(use.tensor)];

@@ -3,12 +3,12 @@
 #include "model/formats/designfile.h"
 
 #include "model/core/text.h"
-#include "model/cost/hardware.h"
 #include "model/formats/designkeys.h"
 #include "model/formats/hffamilies.h"
 #include "model/formats/jsonfields.h"
 #include "model/formats/jsontext.h"
 #include "model/formats/modelparts.h"
+#include "model/hardware/hardware.h"
 
 #include <algorithm>
 #include <optional>

@@ -3,7 +3,7 @@
 // the collectives that its choices need.
 #pragma once
 
-#include "model/cost/hardware.h"
+#include "model/hardware/hardware.h"
 #include "model/design/design.h"
 #include "model/design/pin.h"
 #include "model/plan/plan.h"

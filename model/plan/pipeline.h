@@ -2,7 +2,7 @@
 // What a pipeline makes of a plan: who waits for whom, and what goes from stage to stage.
 #pragma once
 
-#include "model/cost/hardware.h"
+#include "model/hardware/hardware.h"
 #include "model/design/pipeline.h"
 #include "model/plan/plan.h"
 

@@ -71,10 +71,9 @@ std::size_t hashOf(std::size_t hash, const Layout& layout)
 const Hardware& unitHardware()
 {
     static const Hardware hardware = [] {
-        Hardware unit;
-        unit.intra = { 0, 1 };
-        unit.inter = unit.intra;
-        return unit;
+        LinkSpec link;
+        link.bytesPerSecond = 1;
+        return twoLevelHardware(kMaxDevices, link, link);
     }();
     return hardware;
 }
@@ -97,14 +96,14 @@ ReshardPlanner::ReshardPlanner(const Mesh& mesh, const Hardware& hardware)
 {
 }
 
-const Link& ReshardPlanner::linkOver(const std::vector<int>& axes)
+const LinkSpec& ReshardPlanner::linkOver(const std::vector<int>& axes)
 {
     std::uint64_t key = 0;
     for (const int axis : axes)
         key |= std::uint64_t { 1 } << axis;
     if (m_mesh.axisCount() > 64)
         return linkOf(axes, m_mesh, m_hardware);
-    const Link*& link = m_links[key];
+    const LinkSpec*& link = m_links[key];
     if (!link)
         link = &linkOf(axes, m_mesh, m_hardware);
     return *link;
@@ -156,10 +155,11 @@ std::vector<ReshardStep> ReshardPlanner::find(const Layout& from, const Layout& 
             steps.push_back({ CollectiveKind::LocalSlice, added, end, to });
         return steps;
     }
-    const Link& slowest = m_hardware.inter.bytesPerSecond < m_hardware.intra.bytesPerSecond ? m_hardware.inter
-                                                                                            : m_hardware.intra;
+    const LinkSpec& slowest = m_hardware.outerLink().bytesPerSecond < m_hardware.innerLink().bytesPerSecond
+        ? m_hardware.outerLink()
+        : m_hardware.innerLink();
     auto steps = cheapestSteps({ from, to, tensor, m_mesh, slowest,
-                                 [this](const std::vector<int>& axes) -> const Link& { return linkOver(axes); } });
+                                 [this](const std::vector<int>& axes) -> const LinkSpec& { return linkOver(axes); } });
     return steps ? std::move(*steps) : stepsInFixedOrder(from, to, tensor.shape, m_mesh);
 }
 

@@ -14,7 +14,7 @@
 namespace shardboard {
 
 struct Hardware;
-struct Link;
+struct LinkSpec;
 
 enum class CollectiveKind { AllReduce, AllGather, ReduceScatter, AllToAll, SendRecv, Broadcast, LocalSlice };
 std::string collectiveName(CollectiveKind kind); ///< all-reduce, all-gather, …, local-slice
@@ -65,7 +65,7 @@ public:
     /// Predicted seconds of a collective over these mesh axes, without its launch.
     double seconds(CollectiveKind kind, const std::vector<int>& axes, std::int64_t bytes);
     /// The link of the device groups over these mesh axes.
-    const Link& linkOver(const std::vector<int>& axes);
+    const LinkSpec& linkOver(const std::vector<int>& axes);
 
 private:
     struct Known {
@@ -78,7 +78,7 @@ private:
 
     const Mesh& m_mesh;
     const Hardware& m_hardware;
-    std::unordered_map<std::uint64_t, const Link*> m_links; ///< by the set of axes
+    std::unordered_map<std::uint64_t, const LinkSpec*> m_links; ///< by the set of axes
     std::unordered_multimap<std::size_t, Known> m_known;
 };
 

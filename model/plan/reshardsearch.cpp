@@ -297,7 +297,7 @@ private:
 
     std::int64_t units(CollectiveKind kind, unsigned mask, std::int64_t count)
     {
-        const Link*& link = m_links[mask];
+        const LinkSpec*& link = m_links[mask];
         if (!link) {
             std::vector<int> axes;
             std::int64_t group = 1;
@@ -662,7 +662,7 @@ private:
     double m_scale = 1;
     std::int64_t m_launch = 0;
     std::int64_t m_bound = std::numeric_limits<std::int64_t>::max();
-    std::array<const Link*, 256> m_links {}; ///< by the set of axes
+    std::array<const LinkSpec*, 256> m_links {}; ///< by the set of axes
     std::array<std::int64_t, 256> m_groups {};
     std::vector<Node> m_nodes;
     std::vector<std::int16_t> m_table; ///< of nodes, by key

@@ -14,8 +14,8 @@ struct ReshardProblem {
     const Layout& to; ///< partial only where `from` is; whole axes of more than one device in both
     const ReshardedTensor& tensor;
     const Mesh& mesh;
-    const Link& slowest; ///< no link of the mesh takes longer
-    std::function<const Link&(const std::vector<int>&)> linkOver;
+    const LinkSpec& slowest; ///< no link of the mesh takes longer
+    std::function<const LinkSpec&(const std::vector<int>&)> linkOver;
 };
 
 /// Nothing where there are too many axes or dims, or too many layouts in between, to look at them all.

@@ -3,7 +3,7 @@
 #include "engine/collective.h"
 #include "engine/compare.h"
 #include "engine/failure.h"
-#include "model/cost/hardware.h"
+#include "model/hardware/hardware.h"
 
 #include <QTest>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tokens per second, model and hardware FLOPs utilization of a plan.
-#include "model/cost/hardware.h"
+#include "model/hardware/hardware.h"
 #include "model/design/evaluate.h"
 #include "model/design/presets.h"
 #include "tests/support/models.h"
@@ -44,7 +44,7 @@ private Q_SLOTS:
         QCOMPARE(p.tokens, 16.0 * 8192);
         QCOMPARE(p.modelFlops, p.tokens * (6 * 8030261248.0 + 12 * 32.0 * 4096 * 8192));
         QCOMPARE(p.tokensPerSecondPerDevice, p.tokens / plan.seconds() / 8);
-        QCOMPARE(p.mfu, p.modelFlops / 8 / plan.seconds() / findHardware("dgx-h100").value().flopsBf16);
+        QCOMPARE(p.mfu, p.modelFlops / 8 / plan.seconds() / findHardware("dgx-h100").value().peakFlops(DType::BF16));
         QCOMPARE(p.recomputing, 1.0);
         QCOMPARE(p.hfu, p.mfu);
         QVERIFY(p.mfu > 0.2 && p.mfu < 0.9);

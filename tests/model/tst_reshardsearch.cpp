@@ -43,6 +43,14 @@ struct Case {
     Layout to;
 };
 
+LinkSpec link(double alphaSeconds, double bytesPerSecond)
+{
+    LinkSpec out;
+    out.alphaSeconds = alphaSeconds;
+    out.bytesPerSecond = bytesPerSecond;
+    return out;
+}
+
 double price(const ReshardStep& step, const Case& on)
 {
     if (step.kind == CollectiveKind::LocalSlice)
@@ -329,9 +337,9 @@ Case randomCase(std::mt19937& random, int mostAxes, std::size_t mostDims)
     Case out { Mesh::make(axes).value(), {}, {}, {}, {} };
     for (std::size_t i = static_cast<std::size_t>(pick(static_cast<std::int64_t>(mostDims))); i > 0; --i)
         out.shape.push_back(random() % 2 ? pick(16) : 12 * pick(2));
-    out.hardware.devicesPerNode = std::int64_t { 1 } << random() % 4;
-    out.hardware.intra = { 1e-7 * static_cast<double>(random() % 4), 1e6 * static_cast<double>(pick(50)) };
-    out.hardware.inter = random() % 3 ? Link { 1e-6, 2e5 * static_cast<double>(pick(20)) } : out.hardware.intra;
+    const std::int64_t perNode = std::int64_t { 1 } << random() % 4;
+    const LinkSpec inner = link(1e-7 * static_cast<double>(random() % 4), 1e6 * static_cast<double>(pick(50)));
+    out.hardware = twoLevelHardware(perNode, inner, random() % 3 ? link(1e-6, 2e5 * static_cast<double>(pick(20))) : inner);
     out.from = randomLayout(random, out.mesh, out.shape.size(), nullptr);
     out.to = randomLayout(random, out.mesh, out.shape.size(), &out.from);
     return out;
@@ -396,9 +404,7 @@ private Q_SLOTS:
         QFETCH(QString, to);
         QFETCH(QString, steps);
         Case on { Mesh::parse("a=2,b=4,c=2,d=2").value(), { 64, 64, 64 }, {}, {}, {} };
-        on.hardware.devicesPerNode = 16;
-        on.hardware.intra = { 1e-9, 1e9 };
-        on.hardware.inter = links == "nodes" ? Link { 1e-9, 1e8 } : on.hardware.intra;
+        on.hardware = twoLevelHardware(16, link(1e-9, 1e9), link(1e-9, links == "nodes" ? 1e8 : 1e9));
         on.from = parseSpec(from.toStdString(), on.mesh, 3).value();
         on.to = parseSpec(to.toStdString(), on.mesh, 3).value();
         QStringList list;
@@ -415,9 +421,7 @@ private Q_SLOTS:
     void hierarchicalSumCostsWhatItShould()
     {
         Case on { Mesh::parse("nodes=4,island=8").value(), { 4096, 4096 }, {}, {}, {} };
-        on.hardware.devicesPerNode = 8;
-        on.hardware.intra = { 1e-6, 400e9 };
-        on.hardware.inter = { 5e-6, 50e9 };
+        on.hardware = twoLevelHardware(8, link(1e-6, 400e9), link(5e-6, 50e9));
         on.from = parseSpec("P(unreduced={'nodes','island'})", on.mesh, 2).value();
         on.to = parseSpec("P('island')", on.mesh, 2).value();
         const double bytes = 4096.0 * 4096 * 2;
@@ -444,9 +448,7 @@ private Q_SLOTS:
     {
         // Where all rows are full it pays to send little over slow links; where few are, a single launch.
         Case on { Mesh::parse("a=2,b=8").value(), { 4096, 64 }, {}, {}, {} };
-        on.hardware.devicesPerNode = 8;
-        on.hardware.intra = { 1e-7, 400e9 };
-        on.hardware.inter = { 1e-7, 10e9 };
+        on.hardware = twoLevelHardware(8, link(1e-7, 400e9), link(1e-7, 10e9));
         on.from = parseSpec("P(('a','b'))", on.mesh, 2).value();
         on.to = Layout::replicated(2);
         const auto count = [&](double density) {

@@ -3,7 +3,7 @@
 // is in findings.cpp.
 #pragma once
 
-#include "model/cost/hardware.h"
+#include "model/hardware/hardware.h"
 #include "model/design/evaluate.h"
 
 #include <cstdint>

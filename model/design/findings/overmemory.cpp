@@ -7,7 +7,7 @@ namespace shardboard {
 
 void findOverMemory(const FinderInput& input, FindingList& out)
 {
-    const auto limit = static_cast<std::int64_t>(input.hardware.memoryBytes);
+    const auto limit = static_cast<std::int64_t>(input.hardware.memoryBytes());
     const MemoryByCause& memory = input.evaluation.plan.memory;
     if (memory.peak <= limit)
         return;

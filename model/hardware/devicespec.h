@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one device can do. Rates are decimal (bytes/s, FLOP/s with a multiply-add as 2), times seconds.
+#pragma once
+
+#include "model/core/tensor.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardboard {
+
+enum class DeviceKind { Gpu, Tpu, Cpu };
+std::string deviceKindName(DeviceKind kind); ///< gpu, tpu, cpu
+std::optional<DeviceKind> deviceKindFromName(std::string_view name);
+
+/// Dense FLOP/s by element type; nothing where the device has none or none is published.
+struct PeakFlops {
+    std::optional<double> fp32 {};
+    std::optional<double> tf32 {};
+    std::optional<double> bf16 {};
+    std::optional<double> fp16 {};
+    std::optional<double> fp8 {};
+    std::optional<double> fp4 {};
+    std::optional<double> int8 {};
+    friend bool operator==(const PeakFlops&, const PeakFlops&) = default;
+};
+
+/// How near kernels come to the peaks: seconds = launch + max(flops / (efficiency peak), bytes / (memoryEfficiency
+/// bandwidth)). Fitted on GEMMs of an H100 (openxla/xla default_matmul_perf_table, bf16: mean error 5 %); attention's
+/// share of the peak is a usual one of fused kernels on Hopper. A calibration replaces them.
+struct KernelConstants {
+    double launchSeconds = 5.5e-6;
+    double gemmEfficiency = 0.78;
+    double memoryEfficiency = 0.80;
+    double attentionEfficiency = 0.60;
+    friend bool operator==(const KernelConstants&, const KernelConstants&) = default;
+};
+
+struct DeviceSpec {
+    std::string id; ///< `h100-sxm`
+    std::string name; ///< `NVIDIA H100 SXM5 80 GB`
+    DeviceKind kind = DeviceKind::Gpu;
+    PeakFlops peak;
+    double memoryBytes = 0;
+    double memoryBytesPerSecond = 0;
+    KernelConstants kernels;
+    std::string source; ///< where the numbers come from
+
+    /// Dense peak for operands of this type. A type without units of its own is worked on in the next wider one that has
+    /// some; float32 without any counts as six bf16 passes.
+    double peakFlops(DType type) const;
+    friend bool operator==(const DeviceSpec&, const DeviceSpec&) = default;
+};
+
+/// All built-in devices.
+const std::vector<DeviceSpec>& devicePresets();
+const DeviceSpec* findDevice(std::string_view id); ///< null when unknown
+
+} // namespace shardboard

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The built-in links. Steps of NVLink, PCIe and InfiniBand are those of NCCL's tuner (v2.28.9-1 tuning.cc, ring). What a
+// collective costs before its first step, what its own block costs and a message of an all-to-all were fitted on the
+// times of 2, 4 and 8 H100 that meta-pytorch/autoparallel publishes (nccl_cost_model.py) and are taken for all of them.
+#include "model/hardware/linkspec.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+constexpr double kGiga = 1e9;
+constexpr double kMicro = 1e-6;
+constexpr double kStart = 5.2 * kMicro;
+constexpr double kMessage = 6.4 * kMicro;
+constexpr double kOwnBlock = 0.362;
+
+LinkSpec pcie(const char* id, const char* name, double peak, double rate, const char* source)
+{
+    LinkSpec link;
+    link.id = id;
+    link.name = name;
+    link.alphaSeconds = 1.0 * kMicro;
+    link.alphaLl128 = 2.5 * kMicro;
+    link.alphaSimple = 5.7 * kMicro;
+    link.peakBytesPerSecond = peak * kGiga;
+    link.bytesPerSecond = rate * kGiga;
+    link.startSeconds = kStart;
+    link.source = std::string(source) + "; steps: NCCL tuning.cc";
+    return link;
+}
+
+LinkSpec nvlink(const char* id, const char* name, double peak, double rate, int links, const char* source)
+{
+    LinkSpec link;
+    link.id = id;
+    link.name = name;
+    link.alphaSeconds = 0.6 * kMicro;
+    link.alphaLl128 = 1.9 * kMicro;
+    link.alphaSimple = 3.4 * kMicro;
+    link.peakBytesPerSecond = peak * kGiga;
+    link.bytesPerSecond = rate * kGiga;
+    link.startSeconds = kStart;
+    link.messageSeconds = kMessage;
+    link.ownBlock = kOwnBlock;
+    link.linksPerDevice = links;
+    link.source = std::string(source) + "; steps: NCCL tuning.cc";
+    return link;
+}
+
+LinkSpec infiniband(const char* id, const char* name, double peak, double rate)
+{
+    LinkSpec link;
+    link.id = id;
+    link.name = name;
+    link.alphaSeconds = 2.7 * kMicro;
+    link.alphaLl128 = 4.0 * kMicro;
+    link.alphaSimple = 14 * kMicro;
+    link.peakBytesPerSecond = peak * kGiga;
+    link.bytesPerSecond = rate * kGiga;
+    link.startSeconds = kStart;
+    link.messageSeconds = kMessage;
+    link.source = "line rate; NCCL topo.h counts 12 GB/s for 100 Gb/s; steps: NCCL tuning.cc (2.7 us in PyTorch DTensor, too)";
+    return link;
+}
+
+LinkSpec ici(const char* id, const char* name, double peak, double rate, int ports, const char* source)
+{
+    LinkSpec link;
+    link.id = id;
+    link.name = name;
+    link.alphaSeconds = 1.0 * kMicro;
+    link.peakBytesPerSecond = peak * kGiga;
+    link.bytesPerSecond = rate * kGiga;
+    link.linksPerDevice = ports;
+    link.source = source;
+    return link;
+}
+
+LinkSpec dcn(const char* id, const char* name, double rate, const char* source)
+{
+    LinkSpec link;
+    link.id = id;
+    link.name = name;
+    link.alphaSeconds = 10 * kMicro;
+    link.peakBytesPerSecond = rate * kGiga;
+    link.bytesPerSecond = rate * kGiga;
+    link.source = std::string(source) + "; the step is assumed, not measured";
+    return link;
+}
+
+LinkSpec memory(const char* id, const char* name, double step, double peak, double rate, const char* source)
+{
+    LinkSpec link;
+    link.id = id;
+    link.name = name;
+    link.alphaSeconds = step * kMicro;
+    link.peakBytesPerSecond = peak * kGiga;
+    link.bytesPerSecond = rate * kGiga;
+    link.shared = true;
+    link.source = source;
+    return link;
+}
+
+} // namespace
+
+const std::vector<LinkSpec>& linkPresets()
+{
+    static const std::vector<LinkSpec> presets {
+        pcie("pcie3-x16", "PCIe 3.0 x16", 15.75, 12, "8 GT/s with 128b/130b coding; NCCL topo.h PCI_BW"),
+        pcie("pcie4-x16", "PCIe 4.0 x16", 31.5, 26, "16 GT/s with 128b/130b coding; host to device in the README of NVIDIA/nvbandwidth"),
+        pcie("pcie5-x16", "PCIe 5.0 x16", 63, 55.6, "32 GT/s with 128b/130b coding; host to device in a published nvbandwidth run"),
+        nvlink("nvlink3", "NVLink 3 through NVSwitch (A100)", 300, 240, 12, "12 x 25 GB/s; 12 x 20.0 effective, NCCL topo.h SM80"),
+        nvlink("nvlink4", "NVLink 4 through NVSwitch (H100, H200)", 450, 370, 18,
+               "18 x 25 GB/s; 18 x 20.6 effective, NCCL topo.h SM90; 370 GB/s confirmed in NVIDIA/nccl-tests#212"),
+        nvlink("nvlink5", "NVLink 5 through NVSwitch (B200, GB200)", 900, 721, 18,
+               "18 x 50 GB/s; 18 x 40.1 effective, NCCL topo.h SM100"),
+        infiniband("ib-hdr", "InfiniBand HDR, 200 Gb/s", 25, 24),
+        infiniband("ib-ndr", "InfiniBand NDR or RoCE, 400 Gb/s", 50, 48),
+        infiniband("ib-xdr", "InfiniBand XDR, 800 Gb/s", 100, 96),
+        ici("ici-v5e", "TPU v5e ICI, one link", 50, 45, 4,
+            "docs.cloud.google.com/tpu/docs/v6e: 1600 Gb/s both ways over 4 ports; scaling-book tpus.md; 1 us a hop"),
+        ici("ici-v5p", "TPU v5p ICI, one link", 100, 90, 6,
+            "docs.cloud.google.com/tpu/docs/tpu7x: 1200 GB/s both ways over 6 ports; scaling-book tpus.md; 1 us a hop"),
+        ici("ici-v6e", "TPU v6e ICI, one link", 100, 90, 4,
+            "docs.cloud.google.com/tpu/docs/tpu7x: 800 GB/s both ways over 4 ports; scaling-book tpus.md; 1 us a hop"),
+        ici("ici-tpu7x", "TPU7x ICI, one link", 100, 90, 6,
+            "docs.cloud.google.com/tpu/docs/tpu7x: 1200 GB/s both ways over 6 links; effective rate as of the v5p, not measured; "
+            "1 us a hop assumed"),
+        dcn("dcn-v5e", "TPU v5e data-centre network, per chip", 3.125, "docs.cloud.google.com/tpu/docs/v6e: 2 x 100 Gb/s for 8 chips"),
+        dcn("dcn-v5p", "TPU v5p data-centre network, per chip", 6.25, "docs.cloud.google.com/tpu/docs/tpu7x: 50 Gb/s a chip"),
+        dcn("dcn-v6e-tpu7x", "TPU v6e and TPU7x data-centre network, per chip", 12.5,
+            "docs.cloud.google.com/tpu/docs/tpu7x: 100 Gb/s a chip"),
+        memory("hbm-virtual-h200", "Memory of one H200 that plays all devices", 5.5, 4800, 4300,
+               "device-to-device copy, bytes read and written, measured on an H200; the step is one kernel launch"),
+        memory("shm-cpu-dev", "Memory of two CPU cores that play all devices", 10, 57, 48,
+               "fused all-reduces, bytes read and written, 44 to 58 GB/s measured; the step is one wake-up of a thread"),
+    };
+    return presets;
+}
+
+const LinkSpec* findLink(std::string_view id)
+{
+    const auto& all = linkPresets();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const LinkSpec& link) { return link.id == id; });
+    return found == all.end() ? nullptr : &*found;
+}
+
+} // namespace shardboard

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A link between devices as collectives see it: what a step on it costs and how fast it carries.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shardboard {
+
+struct LinkSpec {
+    std::string id; ///< `nvlink4`
+    std::string name; ///< `NVLink 4 through NVSwitch, 18 links`
+    double alphaSeconds = 0; ///< one step of an algorithm, with the protocol of least latency (NCCL's LL)
+    double bytesPerSecond = 0; ///< effective, per direction and device; of a shared link: read and written, of all devices
+    double peakBytesPerSecond = 0; ///< for display
+    std::optional<double> alphaLl128 {}; ///< one step with NCCL's LL128
+    std::optional<double> alphaSimple {}; ///< one step with NCCL's Simple, the protocol of full rate
+    double startSeconds = 0; ///< what a collective costs before its first step
+    std::optional<double> messageSeconds {}; ///< one message of an all-to-all; a step where nothing else is known
+    /// NCCL copies a device's own block, too, on the way; seconds of it by the seconds of sending as much.
+    double ownBlock = 0;
+    int linksPerDevice = 1; ///< that `bytesPerSecond` is the sum of; of a torus: ports, each of which has that rate
+    bool shared = false; ///< one memory that all devices share
+    std::string source; ///< where the numbers come from
+
+    /// A step of an algorithm that only moves data, at full rate.
+    double step() const { return alphaSimple.value_or(alphaSeconds); }
+    /// A step of an all-reduce: measured, its two laps take about as long as the single one of an all-gather.
+    double reducingStep() const { return alphaLl128.value_or(step()); }
+    double message() const { return messageSeconds.value_or(step()); }
+    friend bool operator==(const LinkSpec&, const LinkSpec&) = default;
+};
+
+/// All built-in links.
+const std::vector<LinkSpec>& linkPresets();
+const LinkSpec* findLink(std::string_view id); ///< null when unknown
+
+} // namespace shardboard
