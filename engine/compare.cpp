@@ -77,7 +77,7 @@ Sums comparePiece(const Sharded& y, const Sharded& reference, const Piece& piece
 
 } // namespace
 
-double relativeError(Context& context, const Sharded& y, const Sharded& reference)
+double relativeError(Context& context, const Sharded& y, const Sharded& reference, double among)
 {
     context.work.touched += static_cast<double>(y.totalElements()) * 4;
     const std::int64_t scratchFloats = reference.allocated() ? 0 : 4 * kPieceElements + y.shape().back();
@@ -113,11 +113,31 @@ double relativeError(Context& context, const Sharded& y, const Sharded& referenc
         if (device.count == 0 || device.difference == 0)
             continue;
         const double average = all.reference / static_cast<double>(all.count) * static_cast<double>(device.count);
-        const double size = std::max(device.reference, average);
+        const double size = std::max({ device.reference, average, among * static_cast<double>(device.count) });
         const double error = std::sqrt(device.difference / size);
         worst = std::max(worst, std::isfinite(error) ? error : std::numeric_limits<double>::infinity());
     }
     return worst;
+}
+
+double meanSquare(Context& context, const Sharded& reference)
+{
+    const std::int64_t count = reference.elements(0);
+    context.work.touched += static_cast<double>(count);
+    if (context.planning() || count == 0)
+        return 0;
+    std::vector<double> sums(static_cast<std::size_t>((count + kPieceElements - 1) / kPieceElements), 0.0);
+    context.pool->run(static_cast<std::int64_t>(sums.size()), [&](std::int64_t piece, int) {
+        const std::int64_t end = std::min(count, (piece + 1) * kPieceElements);
+        double sum = 0;
+        for (std::int64_t i = piece * kPieceElements; i < end; ++i)
+            sum += double { reference.data(0)[i] } * double { reference.data(0)[i] };
+        sums[static_cast<std::size_t>(piece)] = sum;
+    });
+    double sum = 0;
+    for (const double each : sums)
+        sum += each;
+    return sum / static_cast<double>(count);
 }
 
 } // namespace shardboard::engine

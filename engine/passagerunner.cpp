@@ -165,7 +165,7 @@ Sharded PassageRunner::sent(const Passage& passage, const Collective& collective
     what.bytes = collective.bytes;
     recordTime(what, moved.timing, start);
     if (reference != nullptr)
-        compare(passage, what.id, moved.tensor, *reference);
+        compare(passage, what.id, collective.tensor, moved.tensor, *reference);
     return std::move(moved.tensor);
 }
 
@@ -472,10 +472,10 @@ void PassageRunner::runCollective(const Passage& passage, const Collective& coll
     if (!m_verify)
         return;
     if (isMade(collective.tensor))
-        compare(passage, what.id, *operand.own,
+        compare(passage, what.id, collective.tensor, *operand.own,
                 referenceSource(collective.tensor, m_maker.sourceOf(collective.tensor, passage.layer, passage.microBatch)));
     else
-        compare(passage, what.id, *operand.own, *m_reference.find(collective.tensor, wholeLayout(collective.tensor)));
+        compare(passage, what.id, collective.tensor, *operand.own, *m_reference.find(collective.tensor, wholeLayout(collective.tensor)));
 }
 
 bool PassageRunner::breaks(const Collective& collective)
@@ -573,12 +573,15 @@ void PassageRunner::runReference(const Passage& passage, std::size_t index, cons
     if (!takes || op.kind == OpKind::AdamStep)
         executeOp(m_context, call, reference);
     roundSharded(m_context, m_maker.roundingOfTensor(op.result), reference);
-    compare(passage, id, result, m_reference.put(op.result, std::move(reference)));
+    if (op.kind == OpKind::TargetLogit) // as exact as the other logits of its token are, though it may be near 0 itself
+        m_among[op.result] = meanSquare(m_context, *call.operands.front());
+    compare(passage, id, op.result, result, m_reference.put(op.result, std::move(reference)));
 }
 
-void PassageRunner::compare(const Passage& passage, const std::string& id, const Sharded& value, const Sharded& reference)
+void PassageRunner::compare(const Passage& passage, const std::string& id, TensorId tensor, const Sharded& value, const Sharded& reference)
 {
-    const double error = relativeError(m_context, value, reference);
+    const auto among = m_among.find(tensor);
+    const double error = relativeError(m_context, value, reference, among == m_among.end() ? 0 : among->second);
     if (!m_context.planning())
         m_record.addError(id, error, tolerance(passage));
 }

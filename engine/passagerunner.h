@@ -55,7 +55,7 @@ private:
     void keepOperands(const Passage& passage, std::size_t index, std::vector<Operand>& operands);
     void chooseAlike(const Op& op, const OpCall& call);
     void runReference(const Passage& passage, std::size_t index, const std::string& id, const Sharded& result);
-    void compare(const Passage& passage, const std::string& id, const Sharded& value, const Sharded& reference);
+    void compare(const Passage& passage, const std::string& id, TensorId tensor, const Sharded& value, const Sharded& reference);
     void dropDead(const Passage& passage, std::size_t index);
 
     /// Whether a tensor (in this layout; null: in any) is wanted after the passage.
@@ -84,6 +84,7 @@ private:
     const Mesh* m_mesh = nullptr; ///< of the stage that works now
     RunValues m_values;
     RunValues m_reference;
+    std::map<TensorId, double> m_among; ///< mean square of what the values of a tensor were chosen from
     std::map<TensorId, Layout> m_current; ///< layout that stands for a tensor now
     std::vector<std::vector<TensorId>> m_leaving; ///< by segment of the graph
     WaitingValues m_waiting;

@@ -60,6 +60,26 @@ private Q_SLOTS:
         write(path("bad.shardboard"), text);
     }
 
+    /// Of an axis, a label, a row, an activation that are not there; each with its number.
+    void pinsThatDoNothingAreListed()
+    {
+        QCOMPARE(shardctl({ "new", "--model", "qwen2.5-0.5b", "--mesh", "data=2,model=2", "--preset", "megatron-tp", "--pin", "*:batch=dat",
+                            "--pin", "residual:heads=model", "--pin", "self_attn.attention@model=S3 R R -> R", "--pin", "nosuch:batch=data",
+                            "-o", path("pinned.shardboard") })
+                     .code,
+                 0);
+        const Outcome check = shardctl({ "check", path("pinned.shardboard"), "--json" });
+        QCOMPARE(check.code, 1);
+        QStringList messages;
+        for (const QJsonValue& value : check.json()["findings"].toArray())
+            if (value["kind"].toString() == "dead-pin")
+                messages.append(value["message"].toString());
+        QCOMPARE(messages, QStringList({ "pin 1 does nothing: the mesh has no axis 'dat'",
+                                         "pin 2 does nothing: no activation that it names has a dim 'heads'",
+                                         "pin 3 does nothing: self_attn.attention has no row S3 R R -> R",
+                                         "pin 4 does nothing: the pattern matches no activation" }));
+    }
+
     void mistakesAreListedAndTheOthersRefuse()
     {
         const Outcome check = shardctl({ "check", path("bad.shardboard"), "--json" });
