@@ -127,6 +127,8 @@ private Q_SLOTS:
             row(family, "cp-ring", { "context=2", "context=4", "data=2,context=2", "context=2,model=2", "fsdp=2,context=2" }, 4, "send-recv");
             row(family, "cp-all-gather", { "context=2", "data=2,context=2", "context=2,model=2" }, 4, "all-gather");
         }
+        for (const char* family : { "llama", "mixtral", "deepseek_v3", "gpt_oss", "gemma2", "falcon" })
+            row(family, "pp-1f1b", { "stage=2", "stage=2,model=2", "data=2,stage=2", "fsdp=2,stage=2" }, 1, "send-recv");
         row("gemma3_text", "cp-ulysses", { "context=2", "data=2,context=2" }, 4, "all-to-all");
         row("llama", "cp-ulysses", { "context=2", "data=2,context=2" }, 4, "all-to-all");
         row("llama", "tp-sp", { "model=2", "data=2,model=2" }, 4, "reduce-scatter");
