@@ -270,6 +270,7 @@ private:
                 dims[dim] = m_expert;
             else if (isTensorDim(logical) && !m_tensor.empty() && fits(tensor, dim, wholeUnits))
                 cut(tensor, dims, dim);
+            m_expertsCut = m_expertsCut || (isExpert && logical != "exp" && !dims[dim].empty());
         }
         // The router chooses on every device, so that every device needs all of it.
         const bool isRouter = tensor.name.find("router") != std::string::npos || tensor.name.ends_with("mlp.gate.weight")
@@ -407,8 +408,8 @@ private:
     /// What the experts work on lies with the experts; what goes to them and comes back lies with the tokens.
     void expertPins()
     {
-        for (const char* match : { "expert *", "grad of expert * from *", "grad of expert *, sum of *", "grad of dispatched from *",
-                                   "grad of dispatched, sum of *" })
+        for (const char* match : { "expert *", "grad of expert * from *", "grad of expert *, sum of *", "grad of dispatched",
+                                   "grad of dispatched from *", "grad of dispatched, sum of *" })
             pinDim(match, "experts", m_expert);
         pinDim("grad of expert out* from *combine", "batch", m_expert);
     }
@@ -418,20 +419,56 @@ private:
     void sequencePins()
     {
         std::set<std::string> seen;
+        std::set<TensorId> streams; // sums of other values (of routed and shared experts) stay partial until they meet one
+        for (const Segment& segment : m_graph.segments)
+            streams.insert(segment.carryIn);
         for (const Op& op : m_graph.ops) {
             const TensorSpec& result = m_graph.tensor(op.result);
-            const bool between = op.kind == OpKind::RmsNorm || op.kind == OpKind::LayerNorm || op.kind == OpKind::Add
-                || op.kind == OpKind::Output || op.kind == OpKind::Scale;
+            const bool residual = op.kind == OpKind::Add
+                && std::any_of(op.operands.begin(), op.operands.end(), [&](TensorId operand) { return streams.contains(operand); });
+            if (residual)
+                streams.insert(op.result);
+            const bool bias = op.kind == OpKind::Add && m_graph.tensor(op.operands[1]).role == TensorRole::Weight;
+            const bool between = op.kind == OpKind::RmsNorm || op.kind == OpKind::LayerNorm || op.kind == OpKind::Output
+                || op.kind == OpKind::Scale || residual || bias;
             const bool isStream = result.dimLabels == std::vector<std::string> { "batch", "sequence", "hidden" };
-            const bool isBias = op.kind == OpKind::Add && m_graph.tensor(op.operands[1]).role == TensorRole::Weight;
-            if (between && isStream && !isBias && seen.insert(result.name).second)
+            if (between && isStream && seen.insert(result.name).second)
                 pinDim(result.name, "sequence", m_tensor);
         }
+        gatherPins();
         for (const std::string& label : m_cutLabels) {
             pinDim("*", label, m_tensor);
             for (const char* side : { "out (", "in (" })
                 pinDim("grad of *.weight from *", side + label + ")", m_tensor);
         }
+    }
+
+    /// Where each expert is cut, the tokens are gathered before the router reads them, once for all that reads them: what goes
+    /// to the experts, and its gradient, is larger by as many as a token chooses. So they are before the projections to latent
+    /// vectors, which every device has whole: one gather in place of one for each latent vector and their gradients.
+    void gatherPins()
+    {
+        std::set<std::string> seen;
+        for (const Op& op : m_graph.ops) {
+            const std::string& result = m_graph.tensor(op.result).name;
+            const bool router = op.kind == OpKind::Linear && result.starts_with("router logits");
+            const bool latent = op.kind == OpKind::Linear && (result == "q latent" || result == "latent and rope key raw");
+            const bool gathers = latent || (m_expertsCut && (op.kind == OpKind::Dispatch || router));
+            if (!gathers || !seen.insert(op.name).second)
+                continue;
+            for (const int axis : m_tensor)
+                for (const char* again : { "", ".again" }) {
+                    Pin out = pin(op.name + again);
+                    out.axis = nameOf(axis);
+                    out.row = "R R -> R";
+                    m_preset.pins.push_back(std::move(out));
+                }
+        }
+        if (!m_expertsCut)
+            return;
+        Pin out = pin("grad of expert out* from *combine");
+        out.whole = namesOf(m_tensor);
+        m_preset.pins.push_back(std::move(out));
     }
 
     void contextPins()
@@ -490,6 +527,7 @@ private:
     std::vector<int> m_data, m_fsdp, m_tensor, m_expert, m_context, m_batch;
     Graph m_graph; ///< of the forward pass
     int m_stage = -1;
+    bool m_expertsCut = false; ///< each expert by the tensor axes
     std::set<std::string> m_cutLabels; ///< labels of activations' dims that the tensor axes cut
     Preset m_preset;
 };

@@ -68,17 +68,30 @@ void GradientBuilder::give(std::size_t operand, TensorId gradient) { giveTo(m_op
 void GradientBuilder::giveTo(TensorId tensor, TensorId gradient)
 {
     const bool own = gradient != m_dy;
-    const bool partial = own && definitionOf(m_graph.op(m_ops.back()).kind).contracts;
-    m_addends[tensor].push_back({ gradient, own, partial });
+    const OpDefinition& definition = definitionOf(m_graph.op(m_ops.back()).kind);
+    m_addends[tensor].push_back({ gradient, own, own && definition.contracts, own && definition.moves });
 }
 
-/// Adds up the addends of a gradient, in the order in which they came.
+/// Whether a tensor is laid out as the residual stream is, which is where partial sums meet whole values.
+bool GradientBuilder::isStream(TensorId tensor) const
+{
+    const Segment& segment = m_graph.segments[static_cast<std::size_t>(m_graph.tensors[static_cast<std::size_t>(tensor)].segment)];
+    const TensorId stream = segment.carryIn != kNoTensor ? segment.carryIn : segment.carryOut;
+    return stream == kNoTensor
+        || (m_graph.tensor(tensor).shape == m_graph.tensor(stream).shape
+            && m_graph.tensor(tensor).dimLabels == m_graph.tensor(stream).dimLabels);
+}
+
+/// Adds up the addends of a gradient in the order in which they came, but those that may be partial sums before the others, so
+/// that they are reduced once.
 TensorId GradientBuilder::sum(TensorId of, std::vector<Addend>& addends)
 {
+    std::stable_partition(addends.begin(), addends.end(), [](const Addend& addend) { return addend.partial; });
     const std::string name = m_graph.tensor(of).name;
     TensorId result = addends.front().tensor;
     for (std::size_t i = 1; i < addends.size(); ++i) {
         const TensorId next = make("grad of " + name + ", sum of " + std::to_string(i + 1), of, false);
+        m_graph.tensors.back().addendOf = of;
         append(name + ".grad_sum" + (addends.size() > 2 ? std::to_string(i) : std::string()), OpKind::Add,
                { result, addends[i].tensor }, next, {});
         result = next;
@@ -93,11 +106,13 @@ TensorId GradientBuilder::total(TensorId of)
     if (found == m_addends.end())
         return kNoTensor;
     std::vector<Addend>& addends = found->second;
-    const bool mayBePartial = std::any_of(addends.begin(), addends.end(), [](const Addend& addend) { return addend.partial; });
+    const bool settles = std::any_of(addends.begin(), addends.end(), [&](const Addend& addend) {
+        return addend.moves || (addend.partial && isStream(of));
+    });
     const bool single = addends.size() == 1;
     TensorId result = sum(of, addends);
     const std::string name = "grad of " + m_graph.tensor(of).name;
-    if (mayBePartial) {
+    if (settles) {
         const TensorId settled = make(name, of, true);
         append(m_graph.tensor(of).name + ".grad", OpKind::Output, { result }, settled, {});
         result = settled;
@@ -197,7 +212,7 @@ void GradientBuilder::backward(int index, Recompute recompute)
     m_ops.clear();
     if (const auto carried = m_totals.find(forward.carryOut); carried != m_totals.end()) {
         segment.carryIn = carried->second;
-        m_addends[forward.carryOut].push_back({ carried->second, false, false });
+        m_addends[forward.carryOut].push_back({ carried->second, false, false, false });
     }
     for (auto id = forward.ops.rbegin(); id != forward.ops.rend(); ++id)
         differentiate(*id);

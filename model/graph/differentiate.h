@@ -17,8 +17,10 @@ namespace shardboard {
 /// optimizer step per weight. Activations that the gradients need are kept from the forward pass, or computed again at the
 /// start of the backward segment, as `recompute` says.
 ///
-/// Names: `grad of X` is the whole gradient of X, `grad of X from OP` one addend. Where an addend can be partial sums, the sum
-/// of all goes through an Output operation, so that there is one place where it is reduced.
+/// Names: `grad of X` is the whole gradient of X, `grad of X from OP` one addend. Where an addend can be partial sums and X is
+/// laid out as the residual stream, the sum of all goes through an Output operation, so that there is one place where it is
+/// reduced. Other gradients stay partial as far as operations can take them (all are linear in what comes from above), so
+/// that what a block gives back is reduced once, where its gradients meet.
 Graph differentiated(Graph forward, Recompute recompute);
 
 /// What an operation's gradient function sees.
@@ -48,11 +50,13 @@ private:
         TensorId tensor;
         bool own; ///< made for this gradient alone, so that it can take its name
         bool partial; ///< may be partial sums
+        bool moves; ///< may have to move before it is used
     };
     OpId append(const std::string& name, OpKind kind, std::vector<TensorId> operands, TensorId result,
                 const OpAttributes& attributes);
     TensorId make(const std::string& name, TensorId like, bool gradient);
     void differentiate(OpId id);
+    bool isStream(TensorId tensor) const;
     TensorId total(TensorId of);
     TensorId sum(TensorId of, std::vector<Addend>& addends);
     void reduceWeights(int segment);

@@ -94,9 +94,9 @@ const std::array kTable {
     OpDefinition { .kind = OpKind::Combine, .name = "combine", .operands = 2,
                    .rule = "experts b s h, b s experts -> b s h ; P R -> P", .gradient = combineGradient },
     OpDefinition { .kind = OpKind::TopKGatesGrad, .name = "top_k_gates_grad", .operands = 2,
-                   .rule = "... experts!, ... experts! -> ... experts!" },
+                   .rule = "... experts!, ... experts! -> ... experts! ; P R -> P" },
     OpDefinition { .kind = OpKind::BiasedTopKGatesGrad, .name = "biased_top_k_gates_grad", .operands = 3,
-                   .rule = "... experts!, ... experts!, experts! -> ... experts!" },
+                   .rule = "... experts!, ... experts!, experts! -> ... experts! ; P R R -> P" },
     OpDefinition { .kind = OpKind::DispatchGrad, .name = "dispatch_grad", .operands = 2,
                    .rule = "experts b s h, b s experts -> b s h ; P R -> P", .contracts = true },
     OpDefinition { .kind = OpKind::ExpertLinearGradW, .name = "expert_matmul_grad_w", .operands = 2,
@@ -106,7 +106,7 @@ const std::array kTable {
                    .contracts = true },
     // From here the gradient goes to the experts: a place where it may have to move.
     OpDefinition { .kind = OpKind::CombineGradY, .name = "combine_grad_y", .operands = 2,
-                   .rule = "b s h, b s experts -> experts b s h ; P R -> P", .contracts = true },
+                   .rule = "b s h, b s experts -> experts b s h ; P R -> P", .moves = true },
     OpDefinition { .kind = OpKind::CombineGradGates, .name = "combine_grad_gates", .operands = 2,
                    .rule = "b s h, experts b s h -> b s experts ; P R -> P ; R P -> P", .contracts = true },
 };

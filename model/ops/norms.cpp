@@ -25,18 +25,18 @@ void layerNormGradient(GradientBuilder& builder, const Op& op)
     builder.give(2, builder.add(OpKind::SumLeading, "grad_b", { builder.dy() }, op.operands[2]));
 }
 
-// The gradients would be sums of those of partial dy; but then the weight's gradient needs one reduction more, so that it
-// is better to have the sum once, before both.
+// The gradients of partial dy are partial: of norms inside of a block (of heads, of latent vectors), whose gradients are
+// reduced where the block's input gets them. That of the residual stream's norms is whole before.
 const std::array kTable {
     OpDefinition { .kind = OpKind::RmsNorm, .name = "rms_norm", .operands = 2, .rule = "... n!, n! -> ... n!",
                    .gradient = rmsNormGradient },
-    OpDefinition { .kind = OpKind::RmsNormGradX, .name = "rms_norm_grad_x", .operands = 3, .rule = "... n!, ... n!, n! -> ... n!" },
-    OpDefinition { .kind = OpKind::RmsNormGradW, .name = "rms_norm_grad_w", .operands = 2, .rule = "... n!, ... n! -> n!",
+    OpDefinition { .kind = OpKind::RmsNormGradX, .name = "rms_norm_grad_x", .operands = 3, .rule = "... n!, ... n!, n! -> ... n! ; P R R -> P" },
+    OpDefinition { .kind = OpKind::RmsNormGradW, .name = "rms_norm_grad_w", .operands = 2, .rule = "... n!, ... n! -> n! ; P R -> P",
                    .contracts = true },
     OpDefinition { .kind = OpKind::LayerNorm, .name = "layer_norm", .operands = 3, .rule = "... n!, n!, n! -> ... n!",
                    .gradient = layerNormGradient },
-    OpDefinition { .kind = OpKind::LayerNormGradX, .name = "layer_norm_grad_x", .operands = 3, .rule = "... n!, ... n!, n! -> ... n!" },
-    OpDefinition { .kind = OpKind::LayerNormGradW, .name = "layer_norm_grad_w", .operands = 2, .rule = "... n!, ... n! -> n!",
+    OpDefinition { .kind = OpKind::LayerNormGradX, .name = "layer_norm_grad_x", .operands = 3, .rule = "... n!, ... n!, n! -> ... n! ; P R R -> P" },
+    OpDefinition { .kind = OpKind::LayerNormGradW, .name = "layer_norm_grad_w", .operands = 2, .rule = "... n!, ... n! -> n! ; P R -> P",
                    .contracts = true },
 };
 

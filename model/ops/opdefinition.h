@@ -36,6 +36,7 @@ struct OpDefinition {
     /// of the result).
     void (*gradient)(GradientBuilder& builder, const Op& op) = nullptr;
     bool contracts = false; ///< sums over dims that only operands have: the place where partial sums come from
+    bool moves = false; ///< of a gradient: from here it may have to move, so that it goes through an Output operation
     bool passes = false; ///< the gradient of the first operand is that of the result
     /// The same values under another shape or name: takes neither time nor memory.
     bool view = false;

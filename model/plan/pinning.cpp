@@ -59,6 +59,10 @@ Pinning::Pinning(const Graph& graph, const Mesh& mesh, const std::vector<Pin>& p
 {
     if (pins.empty() || !m_known)
         return;
+    m_gradient.assign(graph.tensors.size(), -1);
+    for (std::size_t op = 0; op < graph.ops.size(); ++op)
+        if (const TensorId of = graph.tensors[static_cast<std::size_t>(graph.ops[op].result)].gradientOf; of != kNoTensor)
+            m_gradient[static_cast<std::size_t>(of)] = static_cast<OpId>(op);
     const std::vector<const std::string*> segments = segmentNames(graph);
     int index = -1;
     for (const Pin& pin : pins) {
@@ -111,12 +115,30 @@ const std::vector<AxisPin>& Pinning::of(OpId op) const
     return index < m_pins.size() ? m_pins[index] : none;
 }
 
+const std::vector<AxisPin>& Pinning::ofGradient(TensorId tensor) const
+{
+    const auto index = static_cast<std::size_t>(tensor);
+    return of(index < m_gradient.size() && m_gradient[index] >= 0 ? m_gradient[index] : static_cast<OpId>(m_pins.size()));
+}
+
 std::vector<AxisPin> operationPins(const Graph& graph, const Pinning& pinning, OpId op, const std::vector<Layout>& layouts)
 {
     std::vector<AxisPin> pins = pinning.of(op);
-    const TensorId weight = graph.tensors[static_cast<std::size_t>(graph.op(op).result)].addendOf;
-    if (weight == kNoTensor || !pinning.known() || graph.tensor(weight).role != TensorRole::Weight)
+    const TensorId weight = graph.tensors[static_cast<std::size_t>(graph.op(op).result)].addendOf; // or an activation
+    if (weight == kNoTensor || !pinning.known())
         return pins;
+    if (graph.tensor(weight).role != TensorRole::Weight) {
+        if (graph.op(op).kind != OpKind::Add)
+            return pins;
+        const auto partial = [&](TensorId addend, int axis) {
+            return placementOn(layouts[static_cast<std::size_t>(addend)], axis).kind == Placement::Kind::Partial;
+        };
+        for (const AxisPin& pin : pinning.ofGradient(weight))
+            if (pin.result && partial(graph.op(op).operands[0], pin.axis) != partial(graph.op(op).operands[1], pin.axis)
+                && std::none_of(pins.begin(), pins.end(), [&](const AxisPin& p) { return p.axis == pin.axis; }))
+                pins.push_back(pin);
+        return pins;
+    }
     const Layout& wanted = layouts[static_cast<std::size_t>(weight)];
     for (std::size_t dim = 0; dim < wanted.dims.size(); ++dim)
         for (const AxisRef& ref : wanted.dims[dim])

@@ -26,14 +26,18 @@ public:
 
     /// Pins of an operation: those of its result, and those of its row.
     const std::vector<AxisPin>& of(OpId op) const;
+    /// Those of the whole gradient of a tensor.
+    const std::vector<AxisPin>& ofGradient(TensorId tensor) const;
 
 private:
     bool m_known = true;
     std::vector<std::vector<AxisPin>> m_pins; ///< by OpId
+    std::vector<OpId> m_gradient; ///< by TensorId: the operation that gives its whole gradient, or -1
 };
 
 /// The pins of an operation as the plan uses them. Of two ways of the same price to make the gradient of a weight the one that
-/// has it where the weight lies is better. `layouts` by TensorId; those of weights count.
+/// has it where the weight lies is better. Where a sum of gradients meets its first whole addend, what was partial so far is
+/// reduced as the whole gradient is pinned. `layouts` by TensorId.
 std::vector<AxisPin> operationPins(const Graph& graph, const Pinning& pinning, OpId op, const std::vector<Layout>& layouts);
 
 } // namespace shardboard

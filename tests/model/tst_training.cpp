@@ -32,13 +32,16 @@ Design llama(const char* mesh, const char* preset, WorkloadKind workload = Workl
 }
 
 /// `2 all-gather over model` for the collectives of a phase of the layers, one layer's worth; local slices move nothing.
-QStringList collectivesOf(const Evaluation& evaluation, Phase phase, const char* layer = "block")
+/// Without `ofWeights` those of the gradients of weights are left out.
+QStringList collectivesOf(const Evaluation& evaluation, Phase phase, const char* layer = "block", bool ofWeights = true)
 {
     std::map<QString, int> count;
     const Plan& plan = evaluation.plan;
     for (const Collective& collective : plan.collectives) {
         const PlannedSegment& segment = plan.segments[static_cast<std::size_t>(collective.plannedSegment)];
         if (segment.phase != phase || segment.name != layer || collective.kind == CollectiveKind::LocalSlice)
+            continue;
+        if (!ofWeights && evaluation.graph.op(collective.op).kind == OpKind::ReduceGrad)
             continue;
         QStringList axes;
         for (const int axis : collective.axes)
@@ -100,6 +103,66 @@ private Q_SLOTS:
         for (const PlannedSegment& segment : evaluation->plan.segments)
             for (const PlannedOp& op : segment.ops)
                 QVERIFY2(op.unmet.empty(), evaluation->graph.op(op.op).name.c_str());
+    }
+
+    void partialSumsAreReducedOnce_data()
+    {
+        QTest::addColumn<int>("kvHeads");
+        QTest::addColumn<bool>("qkNorm");
+        QTest::addColumn<int>("bias");
+        QTest::addColumn<bool>("mla");
+        QTest::addColumn<int>("queryRank");
+        QTest::addColumn<int>("experts");
+        QTest::addColumn<int>("shared");
+        for (const int kvHeads : { 16, 8, 2, 1 })
+            for (const bool qkNorm : { false, true })
+                QTest::addRow("%d KV heads%s", kvHeads, qkNorm ? ", norms" : "") << kvHeads << qkNorm << 0 << false << 0 << 0 << 0;
+        QTest::newRow("biases") << 2 << true << static_cast<int>(AttentionBias::Qkv) << false << 0 << 0 << 0;
+        QTest::newRow("latent") << 16 << false << 0 << true << 0 << 0 << 0;
+        QTest::newRow("latent queries") << 16 << false << 0 << true << 96 << 0 << 0;
+        QTest::newRow("experts") << 8 << false << 0 << false << 0 << 8 << 0;
+        QTest::newRow("shared experts") << 2 << true << 0 << false << 0 << 8 << 2;
+        QTest::newRow("latent, shared experts") << 16 << false << 0 << true << 96 << 8 << 1;
+    }
+    /// Whatever a block has inside, it gives back one sum for attention and one for the MLP (arXiv 1909.08053, 2205.05198).
+    void partialSumsAreReducedOnce()
+    {
+        QFETCH(int, kvHeads);
+        QFETCH(bool, qkNorm);
+        QFETCH(int, bias);
+        QFETCH(bool, mla);
+        QFETCH(int, queryRank);
+        QFETCH(int, experts);
+        QFETCH(int, shared);
+        Design design = llama("model=8", "replicate");
+        design.model.kvHeads = kvHeads;
+        design.model.qkNorm = qkNorm;
+        design.model.attentionBias = static_cast<AttentionBias>(bias);
+        if (mla)
+            design.model.mla = { queryRank, 128, 48, 16, 32 };
+        if (experts > 0) {
+            design.model.moe.experts = experts;
+            design.model.moe.chosen = 2;
+            design.model.moe.intermediateSize = 512;
+            design.model.moe.sharedExperts = shared;
+        }
+        const char* block = experts > 0 ? "moe block" : "block";
+        QVERIFY(applyPreset(design, "megatron-tp").ok());
+        const auto tensor = evaluate(design).value();
+        const std::int64_t stream = 16 * 2048 * 1024 * 2;
+        QCOMPARE(collectivesOf(*tensor, Phase::Forward, block, false), QStringList { "2 all-reduce over model" });
+        QCOMPARE(collectivesOf(*tensor, Phase::Backward, block, false), QStringList { "2 all-reduce over model" });
+        QVERIFY(applyPreset(design, "tp-sp").ok());
+        const auto sequence = evaluate(design).value();
+        QCOMPARE(collectivesOf(*sequence, Phase::Forward, block, false),
+                 (QStringList { "2 all-gather over model", "2 reduce-scatter over model" }));
+        QCOMPARE(collectivesOf(*sequence, Phase::Backward, block, false),
+                 (QStringList { "4 all-gather over model", "2 reduce-scatter over model" }));
+        for (const auto& evaluation : { tensor, sequence })
+            for (const Collective& collective : evaluation->plan.collectives)
+                if (evaluation->plan.segments[static_cast<std::size_t>(collective.plannedSegment)].name == block
+                    && evaluation->graph.op(collective.op).kind != OpKind::ReduceGrad && collective.kind != CollectiveKind::LocalSlice)
+                    QCOMPARE(collective.bytes, stream); // not that of a token for every expert that it chose
     }
 
     /// Two all-to-alls forward and two backward for a layer of experts; attention and shared experts gathered over fsdp, the
