@@ -378,19 +378,22 @@ PassageRunner::Operand PassageRunner::fetch(const Passage& passage, const Planne
     const OperandUse& use = planned.operands[index];
     const Op& op = opOf(m_graph, planned);
     Operand operand;
-    if (isMade(use.tensor)) {
+    operand.value = m_values.find(use.tensor, use.before); // of weights what an operation before gathered
+    if (operand.value == nullptr && isMade(use.tensor)) {
+        if (m_graph.tensor(use.tensor).role == TensorRole::Weight
+            && use.before != m_program.plan.layouts[static_cast<std::size_t>(use.tensor)])
+            failPlan("'" + m_graph.tensor(use.tensor).name + "' is not stored in the layout "
+                         + specText(use.before, m_program.plan.mesh),
+                     idOf(passage, op));
         operand.own = Sharded(m_graph.tensor(use.tensor).shape, use.before, *m_mesh);
         operand.own->source = m_maker.sourceOf(use.tensor, passage.layer, passage.microBatch);
         if (!isStreamed(op.kind, index) || !use.collectives.empty() || !use.before.partial.empty())
             materialize(m_context, *operand.own);
-    } else {
-        operand.value = m_values.find(use.tensor, use.before);
-        if (operand.value == nullptr)
-            failPlan("'" + m_graph.tensor(use.tensor).name + "' does not exist in the layout "
-                         + specText(use.before, m_program.plan.mesh),
-                     idOf(passage, op));
-        if (&operand.value->mesh() != m_mesh)
-            failPlan("'" + m_graph.tensor(use.tensor).name + "' lies on the devices of another stage", idOf(passage, op));
+    } else if (operand.value == nullptr) {
+        failPlan("'" + m_graph.tensor(use.tensor).name + "' does not exist in the layout " + specText(use.before, m_program.plan.mesh),
+                 idOf(passage, op));
+    } else if (&operand.value->mesh() != m_mesh) {
+        failPlan("'" + m_graph.tensor(use.tensor).name + "' lies on the devices of another stage", idOf(passage, op));
     }
     for (const int number : use.collectives) {
         const Collective& collective = m_program.plan.collectives[static_cast<std::size_t>(number)];
@@ -506,8 +509,13 @@ void PassageRunner::keepOperands(const Passage& passage, std::size_t index, std:
     const PlannedOp& planned = passage.planned->ops[index];
     for (std::size_t i = 0; i < operands.size(); ++i) {
         const OperandUse& use = planned.operands[i];
-        if (!operands[i].own || isMade(use.tensor))
+        if (!operands[i].own)
             continue;
+        if (isMade(use.tensor)) {
+            if (use.replaces && usedLater(passage, index, use.tensor, &use.layout))
+                m_values.put(use.tensor, std::move(*operands[i].own));
+            continue;
+        }
         if (use.replaces)
             m_current[use.tensor] = use.layout;
         if (stays(passage, use.tensor, &use.layout) || usedLater(passage, index, use.tensor, &use.layout))

@@ -195,7 +195,8 @@ void CauseFinder::traceProduct(Chain& chain, TensorId tensor, int segment, const
             chain.push_back(layoutLink(index, placementOn(m_evaluation.weights[static_cast<std::size_t>(index)].layout, axis)));
         return;
     }
-    const std::vector<AxisPin> pins = operationPins(graph, m_pinning, made.op, m_evaluation.plan.layouts);
+    const std::vector<AxisPin> pins = operationPins(graph, m_pinning, made.op, m_evaluation.plan.layouts,
+        [&](std::size_t i) -> const Layout& { return made.operands[i].before; });
     const auto pin = std::find_if(pins.begin(), pins.end(), [&](const AxisPin& p) { return p.axis == axis && !p.tieOnly; });
     const bool met = pin != pins.end() && std::find(made.unmet.begin(), made.unmet.end(), axis) == made.unmet.end();
     if (met && !placement.partial()) {

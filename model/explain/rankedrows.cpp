@@ -46,7 +46,8 @@ public:
         , m_segment(evaluation.plan.segments[static_cast<std::size_t>(segment)])
         , m_planned(m_segment.ops[static_cast<std::size_t>(op)])
         , m_op(evaluation.graph.op(m_planned.op))
-        , m_pins(operationPins(evaluation.graph, pinning, m_planned.op, evaluation.plan.layouts))
+        , m_pins(operationPins(evaluation.graph, pinning, m_planned.op, evaluation.plan.layouts,
+                               [&](std::size_t i) -> const Layout& { return m_planned.operands[i].before; }))
     {
     }
 

@@ -65,6 +65,7 @@ public:
         m_plan.layouts.resize(m_graph.tensors.size());
         for (std::size_t i = 0; i < m_plan.layouts.size(); ++i)
             m_plan.layouts[i] = withoutTrivialAxes(m_plan.layouts[i], m_mesh);
+        m_designed = m_plan.layouts;
         for (std::size_t segment = 0; segment < m_graph.segments.size(); ++segment)
             if (auto status = plan(static_cast<int>(segment)); !status.ok())
                 return status.error();
@@ -222,9 +223,16 @@ private:
 
     Status operations(const Segment& segment)
     {
+        m_lastUse.clear();
+        for (const OpId id : segment.ops)
+            for (const TensorId tensor : m_graph.op(id).operands)
+                if (m_graph.tensor(tensor).role == TensorRole::Weight)
+                    m_lastUse[tensor] = id;
         for (const OpId id : segment.ops)
             if (auto status = operation(segment, id); !status.ok())
                 return status;
+        for (const auto& [weight, last] : m_lastUse) // what was gathered of it is gone
+            layout(weight) = m_designed[static_cast<std::size_t>(weight)];
         return done();
     }
 
@@ -237,7 +245,8 @@ private:
         for (const TensorId tensor : op.operands)
             operands.push_back({ m_graph.tensor(tensor).shape, m_graph.tensor(tensor).dtype, layout(tensor), density(tensor) });
         const std::string where = segment.name + "/" + op.name;
-        const std::vector<AxisPin> pins = operationPins(m_graph, m_pinning, id, m_plan.layouts);
+        const std::vector<AxisPin> pins = operationPins(m_graph, m_pinning, id, m_plan.layouts,
+            [&](std::size_t i) -> const Layout& { return operands[i].layout; });
         const auto pickWith = [&](const PickerOptions& options) {
             return pickGreedy(op.kind, operands, m_graph.tensor(op.result).shape, m_mesh, options, pins, where, &m_linkPrice);
         };
@@ -285,7 +294,7 @@ private:
         const TensorId weight = reduce ? m_graph.tensors[static_cast<std::size_t>(op.result)].gradientOf : op.operands[0];
         PlannedOp planned;
         planned.op = id;
-        planned.result = layout(weight);
+        planned.result = m_designed[static_cast<std::size_t>(weight)];
         planned.result.partial.clear(); // a weight that is stored in addends gets its step on the whole
         if (reduce && m_plan.microBatches > 1)
             for (const AxisRef& ref : layout(gradient).partial)
@@ -352,8 +361,8 @@ private:
             const Producer from = producer(tensor, segment);
             collective.cause = collectiveCause(m_graph, m_mesh, collective, from);
             collective.reason = collectiveReason(m_graph, m_mesh, collective, from, { use.before, target });
-            const bool weight = spec.role == TensorRole::Weight;
-            use.replaces = use.replaces || (!weight && collective.kind != CollectiveKind::LocalSlice);
+            const bool wanted = spec.role != TensorRole::Weight || m_lastUse[tensor] != id;
+            use.replaces = use.replaces || (wanted && collective.kind != CollectiveKind::LocalSlice);
             use.collectives.push_back(static_cast<int>(m_plan.collectives.size()));
             m_plan.collectives.push_back(std::move(collective));
         }
@@ -416,6 +425,8 @@ private:
     LinkPrice m_linkPrice;
     Pinning m_pinning;
     std::vector<std::vector<TensorId>> m_neededBackward; ///< by segment
+    std::vector<Layout> m_designed; ///< by TensorId: of weights and inputs
+    std::map<TensorId, OpId> m_lastUse; ///< of weights, in the segment that is being planned
     std::vector<Layout> m_made; ///< by TensorId: the layout in which it was made
     std::vector<std::vector<Variant>> m_variants; ///< by forward segment
     std::size_t m_firstCollective = 0; ///< of the layer that is being planned

@@ -102,6 +102,10 @@ private:
     {
         const bool copied = !use.collectives.empty();
         const std::int64_t taken = copied ? bytes(use.tensor, use.layout) : 0;
+        if (use.replaces && m_graph.tensor(use.tensor).role == TensorRole::Weight) {
+            live += hold(use.tensor, taken); // beside the stored part, until its last use
+            return 0;
+        }
         if (!counts(use.tensor))
             return taken;
         if (!m_held.contains(use.tensor))

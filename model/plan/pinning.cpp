@@ -121,7 +121,8 @@ const std::vector<AxisPin>& Pinning::ofGradient(TensorId tensor) const
     return of(index < m_gradient.size() && m_gradient[index] >= 0 ? m_gradient[index] : static_cast<OpId>(m_pins.size()));
 }
 
-std::vector<AxisPin> operationPins(const Graph& graph, const Pinning& pinning, OpId op, const std::vector<Layout>& layouts)
+std::vector<AxisPin> operationPins(const Graph& graph, const Pinning& pinning, OpId op, const std::vector<Layout>& layouts,
+                                   const std::function<const Layout&(std::size_t)>& arriving)
 {
     std::vector<AxisPin> pins = pinning.of(op);
     const TensorId weight = graph.tensors[static_cast<std::size_t>(graph.op(op).result)].addendOf; // or an activation
@@ -130,11 +131,11 @@ std::vector<AxisPin> operationPins(const Graph& graph, const Pinning& pinning, O
     if (graph.tensor(weight).role != TensorRole::Weight) {
         if (graph.op(op).kind != OpKind::Add)
             return pins;
-        const auto partial = [&](TensorId addend, int axis) {
-            return placementOn(layouts[static_cast<std::size_t>(addend)], axis).kind == Placement::Kind::Partial;
+        const auto partial = [&](std::size_t addend, int axis) {
+            return placementOn(arriving(addend), axis).kind == Placement::Kind::Partial;
         };
         for (const AxisPin& pin : pinning.ofGradient(weight))
-            if (pin.result && partial(graph.op(op).operands[0], pin.axis) != partial(graph.op(op).operands[1], pin.axis)
+            if (pin.result && partial(0, pin.axis) != partial(1, pin.axis)
                 && std::none_of(pins.begin(), pins.end(), [&](const AxisPin& p) { return p.axis == pin.axis; }))
                 pins.push_back(pin);
         return pins;

@@ -61,7 +61,8 @@ struct OperandUse {
     Layout layout; ///< layout in which the operation takes it
     std::vector<int> collectives; ///< indices into Plan::collectives, in order, from `before` to `layout`
     /// The resharded value takes the place of the tensor for all later uses, so that nobody pays for the same reshard
-    /// twice: activations whose reshard moves data. A weight stays as it is stored, a mere slice keeps the whole value.
+    /// twice: activations whose reshard moves data, and weights that another operation of the segment takes too (they are
+    /// stored as before, and what was gathered goes with the segment). A mere slice keeps the whole value.
     bool replaces = false;
 };
 

@@ -165,6 +165,27 @@ private Q_SLOTS:
                     QCOMPARE(collective.bytes, stream); // not that of a token for every expert that it chose
     }
 
+    /// A weight that two operations of a layer take is gathered once: that of latent attention's decoding, and whatever is
+    /// computed again before its gradient.
+    void weightsAreGatheredOnce()
+    {
+        Design design = llama("fsdp=8", "fsdp", WorkloadKind::Decode);
+        design.model.mla = { 0, 128, 48, 16, 32 };
+        QVERIFY(applyPreset(design, "fsdp").ok());
+        const auto latent = evaluate(design).value();
+        // q, kv_a and its norm, kv_b, o, three of the MLP, two norms
+        QCOMPARE(collectivesOf(*latent, Phase::Forward), QStringList { "10 all-gather over fsdp" });
+        design = llama("fsdp=8", "fsdp");
+        design.workload.recompute = Recompute::Full;
+        const auto full = evaluate(design).value();
+        QCOMPARE(collectivesOf(*full, Phase::Backward), (QStringList { "9 all-gather over fsdp", "9 reduce-scatter over fsdp" }));
+        for (const PlannedSegment& segment : full->plan.segments)
+            for (const PlannedOp& op : segment.ops)
+                for (const OperandUse& use : op.operands)
+                    if (full->graph.op(op.op).kind == OpKind::AdamStep)
+                        QCOMPARE(use.before, full->plan.layouts[static_cast<std::size_t>(use.tensor)]); // as it is stored
+    }
+
     /// Two all-to-alls forward and two backward for a layer of experts; attention and shared experts gathered over fsdp, the
     /// router and the routed experts not.
     void experts()
