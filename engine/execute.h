@@ -21,6 +21,7 @@ inline constexpr AdamSettings kAdam { .rate = 2e-4 };
 struct RingTransfer {
     std::size_t operand = 0;
     std::vector<int> axes;
+    bool shared = false; ///< an operation before has brought it to the devices already: it is read where it lies
     bool broken = false; ///< test hook: the last part arrives as zeros
     Timing timing; ///< filled: what the hops took
 };

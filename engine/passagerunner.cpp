@@ -419,9 +419,10 @@ std::vector<RingTransfer> PassageRunner::ringsOf(const PlannedOp& planned)
             if (!isRing(collective) || m_stages.isSend(collective))
                 continue;
             if (rings.empty() || rings.back().operand != i)
-                rings.push_back({ i, {}, false, {} });
+                rings.push_back({ i, {}, false, false, {} });
+            rings.back().shared = collective.op != planned.op;
             rings.back().axes.insert(rings.back().axes.end(), collective.axes.begin(), collective.axes.end());
-            rings.back().broken = breaks(collective) || rings.back().broken;
+            rings.back().broken = !rings.back().shared && (breaks(collective) || rings.back().broken);
         }
     return rings;
 }
@@ -434,7 +435,7 @@ void PassageRunner::recordRings(const PlannedOp& planned, const std::vector<Ring
         double bytes = 0;
         for (const int number : planned.operands[ring.operand].collectives) {
             const Collective& collective = m_program.plan.collectives[static_cast<std::size_t>(number)];
-            if (!isRing(collective) || m_stages.isSend(collective))
+            if (!isRing(collective) || ring.shared || m_stages.isSend(collective))
                 continue;
             collectives.push_back(&collective);
             bytes += static_cast<double>(collective.bytes);

@@ -41,7 +41,8 @@ RingExchange::RingExchange(Context& context, const OpCall& call, std::vector<std
             failPlan("it needs parts of other devices, and no ring brings them", call.where);
         Room room;
         room.operand = operand;
-        if (reading == Reading::Copied && m_hops > 1) {
+        room.inPlace = reading == Reading::InPlace || transferOf(operand)->shared;
+        if (!room.inPlace && m_hops > 1) {
             std::int64_t end = 0;
             for (const auto& ring : m_rings) {
                 std::int64_t largest = 0;
@@ -73,7 +74,8 @@ void RingExchange::go(std::int64_t hop)
     if (hop == 0 || m_reading == Reading::InPlace || m_context.planning())
         return;
     for (Room& room : m_rooms)
-        receive(room);
+        if (!room.inPlace)
+            receive(room);
 }
 
 void RingExchange::receive(Room& room)
@@ -113,7 +115,9 @@ AttentionPart RingExchange::part(std::int64_t device, std::size_t operand) const
     if (m_hop == 0 || m_reading == Reading::InPlace)
         return { tensor.data(from), &tensor.box(from) };
     for (const Room& room : m_rooms)
-        if (room.operand == operand)
+        if (room.operand == operand && room.inPlace)
+            return { tensor.data(from), &tensor.box(from) };
+        else if (room.operand == operand)
             return { room.block.floats() + room.offsets[at(device)], &tensor.box(from) };
     return { tensor.data(device), &tensor.box(device) }; // it does not travel
 }

@@ -18,7 +18,8 @@ public:
         InPlace, ///< where they lie: of values that every device would have, had they been kept
     };
 
-    /// The operands travel over the axes of the call's rings. Takes the memory for what is received.
+    /// The operands travel over the axes of the call's rings; those that an operation before shares are read in place. Takes
+    /// the memory for what is received.
     RingExchange(Context& context, const OpCall& call, std::vector<std::size_t> operands, Reading reading);
 
     /// How often a part is worked on: the members of a ring.
@@ -36,6 +37,7 @@ public:
 private:
     struct Room { ///< what is received of an operand
         std::size_t operand = 0;
+        bool inPlace = false;
         std::vector<std::int64_t> offsets; ///< by device, in floats
         Block block;
     };

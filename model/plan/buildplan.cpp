@@ -319,8 +319,12 @@ private:
             if (!use.ok())
                 return use.error();
             for (const Ring& ring : rings)
-                if (ring.operand == static_cast<int>(i))
-                    addRing(segment, id, use.value(), ring);
+                if (ring.operand == static_cast<int>(i)) {
+                    if (const int shared = sharedRing(op, use.value(), ring.axis); shared >= 0)
+                        use.value().collectives.push_back(shared);
+                    else
+                        addRing(segment, id, use.value(), ring);
+                }
             planned.operands.push_back(std::move(use).value());
         }
         for (const OperandUse& use : planned.operands)
@@ -367,6 +371,22 @@ private:
             m_plan.collectives.push_back(std::move(collective));
         }
         return use;
+    }
+
+    /// The ring that brings the same parts to an operation on the same operands right before, or -1: the gradients of keys and
+    /// values are made of the same queries as these pass by.
+    int sharedRing(const Op& op, const OperandUse& use, int axis) const
+    {
+        const auto& ops = m_plan.segments.back().ops;
+        for (auto before = ops.rbegin(); before != ops.rend() && m_graph.op(before->op).operands == op.operands; ++before)
+            for (const OperandUse& other : before->operands)
+                for (const int index : other.collectives) {
+                    const Collective& collective = m_plan.collectives[static_cast<std::size_t>(index)];
+                    if (collective.kind == CollectiveKind::SendRecv && collective.tensor == use.tensor
+                        && collective.axes == std::vector { axis } && other.layout == use.layout)
+                        return index;
+                }
+        return -1;
     }
 
     /// The sends of an operand around a ring: every device passes on what it has, until each has seen all parts.

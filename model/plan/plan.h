@@ -59,7 +59,9 @@ struct OperandUse {
     TensorId tensor = kNoTensor;
     Layout before; ///< layout in which the operand arrives
     Layout layout; ///< layout in which the operation takes it
-    std::vector<int> collectives; ///< indices into Plan::collectives, in order, from `before` to `layout`
+    /// Indices into Plan::collectives, in order, from `before` to `layout`; then rings, of which one that an operation right
+    /// before has started (its Collective::op) serves this one too.
+    std::vector<int> collectives;
     /// The resharded value takes the place of the tensor for all later uses, so that nobody pays for the same reshard
     /// twice: activations whose reshard moves data, and weights that another operation of the segment takes too (they are
     /// stored as before, and what was gathered goes with the segment). A mere slice keeps the whole value.

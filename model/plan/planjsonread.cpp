@@ -326,8 +326,9 @@ private:
         return op;
     }
 
-    /// Which operation wanted a collective follows from the operands that list it; each must be listed once, and the steps
-    /// of an operand must lead from where it arrives to where it is taken.
+    /// Which operation wanted a collective follows from the first operand that lists it; each must be listed once (those around
+    /// a ring also by later operations that they serve), and the steps of an operand must lead from where it arrives to where
+    /// it is taken.
     void readPlacesOfCollectives()
     {
         std::vector<bool> listed(plan().collectives.size(), false);
@@ -339,8 +340,12 @@ private:
                     for (const int id : use.collectives) {
                         Collective& collective = plan().collectives[static_cast<std::size_t>(id)];
                         const bool chained = collective.tensor == use.tensor && collective.step.before == *now;
-                        if (listed[static_cast<std::size_t>(id)] || !chained)
+                        const bool again = listed[static_cast<std::size_t>(id)];
+                        const bool ring = collective.kind == CollectiveKind::SendRecv && collective.step.after == use.layout;
+                        if ((again && !ring) || !chained)
                             return m_root.fail("collective " + collective.id + " does not fit the operand that lists it");
+                        if (again)
+                            continue;
                         listed[static_cast<std::size_t>(id)] = true;
                         collective.op = op.op;
                         collective.operand = static_cast<int>(i);

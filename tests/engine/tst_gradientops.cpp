@@ -188,7 +188,7 @@ Choice chosen(const std::vector<Row>& rows, const std::vector<std::size_t>& byAx
         for (const int operand : row.ring) {
             auto known = std::find_if(out.rings.begin(), out.rings.end(), [&](const RingTransfer& r) { return r.operand == at(operand); });
             if (known == out.rings.end())
-                known = out.rings.insert(out.rings.end(), RingTransfer { at(operand), {}, false, {} });
+                known = out.rings.insert(out.rings.end(), RingTransfer { at(operand), {}, false, false, {} });
             known->axes.push_back(axis);
         }
     }
