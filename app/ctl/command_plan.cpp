@@ -43,6 +43,12 @@ std::string headline(const Design& design, const Evaluation& evaluation)
         + bytesText(evaluation.weightBytes) + "\n";
 }
 
+/// What goes from stage to stage is between the layers, and not in each of them.
+bool isBetweenStages(const Collective& collective, const Plan& plan)
+{
+    return plan.pipeline && collective.kind == CollectiveKind::SendRecv && collective.axes == std::vector<int> { plan.pipeline->axis };
+}
+
 /// `forward, block x 32, each: 2 all-reduce over model`; parts without a collective are left out.
 std::string perLayer(const Plan& plan)
 {
@@ -52,7 +58,7 @@ std::string perLayer(const Plan& plan)
     for (std::size_t i = 0; i < plan.segments.size(); ++i) {
         std::map<std::string, int> counts;
         for (const Collective& collective : plan.collectives)
-            if (collective.plannedSegment == static_cast<int>(i) && collective.kind != CollectiveKind::LocalSlice)
+            if (collective.plannedSegment == static_cast<int>(i) && collective.kind != CollectiveKind::LocalSlice && !isBetweenStages(collective, plan))
                 ++counts[collectiveName(collective.kind) + " over " + axesText(collective, plan.mesh)];
         if (counts.empty())
             continue;
@@ -63,6 +69,9 @@ std::string perLayer(const Plan& plan)
         out += "  " + (phases ? phaseName(segment.phase) + ", " : std::string()) + segment.name
             + (segment.count > 1 ? " x " + std::to_string(segment.count) + ", each" : std::string()) + ": " + joined(parts) + "\n";
     }
+    for (const Collective& collective : plan.collectives)
+        if (isBetweenStages(collective, plan))
+            out += "  between stages: " + std::to_string(collective.count) + " a step, " + collective.cause + "\n";
     return out.empty() ? out : "In each part of the model\n" + out + "\n";
 }
 

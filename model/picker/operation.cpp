@@ -158,6 +158,18 @@ private:
                           transitionPrice(m_question.profile, from, to, bytes, n) });
     }
 
+    bool isThereBefore(std::size_t row) const
+    {
+        const auto needs = m_menu.needsOf(row);
+        for (std::size_t other = 0; other < row; ++other) {
+            const MenuRow& it = m_menu.rows[other];
+            if (it.output == m_menu.rows[row].output && it.outputOf == m_menu.rows[row].outputOf && it.kept == m_menu.rows[row].kept
+                && std::equal(needs.begin(), needs.end(), m_menu.needsOf(other).begin()))
+                return true;
+        }
+        return false;
+    }
+
     void addCandidates(const PickTrace& trace)
     {
         for (std::size_t axis = 0; axis < trace.axes.size(); ++axis) {
@@ -167,6 +179,8 @@ private:
                 now.insert(now.end(), operand.placements.begin(), operand.placements.end());
             for (std::size_t row = 0; row < m_menu.rows.size(); ++row) {
                 const RowVerdict& verdict = trace.axes[axis][row];
+                if (m_menu.rows[row].fallback && m_question.picker == PickerKind::AutoReshard && isThereBefore(row))
+                    continue; // a region looks at distinct rows
                 const RowUse use { m_task, now, row, axis };
                 PickCandidate candidate;
                 candidate.meshAxis = static_cast<int>(axis);
