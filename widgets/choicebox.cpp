@@ -109,6 +109,15 @@ void ChoiceBox::choose(const QVariant& value)
     update();
 }
 
+int ChoiceBox::widestEntry() const
+{
+    const QFontMetrics metrics(uiFont(this));
+    int widest = 40;
+    for (int i = 0; i < count(); ++i)
+        widest = std::max(widest, metrics.horizontalAdvance(itemText(i)));
+    return widest + 2 * kMargin + kArrow + 2;
+}
+
 QSize ChoiceBox::sizeHint() const
 {
     const int line = QFontMetrics(uiFont(this)).height();

@@ -17,6 +17,8 @@ public:
     /// Chooses the entry with this value; nothing is chosen where none has it. Sends no signal.
     void choose(const QVariant& value);
 
+    /// The width in which no entry is elided.
+    int widestEntry() const;
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/collectivesview.h"
 
+#include "widgets/choicebox.h"
 #include "widgets/collectivesmodel.h"
+#include "widgets/elidedlabel.h"
 #include "widgets/format.h"
+#include "widgets/pickermenu.h"
 #include "widgets/theme.h"
 
 #include <QClipboard>
-#include <QComboBox>
 #include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
@@ -15,6 +17,7 @@
 #include <QLineEdit>
 #include <QSignalBlocker>
 #include <QSortFilterProxyModel>
+#include <QStyledItemDelegate>
 #include <QTableView>
 #include <QVBoxLayout>
 
@@ -25,6 +28,29 @@ namespace shardboard {
 namespace {
 
 constexpr int kNarrow = 700; ///< below this width the size of the group is left to the tool tip
+constexpr int kWidestTensor = 200; ///< so that bytes, time and cause stay in sight
+constexpr int kWidestAxes = 100;
+constexpr int kCause = 190; ///< what the cause needs to say something
+
+/// Names of tensors without what all layers share, and with their ends when there is no room: what differs is there.
+class TensorDelegate : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    QString displayText(const QVariant& value, const QLocale&) const override
+    {
+        QString name = value.toString();
+        if (const qsizetype from = name.indexOf(QLatin1String(" from ")); name.startsWith(QLatin1String("grad of ")) && from > 0)
+            name.truncate(from); // the cause says what made it
+        return name.remove(QStringLiteral("model.layers.*.")).remove(QStringLiteral(".weight"));
+    }
+
+protected:
+    void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override
+    {
+        QStyledItemDelegate::initStyleOption(option, index);
+        option->textElideMode = Qt::ElideMiddle;
+    }
+};
 
 } // namespace
 
@@ -54,10 +80,11 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
     , m_model(new CollectivesModel(this))
     , m_filter(new PhaseFilter(this))
+    , m_picker(new PickerButton(document, this))
     , m_filterEdit(new QLineEdit(this))
-    , m_phase(new QComboBox(this))
+    , m_phase(new ChoiceBox(false, this))
     , m_table(new QTableView(this))
-    , m_total(new QLabel(this))
+    , m_total(new ElidedLabel(this))
     , m_empty(new QLabel(this))
 {
     setObjectName(QStringLiteral("collectivesView"));
@@ -71,6 +98,7 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
     m_table->setObjectName(QStringLiteral("collectivesTable"));
     m_table->setAccessibleName(tr("Collectives"));
     m_table->setModel(m_filter);
+    m_table->setItemDelegateForColumn(CollectivesModel::TensorColumn, new TensorDelegate(m_table));
     m_table->setSortingEnabled(true);
     m_table->sortByColumn(-1, Qt::AscendingOrder); // execution order until a header is clicked
     m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -89,7 +117,8 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
     m_filterEdit->setPlaceholderText(tr("Filter"));
     m_filterEdit->setToolTip(tr("Shows the collectives that have this text in any column"));
     m_filterEdit->setClearButtonEnabled(true);
-    m_filterEdit->setMaximumWidth(240);
+    m_filterEdit->setMinimumWidth(90);
+    m_filterEdit->setMaximumWidth(180);
     m_filterEdit->installEventFilter(this);
     m_phase->setObjectName(QStringLiteral("collectivesPhase"));
     m_phase->setAccessibleName(tr("Phase of the collectives"));
@@ -100,7 +129,9 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
     m_empty->setWordWrap(true);
     auto* top = new QHBoxLayout;
     top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
+    top->setSpacing(8);
     top->addWidget(m_total, 1);
+    top->addWidget(m_picker);
     top->addWidget(m_phase);
     top->addWidget(m_filterEdit);
     auto* column = new QVBoxLayout(this);
@@ -116,7 +147,8 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
         m_filter->setFilterFixedString(text);
         showState();
     });
-    connect(m_phase, &QComboBox::currentIndexChanged, this, [this] {
+    connect(m_picker, &PickerButton::refused, this, &CollectivesView::pickerRefused);
+    connect(m_phase, &ChoiceBox::currentIndexChanged, this, [this] {
         m_filter->setPhase(m_phase->currentIndex() <= 0 ? -1 : m_phase->currentData().toInt());
         showState();
     });
@@ -141,9 +173,11 @@ void CollectivesView::refresh()
                            document()->notation());
     m_following = false;
     showPhases();
-    if (!m_sized && m_model->rowCount() > 0) { // once; afterwards the widths are the user's
+    const QString sizeFor = document()->hasDesign() ? qstr(document()->design().model.name) + (m_phase->count() > 2 ? QStringLiteral(" phases") : QString())
+                                                    : QString();
+    if (sizeFor != m_sizedFor && m_model->rowCount() > 0) { // once; afterwards the widths are the user's
         fitColumns();
-        m_sized = true;
+        m_sizedFor = sizeFor;
     }
     m_table->horizontalHeader()->setFont(uiFont(this, -1));
     showState();
@@ -169,6 +203,7 @@ void CollectivesView::showPhases()
         m_phase->addItem(tr("All phases"));
         for (const Phase phase : phases)
             m_phase->addItem(qstr(phaseName(phase)), static_cast<int>(phase));
+        m_phase->setFixedWidth(m_phase->widestEntry());
         m_phase->setCurrentIndex(std::max(0, several && before >= 0 ? m_phase->findData(before) : 0));
     }
     m_filter->setPhase(m_phase->currentIndex() <= 0 ? -1 : m_phase->currentData().toInt());
@@ -182,22 +217,38 @@ void CollectivesView::fitColumns()
     const QAbstractItemView* cells = m_table;
     for (int column = 0; column < CollectivesModel::CauseColumn; ++column) {
         const QString text = m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
-        m_table->setColumnWidth(column, std::max(cells->sizeHintForColumn(column), heading.horizontalAdvance(text) + kPadding));
+        const int width = std::max(cells->sizeHintForColumn(column), heading.horizontalAdvance(text) + kPadding);
+        m_table->setColumnWidth(column, column == CollectivesModel::TensorColumn   ? std::min(width, kWidestTensor)
+                                    : column == CollectivesModel::AxisColumn ? std::min(width, kWidestAxes)
+                                                                             : width);
     }
     m_table->setColumnWidth(CollectivesModel::CauseColumn, 40);
+    showGroups();
+}
+
+/// The tool tip has the size of the group too, so it is the first to go where the cause has no room.
+void CollectivesView::showGroups()
+{
+    int others = 0;
+    for (int column = 0; column < CollectivesModel::CauseColumn; ++column)
+        if (column != CollectivesModel::GroupColumn)
+            others += m_table->columnWidth(column);
+    const QFontMetrics heading(uiFont(this, -1));
+    const int group = heading.horizontalAdvance(m_model->headerData(CollectivesModel::GroupColumn, Qt::Horizontal, Qt::DisplayRole).toString()) + 20;
+    m_table->setColumnHidden(CollectivesModel::GroupColumn, width() < kNarrow || width() - 40 - others - group < kCause);
 }
 
 void CollectivesView::resizeEvent(QResizeEvent* event)
 {
     DocumentView::resizeEvent(event);
-    m_table->setColumnHidden(CollectivesModel::GroupColumn, width() < kNarrow); // the tool tip has it too
+    showGroups();
 }
 
 void CollectivesView::showState()
 {
     const Theme& theme = Theme::of(this);
-    for (QLabel* label : { m_total, m_empty })
-        setTextColor(label, theme.quiet);
+    setTextColor(m_total, theme.quiet);
+    setTextColor(m_empty, theme.quiet);
     const int all = m_model->rowCount();
     const int shown = m_filter->rowCount();
     if (const auto evaluation = document()->evaluation()) {

@@ -5,14 +5,16 @@
 #include "widgets/documentview.h"
 
 class QLineEdit;
-class QComboBox;
 class QTableView;
 
 namespace shardboard {
 
 class CollectivesModel;
 
+class ChoiceBox;
+class ElidedLabel;
 class PhaseFilter;
+class PickerButton;
 
 class CollectivesView : public DocumentView {
     Q_OBJECT
@@ -23,6 +25,9 @@ public:
     QString selectedText() const;
     void copy() const;
 
+Q_SIGNALS:
+    void pickerRefused(const QString& why); ///< a choice of the picker's button cannot be made
+
 protected:
     void refresh() override;
     void selectionChanged() override;
@@ -31,18 +36,20 @@ protected:
 
 private:
     void fitColumns();
+    void showGroups();
     void showPhases();
     void showState();
 
     CollectivesModel* m_model;
     PhaseFilter* m_filter;
+    PickerButton* m_picker;
     QLineEdit* m_filterEdit;
-    QComboBox* m_phase;
+    ChoiceBox* m_phase;
     QTableView* m_table;
-    QLabel* m_total;
+    ElidedLabel* m_total;
     QLabel* m_empty;
     bool m_following = false;
-    bool m_sized = false;
+    QString m_sizedFor; ///< the model, and whether it has phases, that the columns were sized for
 };
 
 } // namespace shardboard

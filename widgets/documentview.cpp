@@ -115,6 +115,7 @@ void ViewHeader::elide()
     const int room = std::max(60, width() - 2 * kPanelMargin - 8);
     m_title->setText(titleMetrics.elidedText(m_titleText, Qt::ElideMiddle, room));
     m_title->setToolTip(m_title->text() == m_titleText ? QString() : m_titleText);
+    layout()->activate(); // the title has just got another width
     const int left = m_detail->width();
     m_detail->setText(QFontMetrics(m_detail->font()).elidedText(m_detailText, Qt::ElideRight, std::max(left, 24)));
     m_detail->setToolTip(m_detail->text() == m_detailText ? QString() : m_detailText);

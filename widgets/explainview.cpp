@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/explainview.h"
 
+#include "widgets/choicebox.h"
+#include "widgets/elidedlabel.h"
 #include "widgets/format.h"
 #include "widgets/inspectorparts.h"
 #include "widgets/repairs.h"
 #include "widgets/rowsmodel.h"
 #include "widgets/theme.h"
+#include "widgets/wrappedlabel.h"
 
-#include <QComboBox>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
@@ -88,12 +91,14 @@ void addCauseCards(InspectorPage& page, const Explanation& explanation, const st
 
 ExplainView::ExplainView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
-    , m_title(new QLabel(this))
-    , m_operations(new QComboBox(this))
+    , m_title(new ElidedLabel(this))
+    , m_operations(new ChoiceBox(false, this))
     , m_causes(new QScrollArea(this))
+    , m_ranked(new QWidget(this))
     , m_table(new QTableView(this))
     , m_rows(new RowsModel(this))
     , m_note(new QLabel(this))
+    , m_detail(new WrappedLabel(QString(), this))
     , m_timer(new QTimer(this))
 {
     setObjectName(QStringLiteral("explainView"));
@@ -101,20 +106,17 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
     m_title->setObjectName(QStringLiteral("explainTitle"));
-    m_title->setTextFormat(Qt::PlainText);
-    m_title->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     m_operations->setObjectName(QStringLiteral("explainOperation"));
     m_operations->setAccessibleName(tr("Operation to explain"));
     m_operations->setToolTip(tr("Operation to explain"));
-    m_operations->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_operations->setMinimumContentsLength(28);
+    m_operations->setFixedWidth(260);
     m_operations->setMaxVisibleItems(24);
     m_causes->setObjectName(QStringLiteral("explainCauses"));
     m_causes->setAccessibleName(tr("Causes, from the root on"));
     m_causes->setWidgetResizable(true);
     m_causes->setFrameShape(QFrame::NoFrame);
     m_causes->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    m_causes->setMinimumWidth(240);
+    m_causes->setMinimumWidth(200);
     m_table->setObjectName(QStringLiteral("explainRows"));
     m_table->setAccessibleName(tr("Rows that the picker weighed"));
     m_table->setModel(m_rows);
@@ -124,6 +126,7 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     m_table->setShowGrid(false);
     m_table->setWordWrap(false);
     m_table->setTabKeyNavigation(false);
+    m_table->viewport()->installEventFilter(this);
     m_table->verticalHeader()->hide();
     m_table->verticalHeader()->setDefaultSectionSize(kRowHeight);
     m_table->horizontalHeader()->setHighlightSections(false);
@@ -132,35 +135,41 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     m_note->setObjectName(QStringLiteral("explainNote"));
     m_note->setWordWrap(true);
     m_note->setTextFormat(Qt::PlainText);
+    m_note->setContentsMargins(kPanelMargin, 0, kPanelMargin, 4);
+    m_detail->setObjectName(QStringLiteral("explainDetail"));
+    m_detail->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    m_detail->setContentsMargins(8, 0, 8, 0);
     m_timer->setSingleShot(true);
     m_timer->setInterval(0);
     connect(m_timer, &QTimer::timeout, this, [this] { buildNow(); });
 
     auto* top = new QHBoxLayout;
     top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
+    top->setSpacing(12);
     top->addWidget(m_title, 1);
     top->addWidget(m_operations);
-    auto* right = new QWidget(this);
-    auto* column = new QVBoxLayout(right);
+    auto* column = new QVBoxLayout(m_ranked);
     column->setContentsMargins(8, 0, 8, 6);
     column->setSpacing(4);
-    column->addWidget(m_note);
     column->addWidget(m_table, 1);
+    column->addWidget(m_detail);
     auto* splitter = new QSplitter(Qt::Horizontal, this);
     splitter->setObjectName(QStringLiteral("explainSplitter"));
     splitter->setChildrenCollapsible(false);
     splitter->setHandleWidth(1);
     splitter->addWidget(m_causes);
-    splitter->addWidget(right);
+    splitter->addWidget(m_ranked);
     splitter->setStretchFactor(0, 2);
     splitter->setStretchFactor(1, 5);
-    splitter->setSizes({ 300, 700 });
+    splitter->setSizes({ 250, 750 });
     auto* all = new QVBoxLayout(this);
     all->setContentsMargins(0, 0, 0, 0);
     all->setSpacing(0);
     all->addLayout(top);
+    all->addWidget(m_note);
     all->addWidget(splitter, 1);
-    connect(m_operations, &QComboBox::activated, this, [this](int index) {
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this] { showDetail(); });
+    connect(m_operations, &ChoiceBox::activated, this, [this](int index) {
         const QPoint place = m_operations->itemData(index).toPoint();
         selection()->setOperation(place.x(), place.y());
     });
@@ -183,10 +192,11 @@ void ExplainView::showEvent(QShowEvent* event)
     later();
 }
 
-void ExplainView::resizeEvent(QResizeEvent* event)
+bool ExplainView::eventFilter(QObject* watched, QEvent* event)
 {
-    DocumentView::resizeEvent(event);
-    fitColumns();
+    if (watched == m_table->viewport() && event->type() == QEvent::Resize)
+        fitColumns();
+    return DocumentView::eventFilter(watched, event);
 }
 
 // Rows are judged and their effects evaluated, so a hidden view does neither and a burst of changes it once.
@@ -206,7 +216,7 @@ void ExplainView::fillOperations()
     const auto& segments = evaluation->plan.segments;
     for (std::size_t s = 0; s < segments.size(); ++s)
         for (std::size_t o = 0; o < segments[s].ops.size(); ++o)
-            m_operations->addItem(qstr(operationId(*evaluation, static_cast<int>(s), static_cast<int>(o))),
+            m_operations->addItem(qstr(operationId(*evaluation, static_cast<int>(s), static_cast<int>(o))).remove(QStringLiteral("model.layers.*.")),
                                   QPoint(static_cast<int>(s), static_cast<int>(o)));
 }
 
@@ -240,10 +250,14 @@ void ExplainView::buildNow()
             title += tr(", before %1").arg(qstr(operationId(*evaluation, target->segment, target->op)));
     }
     m_title->setText(title);
-    m_title->setToolTip(title);
     {
         const QSignalBlocker blocker(m_operations);
         m_operations->setCurrentIndex(m_operations->findData(QPoint(target->segment, target->op)));
+    }
+    if (target->kind == ExplainTarget::Kind::Collective) { // its own mesh axes first
+        const auto& own = evaluation->plan.collectives[static_cast<std::size_t>(target->collective)].axes;
+        std::stable_partition(explanation.axes.begin(), explanation.axes.end(),
+                              [&](const AxisExplanation& axis) { return std::find(own.begin(), own.end(), axis.axis) != own.end(); });
     }
     showCauses(explanation);
     showRows(std::move(explanation));
@@ -279,9 +293,32 @@ void ExplainView::showRows(Explanation explanation)
     setTextColor(m_note, theme.quiet);
     m_rows->setExplanation(document()->evaluation(), std::move(explanation), byTime,
                            { theme.text, theme.quiet, theme.error, monoFont(this, -0.5), uiFont(this, -0.5, true) });
-    m_table->setVisible(m_rows->rowCount() > 0);
+    m_ranked->setVisible(m_rows->rowCount() > 0); // else the causes have all the room
+    m_detail->setFont(uiFont(this, -1));
+    setTextColor(m_detail, theme.quiet);
     addButtons();
     fitColumns();
+    choosePicked();
+}
+
+/// So that what was decided on the first mesh axis, and why, is read without a click.
+void ExplainView::choosePicked()
+{
+    int row = 0;
+    while (row < m_rows->rowCount() && m_rows->rowAt(row)->verdict != RankedRow::Verdict::Picked)
+        ++row;
+    if (row < m_rows->rowCount())
+        m_table->setCurrentIndex(m_rows->index(row, RowsModel::RowColumn));
+    m_table->scrollToTop();
+    showDetail();
+}
+
+void ExplainView::showDetail()
+{
+    const QString text = m_rows->detail(m_table->currentIndex().row());
+    m_detail->setText(breakable(text));
+    m_detail->setAccessibleName(text);
+    m_detail->setVisible(!text.isEmpty());
 }
 
 void ExplainView::addButtons()
@@ -295,7 +332,7 @@ void ExplainView::addButtons()
             continue;
         auto* button = new QPushButton(unpins ? tr("Unpin") : tr("Pin this"), m_table);
         const QString axisName = qstr(document()->evaluation()->plan.mesh.axis(axis.axis).name);
-        button->setObjectName((unpins ? QStringLiteral("unpin.%1") : QStringLiteral("pin.%1.%2").arg(axisName, qstr(ranked.row))).arg(axisName));
+        button->setObjectName(unpins ? QStringLiteral("unpin.%1").arg(axisName) : QStringLiteral("pin.%1.%2").arg(axisName, qstr(ranked.row)));
         button->setAccessibleName(qstr(edit->text));
         QString tip = tr("%1 (can be undone)").arg(qstr(edit->text));
         if (unpins && axis.pin >= 0 && !document()->design().pins[static_cast<std::size_t>(axis.pin)].source.empty())
@@ -309,25 +346,34 @@ void ExplainView::addButtons()
     }
 }
 
-/// Names as wide as they are, the rest by share; the reason gets what is left.
+/// All columns are in sight, the buttons above all: what has no room is told below the table and in tool tips.
 void ExplainView::fitColumns()
 {
     const QAbstractItemView* cells = m_table;
     const int room = m_table->viewport()->width();
     if (room < 100)
         return;
-    const int action = 84;
-    const int axis = std::clamp(cells->sizeHintForColumn(RowsModel::AxisColumn) + 12, 70, 120);
-    const int row = std::clamp(cells->sizeHintForColumn(RowsModel::RowColumn) + 12, 90, 220);
-    const int step = 70;
-    const int price = 150;
-    const int moves = std::clamp(cells->sizeHintForColumn(RowsModel::MovesColumn) + 12, 90, std::max(120, (room - action - axis - row - step - price) * 55 / 100));
-    const int note = std::max(90, room - action - axis - row - step - price - moves);
-    const std::pair<int, int> widths[] { { RowsModel::AxisColumn, axis }, { RowsModel::RowColumn, row },   { RowsModel::PriceColumn, price },
-                                         { RowsModel::MovesColumn, moves }, { RowsModel::StepColumn, step }, { RowsModel::NoteColumn, note },
-                                         { RowsModel::ActionColumn, action } };
+    constexpr int kPadding = 12;
+    constexpr int kAction = 82;
+    constexpr int kStep = 76;
+    constexpr int kNarrow = 90; // what a text needs to say anything
+    const int axis = std::clamp(cells->sizeHintForColumn(RowsModel::AxisColumn) + kPadding, 56, 100);
+    const int row = std::clamp(cells->sizeHintForColumn(RowsModel::RowColumn) + kPadding, 80, 200);
+    const int price = PriceDelegate::kTextWidth + (room > 760 ? 64 : 16);
+    int left = room - kAction - axis - row - price;
+    const bool step = left >= kStep + kNarrow;
+    left -= step ? kStep : 0;
+    const bool moves = left >= 2 * kNarrow + 40;
+    const int moved = moves ? std::clamp(cells->sizeHintForColumn(RowsModel::MovesColumn) + kPadding, kNarrow, left / 2) : 0;
+    m_table->setColumnHidden(RowsModel::StepColumn, !step);
+    m_table->setColumnHidden(RowsModel::MovesColumn, !moves);
+    const std::pair<int, int> widths[] { { RowsModel::AxisColumn, axis },   { RowsModel::RowColumn, row },
+                                         { RowsModel::PriceColumn, price }, { RowsModel::MovesColumn, moved },
+                                         { RowsModel::StepColumn, kStep },  { RowsModel::NoteColumn, std::max(40, left - moved) },
+                                         { RowsModel::ActionColumn, kAction } };
     for (const auto& [column, width] : widths)
-        m_table->setColumnWidth(column, width);
+        if (width > 0)
+            m_table->setColumnWidth(column, width);
 }
 
 void ExplainView::follow(const CauseLink& link)

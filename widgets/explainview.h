@@ -9,7 +9,6 @@
 #include <functional>
 #include <optional>
 
-class QComboBox;
 class QLabel;
 class QScrollArea;
 class QTableView;
@@ -17,6 +16,8 @@ class QTimer;
 
 namespace shardboard {
 
+class ChoiceBox;
+class ElidedLabel;
 class InspectorPage;
 class RowsModel;
 
@@ -36,7 +37,7 @@ protected:
     void refresh() override;
     void selectionChanged() override;
     void showEvent(QShowEvent* event) override;
-    void resizeEvent(QResizeEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     void later();
@@ -45,15 +46,19 @@ private:
     void showRows(Explanation explanation);
     void addButtons();
     void fitColumns();
+    void showDetail();
+    void choosePicked();
     void follow(const CauseLink& link);
     void apply(const Repair& repair);
 
-    QLabel* m_title;
-    QComboBox* m_operations;
+    ElidedLabel* m_title;
+    ChoiceBox* m_operations;
     QScrollArea* m_causes;
+    QWidget* m_ranked; ///< the table and what its row says
     QTableView* m_table;
     RowsModel* m_rows;
     QLabel* m_note;
+    QLabel* m_detail; ///< all that the table's current row says
     QTimer* m_timer;
     QString m_refusal;
 };

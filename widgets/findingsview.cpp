@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/findingsview.h"
 
-#include "model/explain/explain.h"
 #include "widgets/format.h"
 #include "widgets/notedelegate.h"
 #include "widgets/repairs.h"
@@ -41,39 +40,6 @@ QColor colorOf(Severity severity, const Theme& theme)
 QString kindText(const std::string& kind) { return qstr(kind).replace(QLatin1Char('-'), QLatin1Char(' ')); }
 
 } // namespace
-
-bool selectWhere(const Document& document, const std::string& where)
-{
-    const auto evaluation = document.evaluation();
-    if (!evaluation)
-        return false;
-    for (std::size_t i = 0; i < evaluation->weights.size(); ++i) {
-        if (evaluation->weights[i].spec.name == where) {
-            document.selection()->setWeight(static_cast<int>(i));
-            return true;
-        }
-    }
-    if (const int axis = document.design().mesh.find(where); axis >= 0) {
-        document.selection()->setMeshAxis(axis);
-        return true;
-    }
-    const auto& collectives = evaluation->plan.collectives;
-    for (std::size_t i = 0; i < collectives.size(); ++i) {
-        if (collectives[i].op >= 0 && evaluation->graph.op(collectives[i].op).name == where) {
-            document.selection()->setCollective(static_cast<int>(i));
-            return true;
-        }
-    }
-    const auto& segments = evaluation->plan.segments;
-    for (std::size_t s = 0; s < segments.size(); ++s)
-        for (std::size_t o = 0; o < segments[s].ops.size(); ++o)
-            if (evaluation->graph.op(segments[s].ops[o].op).name == where
-                || operationId(*evaluation, static_cast<int>(s), static_cast<int>(o)) == where) {
-                document.selection()->setOperation(static_cast<int>(s), static_cast<int>(o));
-                return true;
-            }
-    return false;
-}
 
 FindingsView::FindingsView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
@@ -180,22 +146,18 @@ void FindingsView::addRow(const DesignFinding& finding, int index)
     for (int column = 0; column < ColumnCount; ++column)
         item->setToolTip(column, tip);
     if (finding.fix)
-        addButton(item, *finding.fix);
+        addRepair(item, *finding.fix);
+    else if (const FindingPlace place = placeOf(*document(), finding); place.kind != FindingPlace::Kind::None)
+        addShow(item, place);
 }
 
-void FindingsView::addButton(QTreeWidgetItem* item, const Repair& repair)
+void FindingsView::addRepair(QTreeWidgetItem* item, const Repair& repair)
 {
-    auto* cell = new QWidget;
-    auto* layout = new QHBoxLayout(cell);
-    layout->setContentsMargins(8, 3, 8, 3);
-    auto* button = new QPushButton(cell);
+    QPushButton* button = addButton(item, qstr(repair.text));
     button->setObjectName(QStringLiteral("repairButton"));
-    button->setAccessibleName(qstr(repair.text));
     button->setToolTip(qstr(repair.text) + QLatin1Char('\n')
                        + tr("One step of the history (%1 on the row)")
                              .arg(m_repair->shortcut().toString(QKeySequence::NativeText)));
-    button->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-    item->setData(RepairColumn, kRepairTextRole, qstr(repair.text));
     const int index = item->data(NoteColumn, kIndexRole).toInt();
     // Later: the repair replaces this list and with it the button. Only for the findings that were clicked on.
     const auto act = [this, index, shown = std::weak_ptr<const Evaluation>(document()->evaluation())] {
@@ -203,8 +165,33 @@ void FindingsView::addButton(QTreeWidgetItem* item, const Repair& repair)
             this->repair(index);
     };
     connect(button, &QPushButton::clicked, this, act, Qt::QueuedConnection);
+}
+
+/// What cannot be repaired by one edit can be looked at.
+void FindingsView::addShow(QTreeWidgetItem* item, const FindingPlace& place)
+{
+    QPushButton* button = addButton(item, placeText(place));
+    button->setObjectName(QStringLiteral("showButton"));
+    button->setToolTip(item->toolTip(NoteColumn));
+    const int index = item->data(NoteColumn, kIndexRole).toInt();
+    connect(button, &QPushButton::clicked, this, [this, index] {
+        if (index < m_list->topLevelItemCount())
+            follow(m_list->topLevelItem(index));
+    }, Qt::QueuedConnection);
+}
+
+QPushButton* FindingsView::addButton(QTreeWidgetItem* item, const QString& text)
+{
+    auto* cell = new QWidget;
+    auto* layout = new QHBoxLayout(cell);
+    layout->setContentsMargins(8, 3, 8, 3);
+    auto* button = new QPushButton(cell);
+    button->setAccessibleName(text);
+    button->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    item->setData(RepairColumn, kRepairTextRole, text);
     layout->addWidget(button);
     m_list->setItemWidget(item, RepairColumn, cell);
+    return button;
 }
 
 /// The repairs get the room that their words take, up to two fifths; then they are elided.
@@ -302,11 +289,11 @@ void FindingsView::follow(QTreeWidgetItem* item)
     if (!evaluation || index >= evaluation->findings.size())
         return;
     m_following = true;
-    const std::string& where = evaluation->findings[index].where;
-    const auto& rules = document()->design().rules.rules;
-    if (!selectWhere(*document(), where)
-        && std::any_of(rules.begin(), rules.end(), [&](const LogicalRule& rule) { return rule.name == where; }))
-        Q_EMIT ruleNamed(qstr(where));
+    const FindingPlace place = placeOf(*document(), evaluation->findings[index]);
+    if (place.kind == FindingPlace::Kind::Memory) // and what is running then
+        selectWhere(*document(), evaluation->findings[index].where);
+    if (!selectPlace(*document(), place))
+        Q_EMIT placeChosen(place);
     m_following = false;
 }
 

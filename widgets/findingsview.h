@@ -4,6 +4,7 @@
 #pragma once
 
 #include "widgets/documentview.h"
+#include "widgets/findingplace.h"
 
 class QAction;
 class QPushButton;
@@ -23,7 +24,7 @@ public:
     QAction* repairAction() const { return m_repair; }
 
 Q_SIGNALS:
-    void ruleNamed(const QString& name); ///< a finding about the rules for a logical name was chosen
+    void placeChosen(const FindingPlace& place); ///< a finding about pins, rules or memory was chosen: it stands in another view
 
 protected:
     void refresh() override;
@@ -33,7 +34,9 @@ protected:
 
 private:
     void addRow(const DesignFinding& finding, int index);
-    void addButton(QTreeWidgetItem* item, const Repair& repair);
+    void addRepair(QTreeWidgetItem* item, const Repair& repair);
+    void addShow(QTreeWidgetItem* item, const FindingPlace& place);
+    QPushButton* addButton(QTreeWidgetItem* item, const QString& text);
     void fitColumns();
     void follow(QTreeWidgetItem* item);
     void repair(int index);
@@ -50,9 +53,5 @@ private:
     QAction* m_repair;
     bool m_following = false;
 };
-
-/// Selects what a finding is about: a weight by name, a mesh axis, or the collective of an operation. False when it is
-/// none of them.
-bool selectWhere(const Document& document, const std::string& where);
 
 } // namespace shardboard

@@ -107,8 +107,10 @@ private:
             return false;
         const Op& op = m_evaluation.graph.op(planned.op);
         const Op& first = m_evaluation.graph.op(m_ops.front()->op);
-        if (part == Part::Reduction || part == Part::Update)
+        if (part == Part::Reduction)
             return true;
+        if (part == Part::Update)
+            return false;
         if (part == Part::Gradient) // both gradients of one product
             return withoutEnd(op.name) == withoutEnd(first.name);
         if (part == Part::Projection && op.kind == OpKind::Linear && op.operands.front() != first.operands.front())
@@ -175,8 +177,10 @@ private:
         const auto weights = static_cast<int>(m_ops.size());
         if (m_part == Part::Reduction)
             return weights == 1 ? QObject::tr("gradient of 1 weight") : QObject::tr("gradients of %1 weights").arg(weights);
-        if (m_part == Part::Update)
-            return weights == 1 ? QObject::tr("Adam on 1 weight") : QObject::tr("Adam on %1 weights").arg(weights);
+        if (m_part == Part::Update) {
+            const std::string& weight = m_evaluation.graph.tensor(first.operands.front()).name;
+            return QObject::tr("Adam %1").arg(lastName(weight.ends_with(".weight") ? withoutEnd(weight) : weight));
+        }
         if (m_part == Part::Gradient)
             return QObject::tr("∂ %1").arg(lastName(withoutEnd(first.name)));
         const bool attentionGradient = std::any_of(m_ops.begin(), m_ops.end(), [&](const PlannedOp* planned) {
@@ -221,8 +225,8 @@ private:
             : FlowItem::Operation;
         out.title = title();
         out.segment = m_index;
-        if (m_part != Part::Reduction && m_part != Part::Update)
-            out.detail = shortLayout(m_ops.back()->result, m_evaluation.plan.mesh, m_base);
+        if (m_part != Part::Reduction)
+            out.detail = shortLayout(m_ops.back()->result, m_evaluation.plan.mesh, m_part == Part::Update ? Layout() : m_base);
         QStringList tip;
         double seconds = 0;
         for (const PlannedOp* planned : m_ops) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/flowview.h"
 
+#include "widgets/choicebox.h"
 #include "widgets/flowcanvas.h"
 #include "widgets/format.h"
 #include "widgets/theme.h"
 
-#include <QComboBox>
 #include <QLabel>
 #include <QScrollArea>
 #include <QSignalBlocker>
@@ -19,8 +19,8 @@ namespace shardboard {
 FlowView::FlowView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
     , m_header(new ViewHeader(tr("Flow"), this))
-    , m_phase(new QComboBox(this))
-    , m_choice(new QComboBox(this))
+    , m_phase(new ChoiceBox(false, this))
+    , m_choice(new ChoiceBox(false, this))
     , m_back(new QToolButton(this))
     , m_forward(new QToolButton(this))
     , m_step(new QLabel(this))
@@ -61,8 +61,8 @@ FlowView::FlowView(Document* document, QWidget* parent)
     column->addWidget(m_header);
     column->addWidget(m_scroll, 1);
     column->addWidget(m_empty, 1);
-    connect(m_choice, &QComboBox::activated, this, [this](int index) { showSegment(m_choice->itemData(index).toInt()); });
-    connect(m_phase, &QComboBox::activated, this, [this](int index) { showPhase(m_phase->itemData(index).toInt()); });
+    connect(m_choice, &ChoiceBox::activated, this, [this](int index) { showSegment(m_choice->itemData(index).toInt()); });
+    connect(m_phase, &ChoiceBox::activated, this, [this](int index) { showPhase(m_phase->itemData(index).toInt()); });
     connect(m_back, &QToolButton::clicked, this, [this] { stepCollective(-1); });
     connect(m_forward, &QToolButton::clicked, this, [this] { stepCollective(1); });
     connect(m_canvas, &FlowCanvas::currentMoved, this,
@@ -99,6 +99,7 @@ void FlowView::refresh()
         if (segments[i].count > segments[static_cast<std::size_t>(largest)].count)
             largest = static_cast<int>(i);
     }
+    m_phase->setFixedWidth(m_phase->widestEntry());
     m_phase->setVisible(m_phase->count() > 1);
     int segment = segmentOfSelection();
     if (segment < 0)
@@ -133,6 +134,7 @@ void FlowView::fillSegments()
             m_choice->addItem(segments[i].count > 1 ? QStringLiteral("%1 × %2").arg(qstr(segments[i].name)).arg(segments[i].count)
                                                     : qstr(segments[i].name),
                               static_cast<int>(i));
+    m_choice->setFixedWidth(std::min(240, m_choice->widestEntry()));
     m_choice->setCurrentIndex(m_choice->findData(m_segment));
     const QSignalBlocker phaseBlocker(m_phase);
     m_phase->setCurrentIndex(m_phase->findData(static_cast<int>(phase)));

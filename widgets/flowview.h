@@ -4,12 +4,12 @@
 
 #include "widgets/documentview.h"
 
-class QComboBox;
 class QScrollArea;
 class QToolButton;
 
 namespace shardboard {
 
+class ChoiceBox;
 class FlowCanvas;
 
 class FlowView : public DocumentView {
@@ -34,8 +34,8 @@ private:
     void showPhase(int phase);
 
     ViewHeader* m_header;
-    QComboBox* m_phase; ///< hidden where there is one phase only
-    QComboBox* m_choice; ///< segments of the phase
+    ChoiceBox* m_phase; ///< hidden where there is one phase only
+    ChoiceBox* m_choice; ///< segments of the phase
     QToolButton* m_back;
     QToolButton* m_forward;
     QLabel* m_step;

@@ -6,6 +6,7 @@
 #include "widgets/findingsview.h"
 #include "widgets/format.h"
 #include "widgets/inspectorparts.h"
+#include "widgets/pickermenu.h"
 #include "widgets/repairs.h"
 #include "widgets/rowsmodel.h"
 #include "widgets/ruletrace.h"
@@ -33,6 +34,14 @@ Card::Look lookOf(Severity severity)
     return severity == Severity::Error  ? Card::Look::Error
         : severity == Severity::Warning ? Card::Look::Attention
                                         : Card::Look::Plain;
+}
+
+/// How findings name an operation: some with the segment of the plan or of the graph.
+std::vector<std::string> operationNames(const Evaluation& evaluation, int plannedSegment, OpId op)
+{
+    const PlannedSegment& segment = evaluation.plan.segments[static_cast<std::size_t>(plannedSegment)];
+    const std::string& name = evaluation.graph.op(op).name;
+    return { name, segment.name + "/" + name, evaluation.graph.segments[static_cast<std::size_t>(segment.segment)].name + "/" + name };
 }
 
 } // namespace
@@ -116,15 +125,21 @@ void InspectorPanel::designPage(InspectorPage& page)
     page.fact(tr("model"), qstr(design.model.name), qstr(design.model.source));
     page.fact(tr("parameters"), countText(evaluation->parameters));
     page.fact(tr("mesh"), qstr(design.mesh.text()));
+    page.fact(tr("picker"), pickerText(design.picker));
     page.fact(tr("weights"), bytesText(evaluation->weightBytes), exactBytesText(evaluation->weightBytes));
     page.fact(tr("weights on a device"), bytesText(plan.memory.weights), exactBytesText(plan.memory.weights));
     if (design.model.hasGraph()) {
         page.fact(tr("step"), secondsText(plan.seconds()));
         page.fact(tr("of it collectives"), secondsText(plan.collectiveSeconds));
         page.fact(tr("bytes moved"), bytesText(plan.collectiveBytes()), exactBytesText(plan.collectiveBytes()));
+        if (plan.pipeline) {
+            page.fact(tr("pipeline"), plan.pipeline->chunks > 1 ? tr("%1 stages, interleaved %2").arg(plan.pipeline->stages).arg(plan.pipeline->chunks)
+                                                                : tr("%1 stages, 1F1B").arg(plan.pipeline->stages));
+            page.fact(tr("bubble"), tr("%1 % of the work").arg(digitsText(plan.pipeline->bubble * 100)));
+        }
     }
     page.sentence(tr("Select a weight or a collective to see why it is as it is."));
-    findings(page, std::string());
+    findings(page, {});
 }
 
 void InspectorPanel::weightPage(InspectorPage& page, const WeightLayout& weight)
@@ -135,7 +150,7 @@ void InspectorPanel::weightPage(InspectorPage& page, const WeightLayout& weight)
     weightReason(page, weight);
     if (!weight.unknownShape)
         weightChoices(page);
-    findings(page, weight.spec.name);
+    findings(page, { weight.spec.name });
 }
 
 void InspectorPanel::weightFacts(InspectorPage& page, const WeightLayout& weight)
@@ -182,6 +197,7 @@ void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weigh
     // Collectives of the operations that take it, and of those that take their results.
     const auto& collectives = evaluation->plan.collectives;
     const int self = selection()->weight();
+    const bool train = document()->design().workload.kind == WorkloadKind::Train;
     for (std::size_t i = 0; i < collectives.size(); ++i) {
         const Collective& collective = collectives[i];
         bool caused = collective.tensor == weight.tensor && weight.tensor != kNoTensor;
@@ -193,8 +209,10 @@ void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weigh
         }
         if (!caused)
             continue;
-        Card* card = page.card(qstr(collectiveName(collective.kind)) + tr(" over ")
-                                   + axesText(evaluation->plan.mesh, collective.axes),
+        QString title = qstr(collectiveName(collective.kind)) + tr(" over ") + axesText(evaluation->plan.mesh, collective.axes);
+        if (train)
+            title += QStringLiteral(" · ") + qstr(phaseName(evaluation->plan.segments[static_cast<std::size_t>(collective.plannedSegment)].phase));
+        Card* card = page.card(title,
                                secondsText(collective.seconds * static_cast<double>(collective.count)),
                                qstr(collective.reason), Card::Look::Plain);
         card->setActionable(tr("Select this collective"));
@@ -278,7 +296,7 @@ void InspectorPanel::collectivePage(InspectorPage& page, const Collective& colle
     page.fact(tr("to"), shownSpec(*document(), collective.step.after, true), collective.step.after, plan.mesh);
     explanation(page, collectiveTarget(*evaluation, selection()->collective()));
     if (collective.op >= 0)
-        findings(page, evaluation->graph.op(collective.op).name);
+        findings(page, operationNames(*evaluation, collective.plannedSegment, collective.op));
 }
 
 void InspectorPanel::operationPage(InspectorPage& page, const PlannedOp& planned)
@@ -297,7 +315,7 @@ void InspectorPanel::operationPage(InspectorPage& page, const PlannedOp& planned
     page.fact(tr("→ %1").arg(qstr(evaluation->graph.tensor(op.result).name)), shownSpec(*document(), planned.result, true), planned.result, plan.mesh);
     page.fact(tr("predicted"), QStringLiteral("%1 × %2").arg(secondsText(planned.seconds)).arg(planned.count));
     explanation(page, operationTarget(*evaluation, selection()->segment(), selection()->operation()));
-    findings(page, op.name);
+    findings(page, operationNames(*evaluation, selection()->segment(), planned.op));
 }
 
 void InspectorPanel::explanation(InspectorPage& page, const ExplainTarget& target)
@@ -323,12 +341,12 @@ void InspectorPanel::explanation(InspectorPage& page, const ExplainTarget& targe
         wanted = document()->evaluation()->plan.collectives[static_cast<std::size_t>(target.collective)].axes;
     for (const AxisExplanation& axis : why.axes)
         if (wanted.empty() || std::find(wanted.begin(), wanted.end(), axis.axis) != wanted.end())
-            rows(page, axis);
+            rows(page, why, axis);
     connect(page.button(tr("All rows …"), tr("Every row on every mesh axis, with what each would move")), &QPushButton::clicked, this,
             [this] { Q_EMIT explanationRequested(); });
 }
 
-void InspectorPanel::rows(InspectorPage& page, const AxisExplanation& axis)
+void InspectorPanel::rows(InspectorPage& page, const Explanation& why, const AxisExplanation& axis)
 {
     const QString over = qstr(document()->evaluation()->plan.mesh.axis(axis.axis).name);
     const bool byTime = document()->design().picker.profile == PickerProfile::Shardboard;
@@ -337,14 +355,14 @@ void InspectorPanel::rows(InspectorPage& page, const AxisExplanation& axis)
         if (row.verdict == RankedRow::Verdict::Impossible || shown++ >= kMostCards)
             continue;
         const bool picked = row.verdict == RankedRow::Verdict::Picked;
-        QString detail = tr("over %1").arg(over);
+        QString detail = tr("over %1 · %2").arg(over, rowLabel(row.row));
         if (picked)
-            detail += QStringLiteral(" · ") + qstr(axis.why);
+            detail += (axis.by == AxisExplanation::By::Pin ? tr(" · pinned: %1") : tr(" · picked: %1")).arg(qstr(axis.why));
         else if (row.verdict == RankedRow::Verdict::Refused)
             detail += tr(" · refused: %1").arg(qstr(row.why));
         if (row.effect)
             detail += QLatin1Char('\n') + tr("pinned: %1").arg(effectText(*row.effect));
-        Card* card = page.card(rowLabel(row.row), byTime ? secondsText(row.seconds) : bytesText(static_cast<std::int64_t>(row.cost)), detail,
+        Card* card = page.card(rowTitle(*document()->evaluation(), why, row), byTime ? secondsText(row.seconds) : bytesText(static_cast<std::int64_t>(row.cost)), detail,
                                picked ? Card::Look::Chosen : Card::Look::Plain);
         const std::optional<Repair>& edit = picked ? axis.unpin : row.edit;
         if (!edit)
@@ -353,6 +371,7 @@ void InspectorPanel::rows(InspectorPage& page, const AxisExplanation& axis)
         button->setObjectName(QStringLiteral("inspectorPin"));
         button->setToolTip(tr("%1 (can be undone)").arg(qstr(edit->text)));
         button->setProperty("primary", false);
+        button->setFont(uiFont(this, -0.5));
         connect(button, &QPushButton::clicked, this,
                 [this, repair = *edit] {
                     const Status status = applyRepair(*document(), repair);
@@ -364,26 +383,30 @@ void InspectorPanel::rows(InspectorPage& page, const AxisExplanation& axis)
     }
 }
 
-void InspectorPanel::findings(InspectorPage& page, const std::string& where)
+/// Those about one of the names; with none, all.
+void InspectorPanel::findings(InspectorPage& page, const std::vector<std::string>& wheres)
 {
     const auto evaluation = document()->evaluation();
     bool first = true;
     std::size_t shown = 0;
     for (const DesignFinding& finding : evaluation->findings) {
-        if ((!where.empty() && finding.where != where) || shown++ >= kMostCards)
+        if ((!wheres.empty() && std::find(wheres.begin(), wheres.end(), finding.where) == wheres.end()) || shown++ >= kMostCards)
             continue;
         if (first)
-            page.section(where.empty() ? tr("Findings") : tr("Finding"));
+            page.section(wheres.empty() ? tr("Findings") : tr("Finding"));
         first = false;
         const QString detail = finding.fix || finding.repair.empty()
             ? qstr(finding.message)
             : qstr(finding.message) + QStringLiteral(" — ") + qstr(finding.repair);
         Card* card = page.card(
-            where.empty() ? shortName(finding.where) : qstr(finding.kind).replace(QLatin1Char('-'), QLatin1Char(' ')),
+            wheres.empty() ? shortName(finding.where) : qstr(finding.kind).replace(QLatin1Char('-'), QLatin1Char(' ')),
             finding.costBytes > 0 ? bytesText(finding.costBytes) : QString(), detail, lookOf(finding.severity));
-        if (where.empty()) {
-            card->setActionable(tr("Select what it is about"));
-            connect(card, &Card::activated, this, [this, about = finding.where] { selectWhere(*document(), about); });
+        if (const FindingPlace place = placeOf(*document(), finding); wheres.empty() && place.kind != FindingPlace::Kind::None) {
+            card->setActionable(placeText(place));
+            connect(card, &Card::activated, this, [this, place] {
+                if (!selectPlace(*document(), place))
+                    Q_EMIT placeChosen(place);
+            }, Qt::QueuedConnection);
         }
         if (finding.fix)
             addRepair(*card, *finding.fix, shown <= kMostEffects);

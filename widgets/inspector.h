@@ -4,6 +4,7 @@
 
 #include "model/explain/explain.h"
 #include "widgets/documentview.h"
+#include "widgets/findingplace.h"
 
 class QScrollArea;
 class QTimer;
@@ -28,6 +29,8 @@ Q_SIGNALS:
     void explanationRequested();
     /// A pin that is a cause was clicked: index into Design::pins.
     void pinNamed(int pin);
+    /// A finding about pins, rules or memory was clicked: it stands in another view.
+    void placeChosen(const FindingPlace& place);
 
 protected:
     void refresh() override;
@@ -45,8 +48,8 @@ private:
     void weightChoices(InspectorPage& page);
     void operationPage(InspectorPage& page, const PlannedOp& planned);
     void explanation(InspectorPage& page, const ExplainTarget& target);
-    void rows(InspectorPage& page, const AxisExplanation& axis);
-    void findings(InspectorPage& page, const std::string& where);
+    void rows(InspectorPage& page, const Explanation& why, const AxisExplanation& axis);
+    void findings(InspectorPage& page, const std::vector<std::string>& wheres);
     void addRepair(Card& card, const Repair& repair, bool withEffect);
     void apply(const Design& design, const QString& text);
 

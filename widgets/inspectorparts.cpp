@@ -3,6 +3,7 @@
 
 #include "widgets/speclabel.h"
 #include "widgets/theme.h"
+#include "widgets/wrappedlabel.h"
 
 #include <QGridLayout>
 #include <QHBoxLayout>
@@ -38,12 +39,11 @@ Card::Card(const QString& title, const QString& value, const QString& detail, Lo
     column->setSpacing(2);
     auto* line = new QHBoxLayout;
     line->setSpacing(8);
-    auto* titleLabel = coloured(new QLabel(title, this),
+    auto* titleLabel = coloured(new WrappedLabel(title, this),
                                 look == Look::Attention   ? theme.attention
                                     : look == Look::Error ? theme.error
                                                           : theme.text);
     titleLabel->setFont(uiFont(parent, -0.5, true));
-    titleLabel->setWordWrap(true);
     line->addWidget(titleLabel, 1);
     if (!value.isEmpty()) {
         auto* valueLabel = coloured(new QLabel(value, this), value == tr("refused") ? theme.error : theme.text);
@@ -52,10 +52,9 @@ Card::Card(const QString& title, const QString& value, const QString& detail, Lo
     }
     column->addLayout(line);
     if (!detail.isEmpty()) {
-        auto* detailLabel = coloured(new QLabel(detail, this),
+        auto* detailLabel = coloured(new WrappedLabel(detail, this),
                                      look == Look::Attention || look == Look::Error ? theme.text : theme.quiet);
         detailLabel->setFont(uiFont(parent, -1));
-        detailLabel->setWordWrap(true);
         column->addWidget(detailLabel);
     }
     setAccessibleName(title);
@@ -84,7 +83,7 @@ QPushButton* Card::addButton(const QString& text, const QString& beside)
     column->addSpacing(4);
     column->addWidget(button, 0, Qt::AlignLeft);
     if (!beside.isEmpty()) {
-        auto* label = coloured(new QLabel(beside, this), Theme::of(this).attention);
+        auto* label = coloured(new WrappedLabel(beside, this), Theme::of(this).attention);
         label->setFont(uiFont(this, -1, true));
         column->addWidget(label);
     }
@@ -174,16 +173,20 @@ void InspectorPage::factName(const QString& name)
     }
     auto* label = coloured(new QLabel(name, this), Theme::of(parentWidget()).quiet);
     label->setFont(uiFont(parentWidget(), -0.5));
+    constexpr int kWidestName = 124; // a third of the panel; names of tensors can be long
+    if (label->sizeHint().width() > kWidestName) {
+        label->setToolTip(name);
+        label->setText(label->fontMetrics().elidedText(name, Qt::ElideMiddle, kWidestName));
+    }
     m_facts->addWidget(label, m_facts->rowCount(), 0, Qt::AlignTop);
 }
 
 void InspectorPage::fact(const QString& name, const QString& value, const QString& toolTip)
 {
     factName(name);
-    auto* label = coloured(new QLabel(value, this), Theme::of(parentWidget()).text);
+    auto* label = coloured(new WrappedLabel(value, this), Theme::of(parentWidget()).text);
     label->setFont(monoFont(parentWidget(), -1));
     label->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    label->setWordWrap(true);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     label->setToolTip(toolTip);
     m_facts->addWidget(label, m_facts->rowCount() - 1, 1);
@@ -203,9 +206,8 @@ void InspectorPage::fact(const QString& name, const ShownSpec& spec, const Layou
 void InspectorPage::sentence(const QString& text)
 {
     m_facts = nullptr;
-    auto* label = coloured(new QLabel(text, this), Theme::of(parentWidget()).text);
+    auto* label = coloured(new WrappedLabel(text, this), Theme::of(parentWidget()).text);
     label->setFont(uiFont(parentWidget(), -0.5));
-    label->setWordWrap(true);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_column->addWidget(label);
 }
@@ -226,6 +228,9 @@ Card* InspectorPage::card(const QString& title, const QString& value, const QStr
     m_column->addWidget(out);
     return out;
 }
+
+/// The scroll area makes the page as wide as its view, never wider: nothing is cut off at its right.
+QSize InspectorPage::minimumSizeHint() const { return { 120, QWidget::minimumSizeHint().height() }; }
 
 void InspectorPage::finish() { m_column->addStretch(1); }
 

@@ -58,6 +58,7 @@ public:
     QPushButton* button(const QString& text, const QString& toolTip);
     Card* card(const QString& title, const QString& value, const QString& detail, Card::Look look);
     void finish();
+    QSize minimumSizeHint() const override;
 
 private:
     void factName(const QString& name);

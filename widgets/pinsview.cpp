@@ -5,6 +5,7 @@
 #include "widgets/pinsview.h"
 
 #include "widgets/format.h"
+#include "widgets/notedelegate.h"
 #include "widgets/repairs.h"
 #include "widgets/rowsmodel.h"
 #include "widgets/theme.h"
@@ -70,7 +71,7 @@ PinsView::PinsView(Document* document, QWidget* parent)
     m_list->setObjectName(QStringLiteral("pinsList"));
     m_list->setAccessibleName(tr("Pins"));
     m_list->setRootIsDecorated(false);
-    m_list->setUniformRowHeights(true);
+    m_list->setItemDelegateForColumn(StateColumn, new NoteDelegate(m_list));
     m_list->setSelectionMode(QAbstractItemView::ExtendedSelection);
     m_list->setColumnCount(ColumnCount);
     m_list->setHeaderLabels({ QString(), tr("names"), tr("says"), tr("set by"), tr("state") });
@@ -94,6 +95,7 @@ PinsView::PinsView(Document* document, QWidget* parent)
     m_empty->setWordWrap(true);
     auto* top = new QHBoxLayout;
     top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
+    top->setSpacing(8);
     top->addWidget(m_new, 1);
     top->addWidget(m_add);
     top->addWidget(m_remove);
@@ -127,6 +129,7 @@ void PinsView::refresh()
     m_message->hide();
     const auto evaluation = document()->evaluation();
     const auto& pins = document()->design().pins;
+    const PickerProfile profile = document()->design().picker.profile;
     for (std::size_t i = 0; evaluation && i < pins.size(); ++i) {
         const Pin& pin = pins[i];
         auto* item = new QTreeWidgetItem(m_list);
@@ -138,14 +141,22 @@ void PinsView::refresh()
         item->setForeground(SourceColumn, theme.quiet);
         item->setFont(SaysColumn, monoFont(this, -0.5));
         const std::string where = pinText(pin);
+        QString state;
         for (const DesignFinding& finding : evaluation->findings)
             if ((finding.kind == "dead-pin" || finding.kind == "pin-unmet") && finding.where == where) {
                 const QString message = qstr(finding.message);
-                item->setText(StateColumn, message.mid(message.indexOf(QLatin1Char(' '), 4) + 1)); // without `pin 3`
-                item->setForeground(StateColumn, theme.attention);
+                state = message.mid(message.indexOf(QLatin1Char(' '), 4) + 1); // without `pin 3`, and who set it
+                if (const QString of = tr("of %1 ").arg(qstr(pin.source)); state.startsWith(of))
+                    state.remove(0, of.size());
+                item->setData(StateColumn, NoteDelegate::TextColorRole, theme.attention);
             }
+        if (state.isEmpty() && profile != PickerProfile::Shardboard)
+            state = tr("not looked at: profile %1 knows no pins").arg(qstr(profileName(profile)));
+        item->setData(StateColumn, NoteDelegate::TextRole, state);
+        item->setData(StateColumn, Qt::AccessibleTextRole, state);
+        item->setSizeHint(NumberColumn, QSize(20, kRowHeight));
         for (int column = 0; column < ColumnCount; ++column)
-            item->setToolTip(column, item->text(StateColumn).isEmpty() ? qstr(where) : qstr(where) + QLatin1Char('\n') + item->text(StateColumn));
+            item->setToolTip(column, state.isEmpty() ? qstr(where) : qstr(where) + QLatin1Char('\n') + state);
     }
     for (int column = 0; column < StateColumn; ++column) {
         m_list->resizeColumnToContents(column);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/rowsmodel.h"
 
+#include "model/explain/explain.h"
 #include "widgets/format.h"
 #include "widgets/theme.h"
 
@@ -12,10 +13,52 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace shardboard {
 
 QString rowLabel(const std::string& row) { return qstr(row).replace(QStringLiteral("->"), QStringLiteral("→")); }
+
+QString rowTitle(const Evaluation& evaluation, const Explanation& explanation, const RankedRow& row)
+{
+    QStringList moves;
+    for (const RowMove& move : row.moves)
+        if (const QString kind = qstr(collectiveName(move.kind)); move.bytes > 0 && !moves.contains(kind))
+            moves << kind;
+    if (moves.isEmpty() && !row.moves.empty())
+        moves << qstr(collectiveName(row.moves.front().kind)); // of what each device has
+    QString result = QObject::tr("whole");
+    if (row.result == "P") {
+        result = QObject::tr("partial");
+    } else if (row.result.size() > 1 && row.result.front() == 'S') {
+        const auto dim = static_cast<std::size_t>(std::atoi(row.result.c_str() + 1));
+        result = QObject::tr("dim %1").arg(dim);
+        if (const PlannedOp* planned = explainedOp(evaluation, explanation)) {
+            const TensorSpec& spec = evaluation.graph.tensor(evaluation.graph.op(planned->op).result);
+            if (dim < spec.dimLabels.size() && !spec.dimLabels[dim].empty())
+                result = qstr(spec.dimLabels[dim]);
+        }
+    }
+    return (moves.isEmpty() ? QObject::tr("nothing moves") : moves.join(QStringLiteral(" + "))) + QStringLiteral(" → ") + result;
+}
+
+QString movesText(const RankedRow& row)
+{
+    QStringList kinds;
+    for (const RowMove& move : row.moves)
+        if (move.kind != CollectiveKind::LocalSlice)
+            kinds << qstr(collectiveName(move.kind));
+    if (kinds.isEmpty() && !row.moves.empty())
+        kinds << qstr(collectiveName(CollectiveKind::LocalSlice)); // told where it is all: it moves nothing
+    QStringList out;
+    for (const QString& kind : kinds) {
+        const auto times = kinds.count(kind);
+        const QString text = times > 1 ? QStringLiteral("%1 ×%2").arg(kind).arg(times) : kind;
+        if (!out.contains(text))
+            out << text;
+    }
+    return out.isEmpty() ? QObject::tr("nothing") : out.join(QStringLiteral(", "));
+}
 
 QString effectText(const EditEffect& effect)
 {
@@ -64,6 +107,23 @@ const RankedRow* RowsModel::rowAt(int row) const
     return axis == nullptr ? nullptr : &axis->rows[static_cast<std::size_t>(m_rows[static_cast<std::size_t>(row)].row)];
 }
 
+QString RowsModel::detail(int index) const
+{
+    const RankedRow* row = rowAt(index);
+    if (row == nullptr)
+        return {};
+    const AxisExplanation& axis = *axisAt(index);
+    QStringList parts { tr("%1 over %2: %3").arg(rowLabel(row->row), qstr(m_evaluation->plan.mesh.axis(axis.axis).name), rowTitle(*m_evaluation, m_explanation, *row)) };
+    if (const QString text = note(axis, *row); !text.isEmpty())
+        parts << text;
+    for (const RowMove& move : row->moves)
+        parts << tr("%1 of %2, %3 on a device, %4")
+                     .arg(qstr(collectiveName(move.kind)), qstr(m_evaluation->graph.tensor(move.tensor).name), bytesText(move.bytes), secondsText(move.seconds));
+    if (row->effect)
+        parts << tr("pinned it makes %1").arg(effectText(*row->effect));
+    return parts.join(QStringLiteral(" · "));
+}
+
 int RowsModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_rows.size()); }
 int RowsModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
 
@@ -97,16 +157,14 @@ QString RowsModel::text(const Place& place, int column) const
             return QStringLiteral("–");
         return m_byTime ? secondsText(row.seconds) : bytesText(static_cast<std::int64_t>(std::llround(row.cost)));
     case MovesColumn: {
-        QStringList moves;
-        for (const RowMove& move : row.moves)
-            moves << tr("%1 %2").arg(qstr(collectiveName(move.kind)), qstr(m_evaluation->graph.tensor(move.tensor).name));
-        return !possible ? QString() : moves.isEmpty() ? tr("nothing") : moves.join(QStringLiteral(", "));
+        return possible ? movesText(row) : QString();
     }
     case StepColumn:
         if (row.effect && row.effect->refusal.empty() && row.effect->secondsBefore > 0) {
             const double percent = (row.effect->seconds / row.effect->secondsBefore - 1) * 100;
-            return std::abs(percent) < 0.05 ? tr("same")
-                                            : QStringLiteral("%1%2 %").arg(percent < 0 ? QStringLiteral("−") : QStringLiteral("+"), digitsText(std::abs(percent)));
+            const double size = std::abs(percent);
+            return size < 0.05 ? tr("same")
+                               : QStringLiteral("%1%2 %").arg(percent < 0 ? QStringLiteral("−") : QStringLiteral("+"), QString::number(size, 'f', size < 10 ? 1 : 0));
         }
         return row.effect ? tr("refused") : QString();
     case NoteColumn:
@@ -208,14 +266,13 @@ void PriceDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
     const double share = index.data(RowsModel::BarRole).toDouble();
     painter->save();
     painter->setRenderHint(QPainter::Antialiasing);
-    constexpr int kText = 64;
     const QRectF cell = QRectF(option.rect).adjusted(6, 0, -6, 0);
     painter->setFont(plain.font);
     painter->setPen(share < 0 ? theme.quiet : plain.palette.color(QPalette::Text));
-    painter->drawText(QRectF(cell.left(), cell.top(), kText, cell.height()), Qt::AlignRight | Qt::AlignVCenter, text);
-    const double room = cell.width() - kText - 8;
+    painter->drawText(QRectF(cell.left(), cell.top(), kTextWidth, cell.height()), Qt::AlignRight | Qt::AlignVCenter, text);
+    const double room = cell.width() - kTextWidth - 8;
     if (share >= 0 && room > 8) {
-        const QRectF track(cell.left() + kText + 8, cell.center().y() - 4, room, 8);
+        const QRectF track(cell.left() + kTextWidth + 8, cell.center().y() - 4, room, 8);
         painter->setPen(Qt::NoPen);
         painter->setBrush(theme.track);
         painter->drawRoundedRect(track, 4, 4);

@@ -33,6 +33,8 @@ public:
     /// The row of the table, and its mesh axis; null outside.
     const RankedRow* rowAt(int row) const;
     const AxisExplanation* axisAt(int row) const;
+    /// All that a row says, in one paragraph; empty outside.
+    QString detail(int row) const;
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;
@@ -57,6 +59,10 @@ private:
     Colors m_colors;
 };
 
+/// What a row does, in a few words: `reduce-scatter → sequence`, `nothing moves → whole`. The result's dim goes by its label.
+QString rowTitle(const Evaluation& evaluation, const Explanation& explanation, const RankedRow& row);
+/// The collectives that a row needs: `all-gather ×3`, `nothing`.
+QString movesText(const RankedRow& row);
 /// A row as people write it: `S1 R → S1`.
 QString rowLabel(const std::string& row);
 /// `step −12 %, peak +768 MiB` of an edit.
@@ -66,6 +72,7 @@ QString effectText(const EditEffect& effect);
 class PriceDelegate : public QStyledItemDelegate {
     Q_OBJECT
 public:
+    static constexpr int kTextWidth = 64; ///< of the number, before the bar
     using QStyledItemDelegate::QStyledItemDelegate;
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
 };

@@ -148,6 +148,10 @@ void SummaryBar::refresh()
                          .arg(design.workload.batch)
                          .arg(design.workload.sequence)
                          .arg(qstr(dtypeName(design.workload.dtype)));
+    if (design.workload.microBatches > 1)
+        m_workloadText += tr(" · %1 micro-batches").arg(design.workload.microBatches);
+    if (design.workload.recompute != Recompute::None)
+        m_workloadText += tr(" · recompute %1").arg(qstr(recomputeName(design.workload.recompute)));
     const Plan& plan = evaluation->plan;
     m_step->setText(design.model.hasGraph() ? secondsText(plan.seconds()) : QStringLiteral("–"));
     m_step->setToolTip(tr("predicted: %1 computing, %2 in collectives")

@@ -116,9 +116,11 @@ QPushButton[primary="true"]:hover { background: @accentHover; }
 QPushButton[primary="true"]:focus { border: 2px solid @text; padding: 4px 11px; }
 QPushButton[primary="true"]:disabled { background: @line; color: @disabled; border: 1px solid @line; }
 QToolButton { background: transparent; color: @text; border: 1px solid transparent; border-radius: 6px; padding: 3px 6px; }
+QToolButton[outlined="true"] { background: @panel; border: 1px solid @line; padding: 4px 8px; }
 QToolButton:hover { background: @selection; }
 QToolButton:checked { background: @selection; border: 1px solid @accent; }
 QToolButton:focus { border: 1px solid @accent; }
+QToolButton[outlined="true"]:focus { border: 1px solid @accent; }
 QToolButton::menu-indicator { image: none; }
 QToolButton:disabled { color: @disabled; }
 QAbstractItemView { background: @panel; color: @text; border: none; outline: none;

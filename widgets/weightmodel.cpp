@@ -77,7 +77,8 @@ int WeightModel::addGroup(const WeightLayout& weight)
 {
     QString title = tr("layers × %1").arg(weight.copies);
     if (weight.firstLayer > 0 || weight.segment != "block")
-        title = tr("layers %1–%2").arg(weight.firstLayer).arg(weight.firstLayer + weight.copies - 1);
+        title = weight.copies == 1 ? tr("layer %1").arg(weight.firstLayer)
+                                   : tr("layers %1–%2").arg(weight.firstLayer).arg(weight.firstLayer + weight.copies - 1);
     for (const int top : m_top)
         if (m_nodes[static_cast<std::size_t>(top)].weight < 0 && m_nodes[static_cast<std::size_t>(top)].title == title)
             return top;

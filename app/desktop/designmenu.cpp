@@ -6,6 +6,7 @@
 #include "model/design/presets.h"
 #include "model/session/document.h"
 #include "widgets/format.h"
+#include "widgets/pickermenu.h"
 
 #include <QActionGroup>
 #include <QHBoxLayout>
@@ -82,28 +83,9 @@ void DesignMenu::applyPreset(const QString& name)
 
 void DesignMenu::addPicker(QMenu* menu)
 {
-    menu->setToolTipsVisible(true);
-    m_profiles = addChoices(
-        menu,
-        { { QStringLiteral("shardboard"), tr("Sound rows, with vocabulary-parallel embedding and attention by heads or batch") },
-          { QStringLiteral("G1"), tr("MAX's documented greedy picker: gathers a table that is cut by vocabulary") },
-          { QStringLiteral("G0"), tr("MAX's first greedy picker, which can be given a memory budget") },
-          { QStringLiteral("G2"), tr("MAX's auto_reshard: mesh axes in turn, only transitions that are allowed") },
-          { QStringLiteral("G3"), tr("MAX's auto_reshard with slices that cost a little") } },
-        [](Design& design, const QString& name) {
-            design.picker.profile = profileFromName(name.toStdString()).value_or(PickerProfile::Shardboard);
-        },
-        tr("Picker %1"));
-    menu->addSeparator();
-    m_reduceScatter = menu->addAction(tr("Partial values may become shards"));
-    m_reduceScatter->setObjectName(QStringLiteral("picker.reduceScatter"));
-    m_reduceScatter->setCheckable(true);
-    m_reduceScatter->setToolTip(tr("allow_partial_to_sharded: reduce-scatter instead of all-reduce where it is cheaper"));
-    connect(m_reduceScatter, &QAction::triggered, this, [this](bool on) {
-        Design edited = m_document->design();
-        edited.picker.allowPartialToSharded = on;
-        edit(edited, on ? tr("Allow partial values to become shards") : tr("Keep partial values whole"));
-    });
+    menu->setObjectName(QStringLiteral("pickerMenu"));
+    const auto* picker = new PickerMenu(m_document, menu);
+    connect(picker, &PickerMenu::refused, m_banner, &Banner::showError);
 }
 
 void DesignMenu::addHardware(QMenu* menu)
@@ -221,7 +203,6 @@ void DesignMenu::showState()
         for (QAction* action : group->actions())
             action->setChecked(action->data().toString() == name);
     };
-    check(m_profiles, qstr(profileName(design.picker.profile)));
     check(m_hardware, qstr(design.hardware));
     check(m_workloads, qstr(workloadName(design.workload.kind)));
     check(m_recompute, qstr(recomputeName(design.workload.recompute)));
@@ -229,7 +210,6 @@ void DesignMenu::showState()
     m_microBatches->setEnabled(train);
     for (QAction* action : m_recompute->actions())
         action->setEnabled(train);
-    m_reduceScatter->setChecked(design.picker.allowPartialToSharded);
     const auto show = [](QSpinBox* box, qint64 value) {
         const QSignalBlocker blocker(box);
         box->setValue(static_cast<int>(std::min<qint64>(value, INT_MAX)));

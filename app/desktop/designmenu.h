@@ -39,11 +39,9 @@ private:
 
     Document* m_document;
     Banner* m_banner;
-    QActionGroup* m_profiles = nullptr;
     QActionGroup* m_hardware = nullptr;
     QActionGroup* m_workloads = nullptr;
     QActionGroup* m_recompute = nullptr;
-    QAction* m_reduceScatter = nullptr;
     QSpinBox* m_batch = nullptr;
     QSpinBox* m_sequence = nullptr;
     QSpinBox* m_microBatches = nullptr;

@@ -236,7 +236,9 @@ void MainWindow::createDocks()
     add("weights", tr("Weights"), weights, Place::Left);
     add("inspector", tr("Inspector"), inspector, Place::Right);
     add("strategy", tr("Strategy"), new StrategyEditor(m_document), Place::Right);
-    add("collectives", tr("Collectives"), new CollectivesView(m_document), Place::Bottom);
+    auto* collectives = new CollectivesView(m_document);
+    connect(collectives, &CollectivesView::pickerRefused, m_banner, &Banner::showError);
+    add("collectives", tr("Collectives"), collectives, Place::Bottom);
     auto* explanation = new ExplainView(m_document);
     auto* pins = new PinsView(m_document);
     add("explain", tr("Why"), explanation, Place::Bottom);
@@ -255,10 +257,18 @@ void MainWindow::createDocks()
     m_rules = new RulesView(m_document);
     m_ruleFiles = new RuleFiles(m_document, m_rules, m_settings, m_banner, this);
     connect(m_ruleFiles, &RuleFiles::taken, this, [this] { m_docks->raise(QStringLiteral("rules")); });
-    connect(findings, &FindingsView::ruleNamed, this, [this](const QString& name) {
-        m_docks->raise(QStringLiteral("rules"));
-        m_rules->showRules(name);
-    });
+    const auto showPlace = [this, showPin](const FindingPlace& place) {
+        if (place.kind == FindingPlace::Kind::Pin) {
+            showPin(place.index);
+        } else if (place.kind == FindingPlace::Kind::Memory) {
+            m_docks->raise(QStringLiteral("memory"));
+        } else if (place.kind == FindingPlace::Kind::Rules) {
+            m_docks->raise(QStringLiteral("rules"));
+            m_rules->showRules(place.name);
+        }
+    };
+    connect(findings, &FindingsView::placeChosen, this, showPlace);
+    connect(inspector, &InspectorPanel::placeChosen, this, showPlace);
     add("rules", tr("Rules"), m_rules, Place::Bottom);
     add("memory", tr("Memory"), new MemoryView(m_document), Place::Bottom);
     add("run", tr("Run"), m_runPanel, Place::Bottom);

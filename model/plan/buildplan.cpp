@@ -247,6 +247,7 @@ private:
         const std::string where = segment.name + "/" + op.name;
         const std::vector<AxisPin> pins = operationPins(m_graph, m_pinning, id, m_plan.layouts,
             [&](std::size_t i) -> const Layout& { return operands[i].layout; });
+        m_decided.clear();
         const auto pickWith = [&](const PickerOptions& options) {
             return pickGreedy(op.kind, operands, m_graph.tensor(op.result).shape, m_mesh, options, pins, where, &m_linkPrice);
         };
@@ -266,6 +267,9 @@ private:
         planned.op = id;
         planned.candidates = std::move(pick.value().candidates);
         planned.unmet = std::move(pick.value().unmet);
+        for (const AxisPin& pin : pins)
+            if (!pin.tieOnly && std::find(planned.unmet.begin(), planned.unmet.end(), pin.axis) == planned.unmet.end())
+                m_decided.push_back(pin);
         planned.result = pick.value().result;
         return finish(segment, std::move(planned), pick.value().operands, pick.value().rings);
     }
@@ -292,6 +296,7 @@ private:
         const bool reduce = op.kind == OpKind::ReduceGrad;
         const TensorId gradient = reduce ? op.operands[0] : op.operands[1];
         const TensorId weight = reduce ? m_graph.tensors[static_cast<std::size_t>(op.result)].gradientOf : op.operands[0];
+        m_decided.clear();
         PlannedOp planned;
         planned.op = id;
         planned.result = m_designed[static_cast<std::size_t>(weight)];
@@ -338,6 +343,15 @@ private:
         return done();
     }
 
+    /// What the pin says that decided on a mesh axis of the operation at hand; of a row's pin that it was a pin.
+    std::string decidedBy(int axis) const
+    {
+        for (auto pin = m_decided.rbegin(); pin != m_decided.rend(); ++pin)
+            if (pin->axis == axis)
+                return pin->why;
+        return {};
+    }
+
     Result<OperandUse> reshard(const Segment& segment, OpId id, int operand, const Layout& target)
     {
         const Op& op = m_graph.op(id);
@@ -364,7 +378,7 @@ private:
             collective.step = std::move(step);
             const Producer from = producer(tensor, segment);
             collective.cause = collectiveCause(m_graph, m_mesh, collective, from);
-            collective.reason = collectiveReason(m_graph, m_mesh, collective, from, { use.before, target });
+            collective.reason = collectiveReason(m_graph, m_mesh, collective, from, { use.before, target }, decidedBy(collective.axes.front()));
             const bool wanted = spec.role != TensorRole::Weight || m_lastUse[tensor] != id;
             use.replaces = use.replaces || (wanted && collective.kind != CollectiveKind::LocalSlice);
             use.collectives.push_back(static_cast<int>(m_plan.collectives.size()));
@@ -444,6 +458,7 @@ private:
     ReshardPlanner m_resharding;
     LinkPrice m_linkPrice;
     Pinning m_pinning;
+    std::vector<AxisPin> m_decided; ///< pins that decided how the operation at hand runs
     std::vector<std::vector<TensorId>> m_neededBackward; ///< by segment
     std::vector<Layout> m_designed; ///< by TensorId: of weights and inputs
     std::map<TensorId, OpId> m_lastUse; ///< of weights, in the segment that is being planned

@@ -77,7 +77,7 @@ std::string wholeHeads(const Op& op, std::int64_t groupSize)
         + ": whole heads must lie on each device";
 }
 
-std::string gatherBecause(const Graph& graph, const Mesh& mesh, const Collective& collective)
+std::string gatherBecause(const Graph& graph, const Mesh& mesh, const Collective& collective, const std::string& pinned)
 {
     const Op& op = graph.op(collective.op);
     const TensorSpec& spec = graph.tensor(collective.tensor);
@@ -90,6 +90,8 @@ std::string gatherBecause(const Graph& graph, const Mesh& mesh, const Collective
         return start + "this picker has no row for a table cut by vocabulary";
     if (op.kind == OpKind::GatherLast)
         return start + "the module hands all of it to every device";
+    if (!pinned.empty())
+        return start + op.name + " needs it whole: " + pinned;
     return start + op.name + " runs cheapest with it whole there";
 }
 
@@ -124,7 +126,7 @@ std::string collectiveCause(const Graph& graph, const Mesh& mesh, const Collecti
 }
 
 std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collective& collective, const Producer& producer,
-                             const Route& route)
+                             const Route& route, const std::string& pinned)
 {
     const Op& op = graph.op(collective.op);
     const TensorSpec& spec = graph.tensor(collective.tensor);
@@ -144,7 +146,7 @@ std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collect
     case CollectiveKind::AllGather:
         if (isPartialOver(route.before, axis))
             return "the shards of the sum over " + over + " are joined again: " + op.name + " needs whole values";
-        return gatherBecause(graph, mesh, collective);
+        return gatherBecause(graph, mesh, collective, pinned);
     case CollectiveKind::AllToAll:
         if (before == after) {
             const std::string heads = wholeHeads(op, collective.groupSize);

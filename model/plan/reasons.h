@@ -25,9 +25,9 @@ struct Route {
 /// `o_proj [dim 1 = model], partial sums`: for a column of a table.
 std::string collectiveCause(const Graph& graph, const Mesh& mesh, const Collective& collective, const Producer& producer);
 
-/// A whole sentence.
+/// A whole sentence. `pinned`: what a pin says that decided how the operation runs over that mesh axis, empty where price did.
 std::string collectiveReason(const Graph& graph, const Mesh& mesh, const Collective& collective, const Producer& producer,
-                             const Route& route);
+                             const Route& route, const std::string& pinned = {});
 
 /// Why a row that has an obstacle cannot be taken: `8 KV heads do not divide by 16`.
 std::string obstacleText(const Graph& graph, const Mesh& mesh, OpId op, const JudgedRow& row);

@@ -194,12 +194,12 @@ void TestFindingsView::ruleFindingsLeadToTheRules()
     design.rules = { "test", { { "embed", {}, {} }, { "embed", { "fsdp" }, {} } } }; // the second can never apply
     Shown shown(design);
     QVERIFY(shown.ready);
-    const QSignalSpy named(shown.view.get(), &FindingsView::ruleNamed);
+    const QSignalSpy named(shown.view.get(), &FindingsView::placeChosen);
     for (int row = 0; row < shown.list()->topLevelItemCount(); ++row)
         if (shown.finding(row).where == "embed")
             Q_EMIT shown.list()->itemActivated(shown.list()->topLevelItem(row), 0);
     QVERIFY(named.count() >= 1);
-    QCOMPARE(named.first().first().toString(), QStringLiteral("embed"));
+    QCOMPARE(named.first().first().value<FindingPlace>().name, QStringLiteral("embed"));
 }
 
 void TestFindingsView::longMessagesWrap()

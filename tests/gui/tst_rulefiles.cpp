@@ -155,7 +155,7 @@ void TestRuleFiles::findingLeadsToItsRule()
     Design design = m_window->document()->design();
     design.rules = { "test", { { "embed", {}, {} }, { "mlp", {}, {} }, { "mlp", { "model" }, {} } } };
     QVERIFY(m_window->document()->edit(design, QStringLiteral("rules")).ok());
-    Q_EMIT m_window->findChild<FindingsView*>()->ruleNamed(QStringLiteral("mlp"));
+    Q_EMIT m_window->findChild<FindingsView*>()->placeChosen({ FindingPlace::Kind::Rules, -1, -1, QStringLiteral("mlp") });
     QTRY_VERIFY(m_window->rulesView()->isVisible());
     QCOMPARE(m_window->rulesView()->list()->selectionModel()->selectedRows().size(), 2);
     QCOMPARE(m_window->rulesView()->list()->currentIndex().row(), 1);
