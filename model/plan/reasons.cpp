@@ -86,12 +86,12 @@ std::string gatherBecause(const Graph& graph, const Mesh& mesh, const Collective
     const std::string start = spec.name + " is cut over " + over + " on " + dimText(spec, dim) + ", but ";
     if (const std::string heads = wholeHeads(op, collective.groupSize); !heads.empty())
         return start + heads;
+    if (!pinned.empty())
+        return start + op.name + " needs it whole: " + pinned;
     if (op.kind == OpKind::Embedding)
         return start + "this picker has no row for a table cut by vocabulary";
     if (op.kind == OpKind::GatherLast)
         return start + "the module hands all of it to every device";
-    if (!pinned.empty())
-        return start + op.name + " needs it whole: " + pinned;
     return start + op.name + " runs cheapest with it whole there";
 }
 

@@ -198,6 +198,7 @@ void TestExplainView::pinThisIsOneStepAndUnpinTakesItBack()
 
     shown.selectOperation("block/self_attn.residual");
     QVERIFY(shown.button("unpin.model"));
+    shown.table()->setCurrentIndex(shown.view->rows().index(shown.rowOf("model", "S1 S1 -> S1"), 0));
     QVERIFY(shown.label("explainDetail").contains(QStringLiteral("pinned")));
     QTest::mouseClick(shown.button("unpin.model"), Qt::LeftButton);
     QTRY_VERIFY(shown.document.design() == before);

@@ -4,6 +4,7 @@
 
 #include "widgets/findingsview.h"
 #include "widgets/inspector.h"
+#include "widgets/inspectorparts.h"
 #include "widgets/notedelegate.h"
 #include "widgets/repairs.h"
 #include "widgets/theme.h"
@@ -92,6 +93,8 @@ private Q_SLOTS:
     void costsAreComparable();
     void inspectorRepairsToo();
     void selectedWeightIsTheCurrentFinding();
+    void pinsMemoryAndOperationsAreLedTo();
+    void everyPlaceThatIsNamedIsThere();
 };
 
 void TestFindingsView::initTestCase() { applyTheme(*qApp, Theme::light()); }
@@ -261,6 +264,80 @@ void TestFindingsView::selectedWeightIsTheCurrentFinding()
     const int row = shown.list()->indexOfTopLevelItem(shown.list()->currentItem());
     QVERIFY(row >= 0);
     QVERIFY(shown.finding(row).where.find("up_proj") != std::string::npos);
+}
+
+/// What a finding speaks of is shown by its row and, where there is no repair, by a button.
+void TestFindingsView::pinsMemoryAndOperationsAreLedTo()
+{
+    Design design = knownDesign("model=4");
+    design.hardware = "dgx-h100";
+    design.workload.batch = 4096; // more than fits
+    design.picker.onReshard = OnReshard::Raise;
+    design.pins = { parsePin("*:sequense=model").value() };
+    Shown shown(design);
+    QVERIFY(shown.ready);
+    const QSignalSpy chosen(shown.view.get(), &FindingsView::placeChosen);
+    const auto rowOf = [&](const char* kind) {
+        for (int row = 0; row < shown.list()->topLevelItemCount(); ++row)
+            if (shown.finding(row).kind == kind)
+                return row;
+        return -1;
+    };
+    const auto last = [&] { return chosen.last().first().value<FindingPlace>(); };
+    const int memory = rowOf("over-memory");
+    QVERIFY(memory >= 0 && shown.button(memory));
+    QCOMPARE(shown.button(memory)->accessibleName(), QStringLiteral("Show memory"));
+    QTest::mouseClick(shown.button(memory), Qt::LeftButton);
+    QTRY_COMPARE(chosen.count(), 1);
+    QCOMPARE(static_cast<int>(last().kind), static_cast<int>(FindingPlace::Kind::Memory));
+    const int dead = rowOf("dead-pin");
+    QVERIFY(dead >= 0 && shown.finding(dead).fix);
+    QCOMPARE(shown.button(dead)->accessibleName().toStdString(), shown.finding(dead).fix->text); // the repair comes first
+    Q_EMIT shown.list()->itemActivated(shown.list()->topLevelItem(dead), 0);
+    QCOMPARE(chosen.count(), 2);
+    QCOMPARE(static_cast<int>(last().kind), static_cast<int>(FindingPlace::Kind::Pin));
+    QCOMPARE(last().index, 0);
+    const int moved = rowOf("reshard");
+    QVERIFY(moved >= 0 && shown.button(moved));
+    shown.list()->scrollToItem(shown.list()->topLevelItem(moved));
+    shown.document.selection()->clear();
+    QTest::mouseClick(shown.button(moved), Qt::LeftButton);
+    QTRY_VERIFY(shown.document.selection()->operation() >= 0 || shown.document.selection()->collective() >= 0);
+    QCOMPARE(chosen.count(), 2); // it is a selection, no other view
+    // The inspector of the whole design leads there too, and to the memory.
+    shown.document.selection()->clear();
+    InspectorPanel panel(&shown.document);
+    panel.show();
+    panel.buildNow();
+    const QSignalSpy fromPanel(&panel, &InspectorPanel::placeChosen);
+    for (Card* card : panel.findChildren<Card*>())
+        if (card->toolTip() == QStringLiteral("Show memory"))
+            QTest::mouseClick(card, Qt::LeftButton);
+    QTRY_COMPARE(fromPanel.count(), 1);
+}
+
+void TestFindingsView::everyPlaceThatIsNamedIsThere()
+{
+    Document document;
+    Design design = knownDesign("data=2,model=4");
+    design.picker.picker = PlanPicker::None;
+    design.picker.profile = PickerProfile::G1;
+    design.pins = { parsePin("*:batch=data").value() };
+    QVERIFY(document.setDesign(design).ok());
+    int refused = 0;
+    for (const DesignFinding& finding : document.evaluation()->findings) {
+        const FindingPlace place = placeOf(document, finding);
+        if (finding.kind == "refused-pick") {
+            ++refused;
+            QVERIFY2(place.kind == FindingPlace::Kind::Operation || place.kind == FindingPlace::Kind::Collective, finding.where.c_str());
+            QVERIFY(selectPlace(document, place));
+        }
+        if (finding.kind == "unknown-pins")
+            QCOMPARE(static_cast<int>(place.kind), static_cast<int>(FindingPlace::Kind::Pin));
+    }
+    QVERIFY(refused > 0);
+    QCOMPARE(static_cast<int>(placeNamed(document, "no such thing").kind), static_cast<int>(FindingPlace::Kind::None));
+    QCOMPARE(static_cast<int>(placeNamed(document, "model").kind), static_cast<int>(FindingPlace::Kind::MeshAxis));
 }
 
 QTEST_MAIN(TestFindingsView)

@@ -13,6 +13,7 @@
 #include "app/desktop/sample.h"
 #include "app/desktop/settings.h"
 #include "app/desktop/themecontrol.h"
+#include "model/design/presets.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/axisdrag.h"
@@ -132,6 +133,7 @@ private Q_SLOTS:
     void droppedWrongFileChangesNothing();
     void newDialogRefusesAWrongMesh();
     void newDialogMakesADesign();
+    void newDialogOffersWhatShardctlNewDoes();
     void layoutIsRestoredAndReset();
     void themeSwitchesLive();
     void everyActionHasAName();
@@ -447,6 +449,35 @@ void TestMainWindow::newDialogMakesADesign()
     QCOMPARE(dialog.design().mesh.text(), std::string("model=2"));
     QCOMPARE(dialog.design().workload.batch, std::int64_t { 3 });
     QVERIFY(m_window->document()->setDesign(dialog.design()).ok());
+}
+
+void TestMainWindow::newDialogOffersWhatShardctlNewDoes()
+{
+    NewDialog dialog;
+    dialog.show();
+    auto* workload = dialog.findChild<QComboBox*>(QStringLiteral("new.workload"));
+    auto* micro = dialog.findChild<QSpinBox*>(QStringLiteral("new.microBatches"));
+    auto* recompute = dialog.findChild<QComboBox*>(QStringLiteral("new.recompute"));
+    auto* preset = dialog.findChild<QComboBox*>(QStringLiteral("new.preset"));
+    for (const std::string& name : presetNames())
+        QVERIFY2(preset->findText(QString::fromStdString(name)) >= 0, name.c_str());
+    QVERIFY(!micro->isVisible() && !recompute->isVisible()); // both are of training
+    workload->setCurrentText(QStringLiteral("train"));
+    QVERIFY(micro->isVisible() && recompute->isVisible());
+    dialog.findChild<QLineEdit*>(QStringLiteral("new.mesh"))->setText(QStringLiteral("pipe=4,model=2"));
+    dialog.findChild<QSpinBox*>(QStringLiteral("new.batch"))->setValue(16);
+    micro->setValue(8);
+    recompute->setCurrentText(QStringLiteral("selective"));
+    preset->setCurrentText(QStringLiteral("pp-interleaved"));
+    dialog.accept();
+    QCOMPARE(dialog.result(), int(QDialog::Accepted));
+    const Design& made = dialog.design();
+    QVERIFY(made.workload.kind == WorkloadKind::Train && made.workload.recompute == Recompute::Selective);
+    QCOMPARE(made.workload.microBatches, std::int64_t { 8 });
+    QCOMPARE(made.pipeline.axis, std::string("pipe"));
+    QVERIFY(m_window->document()->setDesign(made).ok());
+    QVERIFY(m_window->document()->evaluation()->plan.pipeline.has_value());
+    QCOMPARE(m_window->document()->evaluation()->plan.pipeline->stages, std::int64_t { 4 });
 }
 
 void TestMainWindow::layoutIsRestoredAndReset()
