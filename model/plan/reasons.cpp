@@ -5,6 +5,7 @@
 #include "model/core/text.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace shardboard {
 
@@ -18,9 +19,13 @@ std::string axisNames(const Mesh& mesh, const std::vector<int>& axes)
     return joined(names, " and ");
 }
 
-/// `o_proj` of `self_attn.o_proj`, `down_proj` of `model.layers.*.mlp.down_proj.weight`.
+/// `o_proj` of `self_attn.o_proj`, `down_proj` of `model.layers.*.mlp.down_proj.weight`, `grad of norm` of its gradient.
 std::string shortName(std::string name)
 {
+    // A gradient is named by what it is of and by what made it.
+    constexpr std::string_view kGradient = "grad of ";
+    if (const auto from = name.find(" from "); name.starts_with(kGradient) && from != std::string::npos)
+        return std::string(kGradient) + shortName(name.substr(kGradient.size(), from - kGradient.size()));
     if (name.ends_with(".weight"))
         name.erase(name.size() - 7);
     const auto dot = name.rfind('.');
