@@ -47,6 +47,16 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
         return usageError("--recompute", "there is no way of recomputing '" + arguments.text("--recompute") + "'",
                           "use none, selective or full");
     workload.recompute = *recompute;
+    const auto attention = attentionKernelFromName(arguments.text("--attention", "flash"));
+    if (!attention)
+        return usageError("--attention", "there is no attention kernel '" + arguments.text("--attention") + "'",
+                          "use flash or unfused");
+    workload.attention = *attention;
+    const auto overlap = overlapFromName(arguments.text("--overlap", "none"));
+    if (!overlap)
+        return usageError("--overlap", "'" + arguments.text("--overlap") + "' does not say what runs beside the computation",
+                          "use none, weights or all");
+    workload.overlap = *overlap;
     const auto batch = arguments.integer("--batch", defaultBatch(mesh, std::min<std::int64_t>(workload.microBatches, 1 << 20)), 1,
                                          std::int64_t { 1 } << 31);
     if (!batch.ok())

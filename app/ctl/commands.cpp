@@ -26,6 +26,9 @@ const std::vector<Command>& commands()
             { "--workload", "KIND", "prefill, decode or train (prefill)" },
             { "--micro-batches", "N", "train: the batch goes through in so many parts (1)" },
             { "--recompute", "WHAT", "train: none, selective or full (none)" },
+            { "--attention", "KERNEL", "flash, or unfused: scores are written to memory (flash)" },
+            { "--overlap", "WHAT", "collectives that run while the device computes: none, weights (those of weights and their"
+                                   " gradients, as FSDP) or all (none)" },
             { "--batch", "N", "sequences in a step (8)" },
             { "--sequence", "N", "tokens of a sequence; for decode, entries of the KV cache (4096)" },
             { "--dtype", "TYPE", "bf16, f16 or f32 (as released)" },

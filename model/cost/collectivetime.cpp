@@ -60,17 +60,4 @@ double collectiveSeconds(CollectiveKind kind, std::int64_t bytes, std::int64_t g
     return link.alphaSeconds + transfer;
 }
 
-double kernelSeconds(double flops, double bytes, DType type, const Hardware& hardware)
-{
-    const KernelConstants& kernels = hardware.device.kernels;
-    return kernels.launchSeconds
-        + std::max(flops / (kernels.gemmEfficiency * hardware.peakFlops(type)),
-                   bytes / (kernels.memoryEfficiency * hardware.memoryBytesPerSecond()));
-}
-
-double kernelSeconds(const KernelWork& work, const Hardware& hardware)
-{
-    return work.kernel == KernelClass::None ? 0 : kernelSeconds(work.flops, work.bytes, work.dtype, hardware);
-}
-
 } // namespace shardboard

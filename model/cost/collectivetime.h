@@ -3,7 +3,6 @@
 #pragma once
 
 #include "model/core/mesh.h"
-#include "model/cost/kernelwork.h"
 #include "model/hardware/hardware.h"
 #include "model/plan/reshard.h"
 
@@ -15,11 +14,5 @@ const LinkSpec& linkOf(const std::vector<int>& axes, const Mesh& mesh, const Har
 
 /// `bytes` is S, the large side on one member. Zero for a local slice or a group of one.
 double collectiveSeconds(CollectiveKind kind, std::int64_t bytes, std::int64_t groupSize, const LinkSpec& link);
-
-/// A kernel of `flops` that touches `bytes` of memory: 5.5 us + max(flops / (0.78 peak), bytes / (0.80 bandwidth))
-/// (performance 2.1, fitted on H100 GEMMs).
-double kernelSeconds(double flops, double bytes, DType type, const Hardware& hardware);
-/// Zero for a kernel that does nothing.
-double kernelSeconds(const KernelWork& work, const Hardware& hardware);
 
 } // namespace shardboard

@@ -7,7 +7,7 @@ namespace shardboard {
 
 namespace {
 
-constexpr std::array kNames { "none", "gemm", "attention", "memory", "optimizer", "lookup" };
+constexpr std::array kNames { "none", "gemm", "attention", "unfused-attention", "memory", "optimizer", "lookup" };
 
 } // namespace
 

@@ -16,11 +16,12 @@ enum class KernelClass {
     None, ///< nothing runs: the same values under another shape or name
     Gemm, ///< matrix products (batched: one for each expert or head)
     Attention, ///< fused attention and its gradients; scores never reach memory
+    UnfusedAttention, ///< matrix products with a softmax, or its gradient, in between
     Memory, ///< norms, activations, sums, softmax, rotation, routing: as fast as memory is read and written
     Optimizer, ///< the step of Adam over its states
     Lookup, ///< rows of a table that are looked up, or added to
 };
-std::string kernelClassName(KernelClass kernel); ///< none, gemm, attention, memory, optimizer, lookup
+std::string kernelClassName(KernelClass kernel); ///< none, gemm, attention, unfused-attention, memory, optimizer, lookup
 std::optional<KernelClass> kernelClassFromName(std::string_view name);
 
 /// `b` products [m, k] x [k, n]. m counts the rows that hold data: of a mixture of experts those of an average expert.
@@ -39,6 +40,8 @@ struct KernelWork {
     double flops = 0; ///< a multiply-add is 2; in products only (of attention the causal half)
     double bytes = 0; ///< read and written in the device's memory, each operand once
     GemmDims gemm; ///< of class Gemm: flops = 2 b m n k
+    double launches = 1; ///< kernels that are started
+    double between = 0; ///< of class UnfusedAttention: bytes of the kernels between the products, which `bytes` does not count
     friend bool operator==(const KernelWork&, const KernelWork&) = default;
 };
 

@@ -299,8 +299,10 @@ private:
         dims[dim] = m_tensor;
         const std::string& label = tensor.dimLabels[dim]; // `out (intermediate)`: activations call it `intermediate`
         const auto open = label.find('(');
-        if (open == std::string::npos || !label.ends_with(")"))
+        if (open == std::string::npos || !label.ends_with(")")) {
+            m_cutTables.insert(label);
             return;
+        }
         const std::string inner = label.substr(open + 1, label.size() - open - 2);
         m_cutLabels.insert(inner);
         if (const auto times = inner.find(" x "); times != std::string::npos)
@@ -434,6 +436,14 @@ private:
             const bool isStream = result.dimLabels == std::vector<std::string> { "batch", "sequence", "hidden" };
             if (between && isStream && seen.insert(result.name).second)
                 pinDim(result.name, "sequence", m_tensor);
+            // Gathered tokens' gradients are less than the partial sums of a table.
+            if (op.kind == OpKind::Embedding && m_cutTables.contains(m_graph.tensor(op.operands[1]).dimLabels.front()))
+                for (const int axis : m_tensor) {
+                    Pin row = pin(op.name + ".grad_w");
+                    row.axis = nameOf(axis);
+                    row.row = "R R -> S0";
+                    m_preset.pins.push_back(std::move(row));
+                }
         }
         gatherPins();
         for (const std::string& label : m_cutLabels) {
@@ -528,6 +538,7 @@ private:
     Graph m_graph; ///< of the forward pass
     int m_stage = -1;
     bool m_expertsCut = false; ///< each expert by the tensor axes
+    std::set<std::string> m_cutTables; ///< labels of tables' dims that the tensor axes cut
     std::set<std::string> m_cutLabels; ///< labels of activations' dims that the tensor axes cut
     Preset m_preset;
 };

@@ -210,7 +210,7 @@ private:
         if (!fields.error() && !isActivation(model.activation))
             fields.fail("activation", "cannot be '" + model.activation + "'", "use silu, gelu or gelu_tanh");
         model.norm.epsilon = fields.number("rms_norm_eps", 0, 1);
-        model.ropeTheta = fields.number("rope_theta", 1e-3, 1e18);
+        model.ropeTheta = fields.number("rope_theta", 0, 1e18);
         readModelParts(fields, model);
         model.notUnderstood = fields.text("not_understood", "");
         if (!fields.error() && model.notUnderstood.empty() && familyOf(model.family) == nullptr)
@@ -263,6 +263,10 @@ private:
             workload.recompute = word(fields, "recompute", fields.text("recompute", "none"), recomputeFromName,
                                       "none, selective or full", Recompute::None);
         }
+        workload.attention = word(fields, "attention", fields.text("attention", "flash"), attentionKernelFromName,
+                                  "flash or unfused", AttentionKernel::Flash);
+        workload.overlap = word(fields, "overlap", fields.text("overlap", "none"), overlapFromName, "none, weights or all",
+                                Overlap::None);
         workload.batch = fields.integer("batch", 1, kLargest);
         workload.sequence = fields.integer("sequence", 1, kLargest);
         workload.dtype = dtypeField(fields, "dtype");

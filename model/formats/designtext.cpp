@@ -249,6 +249,10 @@ std::string designText(const Design& design)
         top["workload"]["micro_batches"] = design.workload.microBatches;
         top["workload"]["recompute"] = recomputeName(design.workload.recompute);
     }
+    if (design.workload.attention != AttentionKernel::Flash)
+        top["workload"]["attention"] = attentionKernelName(design.workload.attention);
+    if (design.workload.overlap != Overlap::None)
+        top["workload"]["overlap"] = overlapName(design.workload.overlap);
     if (design.pipeline.present())
         top["pipeline"] = { { "axis", design.pipeline.axis }, { "chunks", design.pipeline.chunks } };
     if (!design.pins.empty())

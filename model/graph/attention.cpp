@@ -64,6 +64,8 @@ TensorId splitHeads(GraphBuilder& builder, const std::string& letter, TensorId x
 
 TensorId rotated(GraphBuilder& builder, const std::string& letter, TensorId x, std::int64_t first, std::int64_t count)
 {
+    if (builder.model().ropeTheta == 0)
+        return x;
     OpAttributes rope;
     rope.ropeTheta = builder.model().ropeTheta;
     rope.position = builder.position();
@@ -105,6 +107,7 @@ TensorId attended(GraphBuilder& builder, TensorId q, TensorId k, TensorId v)
     else if (model.mla.present())
         attributes.scale = 1.0 / std::sqrt(static_cast<double>(model.headDim));
     attributes.cap = model.scaling.attentionSoftCap;
+    attributes.unfused = builder.unfusedAttention();
     std::vector<TensorId> operands { q, k, v };
     if (model.attentionSinks)
         operands.push_back(builder.weight("self_attn.sinks", { model.heads }, { "heads" }, { 0.0, 1.0 }, { "" }));

@@ -117,6 +117,7 @@ struct OpAttributes {
     std::int64_t groups = 0; ///< gates: experts are chosen from the best `chosenGroups` groups of that many
     std::int64_t chosenGroups = 0;
     bool sigmoid = false; ///< gates: scores are sigmoids; else a softmax over all experts
+    bool unfused = false; ///< attention and its gradients: the scores are written to memory
     bool normalized = false; ///< gates: the chosen ones sum to `scale`
     friend bool operator==(const OpAttributes&, const OpAttributes&) = default;
 };
@@ -138,6 +139,7 @@ void visitAttributes(Attributes& attributes, Each each)
     each("chosen", attributes.chosen, usual.chosen);
     each("groups", attributes.groups, usual.groups);
     each("chosen_groups", attributes.chosenGroups, usual.chosenGroups);
+    each("unfused", attributes.unfused, usual.unfused);
     each("sigmoid", attributes.sigmoid, usual.sigmoid);
     each("normalized", attributes.normalized, usual.normalized);
 }

@@ -13,6 +13,7 @@ GraphBuilder::GraphBuilder(const ModelSpec& model, const Workload& workload)
     , m_newTokens(workload.kind == WorkloadKind::Decode ? 1 : workload.sequence)
     , m_cachedTokens(workload.sequence)
     , m_decode(workload.kind == WorkloadKind::Decode)
+    , m_unfusedAttention(workload.attention == AttentionKernel::Unfused)
 {
 }
 

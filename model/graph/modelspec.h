@@ -139,7 +139,7 @@ struct ModelSpec {
     MlaSpec mla;
     BlockSpec block;
     ScalingSpec scaling;
-    double ropeTheta = 10000.0;
+    double ropeTheta = 10000.0; ///< 0: queries and keys are not rotated
     DType dtype = DType::BF16; ///< as released
     std::string weightPrefix = "model."; ///< before `embed_tokens`, `layers`, `norm`
 

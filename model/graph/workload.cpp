@@ -29,6 +29,32 @@ std::optional<Recompute> recomputeFromName(std::string_view name)
     return std::nullopt;
 }
 
+std::string attentionKernelName(AttentionKernel kernel)
+{
+    return kernel == AttentionKernel::Flash ? "flash" : "unfused";
+}
+
+std::optional<AttentionKernel> attentionKernelFromName(std::string_view name)
+{
+    for (const AttentionKernel kernel : { AttentionKernel::Flash, AttentionKernel::Unfused })
+        if (name == attentionKernelName(kernel))
+            return kernel;
+    return std::nullopt;
+}
+
+std::string overlapName(Overlap overlap)
+{
+    return overlap == Overlap::None ? "none" : overlap == Overlap::Weights ? "weights" : "all";
+}
+
+std::optional<Overlap> overlapFromName(std::string_view name)
+{
+    for (const Overlap overlap : { Overlap::None, Overlap::Weights, Overlap::All })
+        if (name == overlapName(overlap))
+            return overlap;
+    return std::nullopt;
+}
+
 Status verifyWorkload(const Workload& workload, const std::string& where)
 {
     constexpr std::int64_t kLargest = std::int64_t { 1 } << 31;

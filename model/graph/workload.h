@@ -25,6 +25,20 @@ enum class Recompute { None, Selective, Full };
 std::string recomputeName(Recompute recompute); ///< none, selective, full
 std::optional<Recompute> recomputeFromName(std::string_view name);
 
+/// How attention is computed: in one kernel whose scores never reach memory (arXiv 2205.14135), or as two batched matrix products
+/// with softmax and dropout in between, over the whole square of scores, which are kept for the backward pass (arXiv 2205.05198:
+/// 5 bytes a score in 16 bits; what the dropout would do to values is not modelled).
+enum class AttentionKernel { Flash, Unfused };
+std::string attentionKernelName(AttentionKernel kernel); ///< flash, unfused
+std::optional<AttentionKernel> attentionKernelFromName(std::string_view name);
+
+/// Which collectives run while the device computes, as far as the computation of the same layer and phase lasts: none; those of
+/// weights and their gradients, which do not wait for the layer (FSDP fetches ahead); or all, which no framework
+/// reaches: a lower bound.
+enum class Overlap { None, Weights, All };
+std::string overlapName(Overlap overlap); ///< none, weights, all
+std::optional<Overlap> overlapFromName(std::string_view name);
+
 struct Workload {
     WorkloadKind kind = WorkloadKind::Prefill;
     std::int64_t batch = 8;
@@ -32,6 +46,8 @@ struct Workload {
     DType dtype = DType::BF16; ///< of weights and activations
     std::int64_t microBatches = 1; ///< Train: the batch goes through in so many parts; gradients are added up
     Recompute recompute = Recompute::None; ///< Train
+    AttentionKernel attention = AttentionKernel::Flash;
+    Overlap overlap = Overlap::None;
     friend bool operator==(const Workload&, const Workload&) = default;
 };
 

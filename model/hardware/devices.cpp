@@ -16,9 +16,9 @@ PeakFlops ampere() { return { tera(19.5), tera(156), tera(312), tera(312), kNone
 PeakFlops hopper() { return { tera(66.9), tera(494.7), tera(989.4), tera(989.4), tera(1978.9), kNone, tera(1978.9) }; }
 
 DeviceSpec device(const char* id, const char* name, DeviceKind kind, const PeakFlops& peak, double bytes, double bytesPerSecond,
-                  const char* source)
+                  const char* source, std::int64_t multiprocessors = 0)
 {
-    return { id, name, kind, peak, bytes, bytesPerSecond, {}, source };
+    return { id, name, kind, peak, bytes, bytesPerSecond, {}, source, multiprocessors };
 }
 
 std::vector<DeviceSpec> gpus()
@@ -26,20 +26,20 @@ std::vector<DeviceSpec> gpus()
     using enum DeviceKind;
     return {
         device("a100-sxm-40", "NVIDIA A100 SXM4 40 GB", Gpu, ampere(), 40 * kGiga, 1.555 * kTera,
-               "NVIDIA A100 datasheet us-nvidia-1758950-r4"),
+               "NVIDIA A100 datasheet us-nvidia-1758950-r4", 108),
         device("a100-sxm-80", "NVIDIA A100 SXM4 80 GB", Gpu, ampere(), 80 * kGiga, 2.039 * kTera,
-               "NVIDIA A100 datasheet; Calculon systems/a100_80g.json has 312 TFLOP/s, too"),
+               "NVIDIA A100 datasheet; Calculon systems/a100_80g.json has 312 TFLOP/s, too", 108),
         device("h100-sxm", "NVIDIA H100 SXM5 80 GB", Gpu, hopper(), 80 * kGiga, 3.35 * kTera,
-               "NVIDIA H100 datasheet; modal.com/gpu-glossary/perf/memory-bandwidth"),
+               "NVIDIA H100 datasheet; modal.com/gpu-glossary/perf/memory-bandwidth", 132),
         device("h200-sxm", "NVIDIA H200 SXM5 141 GB", Gpu, hopper(), 141 * kGiga, 4.8 * kTera,
-               "the die of the H100; memory as in the MLPerf v4.1 system description H200-SXM-141GBx8"),
+               "the die of the H100; memory as in the MLPerf v4.1 system description H200-SXM-141GBx8", 132),
         device("b200-sxm", "NVIDIA B200 SXM 180 GB", Gpu,
                { tera(75), tera(1100), tera(2250), tera(2250), tera(4500), tera(9000), tera(4500) }, 180 * kGiga, 8 * kTera,
-               "modal.com/gpu-glossary/perf/memory-bandwidth; memory as in a DGX B200; fp32 and tf32 are nominal, not verified"),
+               "modal.com/gpu-glossary/perf/memory-bandwidth; memory as in a DGX B200; fp32 and tf32 are nominal, not verified", 148),
         device("gb200", "NVIDIA GB200, one GPU of a superchip", Gpu,
                { tera(80), tera(1250), tera(2500), tera(2500), tera(5000), tera(10000), tera(5000) }, 186 * kGiga, 8 * kTera,
                "MLPerf inference v6.1 system description GB200-NVL72 (memory); the rack's 180 and 360 PFLOP/s by 72 GPUs; fp32 "
-               "and tf32 are nominal, not verified"),
+               "and tf32 are nominal, not verified", 148),
     };
 }
 

@@ -4,6 +4,7 @@
 
 #include "model/core/tensor.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +48,7 @@ struct DeviceSpec {
     double memoryBytesPerSecond = 0;
     KernelConstants kernels;
     std::string source; ///< where the numbers come from
+    std::int64_t multiprocessors = 0; ///< that make one tile of a matrix product each; 0: not known, or one large array
 
     /// Dense peak for operands of this type. A type without units of its own is worked on in the next wider one that has
     /// some; float32 without any counts as six bf16 passes.

@@ -54,12 +54,12 @@ void joinKeysGradient(GradientBuilder& builder, const Op& op)
 
 const std::array kTable {
     OpDefinition { .kind = OpKind::SliceLast, .name = "slice_last", .rule = "... n! -> ... m! ; P -> P",
-                   .gradient = backGradient<OpKind::PadLast> },
+                   .gradient = backGradient<OpKind::PadLast>, .fused = true },
     OpDefinition { .kind = OpKind::EveryOther, .name = "every_other", .rule = "... pairs*p! -> ... pairs ; P -> P",
                    .gradient = backGradient<OpKind::SpreadOther> },
     OpDefinition { .kind = OpKind::SplitGroups, .name = "split_groups", .rule = "b s groups n! -> b s groups*g! d! ; P -> P",
                    .gradient = backGradient<OpKind::MergeGroups>, .view = true },
-    OpDefinition { .kind = OpKind::PadLast, .name = "pad_last", .rule = "... m! -> ... n! ; P -> P" },
+    OpDefinition { .kind = OpKind::PadLast, .name = "pad_last", .rule = "... m! -> ... n! ; P -> P", .fused = true },
     OpDefinition { .kind = OpKind::SpreadOther, .name = "spread_other", .rule = "... pairs -> ... pairs*p! ; P -> P" },
     OpDefinition { .kind = OpKind::MergeGroups, .name = "merge_groups", .rule = "b s groups*g! d! -> b s groups n! ; P -> P",
                    .view = true },

@@ -32,12 +32,12 @@ const std::array kTable {
                    .gradient = rmsNormGradient },
     OpDefinition { .kind = OpKind::RmsNormGradX, .name = "rms_norm_grad_x", .operands = 3, .rule = "... n!, ... n!, n! -> ... n! ; P R R -> P" },
     OpDefinition { .kind = OpKind::RmsNormGradW, .name = "rms_norm_grad_w", .operands = 2, .rule = "... n!, ... n! -> n! ; P R -> P",
-                   .contracts = true },
+                   .contracts = true, .fused = true },
     OpDefinition { .kind = OpKind::LayerNorm, .name = "layer_norm", .operands = 3, .rule = "... n!, n!, n! -> ... n!",
                    .gradient = layerNormGradient },
     OpDefinition { .kind = OpKind::LayerNormGradX, .name = "layer_norm_grad_x", .operands = 3, .rule = "... n!, ... n!, n! -> ... n! ; P R R -> P" },
     OpDefinition { .kind = OpKind::LayerNormGradW, .name = "layer_norm_grad_w", .operands = 2, .rule = "... n!, ... n! -> n! ; P R -> P",
-                   .contracts = true },
+                   .contracts = true, .fused = true },
 };
 
 } // namespace

@@ -30,7 +30,7 @@ const std::vector<const OpDefinition*>& allDefinitions()
 
 KernelClass kernelClassOf(const OpDefinition& definition)
 {
-    if (definition.view)
+    if (definition.view || definition.fused)
         return KernelClass::None;
     if (definition.gemm != nullptr)
         return KernelClass::Gemm;

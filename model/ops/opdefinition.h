@@ -40,12 +40,15 @@ struct OpDefinition {
     bool passes = false; ///< the gradient of the first operand is that of the result
     /// The same values under another shape or name: takes neither time nor memory.
     bool view = false;
+    /// The kernel of a neighbour does it in passing, so that it takes no time of its own: weights' gradients of norms, which read
+    /// what the gradient of the input reads, and parts of a tensor that kernels read and write where they lie.
+    bool fused = false;
     /// Operand of which only the rows that are looked up are read, or -1.
     int lookedUp = -1;
     KernelClass kernel = KernelClass::Memory; ///< where nothing above tells it, see kernelClassOf
 };
 
-/// Views run nothing; products are matrix products or else attention; what looks rows up is a lookup.
+/// Views and what is fused run nothing; products are matrix products or else attention; what looks rows up is a lookup.
 KernelClass kernelClassOf(const OpDefinition& definition);
 
 const OpDefinition& definitionOf(OpKind kind);

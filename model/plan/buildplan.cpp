@@ -3,6 +3,7 @@
 
 #include "model/core/shards.h"
 #include "model/cost/collectivetime.h"
+#include "model/cost/kerneltime.h"
 #include "model/picker/greedy.h"
 #include "model/plan/kernelworkof.h"
 #include "model/plan/linkprice.h"
@@ -31,11 +32,12 @@ Layout withoutTrivialAxes(Layout layout, const Mesh& mesh)
 class PlanBuilder {
 public:
     PlanBuilder(const Graph& graph, const Mesh& mesh, const PickerOptions& options, const Hardware& hardware,
-                const std::vector<Pin>& pins, std::int64_t microBatches, const PipelineSpec& pipeline)
+                const std::vector<Pin>& pins, std::int64_t microBatches, const PipelineSpec& pipeline, Overlap overlap)
         : m_graph(graph)
         , m_wholeMesh(mesh)
         , m_mesh(pickedMesh(mesh, pipeline))
         , m_pipeline(pipeline)
+        , m_overlap(overlap)
         , m_options(options)
         , m_hardware(hardware)
         , m_resharding(mesh, hardware)
@@ -69,14 +71,21 @@ public:
         for (std::size_t segment = 0; segment < m_graph.segments.size(); ++segment)
             if (auto status = plan(static_cast<int>(segment)); !status.ok())
                 return status.error();
-        for (const PlannedSegment& segment : m_plan.segments)
-            for (const PlannedOp& op : segment.ops)
-                m_plan.computeSeconds += static_cast<double>(op.count) * op.seconds;
-        if (m_plan.pipeline) {
-            addPipeline(m_graph, m_hardware, m_plan);
+        const std::vector<SegmentTime> times = segmentTimes(m_graph, m_plan, m_overlap);
+        for (const SegmentTime& time : times) {
+            m_plan.computeSeconds += time.compute;
+            m_plan.collectiveSeconds += time.collectives;
+            m_plan.exposedSeconds += time.exposed;
         }
-        for (const Collective& collective : m_plan.collectives)
-            m_plan.collectiveSeconds += static_cast<double>(collective.count) * collective.seconds;
+        if (m_plan.pipeline) {
+            const std::size_t sends = m_plan.collectives.size();
+            addPipeline(m_graph, m_hardware, times, m_plan);
+            for (std::size_t i = sends; i < m_plan.collectives.size(); ++i) {
+                const double seconds = static_cast<double>(m_plan.collectives[i].count) * m_plan.collectives[i].seconds;
+                m_plan.collectiveSeconds += seconds;
+                m_plan.exposedSeconds += seconds;
+            }
+        }
         fillMemory(m_graph, m_plan);
         return std::move(m_plan);
     }
@@ -453,6 +462,7 @@ private:
     const Mesh& m_wholeMesh;
     const Mesh m_mesh; ///< with one stage, where there is a pipeline: no operation is cut over the stages
     const PipelineSpec& m_pipeline;
+    Overlap m_overlap;
     const PickerOptions& m_options;
     const Hardware& m_hardware;
     ReshardPlanner m_resharding;
@@ -495,9 +505,9 @@ std::int64_t largestShard(const Shape& shape, const Layout& layout, const Mesh& 
 
 Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<Layout>& layouts,
                        const PickerOptions& options, const Hardware& hardware, const std::vector<Pin>& pins,
-                       std::int64_t microBatches, const PipelineSpec& pipeline)
+                       std::int64_t microBatches, const PipelineSpec& pipeline, Overlap overlap)
 {
-    return PlanBuilder(graph, mesh, options, hardware, pins, microBatches, pipeline).build(layouts);
+    return PlanBuilder(graph, mesh, options, hardware, pins, microBatches, pipeline, overlap).build(layouts);
 }
 
 } // namespace shardboard

@@ -26,6 +26,33 @@ double optimizerBytes(double elements, DType weight, std::int64_t microBatches)
     return elements * (gradient + read + 2 * states + written);
 }
 
+/// A bias is added by the kernel of the product before it.
+bool isBias(const Graph& graph, const Op& op)
+{
+    return op.kind == OpKind::Add && graph.tensor(op.operands[1]).shape.size() < graph.tensor(op.result).shape.size();
+}
+
+/// The attention core of arXiv 2205.05198: forward product, softmax, dropout, product; backward four products, of which each
+/// of the three gradients gets its share. All over the whole square of scores, where fused attention's FLOPs are those of the
+/// causal half, with five products backward since it makes the scores again. Of a score of e bytes forward write e, the
+/// softmax reads and writes e, the dropout as well with a mask of one byte, and the product reads e; backward the products
+/// move 4 e, the dropout 2 e + 1 and the softmax 3 e.
+void unfuse(KernelWork& work, const Op& op, const LocalShapes& local)
+{
+    const bool backward = op.kind != OpKind::Attention && op.kind != OpKind::SinkAttention;
+    const std::size_t q = backward ? 1 : 0;
+    const Shape& queries = local.operands[q];
+    const Shape& wholeQueries = (*local.globalOperands)[q];
+    const Shape& wholeKeys = (*local.globalOperands)[q + 1];
+    const double scores = volume(queries) / static_cast<double>(queries.back()) * static_cast<double>(wholeKeys[1]);
+    const double e = bitsOf(work.dtype) / 8.0;
+    work.kernel = KernelClass::UnfusedAttention;
+    work.flops *= (wholeKeys[1] == wholeQueries[1] ? 2.0 : 1.0) * (backward ? 4.0 / 5.0 : 1.0);
+    work.launches = backward ? 2 : 4;
+    work.bytes += (backward ? 4.0 / 3.0 : 2.0) * e * scores;
+    work.between = (backward ? (5 * e + 1) / 3 : 4 * e + 1) * scores;
+}
+
 } // namespace
 
 KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& planned, std::int64_t microBatches)
@@ -34,7 +61,7 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
     const OpDefinition& definition = definitionOf(op.kind);
     const TensorSpec& out = graph.tensor(op.result);
     KernelWork work;
-    work.kernel = kernelClassOf(definition);
+    work.kernel = isBias(graph, op) ? KernelClass::None : kernelClassOf(definition);
     work.dtype = out.dtype;
     if (work.kernel == KernelClass::None)
         return work;
@@ -60,6 +87,8 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
     }
     if (definition.flops != nullptr)
         work.flops = definition.flops(local) * least;
+    if (op.attributes.unfused)
+        unfuse(work, op, local);
     if (definition.gemm != nullptr) {
         work.gemm = definition.gemm(local);
         (definition.sumsRows ? work.gemm.k : work.gemm.m) *= least;

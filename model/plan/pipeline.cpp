@@ -19,6 +19,29 @@ const Segment& segmentOf(const Graph& graph, const PlannedSegment& planned)
     return graph.segments[static_cast<std::size_t>(planned.segment)];
 }
 
+bool isCutOver(const Layout& layout, int axis)
+{
+    return std::any_of(layout.dims.begin(), layout.dims.end(), [axis](const std::vector<AxisRef>& refs) {
+        return std::any_of(refs.begin(), refs.end(), [axis](const AxisRef& ref) { return ref.axis == axis; });
+    });
+}
+
+/// Devices of one node that hold the same value need not all send all of it: each sends its part, and they gather it behind the
+/// slow link (arXiv 2104.04473, 4.1), where that is faster.
+double sendSeconds(const Collective& send, const Mesh& mesh, const Hardware& hardware)
+{
+    const LinkSpec& link = linkOf(send.axes, mesh, hardware);
+    double seconds = collectiveSeconds(CollectiveKind::SendRecv, send.bytes, 2, link);
+    std::vector<int> copies;
+    for (int axis = 0; axis < mesh.axisCount(); ++axis)
+        if (axis != send.axes.front() && !isCutOver(send.step.before, axis) && linkOf({ axis }, mesh, hardware).bytesPerSecond > link.bytesPerSecond)
+            copies.push_back(axis);
+    if (const std::int64_t group = mesh.groupSize(copies); group > 1)
+        seconds = std::min(seconds, collectiveSeconds(CollectiveKind::SendRecv, (send.bytes + group - 1) / group, 2, link)
+                               + collectiveSeconds(CollectiveKind::AllGather, send.bytes, group, linkOf(copies, mesh, hardware)));
+    return seconds;
+}
+
 /// A send of an operand, as it arrives at its operation, and in front of what else happens to it there.
 void addSend(const Graph& graph, const Hardware& hardware, std::size_t segment, PlannedOp& op, std::size_t operand, std::int64_t count,
              const std::string& target, const std::string& reason, Plan& plan)
@@ -34,7 +57,7 @@ void addSend(const Graph& graph, const Hardware& hardware, std::size_t segment, 
     send.step = { CollectiveKind::SendRecv, send.axes, use.before, use.before };
     send.bytes = bytesOf(largestShard(spec.shape, use.before, plan.mesh), spec.dtype);
     send.count = count;
-    send.seconds = collectiveSeconds(send.kind, send.bytes, 2, linkOf(send.axes, plan.mesh, hardware));
+    send.seconds = sendSeconds(send, plan.mesh, hardware);
     send.plannedSegment = static_cast<int>(segment);
     send.op = op.op;
     send.operand = static_cast<int>(operand);
@@ -163,7 +186,7 @@ Result<PlannedPipeline> plannedPipeline(const PipelineSpec& spec, const Graph& g
     return pipeline;
 }
 
-void addPipeline(const Graph& graph, const Hardware& hardware, Plan& plan)
+void addPipeline(const Graph& graph, const Hardware& hardware, const std::vector<SegmentTime>& times, Plan& plan)
 {
     PlannedPipeline& pipeline = *plan.pipeline;
     const std::size_t before = plan.collectives.size();
@@ -174,29 +197,22 @@ void addPipeline(const Graph& graph, const Hardware& hardware, Plan& plan)
     // Layers are spread over the stages; embedding and head lie on the first and the last, which work at different times.
     std::vector<double> ends(graph.segments.size(), 0);
     double layers = 0;
-    const auto add = [&](int plannedSegment, double seconds) {
-        const PlannedSegment& planned = plan.segments[static_cast<std::size_t>(plannedSegment)];
+    for (std::size_t s = 0; s < plan.segments.size(); ++s) {
+        const PlannedSegment& planned = plan.segments[s];
         const Segment& segment = segmentOf(graph, planned);
+        const double seconds = times[s].seconds();
         if (planned.phase == Phase::Update)
             pipeline.updateSeconds += seconds * (segment.isLayer ? stageShare(pipeline) : 1);
         else if (segment.isLayer)
             layers += seconds;
         else
             ends[static_cast<std::size_t>(segment.of < 0 ? planned.segment : segment.of)] += seconds;
-    };
-    for (std::size_t s = 0; s < plan.segments.size(); ++s)
-        for (const PlannedOp& op : plan.segments[s].ops)
-            add(static_cast<int>(s), static_cast<double>(op.count) * op.seconds);
-    double sends = 0;
-    for (std::size_t c = 0; c < plan.collectives.size(); ++c) {
-        const Collective& collective = plan.collectives[c];
-        const double seconds = static_cast<double>(collective.count) * collective.seconds;
-        if (c < before)
-            add(collective.plannedSegment, seconds);
-        else
-            sends += seconds / static_cast<double>(pipeline.stages);
     }
-    pipeline.stageSeconds = layers * stageShare(pipeline) + *std::max_element(ends.begin(), ends.end()) + sends;
+    double sends = 0;
+    for (std::size_t c = before; c < plan.collectives.size(); ++c)
+        sends += static_cast<double>(plan.collectives[c].count) * plan.collectives[c].seconds / static_cast<double>(pipeline.stages);
+    pipeline.endSeconds = *std::max_element(ends.begin(), ends.end());
+    pipeline.stageSeconds = layers * stageShare(pipeline) + pipeline.endSeconds + sends;
 }
 
 } // namespace shardboard

@@ -5,6 +5,7 @@
 #include "model/hardware/hardware.h"
 #include "model/design/pipeline.h"
 #include "model/plan/plan.h"
+#include "model/plan/steptime.h"
 
 namespace shardboard {
 
@@ -22,6 +23,7 @@ double stagesKept(const PlannedPipeline& pipeline, std::int64_t microBatches);
 /// time of a step. With p stages, v chunks and m micro-batches a stage waits for (p-1)/(vm) of the time in which it works.
 /// Errors: the mesh has no such axis; more stages than layers; interleaved with micro-batches that the stages do not divide.
 Result<PlannedPipeline> plannedPipeline(const PipelineSpec& spec, const Graph& graph, const Mesh& mesh, std::int64_t microBatches);
-void addPipeline(const Graph& graph, const Hardware& hardware, Plan& plan);
+/// `times` are those of the plan's segments without the sends.
+void addPipeline(const Graph& graph, const Hardware& hardware, const std::vector<SegmentTime>& times, Plan& plan);
 
 } // namespace shardboard

@@ -118,8 +118,9 @@ struct PlannedPipeline {
     std::int64_t layers = 0; ///< of the model
     double bubble = 0; ///< time in which a stage waits, by the time in which it works
     double stageSeconds = 0; ///< in which the busiest stage works, forward and backward, of a step
+    double endSeconds = 0; ///< part of it on embedding or head, which only one stage has, so that none waits for all of them to do it
     double updateSeconds = 0;
-    double seconds() const { return stageSeconds * (1 + bubble) + updateSeconds; }
+    double seconds() const { return stageSeconds + bubble * (stageSeconds - endSeconds) + updateSeconds; }
 };
 
 struct Plan {
@@ -134,8 +135,9 @@ struct Plan {
     Performance performance {}; ///< filled where a whole design is evaluated
     double computeSeconds = 0;
     double collectiveSeconds = 0;
-    /// Of a step. The two above count the work of all stages of a pipeline.
-    double seconds() const { return pipeline ? pipeline->seconds() : computeSeconds + collectiveSeconds; }
+    double exposedSeconds = 0; ///< part of collectiveSeconds in which the devices do not compute (steptime.h)
+    /// Of a step. The three above count the work of all stages of a pipeline.
+    double seconds() const { return pipeline ? pipeline->seconds() : computeSeconds + exposedSeconds; }
     /// Sum of count x bytes.
     std::int64_t collectiveBytes() const;
 };

@@ -162,7 +162,8 @@ json planToJson(const Graph& graph, const Plan& plan)
              { "operations", operations }, { "collectives", collectives }, { "memory", memoryJson(plan.memory) },
              { "totals",
                { { "seconds", plan.seconds() }, { "compute_seconds", plan.computeSeconds },
-                 { "collective_seconds", plan.collectiveSeconds }, { "collective_bytes", plan.collectiveBytes() },
+                 { "collective_seconds", plan.collectiveSeconds }, { "exposed_collective_seconds", plan.exposedSeconds },
+                 { "collective_bytes", plan.collectiveBytes() },
                  { "tokens", plan.performance.tokens }, { "model_flops", plan.performance.modelFlops },
                  { "tokens_per_second_per_device", plan.performance.tokensPerSecondPerDevice },
                  { "mfu", plan.performance.mfu }, { "hfu", plan.performance.hfu } } } };

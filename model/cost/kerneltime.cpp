@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/cost/kerneltime.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardboard {
+
+double waveShare(const GemmDims& gemm, std::int64_t multiprocessors)
+{
+    if (multiprocessors <= 0)
+        return 1;
+    const double tiles = std::ceil(gemm.b) * std::ceil(gemm.m / 128) * std::ceil(gemm.n / 256);
+    const double waves = tiles / static_cast<double>(multiprocessors);
+    return waves <= 1 ? 1 : waves / std::ceil(waves);
+}
+
+double kernelSeconds(const KernelWork& work, const Hardware& hardware)
+{
+    if (work.kernel == KernelClass::None)
+        return 0;
+    const KernelConstants& kernels = hardware.device.kernels;
+    const double memory = work.bytes / (kernels.memoryEfficiency * hardware.memoryBytesPerSecond());
+    double rate = hardware.peakFlops(work.dtype);
+    switch (work.kernel) {
+    case KernelClass::Gemm:
+        rate *= kernels.gemmEfficiency * waveShare(work.gemm, hardware.device.multiprocessors);
+        break;
+    case KernelClass::Attention:
+        rate *= kernels.attentionEfficiency;
+        break;
+    case KernelClass::UnfusedAttention:
+        rate *= kernels.gemmEfficiency;
+        break;
+    default:
+        return kernels.launchSeconds + memory;
+    }
+    return work.launches * kernels.launchSeconds + std::max(work.flops / rate, memory)
+        + work.between / (kernels.memoryEfficiency * hardware.memoryBytesPerSecond());
+}
+
+} // namespace shardboard

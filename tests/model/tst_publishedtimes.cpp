@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predicted times of whole training steps against published measurements. One set of constants for all, none of them fitted
+// to these points: kernels as H100 matrix products measure (performance 2.1), links as NCCL's own tuner has them.
+#include "model/design/evaluate.h"
+#include "model/design/presets.h"
+#include "model/plan/pipeline.h"
+
+#include <QtTest>
+
+#include <cmath>
+
+using namespace shardboard;
+
+namespace {
+
+/// A GPT of arXiv 2205.05198, table 3, in the run of its table 5: tensor parallel over a node of 8 A100, the rest pipeline.
+struct MegatronRun {
+    const char* name;
+    std::int64_t hidden, heads, layers, stages, chunks, batch, microBatches;
+    double fullSeconds; ///< everything computed again, no sequence parallelism
+    double selectiveSeconds; ///< attention core computed again, with sequence parallelism
+};
+constexpr MegatronRun kMegatron[] {
+    { "22B", 6144, 64, 48, 1, 1, 4, 1, 1.42, 1.10 },
+    { "175B", 12288, 96, 96, 8, 3, 64, 64, 18.13, 13.75 },
+    { "530B", 20480, 128, 105, 35, 3, 280, 280, 49.05, 37.83 },
+    { "1T", 25600, 160, 128, 64, 1, 512, 512, 94.42, 71.49 },
+};
+
+Design megatron(const MegatronRun& run, bool full)
+{
+    Design design;
+    design.hardware = "dgx-a100";
+    design.mesh = Mesh::parse(run.stages > 1 ? "stage=" + std::to_string(run.stages) + ",model=8" : "model=8").value();
+    ModelSpec& model = design.model;
+    model.name = run.name;
+    model.vocabSize = 51200;
+    model.hiddenSize = run.hidden;
+    model.intermediateSize = 4 * run.hidden;
+    model.layers = run.layers;
+    model.heads = run.heads;
+    model.kvHeads = run.heads;
+    model.headDim = run.hidden / run.heads;
+    model.tiedEmbeddings = true;
+    model.attentionBias = AttentionBias::Qkvo;
+    model.mlpBias = true;
+    model.activation = "gelu";
+    model.norm.kind = NormKind::LayerNorm;
+    model.ropeTheta = 0; // learned positions, a small table
+    model.block.gatedMlp = false;
+    model.block.fusedQkv = true;
+    design.workload = { WorkloadKind::Train, run.batch, 2048, DType::BF16, run.microBatches,
+                        full ? Recompute::Full : Recompute::Selective, AttentionKernel::Unfused };
+    const auto applied = applyPreset(design, full ? "megatron-tp" : "tp-sp");
+    if (!applied.ok())
+        qFatal("%s", applied.error().text().c_str());
+    if (run.stages > 1)
+        design.pipeline = { "stage", run.chunks };
+    return design;
+}
+
+/// Megatron computes a layer again to its end; a plan leaves out the last product and its sum, which no gradient needs, as XLA
+/// and PyTorch's newer checkpoints do.
+double endOfLayerAgain(const Evaluation& evaluation)
+{
+    const Plan& plan = evaluation.plan;
+    double seconds = 0;
+    for (const PlannedSegment& segment : plan.segments)
+        for (const PlannedOp& op : segment.ops)
+            if (segment.phase == Phase::Forward && evaluation.graph.op(op.op).name == "mlp.down_proj")
+                seconds += static_cast<double>(op.count) * op.seconds;
+    for (const Collective& collective : plan.collectives)
+        if (plan.segments[static_cast<std::size_t>(collective.plannedSegment)].phase == Phase::Forward
+            && evaluation.graph.op(collective.op).name == "mlp.down_proj.bias")
+            seconds += static_cast<double>(collective.count) * collective.seconds;
+    return plan.pipeline ? seconds * stageShare(*plan.pipeline) * (1 + plan.pipeline->bubble) : seconds;
+}
+
+} // namespace
+
+class TestPublishedTimes : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    /// Calculon, the best published predictor, reaches 3.65 % mean and 8.87 % worst here.
+    void megatronTable5()
+    {
+        double sum = 0;
+        double worst = 0;
+        for (const MegatronRun& run : kMegatron) {
+            for (const bool full : { true, false }) {
+                const auto evaluation = evaluate(megatron(run, full));
+                QVERIFY2(evaluation.ok(), evaluation.ok() ? "" : evaluation.error().text().c_str());
+                const double measured = full ? run.fullSeconds : run.selectiveSeconds;
+                const double predicted = evaluation.value()->plan.seconds() + (full ? endOfLayerAgain(*evaluation.value()) : 0);
+                const double error = predicted / measured - 1;
+                qInfo("%s %s: %.2f s, measured %.2f s, %+.1f %%", run.name, full ? "full" : "sequence parallel, selective", predicted,
+                      measured, 100 * error);
+                sum += std::abs(error);
+                worst = std::max(worst, std::abs(error));
+            }
+        }
+        qInfo("mean error %.2f %%, worst %.2f %%", 100 * sum / 8, 100 * worst);
+        QVERIFY(sum / 8 < 0.0365);
+        QVERIFY(worst < 0.0887);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestPublishedTimes)
+#include "tst_publishedtimes.moc"
