@@ -24,16 +24,9 @@ struct Cause {
 std::vector<Cause> causesOf(const MemoryByCause& memory)
 {
     std::vector<Cause> out;
-    const auto add = [&out](const QString& name, std::int64_t bytes) {
-        if (bytes > 0)
-            out.push_back({ name, bytes });
-    };
-    add(QObject::tr("weights"), memory.weights);
-    add(QObject::tr("gradients"), memory.gradients);
-    add(QObject::tr("optimizer"), memory.optimizer);
-    add(QObject::tr("KV cache"), memory.kvCache);
-    add(QObject::tr("activations"), memory.activations);
-    add(QObject::tr("reshard copies"), memory.reshard);
+    for (const MemoryCause& cause : memoryCauses())
+        if (memory.*cause.bytes > 0)
+            out.push_back({ QObject::tr(cause.name), memory.*cause.bytes });
     return out;
 }
 

@@ -94,19 +94,24 @@ std::string collectivesTable(const Evaluation& evaluation)
 std::string memoryText(const MemoryByCause& memory)
 {
     Table table({ "memory per device", ">bytes", ">" });
-    struct Cause {
-        const char* name;
-        std::int64_t bytes;
-        bool always = true; ///< else only where there is any: inference has no gradients
-    };
-    for (const Cause& cause : { Cause { "weights", memory.weights }, Cause { "gradients", memory.gradients, false },
-                                Cause { "optimizer state", memory.optimizer, false }, Cause { "activations", memory.activations },
-                                Cause { "  kept for the backward pass", memory.kept, false }, Cause { "KV cache", memory.kvCache },
-                                Cause { "reshard copies", memory.reshard } })
-        if (cause.always || cause.bytes > 0)
-            table.add({ cause.name, countText(cause.bytes), bytesText(cause.bytes) });
-    table.add({ "peak" + (memory.peakAt.empty() ? std::string() : " at " + memory.peakAt), countText(memory.peak), bytesText(memory.peak) });
+    const auto add = [&](const std::string& name, std::int64_t bytes) { table.add({ name, countText(bytes), bytesText(bytes) }); };
+    for (const MemoryCause& cause : memoryCauses()) {
+        if (cause.always || memory.*cause.bytes > 0)
+            add(cause.name, memory.*cause.bytes);
+        if (cause.bytes == &MemoryBytes::activations && memory.kept > 0)
+            add("  kept for the backward pass", memory.kept);
+    }
+    add("peak" + (memory.peakAt.empty() ? std::string() : " at " + memory.peakAt), memory.peak);
     return table.text(0);
+}
+
+/// `peaks of the stages: 70 GiB, 66 GiB; the fullest is stage 0`
+std::string stagesText(const PlannedPipeline& pipeline)
+{
+    std::vector<std::string> peaks;
+    for (const MemoryByCause& stage : pipeline.memory)
+        peaks.push_back(bytesText(stage.peak));
+    return "peaks of the stages: " + joined(peaks) + "; the fullest is stage " + std::to_string(pipeline.fullestStage) + "\n";
 }
 
 std::string fixedText(double value, int digits)
@@ -214,6 +219,8 @@ int planCommand(const Arguments& arguments)
         std::cout << "predicted step: " << secondsText(evaluation.plan.seconds()) << " = compute "
                   << secondsText(evaluation.plan.computeSeconds) << " + collectives "
                   << secondsText(evaluation.plan.collectiveSeconds) << " (first-order model)\n";
+    if (const auto& pipeline = evaluation.plan.pipeline)
+        std::cout << stagesText(*pipeline);
     std::cout << performanceText(evaluation.plan.performance);
     printFindings(evaluation.findings);
     return kDone;

@@ -32,7 +32,7 @@ const std::vector<Command>& commands()
             { "--batch", "N", "sequences in a step (8)" },
             { "--sequence", "N", "tokens of a sequence; for decode, entries of the KV cache (4096)" },
             { "--dtype", "TYPE", "bf16, f16 or f32 (as released)" },
-            { "--preset", "NAME", "replicate, megatron-tp, tp-sp, fsdp, hsdp, tp+fsdp, ep, ep+tp, cp-ring, cp-all-gather, cp-ulysses,\npp-1f1b or pp-interleaved (replicate; for a module megatron-tp)" },
+            { "--preset", "NAME", "replicate, megatron-tp, tp-sp, fsdp, hsdp, tp+fsdp, tp-sp+fsdp, ep, ep+tp, cp-ring, cp-all-gather,\ncp-ulysses, pp-1f1b or pp-interleaved (replicate; for a module megatron-tp)" },
             { "--pin", "PIN", "where activations lie, '*:batch=data,fsdp', or which row operations take,"
                               " 'block/self_attn.attention@context=S1 R R -> S1'; may be repeated", true },
             { "--rules", "FILE", "logical axis rules instead: mesh-and-rule file (YAML) or built-in rule set; no strategy is made then,"

@@ -10,6 +10,7 @@
 #include "model/graph/modelspec.h"
 #include "model/graph/workload.h"
 #include "model/picker/pickeroptions.h"
+#include "model/plan/memory/memorysettings.h"
 #include "model/rules/logicalrules.h"
 
 #include <optional>
@@ -44,6 +45,7 @@ struct Design {
     PickerOptions picker;
     std::vector<Pin> pins; ///< later ones win
     PipelineSpec pipeline;
+    MemorySettings memory;
     std::string viewState; ///< JSON text of the window's state; empty when none
     std::string unknownKeys; ///< JSON text of an object with the keys that this version does not know; kept on saving
     friend bool operator==(const Design&, const Design&) = default;

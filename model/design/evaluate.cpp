@@ -90,12 +90,21 @@ private:
                     layouts[id] = plannedLayout(m_out->weights.back());
                 }
         auto plan = buildPlan(m_out->graph, m_design.mesh, layouts, m_design.picker, hardware, m_design.pins,
-                              m_design.workload.microBatches, m_design.pipeline, m_design.workload.overlap);
+                              m_design.workload.microBatches, m_design.pipeline, m_design.workload.overlap, memoryOn(hardware));
         if (!plan.ok())
             return plan.error();
         m_out->plan = std::move(plan).value();
         m_out->plan.performance = performanceOf(m_design, m_out->graph, m_out->plan, hardware);
         return m_misfits == Misfits::Refuse ? pickerAgrees() : done();
+    }
+
+    /// Only processes on GPUs have a context and communicators of their own on every device.
+    MemorySettings memoryOn(const Hardware& hardware) const
+    {
+        MemorySettings settings = m_design.memory;
+        if (hardware.device.kind != DeviceKind::Gpu)
+            settings.contextBytes = settings.communicatorBytes = 0;
+        return settings;
     }
 
     Status pickerAgrees() const

@@ -22,6 +22,8 @@ const std::vector<PresetFacts> kFacts {
     { .name = "hsdp", .what = "fully sharded inside of groups, with replicas of the groups", .fsdp = Wish::Needs, .replicas = true },
     { .name = "tp+fsdp", .what = "tensor parallel, with the weights' other dim fully sharded", .tensor = Wish::Needs,
       .fsdp = Wish::Needs },
+    { .name = "tp-sp+fsdp", .what = "tensor and sequence parallel, with the weights' other dim fully sharded", .tensor = Wish::Needs,
+      .sequence = true, .fsdp = Wish::Needs },
     { .name = "ep", .what = "expert parallel: every device has some experts; the rest fully sharded where there is such an axis",
       .fsdp = Wish::Uses, .experts = Wish::Needs },
     { .name = "ep+tp", .what = "expert and tensor parallel", .tensor = Wish::Needs, .fsdp = Wish::Uses, .experts = Wish::Needs },

@@ -75,6 +75,8 @@ public:
             m_design.pipeline.chunks = fields.integer("chunks", 1, 1 << 16, 1);
             finish(fields, "pipeline");
         }
+        if (const json* memory = top.find("memory"))
+            readMemory(*memory);
         readView(top.find("view"));
         if (top.error())
             fail(*top.error());
@@ -274,6 +276,21 @@ private:
             if (const auto status = verifyWorkload(workload, m_file + ":workload"); !status.ok())
                 fields.adopt(status.error());
         finish(fields, "workload");
+    }
+
+    void readMemory(const json& value)
+    {
+        JsonFields fields(value, m_file, "memory");
+        MemorySettings& memory = m_design.memory;
+        memory.prefetchedLayers = fields.integer("prefetched_layers", 0, kLargest, memory.prefetchedLayers);
+        memory.reserveShare = fields.number("reserve_share", 0, 1, memory.reserveShare);
+        memory.logitsInF32 = fields.flag("logits_in_f32", memory.logitsInF32);
+        memory.contextBytes = fields.integer("context_bytes", 0, std::int64_t { 1 } << 40, memory.contextBytes);
+        memory.communicatorBytes = fields.integer("communicator_bytes", 0, std::int64_t { 1 } << 40, memory.communicatorBytes);
+        if (!fields.error())
+            if (const auto status = verifyMemorySettings(memory, m_file + ":memory"); !status.ok())
+                fields.adopt(status.error());
+        finish(fields, "memory");
     }
 
     void readPicker(const json& value)

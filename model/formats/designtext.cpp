@@ -255,6 +255,10 @@ std::string designText(const Design& design)
         top["workload"]["overlap"] = overlapName(design.workload.overlap);
     if (design.pipeline.present())
         top["pipeline"] = { { "axis", design.pipeline.axis }, { "chunks", design.pipeline.chunks } };
+    if (design.memory != MemorySettings {})
+        top["memory"] = { { "prefetched_layers", design.memory.prefetchedLayers }, { "reserve_share", design.memory.reserveShare },
+                          { "logits_in_f32", design.memory.logitsInF32 }, { "context_bytes", design.memory.contextBytes },
+                          { "communicator_bytes", design.memory.communicatorBytes } };
     if (!design.pins.empty())
         top["pins"] = pinsJson(design.pins, unknownOf("pins"));
     const json unknownOfRules = unknownOf("rules");
@@ -264,7 +268,7 @@ std::string designText(const Design& design)
     }
     if (!design.viewState.empty())
         top["view"] = viewJson(design.viewState);
-    for (const char* key : { "mesh", "model", "picker", "workload", "pipeline" })
+    for (const char* key : { "mesh", "model", "picker", "workload", "pipeline", "memory" })
         if (top.contains(key))
             addUnknown(top[key], unknownOf(key));
     addUnknown(top, unknown);

@@ -7,6 +7,7 @@
 #include "model/picker/greedy.h"
 #include "model/plan/kernelworkof.h"
 #include "model/plan/linkprice.h"
+#include "model/plan/memory/timeline.h"
 #include "model/plan/pickattempts.h"
 #include "model/plan/pinning.h"
 #include "model/plan/pipeline.h"
@@ -32,7 +33,8 @@ Layout withoutTrivialAxes(Layout layout, const Mesh& mesh)
 class PlanBuilder {
 public:
     PlanBuilder(const Graph& graph, const Mesh& mesh, const PickerOptions& options, const Hardware& hardware,
-                const std::vector<Pin>& pins, std::int64_t microBatches, const PipelineSpec& pipeline, Overlap overlap)
+                const std::vector<Pin>& pins, std::int64_t microBatches, const PipelineSpec& pipeline, Overlap overlap,
+                const MemorySettings& memory)
         : m_graph(graph)
         , m_wholeMesh(mesh)
         , m_mesh(pickedMesh(mesh, pipeline))
@@ -49,6 +51,7 @@ public:
     {
         m_plan.mesh = mesh;
         m_plan.microBatches = microBatches;
+        m_plan.memorySettings = memory;
         m_producer.assign(graph.tensors.size(), -1);
         m_uses.resize(graph.ops.size());
         for (std::size_t i = 0; i < graph.ops.size(); ++i)
@@ -505,9 +508,9 @@ std::int64_t largestShard(const Shape& shape, const Layout& layout, const Mesh& 
 
 Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<Layout>& layouts,
                        const PickerOptions& options, const Hardware& hardware, const std::vector<Pin>& pins,
-                       std::int64_t microBatches, const PipelineSpec& pipeline, Overlap overlap)
+                       std::int64_t microBatches, const PipelineSpec& pipeline, Overlap overlap, const MemorySettings& memory)
 {
-    return PlanBuilder(graph, mesh, options, hardware, pins, microBatches, pipeline, overlap).build(layouts);
+    return PlanBuilder(graph, mesh, options, hardware, pins, microBatches, pipeline, overlap, memory).build(layouts);
 }
 
 } // namespace shardboard

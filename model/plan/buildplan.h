@@ -17,10 +17,8 @@ namespace shardboard {
 /// repeated layers or devices: a layer is planned once for each layout in which the residual stream enters it.
 Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<Layout>& layouts,
                        const PickerOptions& options, const Hardware& hardware, const std::vector<Pin>& pins = {},
-                       std::int64_t microBatches = 1, const PipelineSpec& pipeline = {}, Overlap overlap = Overlap::None);
-
-/// Fills Plan::memory: weights, the KV cache, and the largest sum of live activations with the copies of reshards.
-void fillMemory(const Graph& graph, Plan& plan);
+                       std::int64_t microBatches = 1, const PipelineSpec& pipeline = {}, Overlap overlap = Overlap::None,
+                       const MemorySettings& memory = {});
 
 /// Per dim the size of the largest part.
 Shape largestShape(const Shape& shape, const Layout& layout, const Mesh& mesh);

@@ -155,14 +155,6 @@ double stageShare(const PlannedPipeline& pipeline)
     return static_cast<double>(layersOfStage(pipeline, 0)) / static_cast<double>(pipeline.layers);
 }
 
-double stagesKept(const PlannedPipeline& pipeline, std::int64_t microBatches)
-{
-    const double stages = static_cast<double>(pipeline.stages);
-    const double chunks = static_cast<double>(pipeline.chunks);
-    const double kept = pipeline.chunks > 1 ? stages * (1 + (stages - 1) / (stages * chunks)) : stages;
-    return std::min(kept, static_cast<double>(microBatches));
-}
-
 Result<PlannedPipeline> plannedPipeline(const PipelineSpec& spec, const Graph& graph, const Mesh& mesh, std::int64_t microBatches)
 {
     PlannedPipeline pipeline;

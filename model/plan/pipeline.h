@@ -15,10 +15,6 @@ std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage);
 /// Share of all layers that the fullest stage has.
 double stageShare(const PlannedPipeline& pipeline);
 
-/// Micro-batches whose activations the first stage keeps at the same time, counted in whole stages: with 1F1B as many as
-/// there are stages (at most all), interleaved 1 + (p-1)/(pv) times as many (arXiv 2104.04473; performance 2.3).
-double stagesKept(const PlannedPipeline& pipeline, std::int64_t microBatches);
-
 /// Adds the pipeline to a plan that was made as if the mesh axis of the stages had one device: the sends between stages, and the
 /// time of a step. With p stages, v chunks and m micro-batches a stage waits for (p-1)/(vm) of the time in which it works.
 /// Errors: the mesh has no such axis; more stages than layers; interleaved with micro-batches that the stages do not divide.

@@ -6,6 +6,8 @@
 #include "model/core/layout.h"
 #include "model/cost/kernelwork.h"
 #include "model/graph/graph.h"
+#include "model/plan/memory/memorybytes.h"
+#include "model/plan/memory/memorysettings.h"
 #include "model/plan/performance.h"
 #include "model/plan/reshard.h"
 
@@ -97,19 +99,6 @@ struct PlannedSegment {
     std::vector<Kept> kept {}; ///< of a forward segment that has a backward one
 };
 
-/// Bytes per device; the largest device counts. Activations and reshard copies are those of the moment of the peak.
-struct MemoryByCause {
-    std::int64_t weights = 0;
-    std::int64_t gradients = 0;
-    std::int64_t optimizer = 0;
-    std::int64_t activations = 0; ///< with those kept for the backward pass
-    std::int64_t kept = 0; ///< activations of all layers kept for the backward pass; part of `activations`
-    std::int64_t kvCache = 0;
-    std::int64_t reshard = 0;
-    std::int64_t peak = 0;
-    std::string peakAt; ///< name of the operation at which the peak is reached
-};
-
 /// Stages of layers over a mesh axis: what a stage computes is on its own devices alone, and sent to the next one.
 struct PlannedPipeline {
     int axis = -1;
@@ -120,6 +109,8 @@ struct PlannedPipeline {
     double stageSeconds = 0; ///< in which the busiest stage works, forward and backward, of a step
     double endSeconds = 0; ///< part of it on embedding or head, which only one stage has, so that none waits for all of them to do it
     double updateSeconds = 0;
+    std::vector<MemoryByCause> memory {}; ///< the peak of every stage
+    std::int64_t fullestStage = 0; ///< the one that needs the most; Plan::memory is its peak
     double seconds() const { return stageSeconds + bubble * (stageSeconds - endSeconds) + updateSeconds; }
 };
 
@@ -131,7 +122,8 @@ struct Plan {
     std::vector<PlannedSegment> segments; ///< in execution order
     std::vector<Collective> collectives; ///< in execution order
     std::vector<RefusedPick> refused {}; ///< in program order, an operation once
-    MemoryByCause memory;
+    MemorySettings memorySettings {};
+    MemoryByCause memory; ///< model/plan/memory/timeline.h fills it, and has it for every operation
     Performance performance {}; ///< filled where a whole design is evaluated
     double computeSeconds = 0;
     double collectiveSeconds = 0;

@@ -128,10 +128,11 @@ json collectiveJson(const Graph& graph, const Plan& plan, const Collective& coll
 
 json memoryJson(const MemoryByCause& memory)
 {
-    return { { "peak_bytes_per_device", memory.peak }, { "peak_at", memory.peakAt },
-             { "by_cause",
-               { { "weights", memory.weights }, { "gradients", memory.gradients }, { "optimizer", memory.optimizer },
-                 { "activations", memory.activations }, { "kept_activations", memory.kept }, { "kv_cache", memory.kvCache }, { "reshard", memory.reshard } } } };
+    json causes = json::object();
+    for (const MemoryCause& cause : memoryCauses())
+        causes[cause.key] = memory.*cause.bytes;
+    causes["kept_activations"] = memory.kept; // part of the activations
+    return { { "peak_bytes_per_device", memory.peak }, { "peak_at", memory.peakAt }, { "by_cause", causes } };
 }
 
 } // namespace
@@ -173,6 +174,9 @@ json planToJson(const Graph& graph, const Plan& plan)
                                  { "chunks", pipeline.chunks }, { "schedule", pipeline.chunks > 1 ? "interleaved" : "1f1b" },
                                  { "layers", pipeline.layers }, { "bubble", pipeline.bubble },
                                  { "stage_seconds", pipeline.stageSeconds }, { "update_seconds", pipeline.updateSeconds } };
+        for (const MemoryByCause& stage : pipeline.memory)
+            document["pipeline"]["memory"].push_back(memoryJson(stage));
+        document["pipeline"]["fullest_stage"] = pipeline.fullestStage;
     }
     return document;
 }

@@ -211,15 +211,17 @@ private Q_SLOTS:
         QCOMPARE(evaluated(llama("data=8", "replicate"))->plan.memory.weights, 8030261248 * 2);
     }
 
-    /// The logits of 4 sequences, a fourth of the vocabulary, and what the head reads: no reshard happens at that moment.
+    /// The logits of 4 sequences, a fourth of the vocabulary, beside what the head reads: no reshard happens at that moment.
     void peakIsThatOfOneMoment()
     {
         const auto evaluation = evaluated(llama("data=2,model=4", "megatron-tp"));
         const MemoryByCause& memory = evaluation->plan.memory;
         QCOMPARE(memory.peakAt, std::string("head/lm_head"));
-        QCOMPARE(memory.activations, 4LL * 4096 * (128256 / 4 + 4096) * 2);
+        QCOMPARE(memory.activations, 4LL * 4096 * 4096 * 2);
+        QCOMPARE(memory.logits, 4LL * 4096 * (128256 / 4) * 2);
         QCOMPARE(memory.reshard, 0);
-        QCOMPARE(memory.peak, memory.weights + memory.kvCache + memory.activations);
+        QCOMPARE(memory.reserve, (memory.activations + memory.logits) / 20);
+        QCOMPARE(memory.peak, memory.weights + memory.kvCache + memory.activations + memory.logits + memory.reserve + memory.runtime);
     }
 
     void decodeKeepsItsCachePerDevice()

@@ -11,13 +11,10 @@ void findOverMemory(const FinderInput& input, FindingList& out)
     const MemoryByCause& memory = input.evaluation.plan.memory;
     if (memory.peak <= limit)
         return;
-    const std::pair<const char*, std::int64_t> causes[] { { "weights", memory.weights },         { "gradients", memory.gradients },
-                                                          { "optimizer state", memory.optimizer }, { "activations", memory.activations },
-                                                          { "KV cache", memory.kvCache },         { "reshard copies", memory.reshard } };
     std::vector<std::string> parts;
-    for (const auto& [name, bytes] : causes)
-        if (bytes > 0)
-            parts.push_back(bytesText(bytes) + " " + name);
+    for (const MemoryCause& cause : memoryCauses())
+        if (memory.*cause.bytes > 0)
+            parts.push_back(bytesText(memory.*cause.bytes) + " " + cause.name);
     out.add({ "over-memory", Severity::Error, memory.peakAt.empty() ? "weights" : memory.peakAt, memory.peak - limit,
               "a device needs " + bytesText(memory.peak) + " and has " + bytesText(limit) + ": "
                   + joined(parts),

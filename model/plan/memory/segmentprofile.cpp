@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/memory/segmentprofile.h"
+
+#include "model/ops/opdefinition.h"
+#include "model/plan/buildplan.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+namespace shardboard {
+
+namespace {
+
+enum Cause { Activations, Logits, Waiting };
+
+/// Which values share memory: a renamed value is found under the first name that it had.
+class Names {
+public:
+    Names(const Graph& graph, const PlannedSegment& planned) { add(graph, planned); }
+
+    void add(const Graph& graph, const PlannedSegment& planned)
+    {
+        for (const PlannedOp& op : planned.ops) {
+            const Op& what = graph.op(op.op);
+            const OperandUse& use = op.operands.front();
+            if (definitionOf(what.kind).view && what.kind != OpKind::ReduceGrad && (use.collectives.empty() || use.replaces))
+                m_first[what.result] = of(use.tensor);
+        }
+    }
+
+    TensorId of(TensorId id) const
+    {
+        const auto found = m_first.find(id);
+        return found == m_first.end() ? id : found->second;
+    }
+
+private:
+    std::map<TensorId, TensorId> m_first;
+};
+
+class SegmentWalk {
+public:
+    SegmentWalk(const Graph& graph, const Plan& plan, const PlannedSegment& planned, const PlannedSegment* forward)
+        : m_graph(graph)
+        , m_plan(plan)
+        , m_planned(planned)
+        , m_segment(graph.segments[static_cast<std::size_t>(planned.segment)])
+        , m_names(graph, planned)
+    {
+        if (forward != nullptr)
+            m_names.add(graph, *forward);
+        for (const Kept& kept : forward != nullptr ? forward->kept : planned.kept) {
+            auto& size = m_kept[m_names.of(kept.tensor)];
+            size = std::max(size, shardBytes(graph, plan.mesh, kept.tensor, kept.layout));
+        }
+        for (std::size_t i = 0; i < planned.ops.size(); ++i)
+            for (const OperandUse& use : planned.ops[i].operands)
+                m_lastUse[m_names.of(use.tensor)] = i;
+        if (m_segment.carryOut != kNoTensor)
+            m_lastUse[m_names.of(m_segment.carryOut)] = planned.ops.size();
+        if (planned.phase == Phase::Forward)
+            for (const auto& [tensor, bytes] : m_kept)
+                m_lastUse[tensor] = planned.ops.size();
+    }
+
+    SegmentProfile run()
+    {
+        if (m_planned.phase == Phase::Backward)
+            for (const auto& [tensor, bytes] : m_kept)
+                hold(tensor, bytes);
+        startLoss();
+        for (std::size_t i = 0; i < m_planned.ops.size(); ++i)
+            operation(i);
+        if (m_planned.phase == Phase::Forward)
+            for (const auto& [tensor, bytes] : m_kept)
+                (causeOf(tensor) == Logits ? m_out.keptLogits : m_out.keptActivations) += bytes;
+        m_out.reduced = m_reduced;
+        for (const auto& [tensor, bytes] : m_gathered)
+            m_out.gathered += bytes;
+        return std::move(m_out);
+    }
+
+private:
+    void operation(std::size_t index)
+    {
+        const PlannedOp& planned = m_planned.ops[index];
+        const Op& op = m_graph.op(planned.op);
+        std::int64_t copies = 0;
+        for (const OperandUse& use : planned.operands)
+            copies += m_planned.phase == Phase::Update ? whileUpdated(use) : enter(use);
+        loss(op, planned);
+        if (op.kind == OpKind::ReduceGrad) {
+            // Added up over micro-batches they are f32.
+            const std::int64_t elements = largestShard(m_graph.tensor(op.result).shape, planned.result, m_plan.mesh);
+            m_reduced += bytesOf(elements, m_plan.microBatches > 1 ? DType::F32 : m_graph.tensor(op.result).dtype);
+        } else if (m_planned.phase != Phase::Update && m_names.of(op.result) == op.result) {
+            hold(op.result, shardBytes(m_graph, m_plan.mesh, op.result, planned.result));
+        }
+        m_out.moments.push_back({ planned.op, m_live[Activations], m_live[Logits] + m_lossCopies, m_live[Waiting], m_reduced, copies });
+        for (const OperandUse& use : planned.operands)
+            releaseAfter(index, use.tensor);
+        releaseAfter(index, op.result);
+        if (op.kind == OpKind::LogitGrad)
+            m_lossCopies = 0;
+    }
+
+    /// From the loss on its copy of the logits in f32 stays, and while their gradient is made that is f32 too.
+    void startLoss()
+    {
+        for (const PlannedOp& op : m_planned.ops)
+            if (m_graph.op(op.op).kind == OpKind::LogitGrad)
+                m_lossCopies = inF32(op.operands.front());
+    }
+
+    void loss(const Op& op, const PlannedOp& planned)
+    {
+        if (op.kind == OpKind::LogitMax)
+            m_lossCopies = inF32(planned.operands.front());
+        if (op.kind == OpKind::LogitGrad)
+            m_lossCopies *= 2;
+    }
+
+    std::int64_t inF32(const OperandUse& logits) const
+    {
+        const TensorSpec& spec = m_graph.tensor(logits.tensor);
+        return m_plan.memorySettings.logitsInF32 && spec.dtype != DType::F32
+            ? bytesOf(largestShard(spec.shape, logits.layout, m_plan.mesh), DType::F32)
+            : 0;
+    }
+
+    Cause causeOf(TensorId id) const
+    {
+        const GraphTensor& tensor = m_graph.tensors[static_cast<std::size_t>(id)];
+        for (const TensorId of : { tensor.addendOf, tensor.gradientOf })
+            if (of != kNoTensor && m_graph.tensor(of).role == TensorRole::Weight)
+                return Waiting;
+        const bool logits = !tensor.spec.dimLabels.empty() && tensor.spec.dimLabels.back() == "vocabulary";
+        return logits ? Logits : Activations;
+    }
+
+    void hold(TensorId id, std::int64_t size)
+    {
+        std::int64_t& held = m_held[id];
+        m_live[causeOf(id)] += size - held;
+        held = size;
+    }
+
+    void releaseAfter(std::size_t index, TensorId tensor)
+    {
+        const TensorId id = m_names.of(tensor);
+        const auto last = m_lastUse.find(id);
+        if ((last != m_lastUse.end() && last->second > index) || !m_held.contains(id))
+            return;
+        hold(id, 0);
+        m_held.erase(id);
+    }
+
+    bool moves(const OperandUse& use) const
+    {
+        return std::any_of(use.collectives.begin(), use.collectives.end(), [&](int index) {
+            return m_plan.collectives[static_cast<std::size_t>(index)].kind != CollectiveKind::LocalSlice;
+        });
+    }
+
+    std::int64_t taken(const OperandUse& use) const { return shardBytes(m_graph, m_plan.mesh, use.tensor, use.layout); }
+
+    /// Brings an operand in; returns the bytes of copies beside the stored value.
+    std::int64_t enter(const OperandUse& use)
+    {
+        if (m_graph.tensor(use.tensor).role == TensorRole::Weight) {
+            if (moves(use)) {
+                auto& size = m_gathered[use.tensor];
+                size = std::max(size, taken(use));
+            }
+            return 0;
+        }
+        const TensorId id = m_names.of(use.tensor);
+        if (!m_held.contains(id))
+            hold(id, shardBytes(m_graph, m_plan.mesh, use.tensor, use.before));
+        if (use.collectives.empty())
+            return 0;
+        if (!use.replaces)
+            return taken(use);
+        const std::int64_t old = m_held[id];
+        hold(id, taken(use));
+        return old; // the value before the reshard, while it is being made
+    }
+
+    /// Weights, states and gradients have their places; a gradient that is still to be reduced needs one more.
+    std::int64_t whileUpdated(const OperandUse& use) const
+    {
+        return m_graph.tensor(use.tensor).role != TensorRole::Weight && causeOf(use.tensor) == Waiting && moves(use) ? taken(use) : 0;
+    }
+
+    const Graph& m_graph;
+    const Plan& m_plan;
+    const PlannedSegment& m_planned;
+    const Segment& m_segment;
+    Names m_names;
+    std::map<TensorId, std::int64_t> m_kept;
+    std::map<TensorId, std::size_t> m_lastUse;
+    std::map<TensorId, std::int64_t> m_held;
+    std::map<TensorId, std::int64_t> m_gathered;
+    std::array<std::int64_t, 3> m_live {};
+    std::int64_t m_reduced = 0;
+    std::int64_t m_lossCopies = 0;
+    SegmentProfile m_out;
+};
+
+/// The planned forward segment that has the layers of a backward one.
+int forwardOf(const Graph& graph, const Plan& plan, const PlannedSegment& backward)
+{
+    const int of = graph.segments[static_cast<std::size_t>(backward.segment)].of;
+    for (std::size_t i = 0; i < plan.segments.size(); ++i) {
+        const PlannedSegment& forward = plan.segments[i];
+        if (forward.segment == of && forward.phase == Phase::Forward && forward.firstLayer <= backward.firstLayer
+            && backward.firstLayer < forward.firstLayer + forward.count)
+            return static_cast<int>(i);
+    }
+    return -1;
+}
+
+} // namespace
+
+std::int64_t shardBytes(const Graph& graph, const Mesh& mesh, TensorId tensor, const Layout& layout)
+{
+    const GraphTensor& what = graph.tensors[static_cast<std::size_t>(tensor)];
+    return scaledBytes(bytesOf(largestShard(what.spec.shape, layout, mesh), what.spec.dtype), what.density);
+}
+
+std::vector<SegmentProfile> segmentProfiles(const Graph& graph, const Plan& plan)
+{
+    std::vector<SegmentProfile> out;
+    for (const PlannedSegment& planned : plan.segments) {
+        const int forward = planned.phase == Phase::Backward ? forwardOf(graph, plan, planned) : -1;
+        out.push_back(SegmentWalk(graph, plan, planned, forward < 0 ? nullptr : &plan.segments[static_cast<std::size_t>(forward)]).run());
+        out.back().keptFor = forward;
+    }
+    return out;
+}
+
+} // namespace shardboard

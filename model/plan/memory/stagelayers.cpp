@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/memory/stagelayers.h"
+
+#include "model/core/shards.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+/// By segment of the graph: whether it comes behind the layers.
+std::vector<bool> behindLayers(const Graph& graph)
+{
+    std::vector<bool> behind(graph.segments.size(), false);
+    bool now = false;
+    for (std::size_t i = 0; i < graph.segments.size(); ++i) {
+        const Segment& segment = graph.segments[i];
+        now = now || (segment.phase == Phase::Forward && segment.isLayer);
+        behind[i] = segment.of < 0 ? now : behind[static_cast<std::size_t>(segment.of)];
+    }
+    return behind;
+}
+
+} // namespace
+
+std::int64_t stageCount(const Plan& plan) { return plan.pipeline ? std::max<std::int64_t>(1, plan.pipeline->stages) : 1; }
+
+std::vector<StagePart> stageParts(const Graph& graph, const Plan& plan, std::int64_t stage)
+{
+    const std::int64_t stages = stageCount(plan);
+    const std::int64_t runs = stages * (plan.pipeline ? plan.pipeline->chunks : 1);
+    const std::vector<bool> behind = behindLayers(graph);
+    std::vector<StagePart> out;
+    for (std::size_t i = 0; i < plan.segments.size(); ++i) {
+        const PlannedSegment& planned = plan.segments[i];
+        const auto segment = static_cast<std::size_t>(planned.segment);
+        StagePart part { static_cast<int>(i), planned.firstLayer, planned.count };
+        if (stages > 1 && !graph.segments[segment].isLayer) {
+            if (stage != (behind[segment] ? stages - 1 : 0))
+                continue;
+        } else if (stages > 1) {
+            part.layers = 0;
+            for (std::int64_t run = stage; run < runs; run += stages) {
+                const Range range = balancedPart(plan.pipeline->layers, runs, run);
+                const std::int64_t lo = std::max(range.lo, planned.firstLayer);
+                const std::int64_t hi = std::min(range.hi, planned.firstLayer + planned.count);
+                if (lo >= hi)
+                    continue;
+                if (part.layers == 0)
+                    part.firstLayer = lo;
+                part.layers += hi - lo;
+            }
+        }
+        if (part.layers > 0)
+            out.push_back(part);
+    }
+    return out;
+}
+
+double microBatchesHeld(const Plan& plan, std::int64_t stage)
+{
+    if (!plan.pipeline)
+        return 1;
+    const std::int64_t p = plan.pipeline->stages;
+    const std::int64_t v = plan.pipeline->chunks;
+    const std::int64_t passes = v > 1 ? 2 * (p - stage - 1) + (v - 1) * p + 1 : p - stage;
+    return static_cast<double>(std::min(passes, plan.microBatches * v)) / static_cast<double>(v);
+}
+
+} // namespace shardboard

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/memory/timeline.h"
+
+#include "model/cost/closedforms/adambytes.h"
+#include "model/plan/buildplan.h"
+#include "model/plan/memory/segmentprofile.h"
+#include "model/plan/memory/stagelayers.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace shardboard {
+
+namespace {
+
+/// Keys and values (or what they are made of) that stay for the tokens to come, as attention takes them.
+std::int64_t cachedBytes(const Graph& graph, const Mesh& mesh, const PlannedSegment& segment)
+{
+    const auto stays = [&](TensorId id) { return graph.tensors[static_cast<std::size_t>(id)].cached; };
+    std::map<TensorId, Layout> layouts;
+    for (const PlannedOp& op : segment.ops) {
+        if (stays(graph.op(op.op).result))
+            layouts[graph.op(op.op).result] = op.result;
+        if (const OpKind kind = graph.op(op.op).kind; kind == OpKind::Attention || kind == OpKind::SinkAttention)
+            for (const OperandUse& use : op.operands)
+                if (stays(use.tensor))
+                    layouts[use.tensor] = use.layout;
+    }
+    std::int64_t bytes = 0;
+    for (const auto& [id, layout] : layouts)
+        bytes += bytesOf(largestShard(graph.tensor(id).shape, layout, mesh), graph.tensor(id).dtype);
+    return bytes;
+}
+
+/// One communicator for each set of mesh axes that something goes over.
+std::int64_t runtimeBytes(const Plan& plan)
+{
+    std::set<std::vector<int>> sets;
+    for (const Collective& collective : plan.collectives)
+        if (collective.kind != CollectiveKind::LocalSlice && collective.groupSize > 1)
+            sets.insert(collective.axes);
+    return plan.memorySettings.contextBytes + static_cast<std::int64_t>(sets.size()) * plan.memorySettings.communicatorBytes;
+}
+
+/// One stage, over a step.
+class StageWalk {
+public:
+    StageWalk(const Graph& graph, const Plan& plan, const std::vector<SegmentProfile>& profiles, std::int64_t runtime, std::int64_t stage)
+        : m_graph(graph)
+        , m_plan(plan)
+        , m_profiles(profiles)
+        , m_parts(stageParts(graph, plan, stage))
+    {
+        m_steady.runtime = runtime;
+        m_trains = std::any_of(plan.segments.begin(), plan.segments.end(), [](const PlannedSegment& s) { return s.phase == Phase::Update; });
+        for (const StagePart& part : m_parts)
+            addSteady(part);
+        // Micro-batches in flight beside the one that is worked on.
+        const double others = std::max(0.0, microBatchesHeld(plan, stage) - 1);
+        for (const StagePart& part : m_parts)
+            if (planned(part).phase == Phase::Forward && segment(part).isLayer) {
+                m_keptActivations += static_cast<std::int64_t>(others * static_cast<double>(part.layers * profile(part).keptActivations));
+                m_keptLogits += static_cast<std::int64_t>(others * static_cast<double>(part.layers * profile(part).keptLogits));
+            }
+    }
+
+    /// Calls `moment(part, index of operation, layers done before, bytes)`.
+    template <class Each>
+    void run(Each each)
+    {
+        for (std::size_t p = 0; p < m_parts.size(); ++p) {
+            const StagePart& part = m_parts[p];
+            for (std::int64_t done = 0; done < part.layers; done += std::max<std::int64_t>(1, part.layers - 1))
+                for (std::size_t i = 0; i < profile(part).moments.size(); ++i)
+                    each(part, i, done, at(p, done, profile(part).moments[i]));
+            finish(part);
+        }
+    }
+
+private:
+    const PlannedSegment& planned(const StagePart& part) const { return m_plan.segments[static_cast<std::size_t>(part.plannedSegment)]; }
+    const Segment& segment(const StagePart& part) const { return m_graph.segments[static_cast<std::size_t>(planned(part).segment)]; }
+    const SegmentProfile& profile(const StagePart& part) const { return m_profiles[static_cast<std::size_t>(part.plannedSegment)]; }
+    const SegmentProfile& forwardOf(const StagePart& part) const
+    {
+        return profile(part).keptFor < 0 ? profile(part) : m_profiles[static_cast<std::size_t>(profile(part).keptFor)];
+    }
+
+    /// What stays all the time.
+    void addSteady(const StagePart& part)
+    {
+        const PlannedSegment& what = planned(part);
+        if (what.phase == Phase::Forward) {
+            std::set<TensorId> inLayer;
+            for (const PlannedOp& op : what.ops)
+                for (const OperandUse& use : op.operands)
+                    if (m_graph.tensor(use.tensor).role == TensorRole::Weight && (segment(part).isLayer ? inLayer : m_atEnds).insert(use.tensor).second)
+                        m_steady.weights += part.layers
+                            * shardBytes(m_graph, m_plan.mesh, use.tensor, m_plan.layouts[static_cast<std::size_t>(use.tensor)]);
+            if (!m_trains)
+                m_steady.kvCache += part.layers * cachedBytes(m_graph, m_plan.mesh, what);
+        } else if (what.phase == Phase::Backward && m_plan.microBatches > 1) {
+            m_steady.gradients += part.layers * profile(part).reduced; // what micro-batches are added up in
+        } else if (what.phase == Phase::Update) {
+            for (const PlannedOp& op : what.ops) {
+                if (m_graph.op(op.op).kind != OpKind::AdamStep)
+                    continue;
+                const TensorSpec& weight = m_graph.tensor(m_graph.op(op.op).result);
+                const std::int64_t elements = part.layers * largestShard(weight.shape, op.result, m_plan.mesh);
+                const std::int64_t moments = adamStateBytes(DType::F32);
+                m_steady.optimizer += elements * moments;
+                m_steady.masterWeights += elements * (adamStateBytes(weight.dtype) - moments);
+            }
+        }
+    }
+
+    MemoryBytes at(std::size_t index, std::int64_t done, const SegmentProfile::Moment& moment) const
+    {
+        const StagePart& part = m_parts[index];
+        const SegmentProfile& forward = forwardOf(part);
+        MemoryBytes bytes = m_steady;
+        // Layers forward leave what they keep; layers backward take theirs away.
+        const Phase phase = planned(part).phase;
+        const std::int64_t layers = phase == Phase::Forward ? done : phase == Phase::Backward ? -(done + 1) : 0;
+        bytes.kept = m_keptActivations + layers * forward.keptActivations;
+        bytes.activations = bytes.kept + moment.activations;
+        bytes.logits = m_keptLogits + layers * forward.keptLogits + moment.logits;
+        bytes.gradients += moment.waiting;
+        if (m_plan.microBatches == 1)
+            bytes.gradients += m_reduced + (phase == Phase::Backward ? done * profile(part).reduced + moment.reduced : 0);
+        bytes.gathered = profile(part).gathered + ahead(index, done);
+        bytes.reshard = moment.reshard;
+        const auto comesAndGoes = static_cast<double>(bytes.activations) + static_cast<double>(bytes.logits)
+            + static_cast<double>(bytes.gathered) + static_cast<double>(bytes.reshard);
+        bytes.reserve = static_cast<std::int64_t>(m_plan.memorySettings.reserveShare * comesAndGoes);
+        return bytes;
+    }
+
+    /// Weights gathered for the layers that come next.
+    std::int64_t ahead(std::size_t index, std::int64_t done) const
+    {
+        const StagePart& part = m_parts[index];
+        const std::int64_t layers = m_plan.memorySettings.prefetchedLayers;
+        if (planned(part).phase == Phase::Update)
+            return 0;
+        if (done + 1 < part.layers)
+            return std::min(layers, part.layers - 1 - done) * profile(part).gathered;
+        if (layers == 0 || index + 1 == m_parts.size() || planned(m_parts[index + 1]).phase == Phase::Update)
+            return 0;
+        // The backward pass of what has just run finds it gathered.
+        const StagePart& next = m_parts[index + 1];
+        const bool same = profile(next).keptFor == part.plannedSegment;
+        return same && !segment(next).isLayer ? 0 : std::min(layers, next.layers) * profile(next).gathered;
+    }
+
+    void finish(const StagePart& part)
+    {
+        const Phase phase = planned(part).phase;
+        const std::int64_t layers = phase == Phase::Forward ? part.layers : phase == Phase::Backward ? -part.layers : 0;
+        m_keptActivations += layers * forwardOf(part).keptActivations;
+        m_keptLogits += layers * forwardOf(part).keptLogits;
+        if (phase == Phase::Backward && m_plan.microBatches == 1)
+            m_reduced += part.layers * profile(part).reduced;
+    }
+
+    const Graph& m_graph;
+    const Plan& m_plan;
+    const std::vector<SegmentProfile>& m_profiles;
+    std::vector<StagePart> m_parts;
+    bool m_trains = false;
+    std::set<TensorId> m_atEnds; ///< weights outside of layers
+    MemoryBytes m_steady;
+    std::int64_t m_keptActivations = 0;
+    std::int64_t m_keptLogits = 0;
+    std::int64_t m_reduced = 0; ///< gradients of the layers that are done
+};
+
+} // namespace
+
+int MemoryTimeline::peak() const
+{
+    int best = -1;
+    std::int64_t most = -1;
+    for (std::size_t i = 0; i < moments.size(); ++i)
+        if (const std::int64_t total = moments[i].bytes.total(); total > most) {
+            most = total;
+            best = static_cast<int>(i);
+        }
+    return best;
+}
+
+MemoryTimeline memoryTimeline(const Graph& graph, const Plan& plan, std::int64_t stage)
+{
+    MemoryTimeline out { stage, {} };
+    if (stage < 0 || stage >= stageCount(plan))
+        return out;
+    const std::vector<SegmentProfile> profiles = segmentProfiles(graph, plan);
+    StageWalk(graph, plan, profiles, runtimeBytes(plan), stage)
+        .run([&](const StagePart& part, std::size_t op, std::int64_t done, const MemoryBytes& bytes) {
+            const PlannedSegment& planned = plan.segments[static_cast<std::size_t>(part.plannedSegment)];
+            const bool isLayer = graph.segments[static_cast<std::size_t>(planned.segment)].isLayer;
+            const bool down = planned.phase == Phase::Backward;
+            const std::int64_t layer = part.firstLayer + (down ? part.layers - 1 - done : done);
+            out.moments.push_back({ part.plannedSegment, planned.ops[op].op, isLayer ? layer : -1, part.layers, bytes });
+        });
+    return out;
+}
+
+std::vector<MemoryByCause> memoryPeaks(const Graph& graph, const Plan& plan)
+{
+    const std::vector<SegmentProfile> profiles = segmentProfiles(graph, plan);
+    const std::int64_t runtime = runtimeBytes(plan);
+    std::vector<MemoryByCause> out;
+    for (std::int64_t stage = 0; stage < stageCount(plan); ++stage) {
+        MemoryByCause peak;
+        const PlannedSegment* segment = nullptr;
+        OpId op = -1;
+        StageWalk(graph, plan, profiles, runtime, stage)
+            .run([&](const StagePart& part, std::size_t index, std::int64_t, const MemoryBytes& bytes) {
+                const std::int64_t total = bytes.total();
+                if (total <= peak.peak)
+                    return;
+                static_cast<MemoryBytes&>(peak) = bytes;
+                peak.peak = total;
+                segment = &plan.segments[static_cast<std::size_t>(part.plannedSegment)];
+                op = segment->ops[index].op;
+            });
+        if (segment != nullptr)
+            peak.peakAt = segment->name + "/" + graph.op(op).name;
+        out.push_back(std::move(peak));
+    }
+    return out;
+}
+
+void fillMemory(const Graph& graph, Plan& plan)
+{
+    std::vector<MemoryByCause> peaks = memoryPeaks(graph, plan);
+    const auto fullest = std::max_element(peaks.begin(), peaks.end(), [](const auto& a, const auto& b) { return a.peak < b.peak; });
+    plan.memory = *fullest;
+    if (plan.pipeline) {
+        plan.pipeline->fullestStage = fullest - peaks.begin();
+        plan.pipeline->memory = std::move(peaks);
+    }
+}
+
+} // namespace shardboard

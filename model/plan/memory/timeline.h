@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of one device over a step: how much of what at every operation, and where it is the most.
+#pragma once
+
+#include "model/plan/plan.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace shardboard {
+
+/// While an operation runs. Of layers that are alike only the first and the last that run are listed: between them every cause
+/// grows or falls by the same amount from layer to layer.
+struct MemoryMoment {
+    int plannedSegment = 0; ///< index into Plan::segments
+    OpId op = -1;
+    std::int64_t layer = -1; ///< number of the layer; -1: embedding, head
+    std::int64_t layers = 1; ///< how many are alike here
+    MemoryBytes bytes;
+};
+
+/// In the order of a step: forward, backward, update. Of a pipeline one stage, once it has as many micro-batches in flight as it
+/// ever has; its runs of layers stand one after the other.
+struct MemoryTimeline {
+    std::int64_t stage = 0;
+    std::vector<MemoryMoment> moments;
+    /// Index of the moment that needs the most; -1 where there is none.
+    int peak() const;
+};
+
+/// Takes the plan as it is; made for a chart, not on every edit. Errors: none; a stage that is not there has no moments.
+MemoryTimeline memoryTimeline(const Graph& graph, const Plan& plan, std::int64_t stage = 0);
+
+/// The peak of every stage of a pipeline (one without a pipeline).
+std::vector<MemoryByCause> memoryPeaks(const Graph& graph, const Plan& plan);
+
+/// Fills Plan::memory with the peak of the fullest stage, and the peaks of all stages of a pipeline.
+void fillMemory(const Graph& graph, Plan& plan);
+
+} // namespace shardboard
