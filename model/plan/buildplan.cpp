@@ -391,7 +391,9 @@ private:
             const Producer from = producer(tensor, segment);
             collective.cause = collectiveCause(m_graph, m_mesh, collective, from);
             collective.reason = collectiveReason(m_graph, m_mesh, collective, from, { use.before, target }, decidedBy(collective.axes.front()));
-            const bool wanted = spec.role != TensorRole::Weight || m_lastUse[tensor] != id;
+            // Upstream reshards a weight for each operation anew.
+            const bool wanted = spec.role != TensorRole::Weight
+                || (m_options.profile == PickerProfile::Shardboard && m_lastUse[tensor] != id);
             use.replaces = use.replaces || (wanted && collective.kind != CollectiveKind::LocalSlice);
             use.collectives.push_back(static_cast<int>(m_plan.collectives.size()));
             m_plan.collectives.push_back(std::move(collective));
