@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernel times against measured products and by their laws; what runs beside the computation.
+#include "model/cost/kerneltime.h"
+#include "model/design/evaluate.h"
+#include "model/design/presets.h"
+#include "model/plan/steptime.h"
+
+#include <QtTest>
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+
+using namespace shardboard;
+
+namespace {
+
+KernelWork product(double b, double m, double n, double k)
+{
+    KernelWork work;
+    work.kernel = KernelClass::Gemm;
+    work.gemm = { b, m, n, k };
+    work.flops = 2 * b * m * n * k;
+    work.bytes = 2 * b * (m * k + k * n + m * n);
+    return work;
+}
+
+Design llama(const char* mesh, const char* preset, Overlap overlap)
+{
+    Design design;
+    design.mesh = Mesh::parse(mesh).value();
+    design.model.name = "small";
+    design.model.vocabSize = 4096;
+    design.model.hiddenSize = 1024;
+    design.model.intermediateSize = 4096;
+    design.model.layers = 4;
+    design.model.heads = 16;
+    design.model.kvHeads = 8;
+    design.model.headDim = 64;
+    design.workload = { WorkloadKind::Train, 16, 2048, DType::BF16 };
+    design.workload.overlap = overlap;
+    const auto applied = applyPreset(design, preset);
+    if (!applied.ok())
+        qFatal("%s", applied.error().text().c_str());
+    return design;
+}
+
+} // namespace
+
+class TestKernelTime : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void waves()
+    {
+        QCOMPARE(waveShare({ 1, 128, 256, 64 }, 132), 1.0); // less than a wave: smaller tiles
+        QCOMPARE(waveShare({ 1, 128 * 132, 256, 64 }, 132), 1.0);
+        QCOMPARE(waveShare({ 1, 128 * 133, 256, 64 }, 132), 133.0 / 264);
+        QCOMPARE(waveShare({ 2, 128 * 66, 256, 64 }, 132), 1.0);
+        QCOMPARE(waveShare({ 1, 1e6, 1e6, 64 }, 0), 1.0); // a device without such tiles
+    }
+
+    /// By hand: 8192^3 in bf16 on an H100: 32 x 64 tiles on 132 multiprocessors are 15.5 of 16 waves.
+    void byHand()
+    {
+        const Hardware h100 = findHardware("dgx-h100").value();
+        const double flops = 2.0 * 8192 * 8192 * 8192;
+        const double share = 64.0 * 32 / 132 / 16;
+        QVERIFY(qFuzzyCompare(kernelSeconds(product(1, 8192, 8192, 8192), h100), 5.5e-6 + flops / (0.78 * 989.4e12 * share)));
+        KernelWork norm;
+        norm.kernel = KernelClass::Memory;
+        norm.bytes = 1e9;
+        QVERIFY(qFuzzyCompare(kernelSeconds(norm, h100), 5.5e-6 + 1e9 / (0.80 * 3.35e12)));
+        QCOMPARE(kernelSeconds({}, h100), 0.0);
+    }
+
+    void measuredProducts()
+    {
+        const QString root = qEnvironmentVariable("SHARDBOARD_SHARED", QStringLiteral(SHARDBOARD_SOURCE_DIR "/../shared"));
+        QFile file(root + QStringLiteral("/data/hardware.json"));
+        if (!file.open(QIODevice::ReadOnly))
+            QSKIP("the measured points are not here (SHARDBOARD_SHARED)");
+        const auto data = nlohmann::json::parse(file.readAll().toStdString());
+        const Hardware h100 = findHardware("dgx-h100").value();
+        double sum = 0;
+        int points = 0;
+        for (const auto& point : data["gemm_model"]["h100_bf16_tflops_examples"]) {
+            const KernelWork work = product(point["b"], point["m"], point["n"], point["k"]);
+            const double measured = work.flops / (point["tflops"].get<double>() * 1e12);
+            const double error = kernelSeconds(work, h100) / measured - 1;
+            qInfo("%.0f x %.0f x %.0f x %.0f: %+.1f %%", work.gemm.b, work.gemm.m, work.gemm.n, work.gemm.k, 100 * error);
+            sum += std::abs(error);
+            ++points;
+        }
+        QVERIFY(points >= 7);
+        qInfo("mean error %.2f %%", 100 * sum / points);
+        QVERIFY(sum / points <= 0.05);
+    }
+
+    /// With nothing, with what moves weights, and with all collectives beside the computation.
+    void overlap()
+    {
+        const auto none = evaluate(llama("fsdp=2,model=2", "tp+fsdp", Overlap::None)).value();
+        const auto weights = evaluate(llama("fsdp=2,model=2", "tp+fsdp", Overlap::Weights)).value();
+        const auto all = evaluate(llama("fsdp=2,model=2", "tp+fsdp", Overlap::All)).value();
+        QCOMPARE(none->plan.exposedSeconds, none->plan.collectiveSeconds);
+        QCOMPARE(none->plan.seconds(), none->plan.computeSeconds + none->plan.collectiveSeconds);
+        QCOMPARE(weights->plan.collectiveSeconds, none->plan.collectiveSeconds);
+        QVERIFY(weights->plan.seconds() < none->plan.seconds());
+        QVERIFY(all->plan.seconds() < weights->plan.seconds());
+        // By segment: what is exposed is at least what cannot be hidden.
+        double moved = 0;
+        for (const Collective& collective : weights->plan.collectives)
+            if (movesWeight(weights->graph, collective))
+                moved += static_cast<double>(collective.count) * collective.seconds;
+        QVERIFY(moved > 0);
+        QVERIFY(weights->plan.exposedSeconds >= weights->plan.collectiveSeconds - moved - 1e-12);
+        for (const SegmentTime& time : segmentTimes(all->graph, all->plan, Overlap::All)) {
+            QVERIFY(time.exposed >= 0);
+            QVERIFY(time.seconds() >= std::max(time.compute, time.collectives) - 1e-12);
+        }
+    }
+
+    /// Scores that are written to memory take time and FLOPs, and nothing else changes.
+    void unfusedAttention()
+    {
+        Design design = llama("model=2", "megatron-tp", Overlap::None);
+        const auto flash = evaluate(design).value();
+        design.workload.attention = AttentionKernel::Unfused;
+        const auto unfused = evaluate(design).value();
+        QCOMPARE(unfused->plan.collectives.size(), flash->plan.collectives.size());
+        QVERIFY(unfused->plan.computeSeconds > flash->plan.computeSeconds);
+        const double scores = 16.0 * 8 * 2048 * 2048; // batch, half of the heads, queries, keys
+        for (const PlannedSegment& segment : unfused->plan.segments)
+            for (const PlannedOp& op : segment.ops)
+                if (unfused->graph.op(op.op).name == "self_attn.attention" && segment.phase == Phase::Forward) {
+                    QCOMPARE(op.work.kernel, KernelClass::UnfusedAttention);
+                    QCOMPARE(op.work.flops, 2 * 2 * scores * 64);
+                    QCOMPARE(op.work.between, scores * 9);
+                }
+    }
+};
+
+QTEST_APPLESS_MAIN(TestKernelTime)
+#include "tst_kerneltime.moc"
