@@ -24,6 +24,8 @@ Result<BenchmarkReport> benchEvaluate();
 Result<BenchmarkReport> benchResolve();
 /// One row per mesh axis picked for an operation, its menu being there.
 Result<BenchmarkReport> benchPick();
+/// A plan that is there on changed hardware: time, utilization and whether it fits.
+Result<BenchmarkReport> benchPrice();
 /// Between layouts on four mesh axes: how long the cheapest steps take to find, and what they save.
 Result<BenchmarkReport> benchReshard();
 

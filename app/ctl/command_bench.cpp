@@ -14,6 +14,7 @@ int benchCommand(const Arguments& arguments)
     const std::pair<const char*, Benchmark> all[] = { { "resolve", benchResolve },
                                                      { "evaluate", benchEvaluate },
                                                      { "pick", benchPick },
+                                                     { "price", benchPrice },
                                                      { "reshard", benchReshard } };
     const std::string wanted = arguments.positional().empty() ? std::string() : arguments.positional().front();
     nlohmann::json list = nlohmann::json::array();
@@ -28,7 +29,7 @@ int benchCommand(const Arguments& arguments)
         text += (text.empty() ? "" : "\n") + result.value().text;
     }
     if (text.empty())
-        return report(usageError("shardctl bench", "there is no benchmark '" + wanted + "'", "benchmarks are evaluate, pick, reshard and resolve"));
+        return report(usageError("shardctl bench", "there is no benchmark '" + wanted + "'", "benchmarks are evaluate, pick, price, reshard and resolve"));
     std::cout << (arguments.has("--json") ? nlohmann::json { { "benchmarks", list } }.dump(1) + "\n" : text);
     return kDone;
 }

@@ -3,6 +3,7 @@
 #include "app/ctl/commands.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
+#include "model/design/fitadvice.h"
 #include "model/formats/designfile.h"
 
 #include <nlohmann/json.hpp>
@@ -127,6 +128,14 @@ Status repairOne(OpenDesign& open, const std::string& number, std::vector<std::s
     return done();
 }
 
+/// What does not fit gets the repair that planning changed designs has found.
+void adviseFit(OpenDesign& open)
+{
+    auto advised = std::make_shared<Evaluation>(*open.evaluation);
+    addFitRepair(open.design, advised->findings);
+    open.evaluation = std::move(advised);
+}
+
 } // namespace
 
 int checkCommand(const Arguments& arguments)
@@ -138,6 +147,7 @@ int checkCommand(const Arguments& arguments)
     if (!opened.ok())
         return report(opened.error());
     std::vector<std::string> made;
+    adviseFit(opened.value());
     if (arguments.has("--repair")) {
         const std::string what = arguments.text("--repair");
         const auto status = what == "all" ? repairAll(opened.value(), made) : repairOne(opened.value(), what, made);
@@ -145,6 +155,7 @@ int checkCommand(const Arguments& arguments)
             return report(status.error());
         if (const auto written = writeDesign(arguments.text("-o"), opened.value().design); !written.ok())
             return report(written.error());
+        adviseFit(opened.value());
     }
     const auto& findings = opened.value().evaluation->findings;
     if (arguments.has("--json")) {

@@ -4,6 +4,7 @@
 #include "app/ctl/table.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
+#include "model/design/fitadvice.h"
 #include "model/plan/planjson.h"
 
 #include <nlohmann/json.hpp>
@@ -139,6 +140,21 @@ std::string performanceText(const Performance& performance)
     return out + "\n";
 }
 
+nlohmann::json fitJson(const FitAdvice& advice)
+{
+    const auto option = [](const FitOption& o) {
+        return nlohmann::json { { "what", o.what }, { "peak_bytes", o.peakBytes }, { "seconds", o.seconds }, { "lost_seconds", o.lostSeconds },
+                                { "devices", o.devices } };
+    };
+    nlohmann::json out { { "fits", advice.fits() }, { "limit_bytes", advice.limitBytes }, { "missing_bytes", advice.missing() },
+                         { "tried", advice.tried }, { "fixes", nlohmann::json::array() } };
+    for (const FitOption& fix : advice.fixes)
+        out["fixes"].push_back(option(fix));
+    if (!advice.nearest.empty())
+        out["nearest"] = option(advice.nearest.front());
+    return out;
+}
+
 /// Sets what an option names; an unknown name is a usage error.
 template <class T, class FromName>
 Status choose(const Arguments& arguments, const char* option, T& value, FromName fromName, const char* what, const char* known)
@@ -202,6 +218,8 @@ int planCommand(const Arguments& arguments)
                 printFinding(finding);
         auto document = planToJson(evaluation.graph, evaluation.plan);
         document["parameters"] = evaluation.parameters;
+        if (const auto advice = fitAdvice(design); advice.ok())
+            document["memory"]["fit"] = fitJson(advice.value());
         std::cout << document.dump(1) << "\n";
         return kDone;
     }
@@ -222,6 +240,8 @@ int planCommand(const Arguments& arguments)
     if (const auto& pipeline = evaluation.plan.pipeline)
         std::cout << stagesText(*pipeline);
     std::cout << performanceText(evaluation.plan.performance);
+    if (const auto advice = fitAdvice(design); advice.ok())
+        std::cout << fitText(advice.value()) << "\n";
     printFindings(evaluation.findings);
     return kDone;
 }

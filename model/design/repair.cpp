@@ -107,6 +107,9 @@ Design withPin(Design design, const Pin& pin)
 
 Design repaired(Design design, const Repair& repair)
 {
+    for (const DesignChange& change : repair.changes)
+        if (const auto* whole = std::get_if<ReplaceDesign>(&change); whole != nullptr && whole->design)
+            return *whole->design;
     IndexedEdits strategies(design.strategies);
     IndexedEdits rules(design.rules.rules);
     IndexedEdits pins(design.pins);
@@ -118,6 +121,7 @@ Design repaired(Design design, const Repair& repair)
                                 [&](const InsertRule& c) { rules.insert(c.index, c.rule); },
                                 [&](const RemoveRule& c) { rules.remove(c.index); },
                                 [](const SetPin&) {},
+                                [](const ReplaceDesign&) {},
                                 [&](const ReplacePin& c) { pins.replace(c.index, c.pin); },
                                 [&](const RemovePin& c) { pins.remove(c.index); } },
                    change);

@@ -5,6 +5,7 @@
 
 #include "model/design/design.h"
 
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -26,9 +27,11 @@ struct SetPin { Pin pin; };
 /// Pin `index` becomes `pin`.
 struct ReplacePin { int index = 0; Pin pin; };
 struct RemovePin { int index = 0; };
+/// The whole design becomes another one: other workload, preset or mesh. Stands alone in a repair.
+struct ReplaceDesign { std::shared_ptr<const Design> design; };
 
 using DesignChange = std::variant<SetStrategy, ReplaceStrategy, RemoveStrategy, ReplaceRule, InsertRule, RemoveRule,
-                                  SetPin, ReplacePin, RemovePin>;
+                                  SetPin, ReplacePin, RemovePin, ReplaceDesign>;
 
 struct Repair {
     std::string text; ///< on a button and in the history: `Cut lm_head.weight dim 0 over model`

@@ -12,6 +12,7 @@
 #include "model/plan/pinning.h"
 #include "model/plan/pipeline.h"
 #include "model/plan/reasons.h"
+#include "model/plan/steptime.h"
 
 #include <algorithm>
 #include <map>
@@ -39,7 +40,6 @@ public:
         , m_wholeMesh(mesh)
         , m_mesh(pickedMesh(mesh, pipeline))
         , m_pipeline(pipeline)
-        , m_overlap(overlap)
         , m_options(options)
         , m_hardware(hardware)
         , m_resharding(mesh, hardware)
@@ -52,6 +52,7 @@ public:
         m_plan.mesh = mesh;
         m_plan.microBatches = microBatches;
         m_plan.memorySettings = memory;
+        m_plan.overlap = overlap;
         m_producer.assign(graph.tensors.size(), -1);
         m_uses.resize(graph.ops.size());
         for (std::size_t i = 0; i < graph.ops.size(); ++i)
@@ -74,21 +75,9 @@ public:
         for (std::size_t segment = 0; segment < m_graph.segments.size(); ++segment)
             if (auto status = plan(static_cast<int>(segment)); !status.ok())
                 return status.error();
-        const std::vector<SegmentTime> times = segmentTimes(m_graph, m_plan, m_overlap);
-        for (const SegmentTime& time : times) {
-            m_plan.computeSeconds += time.compute;
-            m_plan.collectiveSeconds += time.collectives;
-            m_plan.exposedSeconds += time.exposed;
-        }
-        if (m_plan.pipeline) {
-            const std::size_t sends = m_plan.collectives.size();
-            addPipeline(m_graph, m_hardware, times, m_plan);
-            for (std::size_t i = sends; i < m_plan.collectives.size(); ++i) {
-                const double seconds = static_cast<double>(m_plan.collectives[i].count) * m_plan.collectives[i].seconds;
-                m_plan.collectiveSeconds += seconds;
-                m_plan.exposedSeconds += seconds;
-            }
-        }
+        if (m_plan.pipeline)
+            addPipeline(m_graph, m_hardware, m_plan);
+        setStepTimes(m_graph, m_plan);
         fillMemory(m_graph, m_plan);
         return std::move(m_plan);
     }
@@ -467,7 +456,6 @@ private:
     const Mesh& m_wholeMesh;
     const Mesh m_mesh; ///< with one stage, where there is a pipeline: no operation is cut over the stages
     const PipelineSpec& m_pipeline;
-    Overlap m_overlap;
     const PickerOptions& m_options;
     const Hardware& m_hardware;
     ReshardPlanner m_resharding;

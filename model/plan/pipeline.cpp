@@ -26,22 +26,6 @@ bool isCutOver(const Layout& layout, int axis)
     });
 }
 
-/// Devices of one node that hold the same value need not all send all of it: each sends its part, and they gather it behind the
-/// slow link (arXiv 2104.04473, 4.1), where that is faster.
-double sendSeconds(const Collective& send, const Mesh& mesh, const Hardware& hardware)
-{
-    const LinkSpec& link = linkOf(send.axes, mesh, hardware);
-    double seconds = collectiveSeconds(CollectiveKind::SendRecv, send.bytes, 2, link);
-    std::vector<int> copies;
-    for (int axis = 0; axis < mesh.axisCount(); ++axis)
-        if (axis != send.axes.front() && !isCutOver(send.step.before, axis) && linkOf({ axis }, mesh, hardware).bytesPerSecond > link.bytesPerSecond)
-            copies.push_back(axis);
-    if (const std::int64_t group = mesh.groupSize(copies); group > 1)
-        seconds = std::min(seconds, collectiveSeconds(CollectiveKind::SendRecv, (send.bytes + group - 1) / group, 2, link)
-                               + collectiveSeconds(CollectiveKind::AllGather, send.bytes, group, linkOf(copies, mesh, hardware)));
-    return seconds;
-}
-
 /// A send of an operand, as it arrives at its operation, and in front of what else happens to it there.
 void addSend(const Graph& graph, const Hardware& hardware, std::size_t segment, PlannedOp& op, std::size_t operand, std::int64_t count,
              const std::string& target, const std::string& reason, Plan& plan)
@@ -141,6 +125,20 @@ void addSendsBetweenEnds(const Graph& graph, const Hardware& hardware, Plan& pla
 
 } // namespace
 
+double sendSeconds(const Collective& send, const Mesh& mesh, const Hardware& hardware)
+{
+    const LinkSpec& link = linkOf(send.axes, mesh, hardware);
+    double seconds = collectiveSeconds(CollectiveKind::SendRecv, send.bytes, 2, link);
+    std::vector<int> copies;
+    for (int axis = 0; axis < mesh.axisCount(); ++axis)
+        if (axis != send.axes.front() && !isCutOver(send.step.before, axis) && linkOf({ axis }, mesh, hardware).bytesPerSecond > link.bytesPerSecond)
+            copies.push_back(axis);
+    if (const std::int64_t group = mesh.groupSize(copies); group > 1)
+        seconds = std::min(seconds, collectiveSeconds(CollectiveKind::SendRecv, (send.bytes + group - 1) / group, 2, link)
+                               + collectiveSeconds(CollectiveKind::AllGather, send.bytes, group, linkOf(copies, mesh, hardware)));
+    return seconds;
+}
+
 std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage)
 {
     const std::int64_t runs = pipeline.stages * pipeline.chunks;
@@ -178,33 +176,12 @@ Result<PlannedPipeline> plannedPipeline(const PipelineSpec& spec, const Graph& g
     return pipeline;
 }
 
-void addPipeline(const Graph& graph, const Hardware& hardware, const std::vector<SegmentTime>& times, Plan& plan)
+void addPipeline(const Graph& graph, const Hardware& hardware, Plan& plan)
 {
-    PlannedPipeline& pipeline = *plan.pipeline;
-    const std::size_t before = plan.collectives.size();
-    if (pipeline.stages > 1) {
-        addSends(graph, hardware, plan);
-        addSendsBetweenEnds(graph, hardware, plan);
-    }
-    // Layers are spread over the stages; embedding and head lie on the first and the last, which work at different times.
-    std::vector<double> ends(graph.segments.size(), 0);
-    double layers = 0;
-    for (std::size_t s = 0; s < plan.segments.size(); ++s) {
-        const PlannedSegment& planned = plan.segments[s];
-        const Segment& segment = segmentOf(graph, planned);
-        const double seconds = times[s].seconds();
-        if (planned.phase == Phase::Update)
-            pipeline.updateSeconds += seconds * (segment.isLayer ? stageShare(pipeline) : 1);
-        else if (segment.isLayer)
-            layers += seconds;
-        else
-            ends[static_cast<std::size_t>(segment.of < 0 ? planned.segment : segment.of)] += seconds;
-    }
-    double sends = 0;
-    for (std::size_t c = before; c < plan.collectives.size(); ++c)
-        sends += static_cast<double>(plan.collectives[c].count) * plan.collectives[c].seconds / static_cast<double>(pipeline.stages);
-    pipeline.endSeconds = *std::max_element(ends.begin(), ends.end());
-    pipeline.stageSeconds = layers * stageShare(pipeline) + pipeline.endSeconds + sends;
+    if (plan.pipeline->stages < 2)
+        return;
+    addSends(graph, hardware, plan);
+    addSendsBetweenEnds(graph, hardware, plan);
 }
 
 } // namespace shardboard

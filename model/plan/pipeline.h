@@ -5,7 +5,6 @@
 #include "model/hardware/hardware.h"
 #include "model/design/pipeline.h"
 #include "model/plan/plan.h"
-#include "model/plan/steptime.h"
 
 namespace shardboard {
 
@@ -15,11 +14,14 @@ std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage);
 /// Share of all layers that the fullest stage has.
 double stageShare(const PlannedPipeline& pipeline);
 
-/// Adds the pipeline to a plan that was made as if the mesh axis of the stages had one device: the sends between stages, and the
-/// time of a step. With p stages, v chunks and m micro-batches a stage waits for (p-1)/(vm) of the time in which it works.
+/// Adds the pipeline to a plan that was made as if the mesh axis of the stages had one device: the sends between stages; times are
+/// for setStepTimes to add. With p stages, v chunks and m micro-batches a stage waits for (p-1)/(vm) of the time in which it works.
 /// Errors: the mesh has no such axis; more stages than layers; interleaved with micro-batches that the stages do not divide.
 Result<PlannedPipeline> plannedPipeline(const PipelineSpec& spec, const Graph& graph, const Mesh& mesh, std::int64_t microBatches);
-/// `times` are those of the plan's segments without the sends.
-void addPipeline(const Graph& graph, const Hardware& hardware, const std::vector<SegmentTime>& times, Plan& plan);
+void addPipeline(const Graph& graph, const Hardware& hardware, Plan& plan);
+
+/// Of a send between stages. Devices of one node that hold the same value need not all send all of it: each sends its part, and
+/// they gather it behind the slow link (arXiv 2104.04473, 4.1), where that is faster.
+double sendSeconds(const Collective& send, const Mesh& mesh, const Hardware& hardware);
 
 } // namespace shardboard

@@ -6,6 +6,7 @@
 #include "model/core/layout.h"
 #include "model/cost/kernelwork.h"
 #include "model/graph/graph.h"
+#include "model/graph/workload.h"
 #include "model/plan/memory/memorybytes.h"
 #include "model/plan/memory/memorysettings.h"
 #include "model/plan/performance.h"
@@ -122,6 +123,7 @@ struct Plan {
     std::vector<PlannedSegment> segments; ///< in execution order
     std::vector<Collective> collectives; ///< in execution order
     std::vector<RefusedPick> refused {}; ///< in program order, an operation once
+    Overlap overlap = Overlap::None; ///< which collectives run beside the computation
     MemorySettings memorySettings {};
     MemoryByCause memory; ///< model/plan/memory/timeline.h fills it, and has it for every operation
     Performance performance {}; ///< filled where a whole design is evaluated

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/steptime.h"
 
+#include "model/plan/pipeline.h"
+
 #include <algorithm>
 
 namespace shardboard {
@@ -18,25 +20,75 @@ bool movesWeight(const Graph& graph, const Collective& collective)
     return graph.tensor(tensor).role == TensorRole::Weight;
 }
 
-std::vector<SegmentTime> segmentTimes(const Graph& graph, const Plan& plan, Overlap overlap)
+bool isStageSend(const Plan& plan, const Collective& collective)
+{
+    return plan.pipeline && collective.kind == CollectiveKind::SendRecv && collective.axes.size() == 1
+        && collective.axes.front() == plan.pipeline->axis;
+}
+
+void SegmentTime::hide(Overlap overlap)
+{
+    const double beside = overlap == Overlap::None ? 0 : overlap == Overlap::Weights ? weights : collectives;
+    exposed = collectives - std::min(beside, compute);
+}
+
+std::vector<SegmentTime> segmentTimes(const Graph& graph, const Plan& plan)
 {
     std::vector<SegmentTime> out(plan.segments.size());
-    std::vector<double> weights(plan.segments.size(), 0);
     for (std::size_t s = 0; s < plan.segments.size(); ++s)
         for (const PlannedOp& op : plan.segments[s].ops)
             out[s].compute += static_cast<double>(op.count) * op.seconds;
     for (const Collective& collective : plan.collectives) {
+        if (isStageSend(plan, collective))
+            continue;
         const auto s = static_cast<std::size_t>(collective.plannedSegment);
         const double seconds = static_cast<double>(collective.count) * collective.seconds;
         out[s].collectives += seconds;
         if (movesWeight(graph, collective))
-            weights[s] += seconds;
+            out[s].weights += seconds;
     }
-    for (std::size_t s = 0; s < out.size(); ++s) {
-        const double beside = overlap == Overlap::None ? 0 : overlap == Overlap::Weights ? weights[s] : out[s].collectives;
-        out[s].exposed = out[s].collectives - std::min(beside, out[s].compute);
-    }
+    for (SegmentTime& time : out)
+        time.hide(plan.overlap);
     return out;
+}
+
+void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, double sends, Plan& plan)
+{
+    plan.computeSeconds = 0;
+    plan.collectiveSeconds = plan.exposedSeconds = sends;
+    for (const SegmentTime& time : times) {
+        plan.computeSeconds += time.compute;
+        plan.collectiveSeconds += time.collectives;
+        plan.exposedSeconds += time.exposed;
+    }
+    if (!plan.pipeline)
+        return;
+    PlannedPipeline& pipeline = *plan.pipeline;
+    std::vector<double> ends(graph.segments.size(), 0);
+    double layers = 0;
+    pipeline.updateSeconds = 0;
+    for (std::size_t s = 0; s < plan.segments.size(); ++s) {
+        const PlannedSegment& planned = plan.segments[s];
+        const Segment& segment = graph.segments[static_cast<std::size_t>(planned.segment)];
+        const double seconds = times[s].seconds();
+        if (planned.phase == Phase::Update)
+            pipeline.updateSeconds += seconds * (segment.isLayer ? stageShare(pipeline) : 1);
+        else if (segment.isLayer)
+            layers += seconds;
+        else
+            ends[static_cast<std::size_t>(segment.of < 0 ? planned.segment : segment.of)] += seconds;
+    }
+    pipeline.endSeconds = *std::max_element(ends.begin(), ends.end());
+    pipeline.stageSeconds = layers * stageShare(pipeline) + pipeline.endSeconds + sends / static_cast<double>(pipeline.stages);
+}
+
+void setStepTimes(const Graph& graph, Plan& plan)
+{
+    double sends = 0;
+    for (const Collective& collective : plan.collectives)
+        if (isStageSend(plan, collective))
+            sends += static_cast<double>(collective.count) * collective.seconds;
+    setStepTimes(graph, segmentTimes(graph, plan), sends, plan);
 }
 
 } // namespace shardboard

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/compiledcost.h"
+
+#include "model/cost/kerneltime.h"
+#include "model/plan/reprice.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+/// What its price depends on, and the layout that a send between stages asks for.
+Collective bare(const Plan& plan, const Collective& collective)
+{
+    Collective out;
+    out.kind = collective.kind;
+    out.axes = collective.axes;
+    out.groupSize = collective.groupSize;
+    out.bytes = collective.bytes;
+    if (isStageSend(plan, collective))
+        out.step = collective.step;
+    return out;
+}
+
+} // namespace
+
+CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
+    : m_times(plan.segments.size())
+    , m_dtype(dtype)
+{
+    m_frame.segments = graph.segments;
+    for (Segment& segment : m_frame.segments)
+        segment.ops.clear();
+    m_plan.mesh = plan.mesh;
+    m_plan.pipeline = plan.pipeline;
+    m_plan.overlap = plan.overlap;
+    m_plan.performance = plan.performance;
+    m_plan.memory = plan.memory;
+    for (std::size_t s = 0; s < plan.segments.size(); ++s) {
+        PlannedSegment segment = plan.segments[s];
+        segment.ops.clear();
+        segment.kept.clear();
+        m_plan.segments.push_back(std::move(segment));
+        const std::size_t first = m_kernels.size();
+        for (const PlannedOp& op : plan.segments[s].ops) {
+            if (op.work.kernel == KernelClass::None)
+                continue;
+            const auto from = m_kernels.begin() + static_cast<std::ptrdiff_t>(first);
+            const auto alike = std::find_if(from, m_kernels.end(), [&](const Kernel& k) { return k.work == op.work; });
+            if (alike != m_kernels.end())
+                alike->count += static_cast<double>(op.count);
+            else
+                m_kernels.push_back({ op.work, static_cast<double>(op.count), s });
+        }
+    }
+    for (const Collective& collective : plan.collectives) {
+        if (collective.kind == CollectiveKind::LocalSlice)
+            continue;
+        Transfer transfer { bare(plan, collective), static_cast<double>(collective.count), static_cast<std::size_t>(collective.plannedSegment),
+                            movesWeight(graph, collective) };
+        const auto alike = std::find_if(m_transfers.begin(), m_transfers.end(), [&](const Transfer& t) {
+            return t.segment == transfer.segment && t.weight == transfer.weight && t.what.kind == transfer.what.kind
+                && t.what.axes == transfer.what.axes && t.what.bytes == transfer.what.bytes && t.what.step.before == transfer.what.step.before;
+        });
+        if (alike != m_transfers.end())
+            alike->count += transfer.count;
+        else
+            m_transfers.push_back(std::move(transfer));
+    }
+}
+
+StepCost CompiledCost::on(const Hardware& hardware)
+{
+    std::fill(m_times.begin(), m_times.end(), SegmentTime {});
+    for (const Kernel& kernel : m_kernels)
+        m_times[kernel.segment].compute += kernel.count * kernelSeconds(kernel.work, hardware);
+    double sends = 0;
+    for (const Transfer& transfer : m_transfers) {
+        const double seconds = transfer.count * occurrenceSeconds(m_plan, transfer.what, hardware);
+        if (isStageSend(m_plan, transfer.what)) {
+            sends += seconds;
+            continue;
+        }
+        m_times[transfer.segment].collectives += seconds;
+        m_times[transfer.segment].weights += transfer.weight ? seconds : 0;
+    }
+    for (SegmentTime& time : m_times)
+        time.hide(m_plan.overlap);
+    setStepTimes(m_frame, m_times, sends, m_plan);
+    StepCost out { m_plan.seconds(), m_plan.computeSeconds, m_plan.collectiveSeconds, m_plan.exposedSeconds, m_plan.performance, m_plan.memory,
+                   m_plan.memory.total(), true };
+    out.fits = static_cast<double>(out.peakBytes) <= hardware.memoryBytes();
+    out.performance.rate(out.seconds, static_cast<double>(m_plan.mesh.deviceCount()), hardware.peakFlops(m_dtype));
+    return out;
+}
+
+} // namespace shardboard

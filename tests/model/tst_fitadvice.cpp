@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What would make a design fit: every fix is a design that was planned and fits.
+#include "model/design/fitadvice.h"
+#include "model/design/presets.h"
+#include "model/hardware/hardware.h"
+#include "tests/support/models.h"
+
+#include <QtTest>
+
+using namespace shardboard;
+
+namespace {
+
+Design training(const char* mesh, const char* preset, std::int64_t batch, Recompute recompute = Recompute::None)
+{
+    Design design;
+    design.mesh = Mesh::parse(mesh).value();
+    design.model = llama3Model();
+    design.workload = { WorkloadKind::Train, batch, 8192, DType::BF16, 1, recompute };
+    if (const auto applied = applyPreset(design, preset); !applied.ok())
+        qFatal("%s", applied.error().text().c_str());
+    return design;
+}
+
+} // namespace
+
+class TestFitAdvice : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void whatFitsNeedsNothing()
+    {
+        const auto advice = fitAdvice(training("fsdp=8", "fsdp", 16, Recompute::Full)).value();
+        QVERIFY(advice.fits());
+        QVERIFY(advice.missing() < 0);
+        QVERIFY(advice.fixes.empty() && advice.nearest.empty());
+        QVERIFY(fitText(advice).starts_with("fits: "));
+    }
+
+    void everyFixFits()
+    {
+        const Design design = training("fsdp=8", "fsdp", 16);
+        const auto advice = fitAdvice(design).value();
+        QVERIFY(!advice.fits());
+        QVERIFY(advice.fixes.size() >= 2);
+        QVERIFY(advice.nearest.empty());
+        for (std::size_t i = 0; i < advice.fixes.size(); ++i) {
+            const FitOption& fix = advice.fixes[i];
+            const auto evaluation = evaluate(fix.design);
+            QVERIFY(evaluation.ok());
+            QCOMPARE(evaluation.value()->plan.memory.peak, fix.peakBytes);
+            QCOMPARE(evaluation.value()->plan.seconds(), fix.seconds);
+            QVERIFY(fix.peakBytes <= advice.limitBytes);
+            QVERIFY(!(fix.design == design));
+            if (i > 0 && fix.devices == advice.fixes[i - 1].devices)
+                QVERIFY(fix.lostSeconds >= advice.fixes[i - 1].lostSeconds);
+        }
+        QVERIFY(fitText(advice).find("too much; would fit with ") != std::string::npos);
+    }
+
+    /// 405 billion parameters on eight devices: nothing that is tried fits on them, and all that is said is by how much.
+    void nothingFits()
+    {
+        Design design = training("model=2", "megatron-tp", 2);
+        design.model = denseModel(128256, 16384, 53248, 126, 128, 8, 128);
+        QVERIFY(applyPreset(design, "megatron-tp").ok());
+        const auto advice = fitAdvice(design).value();
+        QVERIFY(advice.fixes.empty());
+        QCOMPARE(advice.nearest.size(), std::size_t { 1 });
+        QVERIFY(advice.nearest.front().peakBytes > advice.limitBytes);
+        QVERIFY(fitText(advice).find("none fits; the nearest misses by ") != std::string::npos);
+    }
+
+    void canBeStopped()
+    {
+        int asked = 0;
+        const auto advice = fitAdvice(training("fsdp=8", "fsdp", 16), [&] { return ++asked > 2; }).value();
+        QCOMPARE(advice.tried, 2);
+    }
+
+    /// The finding's repair makes the design fit.
+    void repairOfTheFinding()
+    {
+        const Design design = training("fsdp=8", "fsdp", 16);
+        auto findings = evaluate(design, Misfits::Replicate).value()->findings;
+        addFitRepair(design, findings);
+        const auto found = std::find_if(findings.begin(), findings.end(), [](const auto& f) { return f.kind == "over-memory"; });
+        QVERIFY(found != findings.end() && found->fix);
+        const auto after = evaluate(repaired(design, *found->fix));
+        QVERIFY(after.ok());
+        QVERIFY(static_cast<double>(after.value()->plan.memory.peak) <= findHardware(design.hardware).value().memoryBytes());
+    }
+};
+
+QTEST_APPLESS_MAIN(TestFitAdvice)
+#include "tst_fitadvice.moc"

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pricing apart from planning gives what planning gives, plain and compiled.
+#include "model/design/evaluate.h"
+#include "model/design/presets.h"
+#include "model/plan/compiledcost.h"
+#include "model/plan/reprice.h"
+#include "tests/support/models.h"
+
+#include <QtTest>
+
+using namespace shardboard;
+
+namespace {
+
+struct Case {
+    const char* mesh;
+    const char* preset;
+    Overlap overlap;
+    std::int64_t microBatches;
+};
+
+constexpr Case kCases[] {
+    { "data=2,model=4", "megatron-tp", Overlap::None, 1 },
+    { "fsdp=16,model=8", "tp-sp+fsdp", Overlap::Weights, 1 },
+    { "data=4,context=4", "cp-ring", Overlap::All, 2 },
+    { "stage=4,model=8", "pp-1f1b", Overlap::Weights, 8 },
+    { "stage=4,model=8", "pp-interleaved", Overlap::None, 8 },
+};
+
+Design designOf(const Case& c)
+{
+    Design design;
+    design.mesh = Mesh::parse(c.mesh).value();
+    design.model = llama3Model();
+    design.workload = { WorkloadKind::Train, 64, 4096, DType::BF16, c.microBatches };
+    design.workload.overlap = c.overlap;
+    if (const auto applied = applyPreset(design, c.preset); !applied.ok())
+        qFatal("%s", applied.error().text().c_str());
+    return design;
+}
+
+bool near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
+
+} // namespace
+
+class TestReprice : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void pricesAreThoseOfThePlan()
+    {
+        for (const Case& c : kCases) {
+            const Design design = designOf(c);
+            const auto evaluation = evaluate(design);
+            QVERIFY(evaluation.ok());
+            const Graph& graph = evaluation.value()->graph;
+            const Plan& plan = evaluation.value()->plan;
+            const Hardware hardware = findHardware(design.hardware).value();
+            Plan again = plan;
+            reprice(graph, again, hardware, DType::BF16);
+            QCOMPARE(again.seconds(), plan.seconds());
+            QCOMPARE(again.performance.mfu, plan.performance.mfu);
+            CompiledCost compiled(graph, plan, DType::BF16);
+            QVERIFY(compiled.kernels() > 10);
+            QVERIFY(compiled.collectives() > 0);
+            const StepCost cost = compiled.on(hardware);
+            QVERIFY2(near(cost.seconds, plan.seconds()), c.preset);
+            QVERIFY(near(cost.computeSeconds, plan.computeSeconds));
+            QVERIFY(near(cost.collectiveSeconds, plan.collectiveSeconds));
+            QVERIFY(near(cost.exposedSeconds, plan.exposedSeconds));
+            QVERIFY(near(cost.performance.mfu, plan.performance.mfu));
+            QCOMPARE(cost.peakBytes, plan.memory.peak);
+        }
+    }
+
+    /// Other hardware: plain and compiled agree, and faster links make a step no slower.
+    void otherHardware()
+    {
+        for (const Case& c : kCases) {
+            const auto evaluation = evaluate(designOf(c));
+            CompiledCost compiled(evaluation.value()->graph, evaluation.value()->plan, DType::BF16);
+            for (const Hardware& hardware : hardwarePresets()) {
+                Plan plan = evaluation.value()->plan;
+                reprice(evaluation.value()->graph, plan, hardware, DType::BF16);
+                const StepCost cost = compiled.on(hardware);
+                QVERIFY2(near(cost.seconds, plan.seconds()), hardware.id.c_str());
+                QVERIFY(std::isfinite(cost.seconds) && cost.seconds > 0);
+                QCOMPARE(cost.fits, static_cast<double>(cost.peakBytes) <= hardware.memoryBytes());
+                Hardware faster = hardware;
+                for (Level& level : faster.levels)
+                    level.link.bytesPerSecond *= 2;
+                QVERIFY(compiled.on(faster).seconds <= cost.seconds);
+            }
+        }
+    }
+};
+
+QTEST_APPLESS_MAIN(TestReprice)
+#include "tst_reprice.moc"
