@@ -5,6 +5,7 @@
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/design/fitadvice.h"
+#include "model/plan/buildplan.h"
 #include "model/plan/planjson.h"
 
 #include <nlohmann/json.hpp>
@@ -113,6 +114,16 @@ std::string stagesText(const PlannedPipeline& pipeline)
     for (const MemoryByCause& stage : pipeline.memory)
         peaks.push_back(bytesText(stage.peak));
     return "peaks of the stages: " + joined(peaks) + "; the fullest is stage " + std::to_string(pipeline.fullestStage) + "\n";
+}
+
+/// `computed again for the backward pass of block: attention in, mlp in`
+std::string recomputedText(const Evaluation& evaluation)
+{
+    std::string out;
+    for (const PlannedSegment& segment : evaluation.plan.segments)
+        if (const auto names = recomputedIn(evaluation.graph, segment); !names.empty())
+            out += "computed again for the backward pass of " + segment.name + ": " + joined(names) + "\n";
+    return out;
 }
 
 std::string fixedText(double value, int digits)
@@ -226,7 +237,7 @@ int planCommand(const Arguments& arguments)
     std::cout << headline(design, evaluation) << "\n";
     if (design.model.hasGraph())
         std::cout << collectivesTable(evaluation) << "\n" << perLayer(evaluation.plan);
-    std::cout << memoryText(evaluation.plan.memory);
+    std::cout << memoryText(evaluation.plan.memory) << recomputedText(evaluation);
     if (const auto& pipeline = evaluation.plan.pipeline)
         std::cout << "pipeline of " << pipeline->stages << " stages over " << evaluation.plan.mesh.axis(pipeline->axis).name << ", "
                   << (pipeline->chunks > 1 ? "interleaved, " + std::to_string(pipeline->chunks) + " runs of layers on each" : std::string("1F1B"))

@@ -9,11 +9,7 @@ namespace shardboard {
 
 namespace {
 
-/// Results that take little time to compute again, and much memory to keep.
-bool isCheap(OpKind kind)
-{
-    return definitionOf(kind).view || definitionOf(kind).flops == nullptr;
-}
+bool isActivation(OpKind kind) { return kind == OpKind::Silu || kind == OpKind::Gelu || kind == OpKind::GeluTanh; }
 
 } // namespace
 
@@ -160,24 +156,59 @@ void GradientBuilder::reduceWeights(int segment)
     }
 }
 
-/// Puts the operations that make what the gradients need, and that is not kept, in front of them.
-void GradientBuilder::computeAgain(int forward, Segment& segment, Recompute recompute)
+/// Whether all operations of a list that read a tensor are of a kind that `reads` knows; with one at least.
+template <class Reads>
+bool GradientBuilder::readOnlyBy(const std::vector<OpId>& ops, TensorId tensor, Reads reads) const
 {
-    if (recompute == Recompute::None)
-        return;
+    int readers = 0;
+    for (const OpId id : ops) {
+        const Op& op = m_graph.op(id);
+        if (std::find(op.operands.begin(), op.operands.end(), tensor) == op.operands.end())
+            continue;
+        if (!reads(op.kind))
+            return false;
+        ++readers;
+    }
+    return readers > 0;
+}
+
+/// The operations of a forward segment to do again for what the backward pass needs of it, in their order.
+std::vector<OpId> GradientBuilder::repeated(int forward, const Segment& segment, Recompute recompute) const
+{
     std::set<TensorId> needed;
     for (const OpId id : segment.ops)
         needed.insert(m_graph.op(id).operands.begin(), m_graph.op(id).operands.end());
-    const std::vector<OpId> done = m_graph.segments[static_cast<std::size_t>(forward)].ops;
+    const std::vector<OpId>& done = m_graph.segments[static_cast<std::size_t>(forward)].ops;
     std::vector<OpId> chosen;
-    for (auto id = done.rbegin(); id != done.rend(); ++id) {
-        const Op& op = m_graph.op(*id);
-        if (!needed.contains(op.result) || (recompute == Recompute::Selective && !isCheap(op.kind)))
-            continue;
-        chosen.push_back(*id);
-        needed.insert(op.operands.begin(), op.operands.end());
+    if (recompute == Recompute::Full) {
+        for (auto id = done.rbegin(); id != done.rend(); ++id) {
+            const Op& op = m_graph.op(*id);
+            if (!needed.contains(op.result))
+                continue;
+            chosen.push_back(*id);
+            needed.insert(op.operands.begin(), op.operands.end());
+        }
+        std::reverse(chosen.begin(), chosen.end());
+        return chosen;
     }
-    std::reverse(chosen.begin(), chosen.end());
+    for (const OpId id : done) {
+        const Op& op = m_graph.op(id);
+        const bool there = std::all_of(op.operands.begin(), op.operands.end(), [&](TensorId operand) { return needed.contains(operand); });
+        if (!needed.contains(op.result) || !definitionOf(op.kind).cheap || !there)
+            continue;
+        const bool gate = isActivation(op.kind) && readOnlyBy(done, op.result, [](OpKind kind) { return kind == OpKind::Mul; });
+        // What attention takes may have been moved for it.
+        const bool still = readOnlyBy(done, op.result, [](OpKind kind) { return definitionOf(kind).statistics == nullptr; });
+        if (gate || (recompute == Recompute::Selective && still))
+            chosen.push_back(id);
+    }
+    return chosen;
+}
+
+/// Puts the operations that make what the gradients need, and that is not kept, in front of them.
+void GradientBuilder::computeAgain(int forward, Segment& segment, Recompute recompute)
+{
+    const std::vector<OpId> chosen = repeated(forward, segment, recompute);
     std::map<TensorId, TensorId> again;
     m_ops.clear();
     for (const OpId id : chosen) {

@@ -60,6 +60,9 @@ private:
     TensorId total(TensorId of);
     TensorId sum(TensorId of, std::vector<Addend>& addends);
     void reduceWeights(int segment);
+    template <class Reads>
+    bool readOnlyBy(const std::vector<OpId>& ops, TensorId tensor, Reads reads) const;
+    std::vector<OpId> repeated(int forward, const Segment& segment, Recompute recompute) const;
     void computeAgain(int forward, Segment& segment, Recompute recompute);
 
     Graph& m_graph;

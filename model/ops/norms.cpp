@@ -29,12 +29,12 @@ void layerNormGradient(GradientBuilder& builder, const Op& op)
 // reduced where the block's input gets them. That of the residual stream's norms is whole before.
 const std::array kTable {
     OpDefinition { .kind = OpKind::RmsNorm, .name = "rms_norm", .operands = 2, .rule = "... n!, n! -> ... n!",
-                   .gradient = rmsNormGradient },
+                   .gradient = rmsNormGradient, .cheap = true },
     OpDefinition { .kind = OpKind::RmsNormGradX, .name = "rms_norm_grad_x", .operands = 3, .rule = "... n!, ... n!, n! -> ... n! ; P R R -> P" },
     OpDefinition { .kind = OpKind::RmsNormGradW, .name = "rms_norm_grad_w", .operands = 2, .rule = "... n!, ... n! -> n! ; P R -> P",
                    .contracts = true, .fused = true },
     OpDefinition { .kind = OpKind::LayerNorm, .name = "layer_norm", .operands = 3, .rule = "... n!, n!, n! -> ... n!",
-                   .gradient = layerNormGradient },
+                   .gradient = layerNormGradient, .cheap = true },
     OpDefinition { .kind = OpKind::LayerNormGradX, .name = "layer_norm_grad_x", .operands = 3, .rule = "... n!, ... n!, n! -> ... n! ; P R R -> P" },
     OpDefinition { .kind = OpKind::LayerNormGradW, .name = "layer_norm_grad_w", .operands = 2, .rule = "... n!, ... n! -> n! ; P R -> P",
                    .contracts = true, .fused = true },

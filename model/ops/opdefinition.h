@@ -43,6 +43,10 @@ struct OpDefinition {
     /// The kernel of a neighbour does it in passing, so that it takes no time of its own: weights' gradients of norms, which read
     /// what the gradient of the input reads, and parts of a tensor that kernels read and write where they lie.
     bool fused = false;
+    /// Takes so little time that its result, where the backward pass needs it and has the operands, can be computed again.
+    bool cheap = false;
+    /// Bytes that one device keeps for the gradients beside operands and result; none for most.
+    std::int64_t (*statistics)(const Shape& result) = nullptr;
     /// Operand of which only the rows that are looked up are read, or -1.
     int lookedUp = -1;
     KernelClass kernel = KernelClass::Memory; ///< where nothing above tells it, see kernelClassOf

@@ -4,6 +4,7 @@
 #include "model/core/shards.h"
 #include "model/cost/collectivetime.h"
 #include "model/cost/kerneltime.h"
+#include "model/ops/opdefinition.h"
 #include "model/picker/greedy.h"
 #include "model/plan/kernelworkof.h"
 #include "model/plan/linkprice.h"
@@ -16,6 +17,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace shardboard {
 
@@ -57,6 +59,9 @@ public:
         m_uses.resize(graph.ops.size());
         for (std::size_t i = 0; i < graph.ops.size(); ++i)
             m_producer[static_cast<std::size_t>(graph.ops[i].result)] = static_cast<OpId>(i);
+        for (const GraphTensor& tensor : graph.tensors)
+            if (tensor.again != kNoTensor)
+                m_again.insert(tensor.again);
     }
 
     Result<Plan> build(const std::vector<Layout>& layouts)
@@ -190,6 +195,12 @@ private:
             const Layout& made = m_made[static_cast<std::size_t>(tensor)];
             const bool grown = largestShard(spec.shape, layout(tensor), m_mesh) > largestShard(spec.shape, made, m_mesh);
             planned.kept.push_back({ tensor, grown ? made : layout(tensor) });
+        }
+        for (const PlannedOp& op : planned.ops) {
+            const TensorId result = m_graph.op(op.op).result;
+            const auto statistics = definitionOf(m_graph.op(op.op).kind).statistics;
+            if (statistics != nullptr && !m_neededBackward[static_cast<std::size_t>(index)].empty() && !m_again.contains(result))
+                planned.statistics += statistics(largestShape(m_graph.tensor(result).shape, op.result, m_mesh));
         }
         m_variants[static_cast<std::size_t>(index)].push_back({ planned.firstLayer, planned.count, planned.kept });
     }
@@ -469,6 +480,7 @@ private:
     std::vector<std::vector<Variant>> m_variants; ///< by forward segment
     std::size_t m_firstCollective = 0; ///< of the layer that is being planned
     std::vector<OpId> m_producer; ///< by TensorId
+    std::set<TensorId> m_again; ///< what the backward pass computes again
     std::vector<std::vector<OperandUse>> m_uses; ///< by OpId: how it took its operands when it was last planned
     Plan m_plan;
 };
@@ -481,6 +493,15 @@ std::int64_t Plan::collectiveBytes() const
     for (const Collective& collective : collectives)
         bytes += collective.count * collective.bytes;
     return bytes;
+}
+
+std::vector<std::string> recomputedIn(const Graph& graph, const PlannedSegment& segment)
+{
+    std::vector<std::string> names;
+    for (const PlannedOp& op : segment.ops)
+        if (const TensorId of = graph.tensors[static_cast<std::size_t>(graph.op(op.op).result)].again; of != kNoTensor)
+            names.push_back(graph.tensor(of).name);
+    return names;
 }
 
 Shape largestShape(const Shape& shape, const Layout& layout, const Mesh& mesh)

@@ -20,6 +20,9 @@ Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<L
                        std::int64_t microBatches = 1, const PipelineSpec& pipeline = {}, Overlap overlap = Overlap::None,
                        const MemorySettings& memory = {});
 
+/// Names of the activations that a backward segment computes again.
+std::vector<std::string> recomputedIn(const Graph& graph, const PlannedSegment& segment);
+
 /// Per dim the size of the largest part.
 Shape largestShape(const Shape& shape, const Layout& layout, const Mesh& mesh);
 /// Elements on the device that holds the most, for balanced cuts.

@@ -98,6 +98,8 @@ struct PlannedSegment {
     std::vector<PlannedOp> ops; ///< in program order
     Phase phase = Phase::Forward;
     std::vector<Kept> kept {}; ///< of a forward segment that has a backward one
+    /// Bytes that the device with the most keeps beside them: of attention the log-sum-exp of every query and head.
+    std::int64_t statistics = 0;
 };
 
 /// Stages of layers over a mesh axis: what a stage computes is on its own devices alone, and sent to the next one.

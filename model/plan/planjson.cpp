@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/planjson.h"
 
-#include <algorithm>
-
+#include "model/plan/buildplan.h"
 
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
 
 namespace shardboard {
 
@@ -144,10 +145,14 @@ json planToJson(const Graph& graph, const Plan& plan)
     for (std::size_t i = 0; i < plan.segments.size(); ++i) {
         const PlannedSegment& segment = plan.segments[i];
         json kept = json::array();
+        json recomputed = json::array();
+        for (const std::string& name : recomputedIn(graph, segment))
+            recomputed.push_back(name);
         for (const Kept& k : segment.kept)
             kept.push_back({ { "tensor_id", k.tensor }, { "spec", specText(k.layout, plan.mesh) } });
         layers.push_back({ { "name", segment.name }, { "count", segment.count }, { "first_layer", segment.firstLayer },
-                           { "segment", segment.segment }, { "phase", phaseName(segment.phase) }, { "kept", kept } });
+                           { "segment", segment.segment }, { "phase", phaseName(segment.phase) }, { "kept", kept },
+                           { "kept_statistics", segment.statistics }, { "recomputed", recomputed } });
         for (const PlannedOp& op : segment.ops)
             operations.push_back(operationJson(graph, plan, i, op));
     }

@@ -195,6 +195,7 @@ private:
             segment.firstLayer = item.integer("first_layer", 0, kMost);
             segment.segment = index(item, "segment", graph().segments.size());
             segment.phase = phase(item);
+            segment.statistics = item.integer("kept_statistics", 0);
             for (JsonReader& kept : item.items("kept")) {
                 const TensorId tensor = index(kept, "tensor_id", graph().tensors.size());
                 if (!m_root.ok())

@@ -2,6 +2,8 @@
 // Training plans: what each preset must come out as, by the papers and the frameworks that made them.
 #include "model/design/evaluate.h"
 #include "model/design/presets.h"
+#include "model/plan/buildplan.h"
+#include "model/plan/memory/segmentprofile.h"
 #include "model/plan/memory/timeline.h"
 
 #include <QtTest>
@@ -264,6 +266,112 @@ private Q_SLOTS:
         const PlannedSegment& block = full->plan.segments[1];
         QCOMPARE(block.kept.size(), std::size_t(1));
         QCOMPARE(block.phase, Phase::Forward);
+    }
+
+    void keptActivations_data()
+    {
+        QTest::addColumn<int>("hidden");
+        QTest::addColumn<int>("inner");
+        QTest::addColumn<int>("heads");
+        QTest::addColumn<int>("layers");
+        QTest::addColumn<qint64>("perToken"); // performance 2.3
+        QTest::addColumn<QString>("gib"); // all layers, 8192 tokens: all kept, TP8 with sequence parallel, full recompute
+        QTest::newRow("8B") << 4096 << 14336 << 32 << 32 << qint64 { 139392 } << "34.0 4.25 2.00";
+        QTest::newRow("70B") << 8192 << 28672 << 64 << 80 << qint64 { 274688 } << "167.7 20.96 10.00";
+        QTest::newRow("405B") << 16384 << 53248 << 128 << 126 << qint64 { 520704 } << "500.6 62.57 31.50";
+    }
+    /// What a Llama layer keeps of a token, by the gradients' own operands.
+    void keptActivations()
+    {
+        QFETCH(int, hidden);
+        QFETCH(int, inner);
+        QFETCH(int, heads);
+        QFETCH(int, layers);
+        QFETCH(qint64, perToken);
+        QFETCH(QString, gib);
+        Design design = llama("model=8", "replicate");
+        design.model.hiddenSize = hidden;
+        design.model.intermediateSize = inner;
+        design.model.heads = heads;
+        design.model.headDim = 128;
+        design.model.layers = layers;
+        design.workload.batch = 1;
+        design.workload.sequence = 8192;
+        std::int64_t counted = 0; // by the memory of the step
+        const auto kept = [&](const char* mesh, const char* preset, Recompute recompute) {
+            design.mesh = Mesh::parse(mesh).value();
+            design.workload.recompute = recompute;
+            if (const auto applied = applyPreset(design, preset); !applied.ok())
+                qFatal("%s", applied.error().text().c_str());
+            const auto evaluation = evaluate(design).value();
+            std::int64_t bytes = 0;
+            counted = 0;
+            for (const PlannedSegment& segment : evaluation->plan.segments)
+                if (segment.name == "block" && segment.phase == Phase::Forward) {
+                    bytes += segment.count * segment.statistics;
+                    for (const Kept& value : segment.kept) {
+                        const TensorSpec& spec = evaluation->graph.tensor(value.tensor);
+                        bytes += segment.count * bytesOf(largestShard(spec.shape, value.layout, design.mesh), spec.dtype);
+                    }
+                }
+            const auto profiles = segmentProfiles(evaluation->graph, evaluation->plan);
+            for (std::size_t i = 0; i < profiles.size(); ++i)
+                if (const PlannedSegment& segment = evaluation->plan.segments[i]; segment.name == "block" && segment.phase == Phase::Forward)
+                    counted += segment.count * profiles[i].keptActivations;
+            return bytes;
+        };
+        const auto inGiB = [](std::int64_t bytes, int digits) { return QString::number(static_cast<double>(bytes) / (1 << 30), 'f', digits); };
+        const std::int64_t all = kept("data=1", "replicate", Recompute::None);
+        QCOMPARE(all, perToken * 8192 * layers);
+        QCOMPARE(counted, all);
+        const std::int64_t cut = kept("model=8", "tp-sp", Recompute::None);
+        QCOMPARE(cut * 8, all);
+        QCOMPARE(counted, cut);
+        const std::int64_t full = kept("data=1", "replicate", Recompute::Full);
+        QCOMPARE(full, std::int64_t { 2 } * hidden * 8192 * layers);
+        QCOMPARE(inGiB(all, 1) + " " + inGiB(cut, 2) + " " + inGiB(full, 2), gib);
+        // Both norms and the product in the MLP are made again: 2h each, and 2f.
+        QCOMPARE(all - kept("data=1", "replicate", Recompute::Selective), (std::int64_t { 4 } * hidden + 2 * inner) * 8192 * layers);
+    }
+
+    /// Selective recompute repeats nothing that needs a collective, and says what it repeats.
+    void selectiveRepeatsNoCollective()
+    {
+        for (const char* preset : { "replicate", "megatron-tp", "tp-sp", "fsdp", "tp+fsdp", "cp-ring", "cp-all-gather", "cp-ulysses", "ep", "ep+tp" })
+            for (const int kind : { 0, 1, 2, 3 }) { // plain, norms of heads and biases, latent, four norms
+                Design design = llama("context=2,expert=2,fsdp=2,model=2", "replicate");
+                const bool experts = std::string(preset).starts_with("ep") || kind == 2;
+                if (experts) {
+                    design.model.moe.experts = 8;
+                    design.model.moe.chosen = 2;
+                    design.model.moe.intermediateSize = 512;
+                    design.model.moe.sharedExperts = 1;
+                }
+                design.model.qkNorm = kind == 1;
+                design.model.attentionBias = kind == 1 ? AttentionBias::Qkvo : AttentionBias::None;
+                if (kind == 2) {
+                    design.model.kvHeads = design.model.heads;
+                    design.model.mla = { 96, 128, 48, 16, 32 };
+                }
+                if (kind == 3)
+                    design.model.norm.perLayer = 4;
+                const auto applied = applyPreset(design, preset);
+                QVERIFY2(applied.ok(), applied.ok() ? "" : applied.error().text().c_str());
+                const auto none = evaluate(design).value();
+                design.workload.recompute = Recompute::Selective;
+                const auto selective = evaluate(design).value();
+                const char* block = experts ? "moe block" : "block";
+                const QByteArray what = QByteArray(preset) + " " + QByteArray::number(kind);
+                QVERIFY2(collectivesOf(*selective, Phase::Backward, block) == collectivesOf(*none, Phase::Backward, block),
+                         (what + ": " + collectivesOf(*selective, Phase::Backward, block).join(", ").toUtf8()
+                          + " in place of " + collectivesOf(*none, Phase::Backward, block).join(", ").toUtf8()).constData());
+                QVERIFY2(selective->plan.memory.activations < none->plan.memory.activations, what.constData());
+                for (const PlannedSegment& segment : selective->plan.segments)
+                    if (segment.phase == Phase::Backward && segment.name == block) {
+                        const auto names = recomputedIn(selective->graph, segment);
+                        QVERIFY2(std::find(names.begin(), names.end(), "attention in") != names.end(), what.constData());
+                    }
+            }
     }
 
     /// 2 + 2 + 12 bytes a parameter (ZeRO, arXiv 1910.02054), all of it cut by full sharding.

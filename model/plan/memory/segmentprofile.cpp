@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <utility>
 
 namespace shardboard {
 
@@ -47,6 +48,7 @@ public:
         , m_planned(planned)
         , m_segment(graph.segments[static_cast<std::size_t>(planned.segment)])
         , m_names(graph, planned)
+        , m_statistics(forward != nullptr ? forward->statistics : planned.statistics)
     {
         if (forward != nullptr)
             m_names.add(graph, *forward);
@@ -69,12 +71,16 @@ public:
         if (m_planned.phase == Phase::Backward)
             for (const auto& [tensor, bytes] : m_kept)
                 hold(tensor, bytes);
+        if (m_planned.phase == Phase::Backward)
+            m_live[Activations] += m_statistics;
         startLoss();
         for (std::size_t i = 0; i < m_planned.ops.size(); ++i)
             operation(i);
-        if (m_planned.phase == Phase::Forward)
+        if (m_planned.phase == Phase::Forward) {
+            m_out.keptActivations += m_statistics;
             for (const auto& [tensor, bytes] : m_kept)
                 (causeOf(tensor) == Logits ? m_out.keptLogits : m_out.keptActivations) += bytes;
+        }
         m_out.reduced = m_reduced;
         for (const auto& [tensor, bytes] : m_gathered)
             m_out.gathered += bytes;
@@ -90,6 +96,8 @@ private:
         for (const OperandUse& use : planned.operands)
             copies += m_planned.phase == Phase::Update ? whileUpdated(use) : enter(use);
         loss(op, planned);
+        if (m_planned.phase == Phase::Forward && definitionOf(op.kind).statistics != nullptr)
+            m_live[Activations] += std::exchange(m_toCome, 0);
         if (op.kind == OpKind::ReduceGrad) {
             // Added up over micro-batches they are f32.
             const std::int64_t elements = largestShard(m_graph.tensor(op.result).shape, planned.result, m_plan.mesh);
@@ -198,6 +206,8 @@ private:
     const PlannedSegment& m_planned;
     const Segment& m_segment;
     Names m_names;
+    std::int64_t m_statistics; ///< kept beside tensors
+    std::int64_t m_toCome = m_statistics; ///< of the forward pass, until attention has made them
     std::map<TensorId, std::int64_t> m_kept;
     std::map<TensorId, std::size_t> m_lastUse;
     std::map<TensorId, std::int64_t> m_held;
