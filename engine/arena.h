@@ -14,6 +14,7 @@
 namespace shardboard::engine {
 
 class Arena;
+class DeviceMemory;
 
 /// A piece of an arena; gives itself back. Movable.
 class Block {
@@ -64,6 +65,10 @@ public:
     /// anything that is timed uses them.
     void onFirstUse(std::function<void(std::byte* memory, std::int64_t bytes)> touch) { m_touch = std::move(touch); }
 
+    /// Who counts what tensors in this arena hold on each device; null: nobody. Outlives the arena's blocks.
+    void countDevices(DeviceMemory* memory) { m_devices = memory; }
+    DeviceMemory* deviceMemory() const { return m_devices; }
+
     bool planning() const { return m_base == nullptr; }
     /// Most bytes of the range that were ever handed out at once, holes between them included.
     std::int64_t highWater() const { return m_highWater; }
@@ -77,6 +82,7 @@ private:
     std::int64_t m_end = 0; ///< first byte behind everything that is handed out or a hole
     std::int64_t m_highWater = 0;
     std::function<void(std::byte*, std::int64_t)> m_touch;
+    DeviceMemory* m_devices = nullptr;
     std::map<std::int64_t, std::int64_t> m_holes; ///< offset -> bytes, never adjacent
 };
 

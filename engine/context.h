@@ -25,6 +25,7 @@ struct Context {
     TaskPool* pool = nullptr; ///< null when planning
     int workers = 1;
     Work work;
+    bool serial = false; ///< one device's work after the other, on one worker, for times that nothing else disturbs
 
     bool planning() const { return pool == nullptr; }
     /// Scratch memory for all workers, `floats` each; worker w has its own from w * scratchStride(floats).
@@ -32,16 +33,28 @@ struct Context {
     static std::int64_t scratchStride(std::int64_t floats) { return (floats + 63) / 64 * 64; }
 };
 
-/// Seconds of one core that each logical device spent on its own shard.
+/// What the logical devices spent on their shards. Making up data is left out of all seconds.
 struct Timing {
-    std::vector<double> seconds;
+    /// When a device was at work, by now(): from the first piece to the end of the last one.
+    struct Span {
+        double start = 0;
+        double end = 0;
+        bool worked() const { return end > start; }
+    };
+    std::vector<double> seconds; ///< of one core, by device
+    std::vector<Span> spans; ///< by device
+    double together = 0; ///< seconds of one core of all devices, by the workers that they were spread over
+    double wall = 0; ///< by now(), of the worker that had most to do
+
     double slowest() const;
     std::int64_t slowestDevice() const;
     Timing& operator+=(const Timing& more);
+    /// This part of it, where several things were done at once.
+    Timing share(double part) const;
 };
 
 /// Runs `task(index, worker)` for each entry of `devices`, the logical device that the task works for. The task returns
-/// the seconds that are not to be counted (making up data).
+/// the seconds that are not to be counted (making up data). In a serial context device after device, on one worker.
 Timing runTimed(Context& context, std::int64_t deviceCount, const std::vector<std::int64_t>& devices,
                 const std::function<double(std::size_t index, int worker)>& task);
 

@@ -55,6 +55,9 @@ PassageRunner::PassageRunner(const Program& program, const RunOptions& options, 
     , m_leaving(leavingTensors(program.graph))
     , m_begin(now())
 {
+    if (DeviceMemory* memory = context.arena.deviceMemory())
+        for (const Mesh& mesh : m_stages.meshes())
+            memory->watch(mesh);
     std::map<std::string, Phase> phases;
     for (const PlannedSegment& planned : program.plan.segments)
         for (const PlannedOp& op : planned.ops)
@@ -69,7 +72,7 @@ void PassageRunner::runStep(const std::vector<Passage>& passages, bool verify)
     std::int64_t inStep = 0;
     for (const Passage& passage : passages)
         inStep += static_cast<std::int64_t>(passage.planned->ops.size());
-    m_total = inStep * m_options.steps;
+    m_total = inStep * m_steps;
     const Passage* before = nullptr;
     for (const Passage& passage : passages) {
         if (before == nullptr || !passage.follows(*before)) {
@@ -104,6 +107,7 @@ void PassageRunner::runPassage(const Passage& passage)
 
 void PassageRunner::beginPassage(const Passage& passage)
 {
+    m_passage = &passage;
     m_mesh = &m_stages.mesh(passage.run);
     enterCarried(passage);
     if (passage.segment->phase != Phase::Forward)
@@ -158,14 +162,9 @@ Sharded PassageRunner::sent(const Passage& passage, const Collective& collective
 {
     const double start = now();
     Resharded moved = executeSend(m_context, value, target, breaks(collective));
-    RunOperation what;
-    what.id = collective.id;
-    what.kind = collectiveName(collective.kind);
-    what.predictedSeconds = collective.seconds;
-    what.bytes = collective.bytes;
-    recordTime(what, moved.timing, start);
+    recordCollective(collective, moved.timing, start);
     if (reference != nullptr)
-        compare(passage, what.id, collective.tensor, moved.tensor, *reference);
+        compare(passage, collective.id, collective.tensor, moved.tensor, *reference);
     return std::move(moved.tensor);
 }
 
@@ -350,7 +349,7 @@ void PassageRunner::runOp(const Passage& passage, std::size_t index)
         call.operands[over] = &result;
     }
     if (takes && op.kind != OpKind::AdamStep) {
-        recordTime(what, {}, start);
+        recordOp(what, planned, {}, start);
     } else {
         if (op.kind == OpKind::KvAppend)
             result.source = m_maker.cacheOf(op.result, passage.layer);
@@ -359,7 +358,7 @@ void PassageRunner::runOp(const Passage& passage, std::size_t index)
         const Timing timing = executeOp(m_context, call, result);
         roundSharded(m_context, m_maker.roundingOfTensor(op.result), result);
         recordRings(planned, rings, start);
-        recordTime(what, timing, start);
+        recordOp(what, planned, timing, start);
     }
     if (m_verify)
         chooseAlike(op, call);
@@ -440,18 +439,8 @@ void PassageRunner::recordRings(const PlannedOp& planned, const std::vector<Ring
             collectives.push_back(&collective);
             bytes += static_cast<double>(collective.bytes);
         }
-        for (const Collective* collective : collectives) {
-            const double share = bytes > 0 ? static_cast<double>(collective->bytes) / bytes : 1;
-            Timing timing = ring.timing;
-            for (double& seconds : timing.seconds)
-                seconds *= share;
-            RunOperation what;
-            what.id = collective->id;
-            what.kind = collectiveName(collective->kind);
-            what.predictedSeconds = collective->seconds;
-            what.bytes = collective->bytes;
-            recordTime(what, timing, start);
-        }
+        for (const Collective* collective : collectives)
+            recordCollective(*collective, ring.timing.share(bytes > 0 ? static_cast<double>(collective->bytes) / bytes : 1), start);
     }
 }
 
@@ -463,12 +452,7 @@ void PassageRunner::runCollective(const Passage& passage, const Collective& coll
     const double start = now();
     const std::optional<Source> source = value.source;
     Resharded moved = executeStep(m_context, collective.step, value, breaks(collective), collective.id);
-    RunOperation what;
-    what.id = collective.id;
-    what.kind = collectiveName(collective.kind);
-    what.predictedSeconds = collective.seconds;
-    what.bytes = collective.bytes;
-    recordTime(what, moved.timing, start);
+    recordCollective(collective, moved.timing, start);
     roundSharded(m_context, m_maker.roundingOfTensor(collective.tensor), moved.tensor);
     operand.own = std::move(moved.tensor);
     operand.value = nullptr;
@@ -476,10 +460,10 @@ void PassageRunner::runCollective(const Passage& passage, const Collective& coll
     if (!m_verify)
         return;
     if (isMade(collective.tensor))
-        compare(passage, what.id, collective.tensor, *operand.own,
+        compare(passage, collective.id, collective.tensor, *operand.own,
                 referenceSource(collective.tensor, m_maker.sourceOf(collective.tensor, passage.layer, passage.microBatch)));
     else
-        compare(passage, what.id, collective.tensor, *operand.own, *m_reference.find(collective.tensor, wholeLayout(collective.tensor)));
+        compare(passage, collective.id, collective.tensor, *operand.own, *m_reference.find(collective.tensor, wholeLayout(collective.tensor)));
 }
 
 bool PassageRunner::breaks(const Collective& collective)
@@ -621,15 +605,36 @@ bool PassageRunner::usedLater(const Passage& passage, std::size_t index, TensorI
 
 bool PassageRunner::isMade(TensorId tensor) const { return m_graph.tensor(tensor).role != TensorRole::Activation; }
 
-void PassageRunner::recordTime(RunOperation what, const Timing& timing, double start)
+void PassageRunner::recordTime(const RunOperation& what, double seconds, const Timing& timing, double start)
 {
-    if (m_context.planning())
-        return;
-    const double seconds = timing.slowest();
     m_record.addTime(what, seconds);
     if (m_hooks.sample)
         m_hooks.sample({ what.id, what.kind, m_mesh->deviceId(timing.slowestDevice()), start - m_begin, seconds,
                          what.bytes });
+}
+
+void PassageRunner::recordOp(const RunOperation& what, const PlannedOp& planned, const Timing& timing, double start)
+{
+    if (m_context.planning())
+        return;
+    recordTime(what, timing.slowest(), timing, start);
+    if (m_profiler != nullptr)
+        m_profiler->add(what, planned, place(), *m_mesh, timing);
+}
+
+/// It ends for all devices at once, so its time is that of the work of all.
+void PassageRunner::recordCollective(const Collective& collective, const Timing& timing, double start)
+{
+    if (m_context.planning())
+        return;
+    RunOperation what;
+    what.id = collective.id;
+    what.kind = collectiveName(collective.kind);
+    what.predictedSeconds = collective.seconds;
+    what.bytes = collective.bytes;
+    recordTime(what, timing.together, timing, start);
+    if (m_profiler != nullptr)
+        m_profiler->add(what, collective, place(), *m_mesh, timing);
 }
 
 } // namespace shardboard::engine

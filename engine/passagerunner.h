@@ -4,6 +4,7 @@
 
 #include "engine/context.h"
 #include "engine/execute.h"
+#include "engine/profiler.h"
 #include "engine/runner.h"
 #include "engine/runrecord.h"
 #include "engine/runvalues.h"
@@ -23,7 +24,13 @@ public:
     /// All arguments must outlive it.
     PassageRunner(const Program& program, const RunOptions& options, const RunHooks& hooks, Context& context,
                   RunRecord& record);
+    PassageRunner(const PassageRunner&) = delete; // tensors point at its meshes
+    PassageRunner& operator=(const PassageRunner&) = delete;
 
+    /// Times go there, too; null: nowhere else. Counts what the devices hold when the arena does.
+    void setProfiler(Profiler* profiler) { m_profiler = profiler; }
+    /// Steps that will run, for the progress.
+    void setSteps(std::int64_t steps) { m_steps = steps; }
     void runStep(const std::vector<Passage>& passages, bool verify);
     /// Whether the test hook has broken a collective.
     bool broke() const { return m_broke; }
@@ -70,7 +77,10 @@ private:
     bool breaks(const Collective& collective);
     /// Whether an operation after `index` takes the tensor in this layout (any layout: null).
     static bool usedLater(const Passage& passage, std::size_t index, TensorId tensor, const Layout* layout);
-    void recordTime(RunOperation what, const Timing& timing, double start);
+    void recordTime(const RunOperation& what, double seconds, const Timing& timing, double start);
+    void recordOp(const RunOperation& what, const PlannedOp& planned, const Timing& timing, double start);
+    void recordCollective(const Collective& collective, const Timing& timing, double start);
+    Profiler::Place place() const { return { m_passage->layer, m_passage->microBatch }; }
 
     const Program& m_program;
     const Graph& m_graph;
@@ -82,6 +92,9 @@ private:
     Mesh m_single; ///< of the reference
     Stages m_stages;
     const Mesh* m_mesh = nullptr; ///< of the stage that works now
+    const Passage* m_passage = nullptr; ///< that runs now
+    Profiler* m_profiler = nullptr;
+    std::int64_t m_steps = 1;
     RunValues m_values;
     RunValues m_reference;
     std::map<TensorId, double> m_among; ///< mean square of what the values of a tensor were chosen from

@@ -2,8 +2,10 @@
 #include "engine/runner.h"
 
 #include "engine/checkprogram.h"
+#include "engine/limits.h"
 #include "engine/machine.h"
 #include "engine/passagerunner.h"
+#include "engine/profiler.h"
 #include "engine/schedule.h"
 
 #include <algorithm>
@@ -33,7 +35,13 @@ std::int64_t overheadBytes(int workers) { return 96 * kMiB + workers * 40 * kMiB
 struct Estimate {
     std::int64_t arenaBytes = 0;
     double seconds = 0;
+    DeviceMemory devices; ///< whose peaks stay when all is given back
 };
+
+/// A profiled run goes through one step that is not timed: the libraries make their kernels then. It is also the one that is
+/// verified, so that the timed steps find the caches as they left them.
+bool warmsUp(const RunOptions& options) { return options.profile != ProfileMode::None; }
+std::int64_t stepsOf(const RunOptions& options) { return options.steps + (warmsUp(options) ? 1 : 0); }
 
 double secondsOf(const Work& work, int workers)
 {
@@ -46,21 +54,26 @@ double secondsOf(const Work& work, int workers)
 Estimate plan(const Program& program, const RunOptions& options, const std::vector<Passage>& passages,
               const RunHooks& hooks, int workers)
 {
+    Estimate out;
     Arena arena;
+    arena.countDevices(&out.devices);
     Context context { arena, nullptr, workers, {} };
     RunRecord record;
-    const RunHooks silent { {}, {}, {}, hooks.cancel, {} };
+    RunHooks silent;
+    silent.cancel = hooks.cancel;
     PassageRunner runner(program, options, silent, context, record);
-    Estimate out;
+    const int busy = options.profile == ProfileMode::Serial ? 1 : workers;
     runner.runStep(passages, options.verify);
-    out.seconds = secondsOf(context.work, workers);
-    if (options.steps > 1) {
+    out.seconds = secondsOf(context.work, busy);
+    if (stepsOf(options) > 1) {
         context.work = {};
         runner.runStep(passages, false);
-        out.seconds += static_cast<double>(options.steps - 1) * secondsOf(context.work, workers);
+        out.seconds += static_cast<double>(stepsOf(options) - 1) * secondsOf(context.work, busy);
     }
     out.arenaBytes = arena.highWater();
     out.seconds += static_cast<double>(out.arenaBytes) / 2e9; // first touch
+    if (options.profile != ProfileMode::None)
+        out.seconds += 0.6; // the machine's limits
     return out;
 }
 
@@ -91,19 +104,34 @@ RunResult run(const Program& program, const RunOptions& options, const RunHooks&
     checkProgram(program, options);
     const auto passages = scheduleOf(program, options);
     const int workers = limits.workers > 0 ? limits.workers : std::min(usableCores(), 64);
+    const bool profiled = options.profile != ProfileMode::None;
     const Estimate estimate = plan(program, options, passages, hooks, workers);
-    const std::int64_t needed = estimate.arenaBytes + overheadBytes(workers);
+    // The limits are measured, and their memory given back, before the run takes its own.
+    const std::int64_t needed = std::max(estimate.arenaBytes, profiled ? limitsMemory(workers) : 0) + overheadBytes(workers);
     if (hooks.announce)
         hooks.announce(needed, estimate.seconds);
     checkMemory(needed, limits.availableBytes > 0 ? limits.availableBytes : availableMemory());
 
-    Arena arena(estimate.arenaBytes);
     TaskPool pool(workers, hooks.cancel);
-    arena.onFirstUse([&](std::byte* memory, std::int64_t bytes) { touchPages(pool, memory, bytes); });
-    Context context { arena, &pool, workers, {} };
+    const MachineLimits limitsHere = profiled ? measureLimits(pool) : MachineLimits {};
+    DeviceMemory memory;
+    Arena arena(estimate.arenaBytes);
+    arena.onFirstUse([&](std::byte* first, std::int64_t bytes) { touchPages(pool, first, bytes); });
+    if (profiled)
+        arena.countDevices(&memory);
+    Context context { arena, &pool, workers, {}, options.profile == ProfileMode::Serial };
     RunRecord record;
+    Profiler profiler(program, memory, now());
     PassageRunner runner(program, options, hooks, context, record);
-    for (std::int64_t step = 0; step < options.steps; ++step) {
+    runner.setSteps(stepsOf(options));
+    if (profiled)
+        runner.setProfiler(&profiler);
+    for (std::int64_t step = 0; step < stepsOf(options); ++step) {
+        if (step == 1 && warmsUp(options)) {
+            record.forgetTimes();
+            profiler.beginMeasuring();
+        }
+        profiler.beginStep();
         runner.runStep(passages, options.verify && step == 0);
         record.endStep();
     }
@@ -119,6 +147,13 @@ RunResult run(const Program& program, const RunOptions& options, const RunHooks&
         result.tolerance = std::max(result.tolerance, toleranceOf(passage.segment->phase, options.designDtype));
     result.peakBytes = arena.highWater();
     record.finish(result);
+    if (profiled && hooks.profile) {
+        RunProfile profile = profiler.take(options.profile, workers);
+        profile.limits = limitsHere;
+        for (ProfiledDevice& device : profile.devices)
+            device.announcedBytes = estimate.devices.peak(device.id);
+        hooks.profile(profile);
+    }
     return result;
 }
 

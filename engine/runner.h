@@ -18,9 +18,9 @@ namespace shardboard::engine {
 struct Sample {
     std::string operation;
     std::string kind;
-    std::int64_t device = 0; ///< the slowest one's id
+    std::int64_t device = 0; ///< the id of the one with most to do
     double start = 0; ///< seconds since the run began
-    double seconds = 0;
+    double seconds = 0; ///< as in RunOperation
     std::int64_t bytes = 0;
 };
 
@@ -40,6 +40,7 @@ struct RunHooks {
     std::function<void(std::int64_t step, std::int64_t of, const std::string& what)> progress; ///< after each operation
     std::function<void(const Sample&)> sample; ///< each operation and collective of each layer
     const std::atomic<bool>* cancel = nullptr; ///< ends the run soon after it is set
+    std::function<void(const RunProfile&)> profile; ///< before the result, when the options ask for it
     std::function<void(const SeenValue&)> value; ///< each result of an operation, for whoever wants to look at the numbers
 };
 

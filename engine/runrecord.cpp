@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/runrecord.h"
 
+#include "model/core/statistics.h"
+
 #include <algorithm>
 
 namespace shardboard::engine {
-
-namespace {
-
-double median(std::vector<double> values)
-{
-    if (values.empty())
-        return 0;
-    std::sort(values.begin(), values.end());
-    const std::size_t middle = values.size() / 2;
-    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
-} // namespace
 
 RunRecord::Entry& RunRecord::entry(const RunOperation& what)
 {
@@ -48,6 +37,15 @@ void RunRecord::endStep()
 {
     m_steps.push_back(m_step);
     m_step = 0;
+}
+
+void RunRecord::forgetTimes()
+{
+    for (Entry& entry : m_entries)
+        entry.seconds.clear();
+    m_steps.clear();
+    m_step = 0;
+    m_predicted = 0;
 }
 
 void RunRecord::finish(RunResult& result) const

@@ -17,6 +17,8 @@ public:
     void addError(const std::string& id, double error, double tolerance);
     /// Closes a step.
     void endStep();
+    /// Forgets all times, but no error: what ran so far was the warm-up.
+    void forgetTimes();
 
     /// Fills times, errors and operations of the result.
     void finish(RunResult& result) const;

@@ -168,12 +168,18 @@ void Server::run(std::int64_t id, const Program& program, const RunOptions& opti
                                   { "kind", sample.kind }, { "device", sample.device }, { "start", sample.start },
                                   { "seconds", sample.seconds }, { "bytes", sample.bytes } });
     };
+    json profile;
+    hooks.profile = [&](const RunProfile& measured) { profile = profileToJson(measured); };
     const RunOutcome outcome = runProgram(program, options, hooks, {});
     m_running = false; // before the answer, so that the next run can follow it at once
-    if (const auto* result = std::get_if<RunResult>(&outcome))
-        m_outbox.send({ { "type", "result" }, { "id", id }, { "run", toJson(*result) } });
-    else
+    if (const auto* result = std::get_if<RunResult>(&outcome)) {
+        json answer { { "type", "result" }, { "id", id }, { "run", toJson(*result) } };
+        if (!profile.is_null())
+            answer["profile"] = std::move(profile);
+        m_outbox.send(std::move(answer));
+    } else {
         fail(id, std::get<Failure>(outcome));
+    }
 }
 
 void serve(int input, Server& server)

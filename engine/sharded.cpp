@@ -178,11 +178,18 @@ void Sharded::allocate(Arena& arena)
 {
     m_block = arena.allocateFloats(m_offsets.back());
     m_allocated = true;
+    if (DeviceMemory* memory = arena.deviceMemory(); memory != nullptr && memory->watches(*m_mesh)) {
+        std::vector<std::int64_t> bytes;
+        for (const Box& box : m_boxes)
+            bytes.push_back(volumeOf(box) * static_cast<std::int64_t>(sizeof(float)));
+        m_hold = memory->hold(*m_mesh, bytes);
+    }
 }
 
 Sharded Sharded::withMemoryOf(Sharded&& other) &&
 {
     m_block = std::move(other.m_block);
+    m_hold = std::move(other.m_hold);
     m_allocated = other.m_allocated;
     return std::move(*this);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "engine/arena.h"
+#include "engine/devicememory.h"
 #include "engine/generator.h"
 #include "engine/rounding.h"
 #include "model/core/layout.h"
@@ -83,6 +84,7 @@ private:
     std::vector<Box> m_boxes;
     std::vector<std::int64_t> m_offsets; ///< in floats
     Block m_block;
+    DeviceMemory::Hold m_hold;
     bool m_allocated = false;
 };
 

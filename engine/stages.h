@@ -22,6 +22,7 @@ public:
     static std::int64_t runsOf(const Plan& plan);
     /// Of the stage of a run: the plan's mesh with one device along the axis of the stages, under the same device ids.
     const Mesh& mesh(std::int64_t run) const { return m_meshes[static_cast<std::size_t>(run) % m_meshes.size()]; }
+    const std::vector<Mesh>& meshes() const { return m_meshes; }
     /// Whether it takes a value from one stage to another, and not around a ring of devices that all work on it.
     bool isSend(const Collective& collective) const;
     /// That of the residual stream, forward, or of its gradient, backward. Null when there is none.

@@ -14,6 +14,9 @@ namespace shardboard {
 struct RunCommand {
     RunOptions options;
     bool json = false; ///< the `run` document on stdout instead of a table
+    std::string profilePath; ///< where to write the profile; empty: nowhere
+    std::string tracePath; ///< where to write the trace
+    std::string projectTo; ///< hardware whose communication is put in the place of what was measured; the plan is made for it
     std::string engine; ///< command that starts the worker; empty: the one beside this program
 };
 
@@ -21,6 +24,7 @@ struct RunCommand {
 struct RunReports {
     std::function<void(std::int64_t bytes, double seconds)> announce;
     std::function<void(std::int64_t step, std::int64_t of, const std::string& what)> progress;
+    std::function<void(RunProfile)> profile; ///< once, when the options ask for one
 };
 
 /// Starts a worker, runs, ends the worker. Cancelled when `cancel` was set meanwhile. Errors have the code Engine and name

@@ -54,7 +54,8 @@ json toJson(const RunOptions& options)
 {
     return { { "backend", options.backend }, { "layers", options.layers }, { "steps", options.steps },
              { "verify", options.verify }, { "design_dtype", options.designDtype }, { "ends", options.ends },
-             { "break_collective", options.breakCollective }, { "seed", options.seed } };
+             { "break_collective", options.breakCollective }, { "seed", options.seed },
+             { "profile", profileModeName(options.profile) } };
 }
 
 Result<RunOptions> runOptionsFromJson(const json& value)
@@ -70,6 +71,12 @@ Result<RunOptions> runOptionsFromJson(const json& value)
     reader.readBoolean("design_dtype", out.designDtype);
     reader.readBoolean("ends", out.ends);
     reader.readText("break_collective", out.breakCollective);
+    std::string profile = profileModeName(out.profile);
+    reader.readText("profile", profile);
+    if (const auto mode = profileModeFromName(profile))
+        out.profile = *mode;
+    else
+        reader.child("profile").fail("none, serial or batched is expected here");
     if (reader.has("seed")) {
         JsonReader seed = reader.child("seed"); // all 64 bits of it
         if (seed.value().is_number_unsigned())

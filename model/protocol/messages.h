@@ -6,7 +6,7 @@
 //   worker -> client  {"type":"announce","id":n,"bytes":n,"seconds":x}        before anything large is touched
 //                     {"type":"progress","id":n,"step":n,"of":n,"what":"…"}
 //                     {"type":"sample","id":n,"operation":"…","kind":"…","device":n,"start":x,"seconds":x,"bytes":n}
-//                     {"type":"result","id":n,"run":{…run --json…}}
+//                     {"type":"result","id":n,"run":{…run --json…},"profile":{…profile.h, when options.profile asks for it…}}
 //                     {"type":"error","id":n,"code":"…","message":"…","where":"…"}
 // `cancel` carries the id of the run that it ends; that run then answers with the error `cancelled`. `quit` and a closed
 // input end the worker at once. A client ignores types that it does not know; the worker answers them with unknown-request.
@@ -14,6 +14,7 @@
 #pragma once
 
 #include "model/core/result.h"
+#include "model/protocol/profile.h"
 
 #include <nlohmann/json.hpp>
 
@@ -35,13 +36,16 @@ struct RunOptions {
     bool ends = true; ///< embedding and head too
     std::string breakCollective; ///< test hook: id of a collective (or `any`) that is executed wrongly
     std::uint64_t seed = 1;
+    ProfileMode profile = ProfileMode::None; ///< measure every execution on every device
 };
 
 /// Times of one operation or collective over the steps, and how far its result is from the unsharded one.
 struct RunOperation {
     std::string id; ///< `segment/op`, or the collective's id
     std::string kind; ///< op kind or collective kind
-    double medianSeconds = 0; ///< per occurrence, slowest device: seconds of one core on its own shard
+    /// Per occurrence, in seconds of one core: of an operation those of the slowest device on its own shard; of a collective
+    /// those of all devices by the worker threads that share the work, because it ends for all of them at once.
+    double medianSeconds = 0;
     double predictedSeconds = 0;
     std::int64_t bytes = 0; ///< S of a collective
     std::int64_t count = 1; ///< occurrences in a step (layers that ran)
@@ -59,7 +63,7 @@ struct RunResult {
     double maxRelativeError = -1;
     std::string worstOp; ///< id of the operation or collective with that error
     std::string firstDeviation; ///< the first in program order whose error is above the tolerance; empty when verified
-    double stepMedian = 0; ///< seconds: sum over operations and collectives of the slowest device's time
+    double stepMedian = 0; ///< seconds: sum over operations and collectives of the time as in RunOperation
     double stepMin = 0;
     double stepMax = 0;
     double predictedStepSeconds = 0;

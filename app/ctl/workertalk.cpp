@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/ctl/workertalk.h"
+
+#include "app/ctl/workerprocess.h"
+#include "model/protocol/jsonline.h"
+#include "model/protocol/messages.h"
+
+#include <chrono>
+#include <optional>
+
+namespace shardboard {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr double kHelloSeconds = 30; // a worker on another host may first have to ask for a password
+constexpr std::chrono::seconds kCancelTime { 5 };
+
+/// One message, or null when none came in time.
+Result<json> readMessage(WorkerProcess& worker, double seconds)
+{
+    auto line = worker.readLine(seconds);
+    if (!line.ok())
+        return line.error();
+    if (!line.value())
+        return json(nullptr);
+    auto parsed = parseJsonLine(*line.value(), "engine");
+    if (!parsed.ok() || !parsed.value().is_object())
+        return engineError("it sent something that is no message of the protocol", worker.command());
+    return parsed;
+}
+
+Status greet(WorkerProcess& worker, const std::atomic<bool>& cancel)
+{
+    for (double waited = 0; waited < kHelloSeconds; waited += 0.2) {
+        if (cancel)
+            return Cancelled {};
+        auto message = readMessage(worker, 0.2);
+        if (!message.ok())
+            return message.error();
+        if (message.value().is_null())
+            continue;
+        const json& hello = message.value();
+        if (messageText(hello, "type") != "hello")
+            return engineError("it did not say hello", worker.command());
+        if (messageWhole(hello, "protocol") != kProtocolVersion)
+            return engineError("it speaks protocol " + std::to_string(messageWhole(hello, "protocol")) + ", this program speaks "
+                                   + std::to_string(kProtocolVersion),
+                               worker.command(), "use programs of the same version");
+        return done();
+    }
+    return engineError("it did not say hello within " + std::to_string(static_cast<int>(kHelloSeconds)) + " s",
+                       worker.command());
+}
+
+} // namespace
+
+Error engineError(const std::string& what, const std::string& where, const std::string& fix)
+{
+    return Error { ErrorCode::Engine, where, what, fix };
+}
+
+std::string messageText(const json& message, const char* key)
+{
+    const auto it = message.find(key);
+    return it != message.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+std::int64_t messageWhole(const json& message, const char* key)
+{
+    const auto it = message.find(key);
+    return it != message.end() && it->is_number_integer() ? it->get<std::int64_t>() : 0;
+}
+
+double messageNumber(const json& message, const char* key)
+{
+    const auto it = message.find(key);
+    return it != message.end() && it->is_number() ? it->get<double>() : 0;
+}
+
+Result<json> askWorker(const std::string& engine, json request, const std::function<void(const json&)>& onMessage,
+                       const std::atomic<bool>& cancel)
+{
+    auto started = WorkerProcess::start(engine);
+    if (!started.ok())
+        return started.error();
+    WorkerProcess& worker = *started.value();
+    if (auto status = greet(worker, cancel); !status.ok()) {
+        if (status.cancelled())
+            return Cancelled {};
+        return status.error();
+    }
+    request["id"] = 1;
+    request["protocol"] = kProtocolVersion;
+    if (auto status = worker.send(request); !status.ok())
+        return status.error();
+    using Clock = std::chrono::steady_clock;
+    std::optional<Clock::time_point> cancelledAt;
+    while (true) {
+        if (cancelledAt && Clock::now() - *cancelledAt > kCancelTime)
+            return Cancelled {}; // it goes on all the same; it is ended on the way out
+        if (cancel && !cancelledAt) {
+            cancelledAt = Clock::now();
+            if (auto status = worker.send({ { "type", "cancel" }, { "id", 1 } }); !status.ok())
+                return Cancelled {};
+        }
+        auto message = readMessage(worker, 0.1);
+        if (!message.ok()) {
+            if (cancel)
+                return Cancelled {};
+            return message.error();
+        }
+        if (message.value().is_null())
+            continue;
+        const std::string type = messageText(message.value(), "type");
+        if (type == "result")
+            return message;
+        if (type != "error") {
+            if (onMessage)
+                onMessage(message.value());
+            continue;
+        }
+        if (messageText(message.value(), "code") == "cancelled")
+            return Cancelled {};
+        const std::string where = messageText(message.value(), "where");
+        return engineError(messageText(message.value(), "message"), where.empty() ? "engine" : where);
+    }
+}
+
+} // namespace shardboard

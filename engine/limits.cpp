@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/limits.h"
+
+#include "engine/arena.h"
+#include "engine/context.h"
+#include "engine/gemm.h"
+#include "engine/generator.h"
+#include "engine/measure.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <unistd.h>
+#include <vector>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+namespace shardboard::engine {
+
+namespace {
+
+constexpr std::int64_t kProduct = 768;
+constexpr MeasureRules kRules { .trials = 5, .mostRounds = 4, .agree = 0.02, .mostSeconds = 0.2 };
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+/// Of both buffers together, in bytes.
+std::int64_t copyBytes()
+{
+    constexpr std::int64_t kLeast = std::int64_t { 64 } << 20;
+    constexpr std::int64_t kMost = std::int64_t { 512 } << 20;
+    const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    return std::clamp<std::int64_t>(4 * std::max(0L, cache), kLeast, kMost) / 1024 * 1024;
+}
+
+/// Runs the same on `workers` of the pool at once; the seconds of a core that each took, on average.
+double secondsOn(TaskPool& pool, int workers, const std::function<void(std::int64_t part)>& work)
+{
+    std::vector<double> seconds(static_cast<std::size_t>(workers), 0.0);
+    pool.run(workers, [&](std::int64_t part, int) {
+        const double start = coreSeconds();
+        work(part);
+        seconds[at(part)] = coreSeconds() - start;
+    });
+    return std::accumulate(seconds.begin(), seconds.end(), 0.0) / workers;
+}
+
+} // namespace
+
+void copyPastCaches(const float* from, std::int64_t count, float* to)
+{
+    std::int64_t done = 0;
+#ifdef __SSE2__
+    while (done < count && reinterpret_cast<std::uintptr_t>(to + done) % 16 != 0) {
+        to[done] = from[done];
+        ++done;
+    }
+    for (; done + 16 <= count; done += 16)
+        for (std::int64_t i = done; i < done + 16; i += 4)
+            _mm_stream_ps(to + i, _mm_loadu_ps(from + i));
+    _mm_sfence();
+#endif
+    std::memcpy(to + done, from + done, at(count - done) * sizeof(float));
+}
+
+std::int64_t limitsMemory(int workers) { return copyBytes() + (2 + workers) * kProduct * kProduct * std::int64_t { sizeof(float) } + (1 << 20); }
+
+MachineLimits measureLimits(TaskPool& pool)
+{
+    const int workers = pool.workers();
+    Arena arena(limitsMemory(workers));
+    const std::int64_t floats = copyBytes() / 2 / static_cast<std::int64_t>(sizeof(float));
+    const Block from = arena.allocateFloats(floats);
+    const Block to = arena.allocateFloats(floats);
+    const Block operands = arena.allocateFloats(2 * kProduct * kProduct);
+    const Block products = arena.allocateFloats(workers * kProduct * kProduct);
+    constexpr std::int64_t kPiece = 1 << 20;
+    pool.run((floats + kPiece - 1) / kPiece, [&](std::int64_t piece, int) { // values that are not all alike, and pages that are there
+        const std::int64_t lo = piece * kPiece;
+        for (std::int64_t i = lo; i < std::min(floats, lo + kPiece); ++i) {
+            from.floats()[i] = static_cast<float>(i * 2654435761u % 8191u) - 4095.0f;
+            to.floats()[i] = 0;
+        }
+    });
+    std::memcpy(operands.floats(), from.floats(), at(operands.bytes()));
+    std::memset(products.floats(), 0, at(products.bytes()));
+
+    const auto copyRate = [&](int on) {
+        const std::int64_t share = floats / on;
+        const Measured time = measure([&] {
+            return secondsOn(pool, on, [&](std::int64_t part) {
+                copyPastCaches(from.floats() + part * share, share, to.floats() + part * share);
+            });
+        }, kRules);
+        return 2.0 * sizeof(float) * static_cast<double>(share * on) / time.median;
+    };
+    const auto gemmRate = [&](int on) {
+        const Measured time = measure([&] {
+            return secondsOn(pool, on, [&](std::int64_t part) {
+                sgemm(false, true, kProduct, kProduct, kProduct, 1, operands.floats(), kProduct, operands.floats() + kProduct * kProduct,
+                      kProduct, 0, products.floats() + part * kProduct * kProduct, kProduct);
+            });
+        }, kRules);
+        return 2.0 * kProduct * kProduct * kProduct * on / time.median;
+    };
+    MachineLimits out;
+    out.copyBytesOne = copyRate(1);
+    out.copyBytesAll = workers > 1 ? copyRate(workers) : out.copyBytesOne;
+    out.gemmFlopsOne = gemmRate(1);
+    out.gemmFlopsAll = workers > 1 ? gemmRate(workers) : out.gemmFlopsOne;
+    return out;
+}
+
+} // namespace shardboard::engine

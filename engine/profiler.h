@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes the profile of a run from the times of its operations and collectives.
+#pragma once
+
+#include "engine/context.h"
+#include "engine/devicememory.h"
+#include "model/plan/planjson.h"
+#include "model/protocol/messages.h"
+#include "model/protocol/profile.h"
+
+#include <map>
+#include <string>
+
+namespace shardboard::engine {
+
+/// Bytes that a value of the plan takes here, where everything is float32.
+double executedBytes(double plannedBytes, DType planned);
+
+class Profiler {
+public:
+    /// Where in the run something happens.
+    struct Place {
+        std::int64_t layer = 0;
+        std::int64_t microBatch = 0;
+    };
+
+    /// Both must outlive it. Times are told from `begin`, on the clock of now().
+    Profiler(const Program& program, DeviceMemory& memory, double begin);
+
+    /// Nothing before is kept: the warm-up is over.
+    void beginMeasuring();
+    void beginStep() { ++m_step; }
+    /// One execution on a mesh of the run. `what` is its entry in the result.
+    void add(const RunOperation& what, const PlannedOp& planned, const Place& place, const Mesh& mesh, const Timing& timing);
+    void add(const RunOperation& what, const Collective& collective, const Place& place, const Mesh& mesh, const Timing& timing);
+
+    RunProfile take(ProfileMode mode, int workers);
+
+private:
+    void addEvent(std::size_t operation, const Place& place, const Mesh& mesh, const Timing& timing);
+
+    const Program& m_program;
+    DeviceMemory& m_memory;
+    double m_begin;
+    std::int64_t m_step = -1;
+    std::int64_t m_spans = 0;
+    RunProfile m_profile;
+    std::map<std::string, std::size_t> m_index; ///< by id
+    std::map<std::int64_t, std::pair<std::int64_t, std::string>> m_peaks; ///< by device id: bytes and where
+};
+
+} // namespace shardboard::engine
