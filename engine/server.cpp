@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/server.h"
 
+#include "engine/calibrate.h"
 #include "engine/context.h"
 #include "engine/gemm.h"
 #include "engine/machine.h"
 #include "model/protocol/jsonline.h"
 
 #include <cerrno>
+#include <memory>
 #include <new>
 #include <unistd.h>
 #include <vector>
@@ -106,6 +108,8 @@ bool Server::handle(std::string_view line)
             cancel(id);
         else if (type == "run")
             startRun(id, request);
+        else if (type == "calibrate")
+            startCalibration(id, request);
         else
             fail(id, { "unknown-request", "this worker does not know '" + type.substr(0, 100) + "'", "type" });
     } catch (const std::bad_alloc&) {
@@ -126,8 +130,8 @@ void Server::cancel(std::int64_t id)
 
 void Server::startRun(std::int64_t id, const json& request)
 {
-    if (m_running)
-        return fail(id, { "busy", "run " + std::to_string(m_runId) + " is going on; cancel it or wait", "" });
+    if (refusesWhileBusy(id))
+        return;
     for (const char* key : { "plan", "options" })
         if (!request.contains(key))
             return fail(id, { "bad-message", std::string("the key '") + key + "' is missing", "request" });
@@ -137,17 +141,59 @@ void Server::startRun(std::int64_t id, const json& request)
     auto program = planFromJson(request["plan"]);
     if (!program.ok())
         return fail(id, { "bad-plan", program.error().what, program.error().where });
+    startWork(id, [this, id, p = std::make_shared<const Program>(std::move(program).value()), o = std::move(options).value()] {
+        run(id, *p, o);
+    });
+}
+
+bool Server::refusesWhileBusy(std::int64_t id)
+{
+    if (m_running)
+        fail(id, { "busy", "run " + std::to_string(m_runId) + " is going on; cancel it or wait", "" });
+    return m_running;
+}
+
+void Server::startWork(std::int64_t id, std::function<void()> work)
+{
     if (m_thread.joinable())
         m_thread.join();
     m_cancel = false;
     m_running = true;
     m_runId = id;
     try {
-        m_thread = std::thread([this, id, p = std::move(program).value(), o = std::move(options).value()] { run(id, p, o); });
+        m_thread = std::thread(std::move(work));
     } catch (...) {
         m_running = false;
         throw;
     }
+}
+
+void Server::startCalibration(std::int64_t id, const json& request)
+{
+    if (refusesWhileBusy(id))
+        return;
+    auto options = calibrationOptionsFromJson(request.value("options", json::object()));
+    if (!options.ok())
+        return fail(id, badMessage(options.error()));
+    startWork(id, [this, id, o = std::move(options).value()] { calibrateFor(id, o); });
+}
+
+void Server::calibrateFor(std::int64_t id, const CalibrationOptions& options)
+{
+    CalibrateHooks hooks;
+    hooks.cancel = &m_cancel;
+    hooks.announce = [&](std::int64_t bytes, double seconds) {
+        m_outbox.send({ { "type", "announce" }, { "id", id }, { "bytes", bytes }, { "seconds", seconds } });
+    };
+    hooks.progress = [&](std::int64_t step, std::int64_t of, const std::string& what) {
+        m_outbox.sendIfIdle({ { "type", "progress" }, { "id", id }, { "step", step }, { "of", of }, { "what", what } });
+    };
+    const auto outcome = calibrate(options, hooks);
+    m_running = false;
+    if (const auto* measured = std::get_if<Calibration>(&outcome))
+        m_outbox.send({ { "type", "result" }, { "id", id }, { "calibration", toJson(*measured) } });
+    else
+        fail(id, std::get<Failure>(outcome));
 }
 
 void Server::run(std::int64_t id, const Program& program, const RunOptions& options)

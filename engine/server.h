@@ -5,11 +5,13 @@
 
 #include "engine/outbox.h"
 #include "engine/runner.h"
+#include "model/protocol/calibration.h"
 
 #include <nlohmann/json.hpp>
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -35,14 +37,19 @@ public:
 private:
     void fail(std::int64_t id, const Failure& failure);
     void startRun(std::int64_t id, const nlohmann::json& request);
+    void startCalibration(std::int64_t id, const nlohmann::json& request);
+    bool refusesWhileBusy(std::int64_t id);
+    /// On a thread of its own, where one is working at a time.
+    void startWork(std::int64_t id, std::function<void()> work);
     void run(std::int64_t id, const Program& program, const RunOptions& options);
+    void calibrateFor(std::int64_t id, const CalibrationOptions& options);
     void cancel(std::int64_t id);
 
     Outbox& m_outbox;
     std::thread m_thread;
     std::atomic<bool> m_running { false };
     std::atomic<bool> m_cancel { false };
-    std::int64_t m_runId = 0; ///< of the last run; only the reading thread uses it
+    std::int64_t m_runId = 0; ///< of the last run or calibration; only the reading thread uses it
 };
 
 /// Reads requests from the descriptor until it is closed or `quit` comes. Lines above kMaxLine are refused without being

@@ -2,6 +2,7 @@
 // shardctl run: from a design to the worker.
 #include "app/ctl/commands.h"
 #include "app/ctl/runcommand.h"
+#include "model/hardware/hardware.h"
 
 namespace shardboard {
 
@@ -39,6 +40,15 @@ Result<RunCommand> runCommandOf(const Arguments& arguments, std::int64_t mostLay
     options.verify = arguments.has("--verify");
     options.ends = !arguments.has("--no-ends");
     options.breakCollective = arguments.text("--break-collective");
+    command.profilePath = arguments.text("--profile");
+    command.tracePath = arguments.text("--trace");
+    command.projectTo = arguments.text("--project");
+    const bool measures = arguments.has("--profile") || arguments.has("--trace");
+    const std::string mode = arguments.text("--profile-mode", measures ? "batched" : "none");
+    const auto profile = profileModeFromName(mode);
+    if (!profile || (arguments.has("--profile-mode") && *profile == ProfileMode::None))
+        return usageError("--profile-mode", "'" + mode + "' is not a way to profile", "use serial or batched");
+    options.profile = *profile;
     return command;
 }
 
@@ -46,7 +56,17 @@ Result<RunCommand> runCommandOf(const Arguments& arguments, std::int64_t mostLay
 
 int runDesignCommand(const Arguments& arguments)
 {
-    const auto opened = openDesign(arguments.positional().front());
+    // A projection runs the plan as the target gets it, whose links decide which reshards are the cheapest.
+    const std::string target = arguments.text("--project");
+    const auto opened = openDesign(arguments.positional().front(), Misfits::Refuse, [&](Design& design) -> Status {
+        if (target.empty())
+            return done();
+        const auto known = findHardware(target, "--project");
+        if (!known.ok())
+            return known.error();
+        design.hardware = target;
+        return done();
+    });
     if (!opened.ok())
         return report(opened.error());
     const Design& design = opened.value().design;
@@ -56,7 +76,9 @@ int runDesignCommand(const Arguments& arguments)
     const auto command = runCommandOf(arguments, design.model.layers);
     if (!command.ok())
         return report(command.error());
-    return executeRun(opened.value().evaluation->graph, opened.value().evaluation->plan, command.value());
+    RunCommand run = command.value();
+    run.dtype = design.workload.dtype;
+    return executeRun(opened.value().evaluation->graph, opened.value().evaluation->plan, run);
 }
 
 } // namespace shardboard

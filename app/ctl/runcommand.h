@@ -13,6 +13,7 @@ namespace shardboard {
 
 struct RunCommand {
     RunOptions options;
+    DType dtype = DType::BF16; ///< of the design
     bool json = false; ///< the `run` document on stdout instead of a table
     std::string profilePath; ///< where to write the profile; empty: nowhere
     std::string tracePath; ///< where to write the trace

@@ -3,22 +3,22 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/runcommand.h"
 #include "app/ctl/table.h"
+#include "app/ctl/terminal.h"
 #include "model/core/numbers.h"
+#include "model/core/statistics.h"
+#include "model/formats/designfile.h"
+#include "model/protocol/profiledocument.h"
+#include "model/protocol/projection.h"
+#include "model/protocol/trace.h"
 
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
-#include <unistd.h>
+#include <optional>
 
 namespace shardboard {
 
 namespace {
-
-std::atomic<bool> interrupted { false };
-static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
-
-void interrupt(int) { interrupted = true; }
 
 std::string formatted(const char* format, double value)
 {
@@ -33,31 +33,6 @@ std::string errorText(double error)
         return "";
     return std::isfinite(error) ? formatted("%.1e", error) : "not a number";
 }
-
-/// One line that is written over where stderr is a terminal; elsewhere a line every few seconds.
-class ProgressLine {
-public:
-    void show(std::int64_t step, std::int64_t of, const std::string& what)
-    {
-        if (m_terminal)
-            std::fprintf(stderr, "\r\033[K%lld/%lld  %s", static_cast<long long>(step), static_cast<long long>(of),
-                         what.substr(0, 60).c_str());
-        else if (step * 4 / std::max<std::int64_t>(1, of) > m_quarter)
-            std::fprintf(stderr, "%lld/%lld  %s\n", static_cast<long long>(step), static_cast<long long>(of), what.c_str());
-        m_quarter = std::max(m_quarter, step * 4 / std::max<std::int64_t>(1, of));
-        m_shown = true;
-    }
-    void clear() const
-    {
-        if (m_terminal && m_shown)
-            std::fputs("\r\033[K", stderr);
-    }
-
-private:
-    bool m_terminal = isatty(STDERR_FILENO) != 0;
-    bool m_shown = false;
-    std::int64_t m_quarter = 0;
-};
 
 void printTable(const RunResult& result)
 {
@@ -94,37 +69,144 @@ void printSummary(const RunResult& result)
         std::printf("verification FAILED; the first that deviates is %s\n", result.firstDeviation.c_str());
 }
 
+std::string percentText(double part) { return part > 0 ? formatted("%.0f %%", 100 * part) : ""; }
+
+void printProfile(const RunProfile& profile)
+{
+    const MachineLimits& limits = profile.limits;
+    std::printf("\nprofile, %s, %lld worker %s; products %.0f GFLOP/s and copies %.1f GB/s (read and written) of one thread, %.0f and %.1f of all\n",
+                profileModeName(profile.mode).c_str(), static_cast<long long>(profile.workers), profile.workers == 1 ? "thread" : "threads",
+                limits.gemmFlopsOne / 1e9, limits.copyBytesOne / 1e9, limits.gemmFlopsAll / 1e9, limits.copyBytesAll / 1e9);
+    const std::vector<ProfileSummary> summaries = summarize(profile);
+    Table table({ "operation", "kind", ">samples", ">median", ">quartiles", ">of the limit", ">algbw", ">busbw" });
+    for (std::size_t i = 0; i < summaries.size(); ++i) {
+        const ProfileOperation& operation = profile.operations[i];
+        const ProfileSummary& summary = summaries[i];
+        if (summary.samples.empty())
+            continue;
+        const Spread spread = spreadOf(summary.samples);
+        const double share = std::max(summary.gemmShare, summary.copyShare);
+        const double rate = summary.seconds > 0 ? static_cast<double>(operation.bytes) / summary.seconds / 1e9 : 0;
+        table.add({ operation.id, operation.kind, std::to_string(summary.samples.size()), secondsText(spread.median),
+                    secondsText(spread.quartile1) + " to " + secondsText(spread.quartile3),
+                    percentText(share) + (share <= 0 ? "" : summary.gemmShare >= summary.copyShare ? " gemm" : " copy"),
+                    operation.collective ? formatted("%.1f GB/s", rate) : "",
+                    operation.collective ? formatted("%.1f GB/s", rate * busFactor(operation.kind, operation.groupSize)) : "" });
+    }
+    std::fputs(table.text().c_str(), stdout);
+    if (profile.leftOut > 0)
+        std::printf("%lld executions were not kept, because there were too many\n", static_cast<long long>(profile.leftOut));
+}
+
+void printMemory(const RunProfile& profile, const MemoryPrediction& predicted)
+{
+    const ProfiledDevice* most = nullptr;
+    for (const ProfiledDevice& device : profile.devices)
+        if (most == nullptr || device.peakBytes > most->peakBytes)
+            most = &device;
+    if (most == nullptr)
+        return;
+    std::printf("memory: %s held most, %s at %s", most->name.c_str(), bytesText(most->peakBytes).c_str(), most->peakAt.c_str());
+    if (predicted.inRunBytes > 0)
+        std::printf("; the plan has %s for what a run holds (%s)", bytesText(predicted.inRunBytes).c_str(), predicted.note.c_str());
+    std::printf("\n");
+}
+
+void printProjection(const Projection& projection)
+{
+    std::printf("projected on %s: a step of what ran %s = %s computing + %s communicating\n", projection.target.c_str(),
+                secondsText(projection.stepSeconds()).c_str(), secondsText(projection.computeSeconds).c_str(),
+                secondsText(projection.collectiveSeconds).c_str());
+    if (projection.notRun.empty())
+        std::printf("  the whole model: %s = %s + %s\n", secondsText(projection.wholeSeconds()).c_str(),
+                    secondsText(projection.wholeComputeSeconds).c_str(), secondsText(projection.wholeCollectiveSeconds).c_str());
+    std::printf("  %s\n", projection.statement().c_str());
+}
+
+/// What the plan says of the part of a device's memory that a run holds: weights are made up where they are used, and
+/// everything is float32.
+MemoryPrediction predictionOf(const Plan& plan, const RunCommand& command)
+{
+    MemoryPrediction out;
+    out.peakBytes = plan.memory.peak;
+    if (command.options.layers > 0 || !command.options.ends) {
+        out.note = "not all layers ran";
+        return out;
+    }
+    const MemoryBytes& memory = plan.memory;
+    const double planned = static_cast<double>(memory.activations + memory.logits + memory.gathered + memory.reshard);
+    out.inRunBytes = static_cast<std::int64_t>(planned * 32 / static_cast<double>(bitsOf(command.dtype))) + memory.gradients;
+    out.note = "activations, logits, gathered weights, reshards in float32, and gradients; weights and cache exist only while they are read";
+    return out;
+}
+
+Status writeFiles(const RunCommand& command, const RunResult& result, const RunProfile& profile, const MemoryPrediction& predicted,
+                  const std::optional<Projection>& projection)
+{
+    if (!command.profilePath.empty()) {
+        nlohmann::json document = profileDocument(result, profile, predicted);
+        if (projection)
+            document["projection"] = toJson(*projection);
+        if (auto status = writeFileAtomically(command.profilePath, document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"); !status.ok())
+            return status;
+    }
+    if (!command.tracePath.empty()) {
+        const nlohmann::json document = traceDocument(profile);
+        return writeFileAtomically(command.tracePath, document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    }
+    return done();
+}
+
 } // namespace
 
 int executeRun(const Graph& graph, const Plan& plan, const RunCommand& command)
 {
-    interrupted = false;
-    struct sigaction action {};
-    struct sigaction before {};
-    action.sa_handler = interrupt;
-    sigaction(SIGINT, &action, &before);
+    for (const std::string& path : { command.profilePath, command.tracePath })
+        if (auto status = checkWritable(path); !status.ok())
+            return report(status.error());
     ProgressLine line;
+    RunProfile profile;
     RunReports reports;
     reports.announce = [](std::int64_t bytes, double seconds) {
         std::fprintf(stderr, "needs %s of memory and about %s on this machine\n", bytesText(bytes).c_str(),
                      secondsText(seconds).c_str());
     };
     reports.progress = [&](std::int64_t step, std::int64_t of, const std::string& what) { line.show(step, of, what); };
-    const auto result = runInWorker(graph, plan, command, reports, interrupted);
+    reports.profile = [&](RunProfile measured) { profile = std::move(measured); };
+    const auto result = [&] {
+        const InterruptGuard guard;
+        return runInWorker(graph, plan, command, reports, InterruptGuard::flag());
+    }();
     line.clear();
-    sigaction(SIGINT, &before, nullptr);
     if (result.cancelled()) {
         std::fputs("cancelled\n", stderr);
         return kCancelled;
     }
     if (!result.ok())
         return report(result.error());
+    std::optional<Projection> projection;
+    if (!command.projectTo.empty())
+        projection = project(result.value(), graph, plan, command.projectTo);
+    const MemoryPrediction predicted = predictionOf(plan, command);
+    // The result is shown even where a file could not be written: the run may have taken long.
+    const Status written = writeFiles(command, result.value(), profile, predicted, projection);
     if (command.json) {
-        std::puts(toJson(result.value()).dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+        nlohmann::json document = toJson(result.value());
+        if (projection)
+            document["projection"] = toJson(*projection);
+        std::puts(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
     } else {
         printTable(result.value());
         printSummary(result.value());
+        if (profile.mode != ProfileMode::None) {
+            printProfile(profile);
+            printMemory(profile, predicted);
+        }
+        if (projection)
+            printProjection(*projection);
     }
+    if (!written.ok())
+        return report(written.error());
     return result.value().compared && !result.value().verified ? kFindings : kDone;
 }
 

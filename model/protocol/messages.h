@@ -8,7 +8,8 @@
 //                     {"type":"sample","id":n,"operation":"…","kind":"…","device":n,"start":x,"seconds":x,"bytes":n}
 //                     {"type":"result","id":n,"run":{…run --json…},"profile":{…profile.h, when options.profile asks for it…}}
 //                     {"type":"error","id":n,"code":"…","message":"…","where":"…"}
-// `cancel` carries the id of the run that it ends; that run then answers with the error `cancelled`. `quit` and a closed
+//   and the request `calibrate`: model/protocol/calibration.h
+// `cancel` carries the id of the run or calibration that it ends; that one then answers with the error `cancelled`. `quit` and a closed
 // input end the worker at once. A client ignores types that it does not know; the worker answers them with unknown-request.
 // Error codes: bad-message, bad-plan, memory, cancelled, busy, unknown-request, internal.
 #pragma once

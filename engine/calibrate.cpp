@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/calibrate.h"
+
+#include "engine/collective.h"
+#include "engine/execute.h"
+#include "engine/gemm.h"
+#include "engine/limits.h"
+#include "engine/machine.h"
+#include "engine/measure.h"
+#include "engine/stages.h"
+#include "model/plan/kernelworkof.h"
+#include "model/protocol/profiledocument.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <new>
+
+namespace shardboard::engine {
+
+namespace {
+
+/// Something to be measured: it takes its memory, and then runs as often as it is asked to.
+class Trial {
+public:
+    virtual ~Trial() = default;
+    /// Allocates and fills; in a planning context only the former.
+    virtual void prepare(Context& context) = 0;
+    /// Seconds of a core.
+    virtual double run(Context& context) = 0;
+    virtual void release() = 0;
+    CalibrationPoint point; ///< all but the times
+};
+
+/// Values that are not all alike: zeros are faster on some hardware.
+void fill(Context& context, Sharded& tensor)
+{
+    if (context.planning())
+        return;
+    for (std::int64_t device = 0; device < tensor.deviceCount(); ++device) {
+        float* to = tensor.data(device);
+        for (std::int64_t i = 0; i < tensor.elements(device); ++i)
+            to[i] = static_cast<float>(i * 2654435761u % 2039u) / 1024.0f - 1.0f;
+    }
+}
+
+std::string shapeText(const Shape& shape)
+{
+    std::string out;
+    for (const std::int64_t size : shape)
+        out += (out.empty() ? "[" : ", ") + std::to_string(size);
+    return out + "]";
+}
+
+class KernelTrial : public Trial {
+public:
+    KernelTrial(const char* kind, OpKind op, const std::vector<Shape>& operands, Shape result)
+        : m_op(op)
+    {
+        Graph graph;
+        PlannedOp planned;
+        planned.op = 0;
+        Op described { "op", op, {}, static_cast<TensorId>(operands.size()), {} };
+        for (std::size_t i = 0; i <= operands.size(); ++i) {
+            const Shape& shape = i < operands.size() ? operands[i] : result;
+            GraphTensor tensor;
+            tensor.spec.shape = shape;
+            tensor.spec.dtype = DType::F32;
+            graph.tensors.push_back(std::move(tensor));
+            if (i == operands.size())
+                break;
+            described.operands.push_back(static_cast<TensorId>(i));
+            OperandUse use;
+            use.tensor = static_cast<TensorId>(i);
+            use.before = use.layout = Layout::replicated(shape.size());
+            planned.operands.push_back(std::move(use));
+            m_operands.emplace_back(shape, Layout::replicated(shape.size()), m_mesh);
+        }
+        graph.ops.push_back(std::move(described));
+        planned.result = Layout::replicated(result.size());
+        const KernelWork work = kernelWorkOf(graph, m_mesh, planned, 1); // counted as in a plan
+        m_result = Sharded(std::move(result), planned.result, m_mesh);
+        point.kind = kind;
+        point.what = opKindName(op);
+        for (const Shape& shape : operands)
+            point.what += " " + shapeText(shape);
+        point.flops = work.flops;
+        point.bytes = work.bytes;
+    }
+
+    void prepare(Context& context) override
+    {
+        context.serial = true;
+        for (Sharded& operand : m_operands) {
+            operand.allocate(context.arena);
+            fill(context, operand);
+        }
+        m_result.allocate(context.arena);
+        fill(context, m_result);
+    }
+    double run(Context& context) override
+    {
+        OpCall call { m_op, {}, {}, point.what };
+        for (const Sharded& operand : m_operands)
+            call.operands.push_back(&operand);
+        return executeOp(context, call, m_result).slowest();
+    }
+    void release() override
+    {
+        m_operands.clear();
+        m_result = {};
+    }
+
+private:
+    OpKind m_op;
+    Mesh m_mesh; ///< of one device
+    std::vector<Sharded> m_operands;
+    Sharded m_result;
+};
+
+class CollectiveTrial : public Trial {
+public:
+    /// `bytes` is S.
+    CollectiveTrial(CollectiveKind kind, std::int64_t members, std::int64_t bytes)
+        : m_mesh(Mesh::parse("d=" + std::to_string(members)).value())
+        , m_target(m_mesh)
+        , m_kind(kind)
+    {
+        const std::int64_t floats = std::max<std::int64_t>(1, bytes / 4 / (members * members)) * members * members;
+        Layout whole = Layout::replicated(2);
+        Layout addends = whole;
+        addends.partial = { AxisRef { 0 } };
+        const Layout rows = Layout::cut(2, 0, { 0 });
+        m_shape = { members, floats / members };
+        m_step = { kind, { 0 }, whole, whole };
+        switch (kind) {
+        case CollectiveKind::AllReduce:
+            m_step.before = addends;
+            break;
+        case CollectiveKind::AllGather:
+            m_step.before = rows;
+            break;
+        case CollectiveKind::ReduceScatter:
+            m_step.before = addends;
+            m_step.after = rows;
+            break;
+        case CollectiveKind::AllToAll:
+            m_step.before = rows;
+            m_step.after = Layout::cut(2, 1, { 0 });
+            m_shape = { members, floats };
+            break;
+        default:
+            break; // send-recv: each member sends all that it has
+        }
+        point.kind = collectiveName(kind);
+        point.groupSize = members;
+        point.messageBytes = floats * 4;
+        point.what = point.kind + " of " + std::to_string(point.messageBytes) + " bytes over " + std::to_string(members);
+        point.bytes = trafficOfGroup(point.kind, members, static_cast<double>(point.messageBytes));
+    }
+
+    void prepare(Context& context) override
+    {
+        context.serial = false;
+        m_tensor = Sharded(m_shape, m_step.before, m_mesh);
+        m_tensor.allocate(context.arena);
+        fill(context, m_tensor);
+        if (context.planning())
+            run(context);
+    }
+    double run(Context& context) override
+    {
+        if (m_kind == CollectiveKind::SendRecv)
+            return executeSend(context, m_tensor, m_target, false).timing.together;
+        return executeStep(context, m_step, m_tensor, false, point.what).timing.together;
+    }
+    void release() override { m_tensor = {}; }
+
+private:
+    Mesh m_mesh;
+    Mesh m_target; ///< of the stage that a send-recv goes to
+    CollectiveKind m_kind;
+    ReshardStep m_step;
+    Shape m_shape;
+    Sharded m_tensor;
+};
+
+using Trials = std::vector<std::unique_ptr<Trial>>;
+
+/// Where a run multiplies, normalises and attends: few and many rows, small and large products.
+Trials trialsOf(const CalibrationOptions& options)
+{
+    Trials out;
+    const auto kernel = [&](const char* kind, OpKind op, std::vector<Shape> operands, Shape result) {
+        out.push_back(std::make_unique<KernelTrial>(kind, op, std::move(operands), std::move(result)));
+    };
+    const std::vector<std::int64_t> products = options.quick ? std::vector<std::int64_t> { 32, 128, 512 }
+                                                             : std::vector<std::int64_t> { 16, 32, 64, 128, 256, 512, 1024, 2048 };
+    for (const std::int64_t n : products)
+        kernel("gemm", OpKind::Linear, { { n, n }, { n, n } }, { n, n });
+    for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>> { { 1, 1024, 1024 }, { 16, 2048, 512 }, { 512, 256, 1024 }, { 2048, 512, 256 } })
+        kernel("gemm", OpKind::Linear, { { m, k }, { n, k } }, { m, n });
+    constexpr std::int64_t kWidth = 1024;
+    const std::vector<std::int64_t> rows = options.quick ? std::vector<std::int64_t> { 16, 256, 4096 }
+                                                         : std::vector<std::int64_t> { 4, 16, 64, 256, 1024, 4096, 16384 };
+    for (const std::int64_t r : rows) {
+        kernel("memory", OpKind::Add, { { r, kWidth }, { r, kWidth } }, { r, kWidth });
+        kernel("memory", OpKind::Mul, { { r, kWidth }, { r, kWidth } }, { r, kWidth });
+        kernel("memory", OpKind::Silu, { { r, kWidth } }, { r, kWidth });
+        kernel("memory", OpKind::RmsNorm, { { r, kWidth }, { kWidth } }, { r, kWidth });
+    }
+    const std::vector<std::int64_t> sequences = options.quick ? std::vector<std::int64_t> { 64, 512 }
+                                                              : std::vector<std::int64_t> { 32, 64, 128, 256, 512, 1024, 2048 };
+    for (const std::int64_t s : sequences)
+        kernel("attention", OpKind::Attention, { { 1, s, 8, 64 }, { 1, s, 2, 64 }, { 1, s, 2, 64 } }, { 1, s, 8, 64 });
+
+    constexpr std::int64_t kKiB = 1024;
+    const std::vector<std::int64_t> sizes = options.quick
+        ? std::vector<std::int64_t> { 16 * kKiB, 512 * kKiB, 16384 * kKiB }
+        : std::vector<std::int64_t> { 4 * kKiB, 32 * kKiB, 256 * kKiB, 2048 * kKiB, 16384 * kKiB, 65536 * kKiB };
+    for (const CollectiveKind kind : { CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
+                                       CollectiveKind::AllToAll, CollectiveKind::SendRecv })
+        for (const std::int64_t members : { 2, 4, 8 })
+            for (const std::int64_t bytes : sizes)
+                out.push_back(std::make_unique<CollectiveTrial>(kind, members, bytes));
+    return out;
+}
+
+std::int64_t memoryOf(const Trials& trials, int workers)
+{
+    std::int64_t most = 0;
+    for (const auto& trial : trials) {
+        Arena arena;
+        Context context { arena, nullptr, workers, {} };
+        trial->prepare(context);
+        if (trial->point.groupSize == 1)
+            trial->run(context);
+        most = std::max(most, arena.highWater());
+        trial->release();
+    }
+    return most;
+}
+
+/// As often as the clock needs to be read off well.
+double secondsOfOne(Trial& trial, Context& context)
+{
+    constexpr double kLeast = 3e-4;
+    constexpr int kMost = 256;
+    double total = 0;
+    int runs = 0;
+    do {
+        total += trial.run(context);
+        ++runs;
+    } while (total < kLeast && runs < kMost);
+    return total / runs;
+}
+
+Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& hooks, int workers)
+{
+    constexpr std::int64_t kOverhead = std::int64_t { 160 } << 20;
+    Calibration out;
+    out.backend = options.backend;
+    out.quick = options.quick;
+    out.machine = processorName() + ", " + gemmName();
+    out.workers = workers;
+    out.memoryBytes = availableMemory();
+    std::int64_t arenaBytes = 0;
+    std::int64_t count = 0;
+    {
+        const Trials planned = trialsOf(options);
+        count = static_cast<std::int64_t>(planned.size());
+        arenaBytes = memoryOf(planned, workers);
+    }
+    const std::int64_t needed = std::max(arenaBytes, limitsMemory(workers)) + kOverhead;
+    if (hooks.announce)
+        hooks.announce(needed, options.quick ? 12 : 45);
+    if (needed > out.memoryBytes)
+        throw Failure { "memory",
+                        "a calibration needs " + std::to_string(needed >> 20) + " MiB of memory and " + std::to_string(out.memoryBytes >> 20)
+                            + " MiB are available; use --quick, or end other programs",
+                        "" };
+    TaskPool pool(workers, hooks.cancel);
+    if (hooks.progress)
+        hooks.progress(0, count + 1, "copies and products at their best");
+    out.limits = measureLimits(pool);
+    Arena arena(arenaBytes);
+    arena.onFirstUse([](std::byte* memory, std::int64_t bytes) {
+        constexpr std::int64_t kPage = 4096;
+        for (std::int64_t at = 0; at < bytes; at += kPage)
+            memory[at] = std::byte { 0 };
+    });
+    const MeasureRules rules { .trials = options.quick ? 5 : 9, .mostRounds = options.quick ? 3 : 5, .agree = 0.02,
+                               .mostSeconds = options.quick ? 0.1 : 0.6 };
+    Context context { arena, &pool, workers, {} };
+    const Trials trials = trialsOf(options); // after the arena, whose memory they give back
+    const std::int64_t total = count + 1;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+        Trial& trial = *trials[i];
+        if (hooks.progress)
+            hooks.progress(static_cast<std::int64_t>(i) + 1, total, trial.point.what);
+        trial.prepare(context);
+        const Measured measured = measure([&] { return secondsOfOne(trial, context); }, rules);
+        trial.release();
+        trial.point.seconds = measured.median;
+        trial.point.spread = measured.spread;
+        trial.point.settled = measured.settled;
+        trial.point.samples = measured.samples;
+        if (measured.median > 0)
+            out.points.push_back(trial.point);
+    }
+    if (hooks.progress)
+        hooks.progress(total, total, "measured");
+    return out;
+}
+
+} // namespace
+
+std::variant<Calibration, Failure> calibrate(const CalibrationOptions& options, const CalibrateHooks& hooks, int workers)
+{
+    try {
+        return calibrated(options, hooks, workers > 0 ? workers : std::min(usableCores(), 64));
+    } catch (const Failure& failure) {
+        return failure;
+    } catch (const Stopped&) {
+        return Failure { "cancelled", "the calibration was cancelled", "" };
+    } catch (const std::bad_alloc&) {
+        return Failure { "memory", "the system gave no more memory; use --quick, or end other programs", "" };
+    } catch (const std::exception& e) {
+        return Failure { "internal", e.what(), "" };
+    }
+}
+
+} // namespace shardboard::engine

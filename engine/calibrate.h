@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures this machine for the cost model: the engine's own operations and collectives over sizes that grow by a factor.
+// Nothing is fitted here.
+#pragma once
+
+#include "engine/failure.h"
+#include "model/protocol/calibration.h"
+
+#include <atomic>
+#include <functional>
+#include <variant>
+
+namespace shardboard::engine {
+
+/// Called on the thread that calls calibrate; any may be empty.
+struct CalibrateHooks {
+    std::function<void(std::int64_t bytes, double seconds)> announce; ///< before anything large is touched
+    std::function<void(std::int64_t step, std::int64_t of, const std::string& what)> progress;
+    const std::atomic<bool>* cancel = nullptr;
+};
+
+/// Never throws. Errors: memory, cancelled, internal. `workers` 0: one for each core.
+std::variant<Calibration, Failure> calibrate(const CalibrationOptions& options, const CalibrateHooks& hooks, int workers = 0);
+
+} // namespace shardboard::engine

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a calibration measured, before anything is fitted to it (model/cost/machinefit.h does that).
+//   client -> worker  {"type":"calibrate","id":n,"options":{"backend":"cpu","quick":false}}
+//   worker -> client  announce and progress as of a run, then {"type":"result","id":n,"calibration":{…}}
+#pragma once
+
+#include "model/protocol/profile.h"
+
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+struct CalibrationOptions {
+    std::string backend = "cpu";
+    bool quick = false; ///< fewer and smaller sizes: some seconds instead of a minute
+};
+
+/// One kernel on one logical device that has a worker thread for itself, or one collective of all devices of a group on all
+/// worker threads.
+struct CalibrationPoint {
+    std::string kind; ///< gemm, memory, attention, or that of a collective
+    std::string what; ///< `rms-norm [4096, 1024]`
+    std::string dtype = "F32"; ///< that it was computed in
+    double flops = 0; ///< in matrix products (of attention the causal half)
+    double bytes = 0; ///< kernels: read and written, each operand once; collectives: the least that has to be, of all devices
+    std::int64_t groupSize = 1;
+    std::int64_t messageBytes = 0; ///< S of a collective
+    double seconds = 0; ///< median of the samples; seconds of a core
+    double spread = 0; ///< distance of the quartiles, by the median
+    bool settled = false; ///< false: it was disturbed, or time was up
+    std::vector<double> samples;
+    friend bool operator==(const CalibrationPoint&, const CalibrationPoint&) = default;
+};
+
+struct Calibration {
+    std::string backend;
+    std::string machine; ///< processor and library of matrix products, for people
+    std::int64_t workers = 0;
+    std::int64_t memoryBytes = 0; ///< that the machine had left
+    bool quick = false;
+    MachineLimits limits;
+    std::vector<CalibrationPoint> points;
+    friend bool operator==(const Calibration&, const Calibration&) = default;
+};
+
+nlohmann::json toJson(const CalibrationOptions& options);
+Result<CalibrationOptions> calibrationOptionsFromJson(const nlohmann::json& value);
+nlohmann::json toJson(const Calibration& calibration);
+/// Refuses times and sizes that are no positive numbers.
+Result<Calibration> calibrationFromJson(const nlohmann::json& value);
+
+} // namespace shardboard
