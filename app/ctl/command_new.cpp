@@ -35,7 +35,7 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
         return usageError("--workload", "there is no workload '" + arguments.text("--workload") + "'",
                           "workloads are prefill, decode and train");
     workload.kind = *kind;
-    for (const char* option : { "--micro-batches", "--recompute" })
+    for (const char* option : { "--micro-batches", "--recompute", "--shard-optimizer", "--shard-gradients" })
         if (arguments.has(option) && *kind != WorkloadKind::Train)
             return usageError(option, "it is of training", "add --workload train");
     const auto microBatches = arguments.integer("--micro-batches", 1, 1, std::int64_t { 1 } << 31);
@@ -47,6 +47,12 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
         return usageError("--recompute", "there is no way of recomputing '" + arguments.text("--recompute") + "'",
                           "use none, selective or full");
     workload.recompute = *recompute;
+    for (const std::string_view axis : split(std::string_view(arguments.text("--shard-optimizer")), ','))
+        if (!axis.empty())
+            workload.optimizer.axes.emplace_back(axis);
+    workload.optimizer.gradients = arguments.has("--shard-gradients");
+    if (workload.optimizer.gradients && !workload.optimizer.present())
+        return usageError("--shard-gradients", "needs --shard-optimizer with the mesh axes", "see shardctl new --help");
     const auto attention = attentionKernelFromName(arguments.text("--attention", "flash"));
     if (!attention)
         return usageError("--attention", "there is no attention kernel '" + arguments.text("--attention") + "'",

@@ -26,6 +26,8 @@ const std::vector<Command>& commands()
             { "--workload", "KIND", "prefill, decode or train (prefill)" },
             { "--micro-batches", "N", "train: the batch goes through in so many parts (1)" },
             { "--recompute", "WHAT", "train: none, selective or full (none)" },
+            { "--shard-optimizer", "AXES", "train: mesh axes that cut the optimizer states where the weights are whole (ZeRO-1)" },
+            { "--shard-gradients", "", "train: gradients too, in every micro-batch (ZeRO-2)" },
             { "--attention", "KERNEL", "flash, or unfused: scores are written to memory (flash)" },
             { "--overlap", "WHAT", "collectives that run while the device computes: none, weights (those of weights and their"
                                    " gradients, as FSDP) or all (none)" },

@@ -21,7 +21,7 @@ struct Change {
     std::function<bool(Design&)> apply; ///< false: makes no sense for this design
 };
 
-enum Group { Recomputing, Batches, Layouts, Devices };
+enum Group { Recomputing, Batches, States, Layouts, Devices };
 
 void addRecomputing(const Design& design, std::vector<Change>& out)
 {
@@ -48,6 +48,22 @@ void addMicroBatches(const Design& design, std::vector<Change>& out)
                            return true;
                        } });
     }
+}
+
+/// Over the axes that hold copies of the weights.
+void addOptimizer(const Design& design, std::vector<Change>& out)
+{
+    std::vector<std::string> axes;
+    for (const int axis : axisRoles(design.mesh).data)
+        if (design.mesh.axis(axis).size > 1)
+            axes.push_back(design.mesh.axis(axis).name);
+    for (const bool gradients : { false, true })
+        if (const OptimizerSharding sharding { axes, gradients }; !axes.empty() && !(sharding == design.workload.optimizer))
+            out.push_back({ std::string("optimizer states ") + (gradients ? "and gradients " : "") + "cut over " + joined(axes), States,
+                            [sharding](Design& d) {
+                                d.workload.optimizer = sharding;
+                                return true;
+                            } });
 }
 
 /// Presets that cut more, on the same mesh. Pins set by hand stay.
@@ -118,6 +134,7 @@ public:
         if (m_design.workload.kind == WorkloadKind::Train) {
             addRecomputing(m_design, changes);
             addMicroBatches(m_design, changes);
+            addOptimizer(m_design, changes);
         }
         addLayouts(m_design, changes);
         const std::size_t combinable = changes.size();

@@ -41,8 +41,8 @@ struct FitAdvice {
     std::int64_t missing() const { return peakBytes - limitBytes; }
 };
 
-/// Plans the design with more recomputing, more micro-batches, other presets (sequence parallel, fully sharded), larger mesh axes
-/// of one name, and combinations of the first three. Takes some dozen evaluations: off the thread that draws. `stop` is asked
+/// Plans the design with more recomputing, more micro-batches, optimizer states cut, other presets (sequence parallel, fully sharded), larger mesh axes
+/// of one name, and combinations of all but the last. Takes some dozen evaluations: off the thread that draws. `stop` is asked
 /// between them; what was found by then is returned. Errors: those of evaluating the design as it is.
 Result<FitAdvice> fitAdvice(const Design& design, const std::function<bool()>& stop = {});
 

@@ -264,6 +264,13 @@ private:
             workload.microBatches = fields.integer("micro_batches", 1, kLargest, 1);
             workload.recompute = word(fields, "recompute", fields.text("recompute", "none"), recomputeFromName,
                                       "none, selective or full", Recompute::None);
+            if (const json* sharding = fields.find("optimizer_sharding")) {
+                JsonFields parts(*sharding, m_file, "workload.optimizer_sharding");
+                workload.optimizer.axes = parts.texts("axes");
+                workload.optimizer.gradients = parts.flag("gradients", false);
+                if (parts.error())
+                    fields.adopt(*parts.error());
+            }
         }
         workload.attention = word(fields, "attention", fields.text("attention", "flash"), attentionKernelFromName,
                                   "flash or unfused", AttentionKernel::Flash);

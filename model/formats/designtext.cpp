@@ -248,6 +248,9 @@ std::string designText(const Design& design)
     if (design.workload.kind == WorkloadKind::Train) {
         top["workload"]["micro_batches"] = design.workload.microBatches;
         top["workload"]["recompute"] = recomputeName(design.workload.recompute);
+        if (design.workload.optimizer.present())
+            top["workload"]["optimizer_sharding"] = { { "axes", design.workload.optimizer.axes },
+                                                      { "gradients", design.workload.optimizer.gradients } };
     }
     if (design.workload.attention != AttentionKernel::Flash)
         top["workload"]["attention"] = attentionKernelName(design.workload.attention);

@@ -16,7 +16,7 @@ Result<Graph> buildGraph(const ModelSpec& model, const Workload& workload, const
     auto forward = buildDecoder(model, workload, splitBefore);
     if (!forward.ok() || workload.kind != WorkloadKind::Train)
         return forward;
-    return differentiated(std::move(forward).value(), workload.recompute);
+    return differentiated(std::move(forward).value(), workload.recompute, workload.optimizer.present());
 }
 
 std::string inputName(const ModelSpec& model)

@@ -257,7 +257,7 @@ void GradientBuilder::backward(int index, Recompute recompute)
     m_graph.segments.back() = std::move(segment);
 }
 
-void GradientBuilder::update(int index)
+void GradientBuilder::update(int index, bool gather)
 {
     const Segment forward = m_graph.segments[static_cast<std::size_t>(index)];
     Segment segment;
@@ -277,18 +277,20 @@ void GradientBuilder::update(int index)
         const std::string name = m_graph.tensor(weight).name;
         const TensorId result = make(name + " updated", weight, false);
         append(name + ".update", OpKind::AdamStep, { weight, gradient->second }, result, {});
+        if (gather)
+            append(name + ".gather", OpKind::Output, { result }, make(name + " gathered", weight, false), {});
     }
     m_graph.segments.back().ops = m_ops;
 }
 
-Graph differentiated(Graph graph, Recompute recompute)
+Graph differentiated(Graph graph, Recompute recompute, bool gather)
 {
     const int segments = static_cast<int>(graph.segments.size());
     GradientBuilder builder(graph);
     for (int segment = segments; segment-- > 0;)
         builder.backward(segment, recompute);
     for (int segment = 0; segment < segments; ++segment)
-        builder.update(segment);
+        builder.update(segment, gather);
     return graph;
 }
 

@@ -21,7 +21,8 @@ namespace shardboard {
 /// laid out as the residual stream, the sum of all goes through an Output operation, so that there is one place where it is
 /// reduced. Other gradients stay partial as far as operations can take them (all are linear in what comes from above), so
 /// that what a block gives back is reduced once, where its gradients meet.
-Graph differentiated(Graph forward, Recompute recompute);
+/// `gather`: after its step every weight goes through an Output operation, in which it is gathered where the optimizer is cut.
+Graph differentiated(Graph forward, Recompute recompute, bool gather = false);
 
 /// What an operation's gradient function sees.
 class GradientBuilder {
@@ -43,7 +44,7 @@ public:
     const Graph& graph() const { return m_graph; }
 
     void backward(int segment, Recompute recompute);
-    void update(int segment);
+    void update(int segment, bool gather);
 
 private:
     struct Addend {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace shardboard {
 
@@ -45,6 +46,16 @@ enum class Overlap { None, Weights, All };
 std::string overlapName(Overlap overlap); ///< none, weights, all
 std::optional<Overlap> overlapFromName(std::string_view name);
 
+/// Optimizer states cut over mesh axes over which the weights are whole: each device makes the step for its part, then the weights
+/// are gathered. ZeRO stage 1 (arXiv 1910.02054): gradients are summed straight into the parts, once a step. Stage 2: so are
+/// those of every micro-batch, and a device keeps its part alone. (Stage 3 is in the layouts of the weights.)
+struct OptimizerSharding {
+    std::vector<std::string> axes; ///< names of mesh axes; those that cut a weight already are left out for it; empty: none
+    bool gradients = false; ///< stage 2
+    bool present() const { return !axes.empty(); }
+    friend bool operator==(const OptimizerSharding&, const OptimizerSharding&) = default;
+};
+
 struct Workload {
     WorkloadKind kind = WorkloadKind::Prefill;
     std::int64_t batch = 8;
@@ -54,6 +65,7 @@ struct Workload {
     Recompute recompute = Recompute::None; ///< Train
     AttentionKernel attention = AttentionKernel::Flash;
     Overlap overlap = Overlap::None;
+    OptimizerSharding optimizer {}; ///< Train
     friend bool operator==(const Workload&, const Workload&) = default;
 };
 

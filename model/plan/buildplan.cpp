@@ -37,11 +37,12 @@ class PlanBuilder {
 public:
     PlanBuilder(const Graph& graph, const Mesh& mesh, const PickerOptions& options, const Hardware& hardware,
                 const std::vector<Pin>& pins, std::int64_t microBatches, const PipelineSpec& pipeline, Overlap overlap,
-                const MemorySettings& memory)
+                const MemorySettings& memory, const OptimizerSharding& optimizer)
         : m_graph(graph)
         , m_wholeMesh(mesh)
         , m_mesh(pickedMesh(mesh, pipeline))
         , m_pipeline(pipeline)
+        , m_optimizer(optimizer)
         , m_options(options)
         , m_hardware(hardware)
         , m_resharding(mesh, hardware)
@@ -72,6 +73,8 @@ public:
                 return pipeline.error();
             m_plan.pipeline = pipeline.value();
         }
+        if (auto status = chooseOptimizerAxes(); !status.ok())
+            return status.error();
         m_plan.layouts = layouts;
         m_plan.layouts.resize(m_graph.tensors.size());
         for (std::size_t i = 0; i < m_plan.layouts.size(); ++i)
@@ -251,7 +254,7 @@ private:
     Status operation(const Segment& segment, OpId id)
     {
         const Op& op = m_graph.op(id);
-        if (op.kind == OpKind::ReduceGrad || op.kind == OpKind::AdamStep)
+        if (op.kind == OpKind::ReduceGrad || op.kind == OpKind::AdamStep || segment.phase == Phase::Update)
             return weightUpdate(segment, id);
         std::vector<PickOperand> operands;
         for (const TensorId tensor : op.operands)
@@ -301,28 +304,74 @@ private:
 
     /// What happens to a weight's gradient is not picked: it is summed into the layout of the weight. With several
     /// micro-batches the mesh axes that cut the weight are summed over in each (so that no device ever holds more of the sum
-    /// than its part), the others once, before the optimizer's step.
+    /// than its part), the others once, before the optimizer's step. Where the optimizer is cut, the step is made in its parts.
     Status weightUpdate(const Segment& segment, OpId id)
     {
         const Op& op = m_graph.op(id);
         const bool reduce = op.kind == OpKind::ReduceGrad;
-        const TensorId gradient = reduce ? op.operands[0] : op.operands[1];
-        const TensorId weight = reduce ? m_graph.tensors[static_cast<std::size_t>(op.result)].gradientOf : op.operands[0];
+        const bool gather = op.kind == OpKind::Output;
+        const TensorId gradient = reduce || gather ? op.operands[0] : op.operands[1];
+        const TensorId weight = reduce ? m_graph.tensors[static_cast<std::size_t>(op.result)].gradientOf
+            : gather                   ? m_graph.op(m_producer[static_cast<std::size_t>(op.operands[0])]).operands[0]
+                                       : op.operands[0];
         m_decided.clear();
         PlannedOp planned;
         planned.op = id;
         planned.result = m_designed[static_cast<std::size_t>(weight)];
         planned.result.partial.clear(); // a weight that is stored in addends gets its step on the whole
-        if (reduce && m_plan.microBatches > 1)
+        const bool inParts = op.kind == OpKind::AdamStep || (reduce && m_optimizer.gradients);
+        if (inParts)
+            cutForOptimizer(weight, planned.result);
+        if (reduce)
             for (const AxisRef& ref : layout(gradient).partial)
-                if (std::none_of(planned.result.dims.begin(), planned.result.dims.end(), [&](const auto& dim) {
+                if ((m_plan.microBatches > 1 || waits(ref.axis)) && std::none_of(planned.result.dims.begin(), planned.result.dims.end(), [&](const auto& dim) {
                         return std::any_of(dim.begin(), dim.end(), [&](const AxisRef& cut) { return cut.axis == ref.axis; });
                     }))
                     planned.result.partial.push_back(ref);
         Layout whole = planned.result;
-        if (reduce)
+        if (reduce || gather)
             return finish(segment, std::move(planned), { whole });
         return finish(segment, std::move(planned), { whole, whole });
+    }
+
+    Status chooseOptimizerAxes()
+    {
+        for (const std::string& name : m_optimizer.axes) {
+            const int axis = m_wholeMesh.find(name);
+            if (axis < 0)
+                return inputError("workload", "the mesh " + m_wholeMesh.text() + " has no axis '" + name + "' for the optimizer", "use one that it has");
+            if (m_mesh.axis(axis).size > 1) // of a pipeline the stages are no copies
+                m_optimizerAxes.push_back(axis);
+        }
+        return done();
+    }
+
+    /// Whether a gradient's sum over the axis waits for the optimizer's step.
+    bool waits(int axis) const
+    {
+        return !m_optimizer.gradients && std::find(m_optimizerAxes.begin(), m_optimizerAxes.end(), axis) != m_optimizerAxes.end();
+    }
+
+    /// The axes of the optimizer cut the dim that divides, earlier before later; a weight without such a dim stays as it is.
+    void cutForOptimizer(TensorId weight, Layout& layout) const
+    {
+        std::vector<int> axes = m_optimizerAxes;
+        std::erase_if(axes, [&](int axis) {
+            return std::any_of(layout.dims.begin(), layout.dims.end(), [axis](const std::vector<AxisRef>& dim) {
+                return std::any_of(dim.begin(), dim.end(), [axis](const AxisRef& ref) { return ref.axis == axis; });
+            });
+        });
+        const Shape& shape = m_graph.tensor(weight).shape;
+        for (std::size_t dim = 0; dim < shape.size() && !axes.empty(); ++dim) {
+            std::int64_t parts = m_mesh.groupSize(axes);
+            for (const AxisRef& ref : layout.dims[dim])
+                parts *= ref.whole() ? m_mesh.axis(ref.axis).size : ref.size;
+            if (shape[dim] % parts != 0 || !(layout.cuttingOf(dim) == Cutting {}))
+                continue;
+            for (const int axis : axes)
+                layout.dims[dim].push_back({ axis });
+            return;
+        }
     }
 
     /// Brings the operands into the layouts that were picked.
@@ -467,6 +516,8 @@ private:
     const Mesh& m_wholeMesh;
     const Mesh m_mesh; ///< with one stage, where there is a pipeline: no operation is cut over the stages
     const PipelineSpec& m_pipeline;
+    const OptimizerSharding& m_optimizer;
+    std::vector<int> m_optimizerAxes;
     const PickerOptions& m_options;
     const Hardware& m_hardware;
     ReshardPlanner m_resharding;
@@ -519,9 +570,10 @@ std::int64_t largestShard(const Shape& shape, const Layout& layout, const Mesh& 
 
 Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<Layout>& layouts,
                        const PickerOptions& options, const Hardware& hardware, const std::vector<Pin>& pins,
-                       std::int64_t microBatches, const PipelineSpec& pipeline, Overlap overlap, const MemorySettings& memory)
+                       std::int64_t microBatches, const PipelineSpec& pipeline, Overlap overlap, const MemorySettings& memory,
+                       const OptimizerSharding& optimizer)
 {
-    return PlanBuilder(graph, mesh, options, hardware, pins, microBatches, pipeline, overlap, memory).build(layouts);
+    return PlanBuilder(graph, mesh, options, hardware, pins, microBatches, pipeline, overlap, memory, optimizer).build(layouts);
 }
 
 } // namespace shardboard

@@ -10,6 +10,7 @@
 
 #include <QtTest>
 
+#include <algorithm>
 #include <set>
 
 using namespace shardboard;
@@ -104,15 +105,48 @@ private Q_SLOTS:
     void statesFollowTheStages()
     {
         const double parameters = 8030261248.0;
+        OptimizerSharding sharding;
         const auto states = [&](const char* mesh, const char* preset) {
-            const auto evaluation = evaluated(training(mesh, preset, 64, 512));
+            Design design = training(mesh, preset, 64, 512);
+            design.workload.optimizer = sharding;
+            const auto evaluation = evaluated(design);
             const auto timeline = memoryTimeline(evaluation->graph, evaluation->plan);
             const MemoryBytes& m = timeline.moments.back().bytes;
             return static_cast<double>(m.weights + m.masterWeights + m.optimizer + m.gradients);
         };
         QCOMPARE(states("data=64", "replicate"), parameters * zeroBytesPerParameter(ZeroStage::None, 64));
+        sharding.axes = { "data" };
+        QCOMPARE(states("data=64", "replicate"), parameters * zeroBytesPerParameter(ZeroStage::Optimizer, 64));
+        sharding.gradients = true;
+        QCOMPARE(states("data=64", "replicate"), parameters * zeroBytesPerParameter(ZeroStage::Gradients, 64));
+        sharding = {};
         QCOMPARE(states("fsdp=64", "fsdp"), parameters * zeroBytesPerParameter(ZeroStage::Weights, 64));
         QCOMPARE(states("data=4,fsdp=16", "hsdp"), parameters * zeroBytesPerParameter(ZeroStage::Weights, 16));
+    }
+
+    /// Instead of an all-reduce of every gradient a reduce-scatter, and an all-gather of every weight after its step.
+    void theOptimizersPartsAreSummedAndGathered()
+    {
+        for (const std::int64_t microBatches : { 1, 2 })
+            for (const bool gradients : { false, true }) {
+                Design design = training("data=8", "replicate", 16, 512, Recompute::None, microBatches);
+                design.workload.optimizer = { { "data" }, gradients };
+                const auto evaluation = evaluated(design);
+                for (const Collective& collective : evaluation->plan.collectives) {
+                    const PlannedSegment& segment = evaluation->plan.segments[static_cast<std::size_t>(collective.plannedSegment)];
+                    if (collective.kind == CollectiveKind::LocalSlice)
+                        continue;
+                    const bool sums = collective.kind == CollectiveKind::ReduceScatter;
+                    QVERIFY(sums || collective.kind == CollectiveKind::AllGather);
+                    QCOMPARE(segment.phase == Phase::Update, !sums || !gradients);
+                    QCOMPARE(collective.count, segment.count * (segment.phase == Phase::Update ? 1 : microBatches));
+                }
+                QCOMPARE(std::count_if(evaluation->plan.collectives.begin(), evaluation->plan.collectives.end(),
+                                       [](const Collective& c) { return c.kind == CollectiveKind::ReduceScatter; }), 12);
+            }
+        Design design = training("data=8", "replicate", 16, 512);
+        design.workload.optimizer.axes = { "fsdp" };
+        QVERIFY(!evaluate(design).ok());
     }
 
     /// Gradients come layer by layer while what was kept goes; over several micro-batches they are there all the time, in f32.
