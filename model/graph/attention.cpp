@@ -108,6 +108,7 @@ TensorId attended(GraphBuilder& builder, TensorId q, TensorId k, TensorId v)
         attributes.scale = 1.0 / std::sqrt(static_cast<double>(model.headDim));
     attributes.cap = model.scaling.attentionSoftCap;
     attributes.unfused = builder.unfusedAttention();
+    attributes.scoresAgain = builder.scoresAgain();
     std::vector<TensorId> operands { q, k, v };
     if (model.attentionSinks)
         operands.push_back(builder.weight("self_attn.sinks", { model.heads }, { "heads" }, { 0.0, 1.0 }, { "" }));

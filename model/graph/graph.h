@@ -118,6 +118,7 @@ struct OpAttributes {
     std::int64_t chosenGroups = 0;
     bool sigmoid = false; ///< gates: scores are sigmoids; else a softmax over all experts
     bool unfused = false; ///< attention and its gradients: the scores are written to memory
+    bool scoresAgain = false; ///< unfused attention: scores are not kept for the gradients but made again
     bool normalized = false; ///< gates: the chosen ones sum to `scale`
     friend bool operator==(const OpAttributes&, const OpAttributes&) = default;
 };
@@ -140,6 +141,7 @@ void visitAttributes(Attributes& attributes, Each each)
     each("groups", attributes.groups, usual.groups);
     each("chosen_groups", attributes.chosenGroups, usual.chosenGroups);
     each("unfused", attributes.unfused, usual.unfused);
+    each("scores_again", attributes.scoresAgain, usual.scoresAgain);
     each("sigmoid", attributes.sigmoid, usual.sigmoid);
     each("normalized", attributes.normalized, usual.normalized);
 }

@@ -14,6 +14,7 @@ GraphBuilder::GraphBuilder(const ModelSpec& model, const Workload& workload)
     , m_cachedTokens(workload.sequence)
     , m_decode(workload.kind == WorkloadKind::Decode)
     , m_unfusedAttention(workload.attention == AttentionKernel::Unfused)
+    , m_scoresAgain(m_unfusedAttention && workload.kind == WorkloadKind::Train && workload.recompute == Recompute::Selective)
 {
 }
 

@@ -24,6 +24,7 @@ public:
     std::int64_t cachedTokens() const { return m_cachedTokens; }
     bool decode() const { return m_decode; }
     bool unfusedAttention() const { return m_unfusedAttention; }
+    bool scoresAgain() const { return m_scoresAgain; }
     std::int64_t position() const { return m_decode ? m_cachedTokens - 1 : 0; } ///< of the first new token
 
     /// A new segment, to which everything goes from then on. `weightPrefix` comes before the names of its weights.
@@ -76,6 +77,7 @@ private:
     std::int64_t m_cachedTokens;
     bool m_decode;
     bool m_unfusedAttention;
+    bool m_scoresAgain;
     std::string m_prefix;
     Graph m_graph;
 };

@@ -25,8 +25,8 @@ std::optional<WorkloadKind> workloadFromName(std::string_view name);
 ///   8h + 2q + 2(k + v) + 2o + 4 heads + 6f bytes of a token in 16 bit (performance 2.3), the 4 being attention's log-sum-exp.
 /// Selective: also the results of norms, activations and products of elements whose operands are there anyway (of a Llama layer
 ///   the two norms and the product in the MLP, 4h + 2f). No matrix product is repeated, and nothing that needs a collective, so
-///   that what attention takes stays. Flash attention keeps nothing that grows with the square of the sequence: the part that
-///   Megatron's selective recompute drops (5as/h of arXiv 2205.05198) is not there.
+///   that what attention takes stays. Attention itself where it is unfused: its scores are what grows with the square of the sequence
+///   (5as/h of arXiv 2205.05198); flash attention keeps nothing of that kind.
 /// Full: everything of a layer but what enters it (2h), with its collectives.
 enum class Recompute { None, Selective, Full };
 std::string recomputeName(Recompute recompute); ///< none, selective, full

@@ -29,8 +29,15 @@ double attentionGradientFlops(const LocalShapes& local)
     return 5.0 / 3.0 * (keys[1] == queries[1] ? 1.0 : 2.0) * volume(local.operands[0]) * static_cast<double>(keys[1]);
 }
 
-/// Of flash attention the log-sum-exp of every query and head, f32 (performance 2.3).
-std::int64_t logSumExpBytes(const Shape& result) { return 4 * result[0] * result[1] * result[2]; }
+/// Of flash attention the log-sum-exp of every query and head, f32 (performance 2.3). Else for every score the softmax, the
+/// dropout's mask of a byte and its result: 5 bytes in 16 bits (arXiv 2205.05198).
+std::int64_t keptScores(const OpAttributes& attributes, const Shape& result, std::int64_t keys, DType dtype)
+{
+    if (attributes.scoresAgain)
+        return 0;
+    const std::int64_t rows = result[0] * result[1] * result[2];
+    return attributes.unfused ? rows * keys * (2 * static_cast<std::int64_t>(bitsOf(dtype)) / 8 + 1) : 4 * rows;
+}
 
 template <OpKind Kind>
 void reshapeGradient(GradientBuilder& builder, const Op& op)
@@ -71,7 +78,7 @@ const std::array kTable {
                    .rule = "b s! h! d!, b c! k! d!, b c! k! e! -> b s! h! e!"
                            " ; S2 S2 S2 -> S2 if 0.2:heads 1.2:KV_heads ; S2 R R -> S2"
                            " ; S1 R R -> S1 ours ; S1 S1 S1 -> S1 ours ring 1 2",
-                   .flops = attentionFlops, .gradient = attentionGradient, .statistics = logSumExpBytes },
+                   .flops = attentionFlops, .gradient = attentionGradient, .statistics = keptScores },
     OpDefinition { .kind = OpKind::AttentionGradQ, .name = "attention_grad_q", .operands = 4,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e! -> b s! h! d!"
                            " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> S2"
@@ -92,7 +99,7 @@ const std::array kTable {
                    .rule = "b s! h! d!, b c! k! d!, b c! k! e!, h! -> b s! h! e!"
                            " ; S2 S2 S2 S0 -> S2 if 0.2:heads 1.2:KV_heads ; S2 R R S0 -> S2"
                            " ; S1 R R R -> S1 ours ; S1 S1 S1 R -> S1 ours ring 1 2",
-                   .flops = attentionFlops, .gradient = sinkAttentionGradient, .statistics = logSumExpBytes },
+                   .flops = attentionFlops, .gradient = sinkAttentionGradient, .statistics = keptScores },
     OpDefinition { .kind = OpKind::SinkAttentionGradQ, .name = "sink_attention_grad_q", .operands = 5,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e!, h! -> b s! h! d!"
                            " ; S2 S2 S2 S2 S0 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R S0 -> S2"

@@ -45,8 +45,9 @@ struct OpDefinition {
     bool fused = false;
     /// Takes so little time that its result, where the backward pass needs it and has the operands, can be computed again.
     bool cheap = false;
-    /// Bytes that one device keeps for the gradients beside operands and result; none for most.
-    std::int64_t (*statistics)(const Shape& result) = nullptr;
+    /// Bytes that one device keeps for the gradients beside operands and result; none for most. Of attention: `result` is its
+    /// part of [B,S,h,e], `keys` how many it attends to.
+    std::int64_t (*statistics)(const OpAttributes& attributes, const Shape& result, std::int64_t keys, DType dtype) = nullptr;
     /// Operand of which only the rows that are looked up are read, or -1.
     int lookedUp = -1;
     KernelClass kernel = KernelClass::Memory; ///< where nothing above tells it, see kernelClassOf

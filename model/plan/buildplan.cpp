@@ -203,7 +203,8 @@ private:
             const TensorId result = m_graph.op(op.op).result;
             const auto statistics = definitionOf(m_graph.op(op.op).kind).statistics;
             if (statistics != nullptr && !m_neededBackward[static_cast<std::size_t>(index)].empty() && !m_again.contains(result))
-                planned.statistics += statistics(largestShape(m_graph.tensor(result).shape, op.result, m_mesh));
+                planned.statistics += statistics(m_graph.op(op.op).attributes, largestShape(m_graph.tensor(result).shape, op.result, m_mesh),
+                                                 m_graph.tensor(m_graph.op(op.op).operands[1]).shape[1], m_graph.tensor(result).dtype);
         }
         m_variants[static_cast<std::size_t>(index)].push_back({ planned.firstLayer, planned.count, planned.kept });
     }

@@ -51,6 +51,13 @@ void unfuse(KernelWork& work, const Op& op, const LocalShapes& local)
     work.launches = backward ? 2 : 4;
     work.bytes += (backward ? 4.0 / 3.0 : 2.0) * e * scores;
     work.between = (backward ? (5 * e + 1) / 3 : 4 * e + 1) * scores;
+    if (op.attributes.scoresAgain && (op.kind == OpKind::AttentionGradQ || op.kind == OpKind::SinkAttentionGradQ)) {
+        // Once for the three gradients: the first product, softmax and dropout.
+        work.flops += 2 * scores * static_cast<double>(queries.back());
+        work.launches += 3;
+        work.bytes += e * scores;
+        work.between += (4 * e + 1) * scores;
+    }
 }
 
 } // namespace

@@ -98,7 +98,7 @@ struct PlannedSegment {
     std::vector<PlannedOp> ops; ///< in program order
     Phase phase = Phase::Forward;
     std::vector<Kept> kept {}; ///< of a forward segment that has a backward one
-    /// Bytes that the device with the most keeps beside them: of attention the log-sum-exp of every query and head.
+    /// Bytes that the device with the most keeps beside them: of attention the log-sum-exp of every query and head, or its scores.
     std::int64_t statistics = 0;
 };
 

@@ -113,7 +113,7 @@ private Q_SLOTS:
                 moved += static_cast<double>(collective.count) * collective.seconds;
         QVERIFY(moved > 0);
         QVERIFY(weights->plan.exposedSeconds >= weights->plan.collectiveSeconds - moved - 1e-12);
-        for (const SegmentTime& time : segmentTimes(all->graph, all->plan, Overlap::All)) {
+        for (const SegmentTime& time : segmentTimes(all->graph, all->plan)) {
             QVERIFY(time.exposed >= 0);
             QVERIFY(time.seconds() >= std::max(time.compute, time.collectives) - 1e-12);
         }

@@ -81,6 +81,23 @@ double endOfLayerAgain(const Evaluation& evaluation)
 class TestPublishedTimes : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    /// What grows with the square of the sequence: 5 bytes for each score of a head (arXiv 2205.05198), which selective recompute
+    /// drops.
+    void scoresAreKept()
+    {
+        Design design = megatron(kMegatron[0], true);
+        design.workload.recompute = Recompute::None;
+        const auto keptOf = [](const Design& d) { return evaluate(d).value()->plan.memory.kept; };
+        const std::int64_t unfused = keptOf(design);
+        design.workload.attention = AttentionKernel::Flash;
+        const std::int64_t rows = 64 / 8 * 4 * 2048; // heads of a device, batch, queries
+        QCOMPARE(unfused - keptOf(design), 48 * (5 * rows * 2048 - 4 * rows));
+        design.workload.recompute = Recompute::Selective;
+        const std::int64_t selective = keptOf(design);
+        design.workload.attention = AttentionKernel::Unfused;
+        QCOMPARE(keptOf(design), selective - 48 * 4 * rows);
+    }
+
     /// Calculon, the best published predictor, reaches 3.65 % mean and 8.87 % worst here.
     void megatronTable5()
     {
