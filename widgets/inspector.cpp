@@ -13,7 +13,7 @@
 #include "widgets/theme.h"
 #include "widgets/whatif.h"
 
-#include "model/cost/collectivetime.h"
+#include "model/hardware/footprint.h"
 
 #include <QPushButton>
 #include <QScrollArea>
@@ -279,7 +279,7 @@ void InspectorPanel::collectivePage(InspectorPage& page, const Collective& colle
     page.fact(tr("group"),
               tr("%1 devices, %2").arg(collective.groupSize).arg(counted(groups, tr("group"), tr("groups"))));
     page.fact(tr("large side S"), tr("%1 a device").arg(bytesText(collective.bytes)), exactBytesText(collective.bytes));
-    const auto hardware = findHardware(document()->design().hardware);
+    const auto hardware = hardwareOf(document()->design());
     if (hardware.ok() && collective.bytes > 0)
         page.fact(
             tr("link"),

@@ -74,7 +74,7 @@ void MemoryView::refresh()
     }
     const Theme& theme = Theme::of(this);
     const MemoryByCause& memory = evaluation->plan.memory;
-    const auto hardware = findHardware(document()->design().hardware);
+    const auto hardware = hardwareOf(document()->design());
     const double limit = hardware.ok() ? hardware.value().memoryBytes() : 0;
     QString summary = tr("The fullest device needs %1 of %2")
                           .arg(bytesText(memory.peak), bytesText(static_cast<std::int64_t>(limit)));

@@ -6,7 +6,7 @@
 #include "widgets/format.h"
 #include "widgets/theme.h"
 
-#include "model/cost/collectivetime.h"
+#include "model/hardware/footprint.h"
 
 #include <QApplication>
 #include <QHelpEvent>
@@ -58,7 +58,7 @@ void MeshCanvas::refresh()
     m_fill = 0;
     m_memoryText.clear();
     if (evaluation) {
-        const auto hardware = findHardware(m_document->design().hardware);
+        const auto hardware = hardwareOf(m_document->design());
         m_hardware = hardware.ok() ? hardware.value() : Hardware {};
         m_memoryText = evaluation->plan.memory.peak > 0 ? bytesText(evaluation->plan.memory.peak) : QStringLiteral("–");
         if (m_hardware.memoryBytes() > 0)

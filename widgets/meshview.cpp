@@ -27,7 +27,7 @@ void MeshView::refresh()
 {
     QString detail;
     if (document()->hasDesign()) {
-        const auto hardware = findHardware(document()->design().hardware);
+        const auto hardware = hardwareOf(document()->design());
         detail = counted(document()->design().mesh.deviceCount(), tr("device"), tr("devices"));
         detail += QStringLiteral(" · ") + qstr(document()->design().hardware);
         m_header->setToolTip(hardware.ok() ? qstr(hardware.value().name) : QString());

@@ -156,7 +156,7 @@ void SummaryBar::refresh()
     m_step->setText(design.model.hasGraph() ? secondsText(plan.seconds()) : QStringLiteral("–"));
     m_step->setToolTip(tr("predicted: %1 computing, %2 in collectives")
                            .arg(secondsText(plan.computeSeconds), secondsText(plan.collectiveSeconds)));
-    const auto hardware = findHardware(design.hardware);
+    const auto hardware = hardwareOf(design);
     const double limit = hardware.ok() ? hardware.value().memoryBytes() : 0;
     constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
     const double used = static_cast<double>(plan.memory.peak);

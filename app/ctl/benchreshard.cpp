@@ -55,8 +55,7 @@ double secondsOf(const std::vector<ReshardStep>& steps, const ReshardedTensor& t
 {
     double sum = 0;
     for (const ReshardStep& step : steps)
-        sum += planner.seconds(step.kind, step.axes, stepBytes(step, tensor.shape, tensor.dtype, mesh))
-            + (step.kind == CollectiveKind::LocalSlice ? 0 : kCollectiveLaunchSeconds);
+        sum += planner.seconds(step.kind, step.axes, stepBytes(step, tensor.shape, tensor.dtype, mesh));
     return sum;
 }
 

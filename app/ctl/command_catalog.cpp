@@ -1,17 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
-// shardctl models, shardctl hardware: what is built in.
+// shardctl models, shardctl hardware: what is built in, and a hardware file.
 #include "app/ctl/commands.h"
 #include "app/ctl/table.h"
 #include "model/core/numbers.h"
-#include "model/hardware/hardware.h"
+#include "model/formats/hardwarefile.h"
 #include "model/formats/openmodel.h"
 #include "model/graph/modelsize.h"
 
 #include <nlohmann/json.hpp>
 
+#include <iomanip>
 #include <iostream>
+#include <sstream>
 
 namespace shardboard {
+
+namespace {
+
+std::string digitsOf(double value)
+{
+    std::ostringstream out;
+    out << std::setprecision(4) << value;
+    return out.str();
+}
+
+std::string ratesText(const PeakFlops& peak)
+{
+    std::string out;
+    const auto add = [&](const char* name, const std::optional<double>& value) {
+        if (value)
+            out += (out.empty() ? "" : ", ") + std::string(name) + " " + digitsOf(*value / 1e12);
+    };
+    add("fp32", peak.fp32);
+    add("tf32", peak.tf32);
+    add("bf16", peak.bf16);
+    add("fp16", peak.fp16);
+    add("fp8", peak.fp8);
+    add("fp4", peak.fp4);
+    add("int8", peak.int8);
+    return out + " TFLOP/s, dense";
+}
+
+std::string levelText(const Level& level)
+{
+    std::string out = fabricName(level.fabric);
+    for (std::size_t dim = 0; dim < level.shape.size(); ++dim)
+        out += (dim == 0 ? " of " : " x ") + std::to_string(level.shape[dim]) + (level.wraps[dim] ? " (ring)" : " (line)");
+    if (level.shape.empty())
+        out += level.size > 0 ? " of " + std::to_string(level.size) : " of all the rest";
+    return out;
+}
+
+std::string linkText(const Level& level)
+{
+    const LinkSpec& link = level.link;
+    std::string out = digitsOf(link.bytesPerSecond / 1e9) + " GB/s";
+    if (link.peakBytesPerSecond > 0)
+        out += " (peak " + digitsOf(link.peakBytesPerSecond / 1e9) + ")";
+    out += link.shared ? " read and written, shared by all" : " each way";
+    out += ", " + digitsOf(link.alphaSeconds * 1e6) + " us a step";
+    if (link.alphaSimple)
+        out += " (" + digitsOf(*link.alphaSimple * 1e6) + " us at full rate)";
+    if (link.startSeconds > 0)
+        out += ", " + digitsOf(link.startSeconds * 1e6) + " us to start";
+    if (level.nicsPerDevice != 1)
+        out += ", " + digitsOf(level.nicsPerDevice) + " NICs a device";
+    if (level.inSwitch)
+        out += "; sums in the switch: " + digitsOf(level.inSwitch->startSeconds * 1e6) + " us, efficiency " + digitsOf(level.inSwitch->efficiency);
+    return out;
+}
+
+std::string describedHardware(const Hardware& hardware)
+{
+    const DeviceSpec& device = hardware.device;
+    const KernelConstants& kernels = device.kernels;
+    Table table({ "", "", "source" });
+    table.add({ hardware.id, hardware.name, hardware.source });
+    table.add({ "device " + device.id, device.name + ": " + ratesText(device.peak), device.source });
+    table.add({ "memory", digitsOf(device.memoryBytes / 1e9) + " GB at " + digitsOf(device.memoryBytesPerSecond / 1e9) + " GB/s", "" });
+    table.add({ "kernels", digitsOf(kernels.launchSeconds * 1e6) + " us a launch; of the peak: products " + digitsOf(kernels.gemmEfficiency)
+                    + ", attention " + digitsOf(kernels.attentionEfficiency) + ", memory " + digitsOf(kernels.memoryEfficiency), "" });
+    for (std::size_t i = 0; i < hardware.levels.size(); ++i) {
+        const Level& level = hardware.levels[i];
+        table.add({ "level " + std::to_string(i), levelText(level), "" });
+        table.add({ "link " + level.link.id, level.link.name + ": " + linkText(level), level.link.source });
+    }
+    table.add({ "collectives", hardware.library == CollectiveLibrary::Nccl ? "algorithms of NCCL" : "any algorithm", "" });
+    return table.text(0);
+}
+
+} // namespace
 
 int modelsCommand(const Arguments& arguments)
 {
@@ -42,17 +120,26 @@ int modelsCommand(const Arguments& arguments)
 
 int hardwareCommand(const Arguments& arguments)
 {
+    if (!arguments.positional().empty()) {
+        const auto hardware = hardwareNamed(arguments.positional().front());
+        if (!hardware.ok())
+            return report(hardware.error());
+        std::cout << (arguments.has("--json") ? hardwareText(hardware.value()) : describedHardware(hardware.value()));
+        return kDone;
+    }
     nlohmann::json list = nlohmann::json::array();
     Table table({ "id", "device and links", ">memory", ">bf16 TFLOP/s", ">memory GB/s", ">link GB/s", ">network GB/s",
                   ">devices a node" });
     const auto whole = [](double value) { return std::to_string(static_cast<std::int64_t>(value + 0.5)); };
     for (const Hardware& h : hardwarePresets()) {
+        const std::int64_t joined = h.levels.front().size;
+        const bool network = h.levels.size() > 1;
         table.add({ h.id, h.name, bytesText(static_cast<std::int64_t>(h.memoryBytes())), whole(h.peakFlops(DType::BF16) / 1e12),
                     whole(h.memoryBytesPerSecond() / 1e9), whole(h.innerLink().bytesPerSecond / 1e9),
-                    whole(h.outerLink().bytesPerSecond / 1e9), std::to_string(h.devicesPerNode()) });
+                    network ? digitsOf(h.outerLink().bytesPerSecond / 1e9) : "", joined > 0 ? std::to_string(joined) : "all" });
         list.push_back({ { "id", h.id }, { "name", h.name }, { "source", h.source }, { "memory_bytes", h.memoryBytes() },
                          { "flops_bf16", h.peakFlops(DType::BF16) }, { "flops_f32", h.peakFlops(DType::F32) },
-                         { "memory_bytes_per_second", h.memoryBytesPerSecond() }, { "devices_per_node", h.devicesPerNode() },
+                         { "memory_bytes_per_second", h.memoryBytesPerSecond() }, { "devices_per_node", joined },
                          { "intra_bytes_per_second", h.innerLink().bytesPerSecond },
                          { "inter_bytes_per_second", h.outerLink().bytesPerSecond } });
     }

@@ -6,6 +6,7 @@
 #include "model/core/text.h"
 #include "model/design/presets.h"
 #include "model/formats/designfile.h"
+#include "model/formats/hardwarefile.h"
 #include "model/formats/openmodel.h"
 
 #include <nlohmann/json.hpp>
@@ -209,7 +210,10 @@ int newCommand(const Arguments& arguments)
     if (!opened.ok())
         return report(opened.error());
     design.model = std::move(opened.value().model);
-    design.hardware = arguments.text("--hardware", design.hardware);
+    auto hardware = hardwareNamed(arguments.text("--hardware", design.hardware));
+    if (!hardware.ok())
+        return report(hardware.error());
+    setHardware(design, std::move(hardware).value());
     const auto workload = workloadOf(arguments, design.model, design.mesh);
     if (!workload.ok())
         return report(workload.error());

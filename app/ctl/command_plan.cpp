@@ -5,6 +5,7 @@
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/design/fitadvice.h"
+#include "model/formats/hardwarefile.h"
 #include "model/plan/buildplan.h"
 #include "model/plan/planjson.h"
 
@@ -80,12 +81,12 @@ std::string perLayer(const Plan& plan)
 std::string collectivesTable(const Evaluation& evaluation)
 {
     const Plan& plan = evaluation.plan;
-    Table table({ ">count", "collective", "over", ">group", "tensor", ">bytes", ">time", "wanted by", "caused by" });
+    Table table({ ">count", "collective", "over", ">group", "link", "algorithm", "tensor", ">bytes", ">time", "wanted by", "caused by" });
     for (const Collective& c : plan.collectives) {
         const PlannedSegment& segment = plan.segments[static_cast<std::size_t>(c.plannedSegment)];
         const std::int64_t groups = plan.mesh.deviceCount() / c.groupSize;
         table.add({ std::to_string(c.count), collectiveName(c.kind), axesText(c, plan.mesh),
-                    std::to_string(groups) + " x " + std::to_string(c.groupSize), evaluation.graph.tensor(c.tensor).name,
+                    std::to_string(groups) + " x " + std::to_string(c.groupSize), c.link, c.algorithm, evaluation.graph.tensor(c.tensor).name,
                     bytesText(c.bytes), secondsText(c.seconds), segment.name + "/" + evaluation.graph.op(c.op).name, c.cause });
     }
     if (table.empty())
@@ -213,12 +214,23 @@ Status choosePicker(const Arguments& arguments, PickerOptions& options)
     return done();
 }
 
+Status chooseRun(const Arguments& arguments, Design& design)
+{
+    if (arguments.has("--hardware")) {
+        auto hardware = hardwareNamed(arguments.text("--hardware"));
+        if (!hardware.ok())
+            return hardware.error();
+        setHardware(design, std::move(hardware).value());
+    }
+    return choosePicker(arguments, design.picker);
+}
+
 } // namespace
 
 int planCommand(const Arguments& arguments)
 {
     const auto opened = openDesign(arguments.positional().front(), Misfits::Refuse,
-                                   [&](Design& design) { return choosePicker(arguments, design.picker); });
+                                   [&](Design& design) { return chooseRun(arguments, design); });
     if (!opened.ok())
         return report(opened.error());
     const Design& design = opened.value().design;

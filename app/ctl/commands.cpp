@@ -14,7 +14,10 @@ const std::vector<Command>& commands()
     static const OptionSpec kJson { "--json", "", "one JSON document on stdout" };
     static const std::vector<Command> kCommands {
         { "models", "lists the built-in models", {}, { kJson }, modelsCommand, {} },
-        { "hardware", "lists the hardware presets", {}, { kJson }, hardwareCommand, {} },
+        { "hardware", "lists the hardware presets, or shows one with its units and sources", { "[ID]" }, { kJson }, hardwareCommand,
+          "With --json one preset is printed as a hardware file, to be edited and given to --hardware; ID can be such a file, too.\n"
+          "{\"format\": \"shardboard-hardware\", \"version\": 1, \"base\": \"dgx-h100\", \"levels\": [{}, {\"link\":\n"
+          "{\"bytes_per_second\": 2e10}}]} says only what differs.\n" },
         { "new", "makes a design from a model and a mesh", {},
           { { "--model", "MODEL", "built-in name, config.json, checkpoint folder, or FILE.safetensors" },
             { "--in-dim", "N", "for --model column-parallel-linear, one module alone: y = x Wt, W [out, in]" },
@@ -22,7 +25,7 @@ const std::vector<Command>& commands()
             { "--bias", "", "for the same: add a bias" },
             { "--tied", "", "for the same: its weight is an embedding table too, in which tokens are looked up" },
             { "--mesh", "AXES", "device mesh, e.g. data=2,model=4" },
-            { "--hardware", "ID", "hardware preset (dgx-h100)" },
+            { "--hardware", "ID", "hardware preset, or a hardware file *.json (dgx-h100)" },
             { "--workload", "KIND", "prefill, decode or train (prefill)" },
             { "--micro-batches", "N", "train: the batch goes through in so many parts (1)" },
             { "--recompute", "WHAT", "train: none, selective or full (none)" },
@@ -110,7 +113,8 @@ const std::vector<Command>& commands()
           { { "--report", "", "also tell on stderr what moves and what else there was, whatever the mode" }, kJson }, pickCommand,
           pickHelp() },
         { "plan", "shows collectives with their causes, time and memory", { "DESIGN" },
-          { { "--picker", "NAME", "greedy, partials-only or none" },
+          { { "--hardware", "ID", "hardware preset or file in place of the design's" },
+            { "--picker", "NAME", "greedy, partials-only or none" },
             { "--profile", "NAME", "shardboard (pins, vocabulary-parallel embedding), or MAX's G0, G1 (greedy), G2, G3 (auto_reshard)" },
             { "--on-reshard", "MODE", "silent, warn (tells on stderr what moves) or raise (exit 3 when anything does)" },
             { "--allow-partial-to-sharded", "", "let partial values be reduced to shards (reduce-scatter; not in G2 and G3)" },

@@ -9,6 +9,7 @@
 #include "model/design/pipeline.h"
 #include "model/graph/modelspec.h"
 #include "model/graph/workload.h"
+#include "model/hardware/hardware.h"
 #include "model/picker/pickeroptions.h"
 #include "model/plan/memory/memorysettings.h"
 #include "model/rules/logicalrules.h"
@@ -37,7 +38,8 @@ struct DesignRules {
 
 struct Design {
     Mesh mesh;
-    std::string hardware = "dgx-h100"; ///< id of a hardware preset
+    std::string hardware = "dgx-h100"; ///< id of a hardware preset, or of `ownHardware`
+    std::optional<Hardware> ownHardware; ///< edited values, which the design carries; counts while it has that id
     ModelSpec model;
     Workload workload;
     std::vector<StrategyEntry> strategies;
@@ -50,6 +52,11 @@ struct Design {
     std::string unknownKeys; ///< JSON text of an object with the keys that this version does not know; kept on saving
     friend bool operator==(const Design&, const Design&) = default;
 };
+
+/// Takes a preset by its id, anything else with all its values.
+void setHardware(Design& design, Hardware hardware);
+/// Its own hardware or the preset. Errors as of findHardware.
+Result<Hardware> hardwareOf(const Design& design, const std::string& where = "hardware");
 
 /// Glob match of a whole name: `*` any run of characters, `?` one, `[abc]`, `[a-z]`, `[!…]`. Linear in practice and
 /// bounded: never exponential.

@@ -57,7 +57,7 @@ public:
 
     Result<std::shared_ptr<const Evaluation>> run()
     {
-        auto hardware = findHardware(m_design.hardware, "hardware");
+        auto hardware = hardwareOf(m_design);
         if (!hardware.ok())
             return hardware.error();
         auto status = m_design.model.hasGraph() ? withGraph(hardware.value()) : looseWeights();

@@ -3,7 +3,6 @@
 
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/cost/collectivetime.h"
 #include "model/plan/buildplan.h"
 #include "model/plan/linkprice.h"
 #include "model/plan/pickattempts.h"
@@ -53,7 +52,7 @@ public:
 
     std::vector<AxisExplanation> rank()
     {
-        const auto hardware = findHardware(m_design.hardware);
+        const auto hardware = hardwareOf(m_design);
         if (!hardware.ok() || !isPicked(m_op.kind))
             return {};
         m_hardware = &hardware.value();
@@ -64,6 +63,7 @@ public:
         }
         const Shape& result = m_evaluation.graph.tensor(m_op.result).shape;
         ReshardPlanner resharding(m_mesh, *m_hardware);
+        m_prices = &resharding.prices();
         const LinkPrice links = linkPrice(resharding);
         const auto attempts = pickAttempts(m_op.kind, m_design.picker);
         const auto judge = [&](const PickerOptions& picker) {
@@ -134,7 +134,6 @@ private:
     {
         const int axis = judged.axis;
         const std::int64_t n = m_mesh.axis(axis).size;
-        const LinkSpec& link = linkOf({ axis }, m_mesh, *m_hardware);
         const auto add = [&](int index, const ReshardStep& step, std::int64_t ringHops) {
             const OperandUse& use = m_planned.operands[static_cast<std::size_t>(index)];
             const GraphTensor& tensor = m_evaluation.graph.tensors[static_cast<std::size_t>(use.tensor)];
@@ -142,10 +141,10 @@ private:
             if (ringHops > 0) {
                 const std::int64_t part = scaledBytes(bytesOf(largestShard(tensor.spec.shape, step.before, m_mesh), tensor.spec.dtype), tensor.density);
                 move.bytes = part * ringHops;
-                move.seconds = static_cast<double>(ringHops) * collectiveSeconds(step.kind, part, 2, link);
+                move.seconds = static_cast<double>(ringHops) * m_prices->seconds(step.kind, { axis }, part);
             } else {
                 move.bytes = scaledBytes(stepBytes(step, tensor.spec.shape, tensor.spec.dtype, m_mesh), tensor.density);
-                move.seconds = collectiveSeconds(step.kind, move.bytes, n, link);
+                move.seconds = m_prices->seconds(step.kind, { axis }, move.bytes);
             }
             out.seconds += move.seconds;
             out.moves.push_back(move);
@@ -257,6 +256,7 @@ private:
     const Op& m_op;
     std::vector<AxisPin> m_pins;
     const Hardware* m_hardware = nullptr;
+    CollectivePrices* m_prices = nullptr; ///< while ranking
 };
 
 } // namespace

@@ -4,11 +4,11 @@
 
 #include "model/core/text.h"
 #include "model/formats/designkeys.h"
+#include "model/formats/hardwarefile.h"
 #include "model/formats/hffamilies.h"
 #include "model/formats/jsonfields.h"
 #include "model/formats/jsontext.h"
 #include "model/formats/modelparts.h"
-#include "model/hardware/hardware.h"
 
 #include <algorithm>
 #include <optional>
@@ -61,7 +61,7 @@ public:
         JsonFields top(m_document, m_file, "");
         if (auto status = checkHeading(top); !status.ok())
             return status.error();
-        m_design.hardware = top.text("hardware");
+        readHardware(top);
         readMesh(section(top, "mesh"));
         readModel(section(top, "model"));
         readWorkload(section(top, "workload"));
@@ -81,7 +81,7 @@ public:
         if (top.error())
             fail(*top.error());
         if (!m_error)
-            if (const auto hardware = findHardware(m_design.hardware, m_file + ":hardware"); !hardware.ok())
+            if (const auto hardware = hardwareOf(m_design, m_file + ":hardware"); !hardware.ok())
                 fail(hardware.error());
         if (m_error)
             return *m_error;
@@ -132,6 +132,23 @@ private:
             fail(*fields.error());
         if (const json rest = fields.leftOver(); !rest.empty())
             addUnknown(m_unknown[key], rest);
+    }
+
+    /// The id of a preset, or an object as in a hardware file.
+    void readHardware(JsonFields& top)
+    {
+        const json* value = top.find("hardware");
+        if (value == nullptr || !value->is_object()) {
+            m_design.hardware = top.text("hardware");
+            return;
+        }
+        auto own = hardwareFromJson(*value, m_file + ":hardware");
+        if (!own.ok()) {
+            top.adopt(own.error());
+            return;
+        }
+        m_design.hardware = own.value().id;
+        m_design.ownHardware = std::move(own).value();
     }
 
     void readMesh(const json& value)

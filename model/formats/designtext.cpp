@@ -3,6 +3,7 @@
 #include "model/formats/designfile.h"
 
 #include "model/formats/designkeys.h"
+#include "model/formats/hardwarefile.h"
 #include "model/formats/jsontext.h"
 #include "model/formats/modelparts.h"
 
@@ -226,6 +227,14 @@ void addUnknown(json& known, const json& unknown)
                 known[key] = value;
 }
 
+/// The id of a preset, or all values where the design has some of its own.
+json hardwareOfDesign(const Design& design)
+{
+    if (design.ownHardware && design.ownHardware->id == design.hardware)
+        return hardwareJson(*design.ownHardware);
+    return design.hardware;
+}
+
 std::string designText(const Design& design)
 {
     const json stored = parsed(design.unknownKeys);
@@ -234,7 +243,7 @@ std::string designText(const Design& design)
     json top {
         { "format", "shardboard" },
         { "version", kDesignVersion },
-        { "hardware", design.hardware },
+        { "hardware", hardwareOfDesign(design) },
         { "mesh", meshJson(design.mesh) },
         { "model", modelJson(design.model, unknownOf("model")) },
         { "picker", pickerJson(design.picker) },

@@ -2,7 +2,6 @@
 #include "model/plan/buildplan.h"
 
 #include "model/core/shards.h"
-#include "model/cost/collectivetime.h"
 #include "model/cost/kerneltime.h"
 #include "model/ops/opdefinition.h"
 #include "model/picker/greedy.h"
@@ -84,7 +83,7 @@ public:
             if (auto status = plan(static_cast<int>(segment)); !status.ok())
                 return status.error();
         if (m_plan.pipeline)
-            addPipeline(m_graph, m_hardware, m_plan);
+            addPipeline(m_graph, m_resharding.prices(), m_plan);
         setStepTimes(m_graph, m_plan);
         fillMemory(m_graph, m_plan);
         return std::move(m_plan);
@@ -431,7 +430,7 @@ private:
             collective.groupSize = m_mesh.groupSize(step.axes);
             collective.tensor = tensor;
             collective.bytes = scaledBytes(stepBytes(step, spec.shape, spec.dtype, m_mesh), density(tensor));
-            collective.seconds = m_resharding.seconds(step.kind, step.axes, collective.bytes);
+            price(collective, collective.bytes);
             collective.plannedSegment = static_cast<int>(m_plan.segments.size()) - 1;
             collective.op = id;
             collective.operand = operand;
@@ -467,6 +466,11 @@ private:
         return -1;
     }
 
+    void price(Collective& collective, std::int64_t bytes)
+    {
+        setPrice(collective, bytes, m_resharding.prices());
+    }
+
     /// The sends of an operand around a ring: every device passes on what it has, until each has seen all parts.
     void addRing(const Segment& segment, OpId id, OperandUse& use, const Ring& ring)
     {
@@ -481,8 +485,8 @@ private:
         const std::int64_t part = bytesOf(largestShard(spec.shape, use.layout, m_mesh), spec.dtype);
         const std::int64_t hops = collective.groupSize - 1;
         collective.bytes = part * hops;
-        collective.seconds = static_cast<double>(hops)
-            * collectiveSeconds(CollectiveKind::SendRecv, part, 2, linkOf(collective.axes, m_wholeMesh, m_hardware));
+        price(collective, part);
+        collective.seconds *= static_cast<double>(hops);
         collective.plannedSegment = static_cast<int>(m_plan.segments.size()) - 1;
         collective.op = id;
         collective.operand = ring.operand;
@@ -538,6 +542,15 @@ private:
 };
 
 } // namespace
+
+void setPrice(Collective& collective, std::int64_t bytes, CollectivePrices& prices)
+{
+    CollectiveTime time = prices.curve(collective.kind, collective.axes).at(bytes);
+    collective.seconds = time.seconds;
+    collective.algorithm = std::move(time.algorithm);
+    if (collective.kind != CollectiveKind::LocalSlice)
+        collective.link = linkNames(prices.footprint(collective.axes), prices.hardware());
+}
 
 std::int64_t Plan::collectiveBytes() const
 {

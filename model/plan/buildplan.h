@@ -28,4 +28,7 @@ Shape largestShape(const Shape& shape, const Layout& layout, const Mesh& mesh);
 /// Elements on the device that holds the most, for balanced cuts.
 std::int64_t largestShard(const Shape& shape, const Layout& layout, const Mesh& mesh);
 
+/// Seconds of one occurrence that moves `bytes`, with algorithm and links.
+void setPrice(Collective& collective, std::int64_t bytes, CollectivePrices& prices);
+
 } // namespace shardboard

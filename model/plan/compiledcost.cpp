@@ -18,12 +18,25 @@ Collective bare(const Plan& plan, const Collective& collective)
     out.axes = collective.axes;
     out.groupSize = collective.groupSize;
     out.bytes = collective.bytes;
-    if (isStageSend(plan, collective))
+    if (collective.kind == CollectiveKind::SendRecv)
         out.step = collective.step;
     return out;
 }
 
 } // namespace
+
+/// Prices of the hardware that was asked for last.
+struct CompiledCost::Pricing {
+    Pricing(const Mesh& mesh_, const Hardware& hardware_)
+        : mesh(mesh_)
+        , hardware(hardware_)
+        , prices(mesh, hardware)
+    {
+    }
+    Mesh mesh;
+    Hardware hardware;
+    CollectivePrices prices;
+};
 
 CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
     : m_times(plan.segments.size())
@@ -72,12 +85,15 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
 
 StepCost CompiledCost::on(const Hardware& hardware)
 {
+    if (!m_pricing || m_pricing->hardware != hardware)
+        m_pricing = std::make_shared<Pricing>(m_plan.mesh, hardware);
+    CollectivePrices& prices = m_pricing->prices;
     std::fill(m_times.begin(), m_times.end(), SegmentTime {});
     for (const Kernel& kernel : m_kernels)
         m_times[kernel.segment].compute += kernel.count * kernelSeconds(kernel.work, hardware);
     double sends = 0;
     for (const Transfer& transfer : m_transfers) {
-        const double seconds = transfer.count * occurrenceSeconds(m_plan, transfer.what, hardware);
+        const double seconds = transfer.count * occurrenceSeconds(m_plan, transfer.what, prices);
         if (isStageSend(m_plan, transfer.what)) {
             sends += seconds;
             continue;

@@ -8,6 +8,7 @@
 #include "model/plan/steptime.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace shardboard {
@@ -50,6 +51,8 @@ private:
 
     std::vector<Kernel> m_kernels;
     std::vector<Transfer> m_transfers;
+    struct Pricing;
+    std::shared_ptr<Pricing> m_pricing;
     Graph m_frame; ///< segments without operations
     Plan m_plan; ///< the same; mesh and pipeline
     std::vector<SegmentTime> m_times;

@@ -7,11 +7,11 @@
 
 namespace shardboard {
 
-/// Predicted seconds with the launch. Keeps a reference to the planner.
+/// Predicted seconds. Keeps a reference to the planner.
 inline LinkPrice linkPrice(ReshardPlanner& resharding)
 {
     return [&resharding](CollectiveKind kind, int axis, double bytes) {
-        return kCollectiveLaunchSeconds + resharding.seconds(kind, { axis }, static_cast<std::int64_t>(bytes));
+        return resharding.seconds(kind, { axis }, static_cast<std::int64_t>(bytes));
     };
 }
 

@@ -2,7 +2,6 @@
 #include "model/plan/pipeline.h"
 
 #include "model/core/shards.h"
-#include "model/cost/collectivetime.h"
 #include "model/plan/buildplan.h"
 
 #include <algorithm>
@@ -27,7 +26,7 @@ bool isCutOver(const Layout& layout, int axis)
 }
 
 /// A send of an operand, as it arrives at its operation, and in front of what else happens to it there.
-void addSend(const Graph& graph, const Hardware& hardware, std::size_t segment, PlannedOp& op, std::size_t operand, std::int64_t count,
+void addSend(const Graph& graph, CollectivePrices& prices, std::size_t segment, PlannedOp& op, std::size_t operand, std::int64_t count,
              const std::string& target, const std::string& reason, Plan& plan)
 {
     OperandUse& use = op.operands[operand];
@@ -41,7 +40,8 @@ void addSend(const Graph& graph, const Hardware& hardware, std::size_t segment, 
     send.step = { CollectiveKind::SendRecv, send.axes, use.before, use.before };
     send.bytes = bytesOf(largestShard(spec.shape, use.before, plan.mesh), spec.dtype);
     send.count = count;
-    send.seconds = sendSeconds(send, plan.mesh, hardware);
+    setPrice(send, send.bytes, prices);
+    send.seconds = sendSeconds(send, prices);
     send.plannedSegment = static_cast<int>(segment);
     send.op = op.op;
     send.operand = static_cast<int>(operand);
@@ -54,7 +54,7 @@ void addSend(const Graph& graph, const Hardware& hardware, std::size_t segment, 
 }
 
 /// One send for each micro-batch at each border between runs of layers: p v - 1 of them.
-void addSends(const Graph& graph, const Hardware& hardware, Plan& plan)
+void addSends(const Graph& graph, CollectivePrices& prices, Plan& plan)
 {
     const PlannedPipeline& pipeline = *plan.pipeline;
     const std::int64_t borders = pipeline.stages * pipeline.chunks - 1;
@@ -72,7 +72,7 @@ void addSends(const Graph& graph, const Hardware& hardware, Plan& plan)
                                               [&](const OperandUse& u) { return u.tensor == segment.carryIn; });
                 if (use == op.operands.end())
                     continue;
-                addSend(graph, hardware, s, op, static_cast<std::size_t>(use - op.operands.begin()), borders * plan.microBatches, "next",
+                addSend(graph, prices, s, op, static_cast<std::size_t>(use - op.operands.begin()), borders * plan.microBatches, "next",
                         reason, plan);
                 break;
             }
@@ -95,7 +95,7 @@ std::vector<int> endsOf(const Graph& graph)
 }
 
 /// A table that embedding and head share has a gradient from both, and they lie on different stages.
-void addSendsBetweenEnds(const Graph& graph, const Hardware& hardware, Plan& plan)
+void addSendsBetweenEnds(const Graph& graph, CollectivePrices& prices, Plan& plan)
 {
     const std::vector<int> ends = endsOf(graph);
     std::vector<int> madeIn(graph.tensors.size(), -1);
@@ -116,7 +116,7 @@ void addSendsBetweenEnds(const Graph& graph, const Hardware& hardware, Plan& pla
                     || graph.segments[static_cast<std::size_t>(from)].phase == Phase::Forward || ends[static_cast<std::size_t>(from)] == end
                     || !sent.insert(tensor).second)
                     continue;
-                addSend(graph, hardware, s, op, i, segment.phase == Phase::Update ? 1 : plan.microBatches, end == 0 ? "first" : "last",
+                addSend(graph, prices, s, op, i, segment.phase == Phase::Update ? 1 : plan.microBatches, end == 0 ? "first" : "last",
                         "embedding and head share a weight and lie on the first and the last stage: what one adds to its gradient goes to the other",
                         plan);
             }
@@ -125,18 +125,21 @@ void addSendsBetweenEnds(const Graph& graph, const Hardware& hardware, Plan& pla
 
 } // namespace
 
-double sendSeconds(const Collective& send, const Mesh& mesh, const Hardware& hardware)
+double sendSeconds(const Collective& send, CollectivePrices& prices)
 {
-    const LinkSpec& link = linkOf(send.axes, mesh, hardware);
-    double seconds = collectiveSeconds(CollectiveKind::SendRecv, send.bytes, 2, link);
+    const double whole = prices.seconds(CollectiveKind::SendRecv, send.axes, send.bytes);
+    const Mesh& mesh = prices.mesh();
+    const double rate = widestLink(prices.footprint(send.axes), prices.hardware()).bytesPerSecond;
     std::vector<int> copies;
     for (int axis = 0; axis < mesh.axisCount(); ++axis)
-        if (axis != send.axes.front() && !isCutOver(send.step.before, axis) && linkOf({ axis }, mesh, hardware).bytesPerSecond > link.bytesPerSecond)
+        if (axis != send.axes.front() && mesh.axis(axis).size > 1 && !isCutOver(send.step.before, axis)
+            && widestLink(prices.footprint({ axis }), prices.hardware()).bytesPerSecond > rate)
             copies.push_back(axis);
-    if (const std::int64_t group = mesh.groupSize(copies); group > 1)
-        seconds = std::min(seconds, collectiveSeconds(CollectiveKind::SendRecv, (send.bytes + group - 1) / group, 2, link)
-                               + collectiveSeconds(CollectiveKind::AllGather, send.bytes, group, linkOf(copies, mesh, hardware)));
-    return seconds;
+    const std::int64_t group = mesh.groupSize(copies);
+    if (group <= 1)
+        return whole;
+    return std::min(whole, prices.seconds(CollectiveKind::SendRecv, send.axes, (send.bytes + group - 1) / group)
+                        + prices.seconds(CollectiveKind::AllGather, copies, send.bytes));
 }
 
 std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage)
@@ -176,12 +179,12 @@ Result<PlannedPipeline> plannedPipeline(const PipelineSpec& spec, const Graph& g
     return pipeline;
 }
 
-void addPipeline(const Graph& graph, const Hardware& hardware, Plan& plan)
+void addPipeline(const Graph& graph, CollectivePrices& prices, Plan& plan)
 {
     if (plan.pipeline->stages < 2)
         return;
-    addSends(graph, hardware, plan);
-    addSendsBetweenEnds(graph, hardware, plan);
+    addSends(graph, prices, plan);
+    addSendsBetweenEnds(graph, prices, plan);
 }
 
 } // namespace shardboard

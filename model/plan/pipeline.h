@@ -18,10 +18,10 @@ double stageShare(const PlannedPipeline& pipeline);
 /// for setStepTimes to add. With p stages, v chunks and m micro-batches a stage waits for (p-1)/(vm) of the time in which it works.
 /// Errors: the mesh has no such axis; more stages than layers; interleaved with micro-batches that the stages do not divide.
 Result<PlannedPipeline> plannedPipeline(const PipelineSpec& spec, const Graph& graph, const Mesh& mesh, std::int64_t microBatches);
-void addPipeline(const Graph& graph, const Hardware& hardware, Plan& plan);
+void addPipeline(const Graph& graph, CollectivePrices& prices, Plan& plan);
 
 /// Of a send between stages. Devices of one node that hold the same value need not all send all of it: each sends its part, and
 /// they gather it behind the slow link (arXiv 2104.04473, 4.1), where that is faster.
-double sendSeconds(const Collective& send, const Mesh& mesh, const Hardware& hardware);
+double sendSeconds(const Collective& send, CollectivePrices& prices);
 
 } // namespace shardboard

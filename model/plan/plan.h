@@ -51,6 +51,8 @@ struct Collective {
     std::int64_t bytes = 0; ///< S, on one member of a device group, per occurrence
     std::int64_t count = 1; ///< occurrences in a step of the workload (repeated layers included)
     double seconds = 0; ///< predicted, per occurrence
+    std::string algorithm; ///< with which it is so fast: `ring`, `NVLS`, …
+    std::string link; ///< ids of the links it goes over, inner first: `nvlink4 + ib-ndr`
     int plannedSegment = 0; ///< index into Plan::segments
     OpId op = -1; ///< the operation that wanted it
     int operand = 0;

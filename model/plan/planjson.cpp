@@ -121,6 +121,7 @@ json collectiveJson(const Graph& graph, const Plan& plan, const Collective& coll
              { "tensor", graph.tensor(collective.tensor).name }, { "tensor_id", collective.tensor },
              { "from", specText(collective.step.before, plan.mesh) }, { "to", specText(collective.step.after, plan.mesh) },
              { "bytes", collective.bytes }, { "count", collective.count }, { "seconds", collective.seconds },
+             { "algorithm", collective.algorithm }, { "link", collective.link },
              { "planned_segment", collective.plannedSegment },
              { "cause",
                { { "op", segment.name + "/" + graph.op(collective.op).name }, { "op_id", collective.op },

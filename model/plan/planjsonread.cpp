@@ -227,6 +227,8 @@ private:
             collective.bytes = item.integer("bytes", 0);
             collective.count = item.integer("count", 1);
             collective.seconds = item.number("seconds");
+            item.readText("algorithm", collective.algorithm);
+            item.readText("link", collective.link);
             if (!m_root.ok())
                 return;
             collective.groupSize = plan().mesh.groupSize(collective.axes);

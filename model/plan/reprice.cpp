@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/reprice.h"
 
-#include "model/cost/collectivetime.h"
 #include "model/cost/kerneltime.h"
+#include "model/plan/buildplan.h"
 #include "model/plan/pipeline.h"
 #include "model/plan/steptime.h"
 
@@ -10,24 +10,25 @@
 
 namespace shardboard {
 
-double occurrenceSeconds(const Plan& plan, const Collective& collective, const Hardware& hardware)
+double occurrenceSeconds(const Plan& plan, const Collective& collective, CollectivePrices& prices)
 {
     if (isStageSend(plan, collective))
-        return sendSeconds(collective, plan.mesh, hardware);
-    const LinkSpec& link = linkOf(collective.axes, plan.mesh, hardware);
-    if (collective.kind != CollectiveKind::SendRecv)
-        return collectiveSeconds(collective.kind, collective.bytes, collective.groupSize, link);
-    const std::int64_t hops = std::max<std::int64_t>(1, collective.groupSize - 1);
-    return static_cast<double>(hops) * collectiveSeconds(collective.kind, collective.bytes / hops, 2, link);
+        return sendSeconds(collective, prices);
+    const bool ring = collective.kind == CollectiveKind::SendRecv && collective.step.before == collective.step.after;
+    const std::int64_t hops = ring ? std::max<std::int64_t>(1, collective.groupSize - 1) : 1;
+    return static_cast<double>(hops) * prices.seconds(collective.kind, collective.axes, collective.bytes / hops);
 }
 
 void reprice(const Graph& graph, Plan& plan, const Hardware& hardware, DType dtype)
 {
+    CollectivePrices prices(plan.mesh, hardware);
     for (PlannedSegment& segment : plan.segments)
         for (PlannedOp& op : segment.ops)
             op.seconds = kernelSeconds(op.work, hardware);
-    for (Collective& collective : plan.collectives)
-        collective.seconds = occurrenceSeconds(plan, collective, hardware);
+    for (Collective& collective : plan.collectives) {
+        setPrice(collective, collective.bytes, prices);
+        collective.seconds = occurrenceSeconds(plan, collective, prices);
+    }
     setStepTimes(graph, plan);
     plan.performance.rate(plan.seconds(), static_cast<double>(plan.mesh.deviceCount()), hardware.peakFlops(dtype));
 }

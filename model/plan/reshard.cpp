@@ -2,19 +2,14 @@
 #include "model/plan/reshard.h"
 
 #include "model/core/shards.h"
-#include "model/cost/collectivetime.h"
 #include "model/plan/reshardorder.h"
 #include "model/plan/reshardsearch.h"
 
 #include <algorithm>
-#include <array>
 
 namespace shardboard {
 
 namespace {
-
-constexpr std::array<const char*, 7> kNames { "all-reduce", "all-gather", "reduce-scatter", "all-to-all",
-                                              "send-recv", "broadcast", "local-slice" };
 
 using AxisList = std::vector<AxisRef>;
 
@@ -80,38 +75,10 @@ const Hardware& unitHardware()
 
 } // namespace
 
-std::string collectiveName(CollectiveKind kind) { return kNames[static_cast<std::size_t>(kind)]; }
-
-std::optional<CollectiveKind> collectiveFromName(std::string_view name)
-{
-    for (std::size_t i = 0; i < kNames.size(); ++i)
-        if (name == kNames[i])
-            return static_cast<CollectiveKind>(i);
-    return std::nullopt;
-}
-
 ReshardPlanner::ReshardPlanner(const Mesh& mesh, const Hardware& hardware)
     : m_mesh(mesh)
-    , m_hardware(hardware)
+    , m_prices(mesh, hardware)
 {
-}
-
-const LinkSpec& ReshardPlanner::linkOver(const std::vector<int>& axes)
-{
-    std::uint64_t key = 0;
-    for (const int axis : axes)
-        key |= std::uint64_t { 1 } << axis;
-    if (m_mesh.axisCount() > 64)
-        return linkOf(axes, m_mesh, m_hardware);
-    const LinkSpec*& link = m_links[key];
-    if (!link)
-        link = &linkOf(axes, m_mesh, m_hardware);
-    return *link;
-}
-
-double ReshardPlanner::seconds(CollectiveKind kind, const std::vector<int>& axes, std::int64_t bytes)
-{
-    return collectiveSeconds(kind, bytes, m_mesh.groupSize(axes), linkOver(axes));
 }
 
 Result<std::vector<ReshardStep>> ReshardPlanner::steps(const Layout& from, const Layout& to, const ReshardedTensor& tensor,
@@ -155,11 +122,7 @@ std::vector<ReshardStep> ReshardPlanner::find(const Layout& from, const Layout& 
             steps.push_back({ CollectiveKind::LocalSlice, added, end, to });
         return steps;
     }
-    const LinkSpec& slowest = m_hardware.outerLink().bytesPerSecond < m_hardware.innerLink().bytesPerSecond
-        ? m_hardware.outerLink()
-        : m_hardware.innerLink();
-    auto steps = cheapestSteps({ from, to, tensor, m_mesh, slowest,
-                                 [this](const std::vector<int>& axes) -> const LinkSpec& { return linkOver(axes); } });
+    auto steps = cheapestSteps({ from, to, tensor, m_mesh, m_prices });
     return steps ? std::move(*steps) : stepsInFixedOrder(from, to, tensor.shape, m_mesh);
 }
 

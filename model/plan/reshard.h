@@ -4,21 +4,13 @@
 #pragma once
 
 #include "model/core/layout.h"
+#include "model/cost/collectiveprices.h"
 
-#include <optional>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 namespace shardboard {
-
-struct Hardware;
-struct LinkSpec;
-
-enum class CollectiveKind { AllReduce, AllGather, ReduceScatter, AllToAll, SendRecv, Broadcast, LocalSlice };
-std::string collectiveName(CollectiveKind kind); ///< all-reduce, all-gather, …, local-slice
-std::optional<CollectiveKind> collectiveFromName(std::string_view name);
 
 /// One collective: every device exchanges data only with its device group over `axes` (indices into the mesh, row-major
 /// group order as listed) and holds its shard of `after` when it is done. What each kind can do:
@@ -36,10 +28,6 @@ struct ReshardStep {
     friend bool operator==(const ReshardStep&, const ReshardStep&) = default;
 };
 
-/// What starting a collective costs by itself, in seconds (NCCL's base latency): with it two steps are merged into one
-/// over both mesh axes where they would take nearly the same time.
-inline constexpr double kCollectiveLaunchSeconds = 6.6e-6;
-
 /// What there is to move.
 struct ReshardedTensor {
     Shape shape;
@@ -48,8 +36,8 @@ struct ReshardedTensor {
     friend bool operator==(const ReshardedTensor&, const ReshardedTensor&) = default;
 };
 
-/// Finds the steps between layouts on one mesh and remembers them: those whose seconds (collectiveSeconds) and starts
-/// (kCollectiveLaunchSeconds) add up to the least; then the fewest, then sums first and slices last. Three rules come
+/// Finds the steps between layouts on one mesh and remembers them: those whose seconds (CollectivePrices, each with its
+/// start) add up to the least; then the fewest, then sums first and slices last. Three rules come
 /// before the price. Mesh axes over which nothing changes take no part. An all-reduce over several mesh axes is one
 /// collective. Sums that are wanted in shards are not made whole where a reduce-scatter will do. Mesh and hardware must
 /// outlive it.
@@ -62,10 +50,9 @@ public:
     /// `where` names the tensor.
     Result<std::vector<ReshardStep>> steps(const Layout& from, const Layout& to, const ReshardedTensor& tensor,
                                            const std::string& where);
-    /// Predicted seconds of a collective over these mesh axes, without its launch.
-    double seconds(CollectiveKind kind, const std::vector<int>& axes, std::int64_t bytes);
-    /// The link of the device groups over these mesh axes.
-    const LinkSpec& linkOver(const std::vector<int>& axes);
+    /// Predicted seconds of a collective over these mesh axes, with its start.
+    double seconds(CollectiveKind kind, const std::vector<int>& axes, std::int64_t bytes) { return m_prices.seconds(kind, axes, bytes); }
+    CollectivePrices& prices() { return m_prices; }
 
 private:
     struct Known {
@@ -77,8 +64,7 @@ private:
     std::vector<ReshardStep> find(const Layout& from, const Layout& to, const ReshardedTensor& tensor);
 
     const Mesh& m_mesh;
-    const Hardware& m_hardware;
-    std::unordered_map<std::uint64_t, const LinkSpec*> m_links; ///< by the set of axes
+    CollectivePrices m_prices;
     std::unordered_multimap<std::size_t, Known> m_known;
 };
 

@@ -2,7 +2,6 @@
 #include "model/plan/reshardsearch.h"
 
 #include "model/core/shards.h"
-#include "model/cost/collectivetime.h"
 #include "model/graph/graph.h"
 #include "model/plan/reshardorder.h"
 
@@ -266,15 +265,16 @@ private:
         std::int64_t most = 1;
         for (const std::int64_t size : m_problem.tensor.shape)
             most *= std::max<std::int64_t>(1, size);
-        std::int64_t group = 1;
-        for (std::size_t axis = 0; axis < m_axes.size(); ++axis)
-            group *= m_sizes[axis];
-        // No step takes longer; a hundred of them still fit into 63 bits.
-        const double bound = kCollectiveLaunchSeconds
-            + collectiveSeconds(CollectiveKind::AllReduce, bytesOf(most, m_problem.tensor.dtype), group, m_problem.slowest);
+        // No step takes longer than its kind would axis by axis; a hundred of them still fit into 63 bits.
+        double bound = 0;
+        for (const CollectiveKind kind : { CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
+                                           CollectiveKind::AllToAll, CollectiveKind::SendRecv }) {
+            double sum = 0;
+            for (const int axis : m_axes)
+                sum += m_problem.prices.seconds(kind, { axis }, bytesOf(most, m_problem.tensor.dtype));
+            bound = std::max(bound, sum);
+        }
         m_scale = std::ldexp(1.0, 54 - std::ilogb(bound));
-        // Always enough to outweigh the rounding of a price.
-        m_launch = std::max<std::int64_t>(8, std::llround(kCollectiveLaunchSeconds * m_scale));
     }
 
     /// Ways that cost more than the fixed order of steps need not be followed.
@@ -297,21 +297,18 @@ private:
 
     std::int64_t units(CollectiveKind kind, unsigned mask, std::int64_t count)
     {
-        const LinkSpec*& link = m_links[mask];
-        if (!link) {
+        const PriceCurve*& curve = m_curves[static_cast<std::size_t>(kind)][mask];
+        if (!curve) {
             std::vector<int> axes;
-            std::int64_t group = 1;
             for (std::size_t axis = 0; axis < m_axes.size(); ++axis)
-                if (mask & bit(axis)) {
+                if (mask & bit(axis))
                     axes.push_back(m_axes[axis]);
-                    group *= m_sizes[axis];
-                }
-            link = &m_problem.linkOver(axes);
-            m_groups[mask] = group;
+            curve = &m_problem.prices.curve(kind, axes);
         }
+        // Enough to outweigh the rounding of a price: of ways that take as long the one with fewer steps is the cheapest.
+        constexpr std::int64_t kStep = 8;
         const std::int64_t bytes = scaledBytes(bytesOf(count, m_problem.tensor.dtype), m_problem.tensor.density);
-        return m_launch
-            + std::llround(m_scale * collectiveSeconds(kind, bytes, m_groups[mask], *link));
+        return kStep + std::llround(m_scale * curve->seconds(bytes));
     }
 
     /// Calls `visit` with every sequence of one or more of these axes; it returns whether longer ones are of use.
@@ -660,10 +657,8 @@ private:
     Key m_start = 0;
     Key m_goal = 0;
     double m_scale = 1;
-    std::int64_t m_launch = 0;
     std::int64_t m_bound = std::numeric_limits<std::int64_t>::max();
-    std::array<const LinkSpec*, 256> m_links {}; ///< by the set of axes
-    std::array<std::int64_t, 256> m_groups {};
+    std::array<std::array<const PriceCurve*, 256>, kCollectiveKinds> m_curves {}; ///< by kind and set of axes
     std::vector<Node> m_nodes;
     std::vector<std::int16_t> m_table; ///< of nodes, by key
     std::priority_queue<Waiting> m_queue;

@@ -4,7 +4,6 @@
 
 #include "model/plan/reshard.h"
 
-#include <functional>
 #include <optional>
 
 namespace shardboard {
@@ -14,8 +13,7 @@ struct ReshardProblem {
     const Layout& to; ///< partial only where `from` is; whole axes of more than one device in both
     const ReshardedTensor& tensor;
     const Mesh& mesh;
-    const LinkSpec& slowest; ///< no link of the mesh takes longer
-    std::function<const LinkSpec&(const std::vector<int>&)> linkOver;
+    CollectivePrices& prices; ///< on that mesh
 };
 
 /// Nothing where there are too many axes or dims, or too many layouts in between, to look at them all.

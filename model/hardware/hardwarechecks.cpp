@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/hardware/hardwarechecks.h"
+
+#include "model/core/mesh.h"
+
+#include <cmath>
+#include <sstream>
+
+namespace shardboard {
+
+namespace {
+
+/// A cost model with numbers beyond these would overflow somewhere.
+constexpr double kMostRate = 1e24;
+constexpr double kLeastRate = 1e-3;
+constexpr double kMostSeconds = 1e6;
+
+std::string numberText(double value)
+{
+    std::ostringstream out;
+    out << value;
+    return out.str();
+}
+
+class Checker {
+public:
+    explicit Checker(const std::string& where)
+        : m_where(where)
+    {
+    }
+
+    void rate(const std::string& key, double value, const char* unit)
+    {
+        if (!std::isfinite(value) || value < kLeastRate || value > kMostRate)
+            fail(key, "cannot be " + numberText(value) + " " + unit, "use a number above 0, up to " + numberText(kMostRate));
+    }
+    void rate(const std::string& key, const std::optional<double>& value, const char* unit)
+    {
+        if (value)
+            rate(key, *value, unit);
+    }
+    void seconds(const std::string& key, double value)
+    {
+        if (!std::isfinite(value) || value < 0 || value > kMostSeconds)
+            fail(key, "cannot be " + numberText(value) + " s", "use seconds from 0 to " + numberText(kMostSeconds));
+    }
+    void seconds(const std::string& key, const std::optional<double>& value)
+    {
+        if (value)
+            seconds(key, *value);
+    }
+    void share(const std::string& key, double value, double most)
+    {
+        if (!std::isfinite(value) || value <= 0 || value > most)
+            fail(key, "cannot be " + numberText(value), "use a number above 0, up to " + numberText(most));
+    }
+    void fail(const std::string& key, const std::string& what, const std::string& fix)
+    {
+        if (!m_error)
+            m_error = inputError(m_where + (key.empty() ? "" : ":" + key), what, fix);
+    }
+    Status status() const { return m_error ? Status(*m_error) : done(); }
+
+private:
+    std::string m_where;
+    std::optional<Error> m_error;
+};
+
+void checkDevice(const DeviceSpec& device, Checker& check)
+{
+    check.rate("device.memory_bytes", device.memoryBytes, "bytes");
+    check.rate("device.memory_bytes_per_second", device.memoryBytesPerSecond, "bytes/s");
+    const auto peak = [&](const char* key, const std::optional<double>& value) {
+        check.rate(std::string("device.peak_flops.") + key, value, "FLOP/s");
+    };
+    peak("fp32", device.peak.fp32);
+    peak("tf32", device.peak.tf32);
+    peak("bf16", device.peak.bf16);
+    peak("fp16", device.peak.fp16);
+    peak("fp8", device.peak.fp8);
+    peak("fp4", device.peak.fp4);
+    peak("int8", device.peak.int8);
+    if (device.peakFlops(DType::BF16) <= 0 || device.peakFlops(DType::F32) <= 0)
+        check.fail("device.peak_flops", "has no rate for bf16 nor fp32", "add one in FLOP/s");
+    check.seconds("device.kernels.launch_seconds", device.kernels.launchSeconds);
+    check.share("device.kernels.gemm_efficiency", device.kernels.gemmEfficiency, 1);
+    check.share("device.kernels.memory_efficiency", device.kernels.memoryEfficiency, 1);
+    check.share("device.kernels.attention_efficiency", device.kernels.attentionEfficiency, 1);
+}
+
+void checkLink(const LinkSpec& link, const std::string& place, Checker& check)
+{
+    check.rate(place + ".bytes_per_second", link.bytesPerSecond, "bytes/s");
+    if (link.peakBytesPerSecond != 0)
+        check.rate(place + ".peak_bytes_per_second", link.peakBytesPerSecond, "bytes/s");
+    check.seconds(place + ".alpha_seconds", link.alphaSeconds);
+    check.seconds(place + ".alpha_ll128_seconds", link.alphaLl128);
+    check.seconds(place + ".alpha_simple_seconds", link.alphaSimple);
+    check.seconds(place + ".start_seconds", link.startSeconds);
+    check.seconds(place + ".message_seconds", link.messageSeconds);
+    if (!std::isfinite(link.ownBlock) || link.ownBlock < 0 || link.ownBlock > 1000)
+        check.fail(place + ".own_block", "cannot be " + numberText(link.ownBlock), "use a number from 0 to 1000");
+    if (link.linksPerDevice < 1)
+        check.fail(place + ".links_per_device", "cannot be " + std::to_string(link.linksPerDevice), "use a whole number of at least 1");
+}
+
+void checkTorus(const Level& level, const std::string& place, Checker& check)
+{
+    std::int64_t product = 1;
+    for (const std::int64_t extent : level.shape)
+        if (extent < 1 || extent > kMaxDevices || (product *= extent) > kMaxDevices)
+            return check.fail(place + ".shape", "has an extent or a product that is not from 1 to " + std::to_string(kMaxDevices),
+                              "use the chips along each dim, e.g. [4, 4, 4]");
+    if (level.shape.empty())
+        return check.fail(place + ".shape", "is missing for a torus", "use the chips along each dim, e.g. [4, 4, 4]");
+    if (level.wraps.size() != level.shape.size())
+        return check.fail(place + ".wraps", "has " + std::to_string(level.wraps.size()) + " entries for " + std::to_string(level.shape.size()) + " dims",
+                          "say true or false for each dim of the shape");
+    if (level.size != product)
+        check.fail(place + ".size", "is " + std::to_string(level.size) + ", but the shape has " + std::to_string(product) + " chips",
+                   "leave it out, or use " + std::to_string(product));
+}
+
+} // namespace
+
+Status checkHardware(const Hardware& hardware, const std::string& where)
+{
+    Checker check(where);
+    checkDevice(hardware.device, check);
+    if (hardware.levels.empty())
+        check.fail("levels", "there is none", "add at least one, e.g. {\"fabric\": \"switch\", \"link\": \"nvlink4\"}");
+    std::int64_t devices = 1;
+    for (std::size_t i = 0; i < hardware.levels.size(); ++i) {
+        const Level& level = hardware.levels[i];
+        const std::string place = "levels[" + std::to_string(i) + "]";
+        const bool last = i + 1 == hardware.levels.size();
+        checkLink(level.link, place + ".link", check);
+        check.share(place + ".nics_per_device", level.nicsPerDevice, 1024);
+        if (level.fabric == Fabric::Torus)
+            checkTorus(level, place, check);
+        else if (!level.shape.empty() || !level.wraps.empty())
+            check.fail(place + ".shape", "only a torus has one", "leave it out, or use \"fabric\": \"torus\"");
+        if (level.fabric == Fabric::Torus && i > 0)
+            check.fail(place + ".fabric", "a torus can only be the innermost level", "put it first");
+        if (level.size < 0 || level.size > kMaxDevices)
+            check.fail(place + ".size", "cannot be " + std::to_string(level.size), "use 1 to " + std::to_string(kMaxDevices) + ", or 0 for all the rest");
+        else if (level.size == 0 && !last)
+            check.fail(place + ".size", "0 stands for all the rest, so no level can be outside of it", "say how many members a unit has");
+        devices *= std::max<std::int64_t>(1, level.size);
+        if (devices > kMaxDevices) {
+            check.fail(place + ".size", "together with the levels inside there would be " + std::to_string(devices) + " devices",
+                       "use at most " + std::to_string(kMaxDevices));
+            break;
+        }
+        if (level.inSwitch) {
+            check.seconds(place + ".in_switch_reduction.start_seconds", level.inSwitch->startSeconds);
+            check.share(place + ".in_switch_reduction.efficiency", level.inSwitch->efficiency, 2);
+        }
+        if ((level.fabric == Fabric::SharedMemory) != level.link.shared)
+            check.fail(place + ".link.shared", level.link.shared ? "a shared link needs the fabric shared-memory" : "the link of a shared-memory fabric must be shared",
+                       level.link.shared ? "use \"fabric\": \"shared-memory\", or a link of each device's own" : "use \"shared\": true");
+        if (level.fabric == Fabric::SharedMemory && hardware.levels.size() > 1)
+            check.fail(place + ".fabric", "one memory that plays all devices has no other level", "leave the other levels out");
+    }
+    return check.status();
+}
+
+} // namespace shardboard

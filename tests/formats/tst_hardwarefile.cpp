@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hardware files and hardware in designs: what is written reads back, edits say only what differs, nonsense is refused
+// with its place.
+#include "model/formats/designfile.h"
+#include "model/formats/hardwarefile.h"
+#include "model/formats/openmodel.h"
+#include "model/hardware/hardwarechecks.h"
+
+#include <nlohmann/json.hpp>
+
+#include <QtTest>
+
+#include <limits>
+
+using namespace shardboard;
+using nlohmann::json;
+
+namespace {
+
+QString errorOf(const std::string& text)
+{
+    const auto hardware = hardwareFromText(text, "f.json");
+    return hardware.ok() ? QStringLiteral("(fine)") : QString::fromStdString(hardware.error().text());
+}
+
+std::string edit(const std::string& rest)
+{
+    return R"({"format": "shardboard-hardware", "version": 1, "base": "dgx-h100", )" + rest + "}";
+}
+
+} // namespace
+
+class TestHardwareFile : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void presetsAreSound()
+    {
+        QCOMPARE(hardwarePresets().size(), std::size_t { 13 });
+        QCOMPARE(devicePresets().size(), std::size_t { 11 });
+        QCOMPARE(linkPresets().size(), std::size_t { 18 });
+        for (const Hardware& hardware : hardwarePresets()) {
+            const Status status = checkHardware(hardware, hardware.id);
+            QVERIFY2(status.ok(), status.ok() ? "" : status.error().text().c_str());
+            QVERIFY(!hardware.source.empty() && !hardware.device.source.empty());
+            for (const Level& level : hardware.levels)
+                QVERIFY(!level.link.source.empty());
+        }
+    }
+
+    void presetsReadBack()
+    {
+        for (const Hardware& hardware : hardwarePresets()) {
+            const auto again = hardwareFromText(hardwareText(hardware), "f.json");
+            QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
+            QVERIFY2(again.value() == hardware, hardware.id.c_str());
+        }
+    }
+
+    void editsSayWhatDiffers()
+    {
+        const auto edited = hardwareFromText(edit(R"("name": "ours", "device": {"memory_bytes": 96e9, "peak_flops": {"fp8": null}},
+            "levels": [{}, {"link": {"bytes_per_second": 3e10}, "nics_per_device": 0.5}])"), "f.json");
+        QVERIFY2(edited.ok(), edited.ok() ? "" : edited.error().text().c_str());
+        Hardware expected = findHardware("dgx-h100").value();
+        expected.id = "dgx-h100-edited";
+        expected.name = "ours";
+        expected.device.memoryBytes = 96e9;
+        expected.device.peak.fp8.reset();
+        expected.levels[1].link.bytesPerSecond = 3e10;
+        expected.levels[1].nicsPerDevice = 0.5;
+        QVERIFY(edited.value() == expected);
+        const auto other = hardwareFromText(edit(R"("id": "mine", "device": "h200-sxm", "levels": [{"link": {"base": "nvlink5", "alpha_seconds": 0}}, {"link": "ib-xdr"}])"), "f.json");
+        QVERIFY2(other.ok(), other.ok() ? "" : other.error().text().c_str());
+        QCOMPARE(other.value().device, *findDevice("h200-sxm"));
+        QCOMPARE(other.value().levels[0].link.alphaSeconds, 0.0);
+        QCOMPARE(other.value().levels[0].link.bytesPerSecond, findLink("nvlink5")->bytesPerSecond);
+        QCOMPARE(other.value().levels[1].link, *findLink("ib-xdr"));
+        QCOMPARE(QString::fromStdString(other.value().id), QString("mine"));
+    }
+
+    void fromNothing()
+    {
+        const auto own = hardwareFromText(R"({"format": "shardboard-hardware", "version": 1, "id": "shelf", "device": "a100-sxm-40",
+            "levels": [{"fabric": "switch", "size": 4, "link": "pcie4-x16"},
+                       {"fabric": "fat-tree", "size": 0, "link": {"bytes_per_second": 1e9, "alpha_seconds": 2e-5}}]})", "f.json");
+        QVERIFY2(own.ok(), own.ok() ? "" : own.error().text().c_str());
+        QCOMPARE(own.value().devicesPerNode(), 4);
+        QCOMPARE(own.value().outerLink().bytesPerSecond, 1e9);
+    }
+
+    void nonsenseIsRefused_data()
+    {
+        QTest::addColumn<QString>("rest");
+        QTest::addColumn<QString>("message");
+        const auto row = [](const char* name, const char* rest, const char* message) { QTest::newRow(name) << rest << message; };
+        row("zero bandwidth", R"("levels": [{"link": {"bytes_per_second": 0}}])", "f.json:levels[0].link.bytes_per_second: cannot be 0 bytes/s; use");
+        row("negative bandwidth", R"("levels": [{}, {"link": {"bytes_per_second": -5e9}}])", "f.json:levels[1].link.bytes_per_second: cannot be -5e+09 bytes/s; use");
+        row("negative latency", R"("levels": [{}, {"link": {"alpha_seconds": -1e-6}}])", "f.json:levels[1].link.alpha_seconds: cannot be -1e-06 s; use");
+        row("infinity", R"("device": {"memory_bytes_per_second": 1e999})", "f.json");
+        row("no number", R"("device": {"memory_bytes": "80 GB"})", "f.json:device.memory_bytes: cannot be \"80 GB\"; use a number");
+        row("not a number", R"("device": {"memory_bytes": NaN})", "f.json:1:");
+        row("no memory", R"("device": {"memory_bytes": 0})", "f.json:device.memory_bytes: cannot be 0 bytes; use");
+        row("unknown device", R"("device": "abacus")", "f.json:device: there is no preset \"abacus\"; ");
+        row("unknown link", R"("levels": [{"link": "string"}])", "f.json:levels[0].link: there is no preset \"string\"; ");
+        row("unknown base of a link", R"("levels": [{"link": {"base": "rope"}}])", "f.json:levels[0].link.base: there is no preset \"rope\"; ");
+        row("unknown key", R"("devise": 1)", "f.json:devise: is not a key of it; ");
+        row("unknown key inside", R"("levels": [{"link": {"bandwidth": 1}}])", "f.json:levels[0].link.bandwidth: is not a key of it; ");
+        row("unknown fabric", R"("levels": [{"fabric": "cloth"}])", "f.json:levels[0].fabric: cannot be 'cloth'; use switch");
+        row("rest inside", R"("levels": [{"size": 0}])", "f.json:levels[0].size: 0 stands for all the rest");
+        row("negative size", R"("levels": [{"size": -8}])", "f.json:levels[0].size: cannot be -8; use");
+        row("too many", R"("levels": [{"size": 1048576}, {"size": 2}])", "f.json:levels[1].size: together with the levels inside");
+        row("shape of a switch", R"("levels": [{"shape": [4, 2]}])", "f.json:levels[0].shape: only a torus has one");
+        row("torus without shape", R"("levels": [{"fabric": "torus"}])", "f.json:levels[0].shape: is missing for a torus");
+        row("efficiency", R"("device": {"kernels": {"gemm_efficiency": 1.5}})", "f.json:device.kernels.gemm_efficiency: cannot be 1.5; use");
+        row("ports", R"("levels": [{}, {"nics_per_device": 0}])", "f.json:levels[1].nics_per_device: cannot be 0; use");
+        row("levels", R"("levels": 5)", "f.json:levels: is not a list");
+        row("shared", R"("levels": [{"link": {"shared": true}}])", "f.json:levels[0].link.shared: a shared link needs");
+        row("library", R"("library": "mpi")", "f.json:library: cannot be 'mpi'; use nccl or any");
+    }
+    void nonsenseIsRefused()
+    {
+        QFETCH(QString, rest);
+        QFETCH(QString, message);
+        const QString error = errorOf(edit(rest.toStdString()));
+        QVERIFY2(error.startsWith(message), qPrintable(error));
+        QVERIFY(!error.contains('\n'));
+    }
+
+    void headings()
+    {
+        QVERIFY(errorOf("{}").startsWith("f.json: is not hardware of Shardboard"));
+        QVERIFY(errorOf("[1]").startsWith("f.json: is not hardware of Shardboard"));
+        QVERIFY(errorOf(R"({"format": "shardboard-hardware", "version": 9})").startsWith("f.json:version: was written by a newer program"));
+        QVERIFY(errorOf(R"({"format": "shardboard-hardware", "version": 1, "base": "dgx"})").startsWith("f.json:base: there is no hardware preset 'dgx'; known are dgx-h100"));
+        QVERIFY(errorOf(R"({"format": "shardboard-hardware", "version": 1})").startsWith("f.json:device: the key is missing"));
+    }
+
+    void numbersThatNoFileHas()
+    {
+        for (const double bad : { std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), -1.0 }) {
+            Hardware hardware = findHardware("dgx-h100").value();
+            hardware.levels[0].link.bytesPerSecond = bad;
+            QVERIFY(!checkHardware(hardware, "x").ok());
+            hardware = findHardware("dgx-h100").value();
+            hardware.levels[0].link.startSeconds = bad;
+            QVERIFY(!checkHardware(hardware, "x").ok());
+            hardware = findHardware("dgx-h100").value();
+            hardware.device.peak.bf16 = bad;
+            QVERIFY(!checkHardware(hardware, "x").ok());
+        }
+    }
+
+    void designsCarryIt()
+    {
+        Design design;
+        design.model = builtinModel("qwen2.5-0.5b").value();
+        design.mesh = Mesh::parse("data=2,model=4").value();
+        setHardware(design, findHardware("dgx-h200").value());
+        QVERIFY(!design.ownHardware);
+        QCOMPARE(json::parse(designText(design))["hardware"], json("dgx-h200"));
+        setHardware(design, hardwareFromText(edit(R"("levels": [{"link": {"bytes_per_second": 1e9}}])"), "f.json").value());
+        const std::string text = designText(design);
+        const auto again = designFromText(text, "d");
+        QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
+        QVERIFY(again.value() == design);
+        QCOMPARE(designText(again.value()), text);
+        QCOMPARE(hardwareOf(again.value()).value().innerLink().bytesPerSecond, 1e9);
+        // Another preset chosen later counts.
+        design.hardware = "dgx-a100";
+        QCOMPARE(QString::fromStdString(hardwareOf(design).value().id), QString("dgx-a100"));
+        json broken = json::parse(text);
+        broken["hardware"]["levels"][0]["link"]["bytes_per_second"] = 0;
+        const auto refused = designFromText(broken.dump(), "d");
+        QVERIFY(!refused.ok());
+        QVERIFY2(QString::fromStdString(refused.error().text()).startsWith("d:hardware"), refused.error().text().c_str());
+    }
+};
+
+QTEST_APPLESS_MAIN(TestHardwareFile)
+#include "tst_hardwarefile.moc"
