@@ -74,19 +74,20 @@ std::string describedHardware(const Hardware& hardware)
 {
     const DeviceSpec& device = hardware.device;
     const KernelConstants& kernels = device.kernels;
-    Table table({ "", "", "source" });
-    table.add({ hardware.id, hardware.name, hardware.source });
-    table.add({ "device " + device.id, device.name + ": " + ratesText(device.peak), device.source });
-    table.add({ "memory", digitsOf(device.memoryBytes / 1e9) + " GB at " + digitsOf(device.memoryBytesPerSecond / 1e9) + " GB/s", "" });
+    Table table({ hardware.id, hardware.name });
+    std::string sources = "\nSources\n  " + hardware.id + ": " + hardware.source + "\n  " + device.id + ": " + device.source + "\n";
+    table.add({ "device " + device.id, device.name + ": " + ratesText(device.peak) });
+    table.add({ "memory", digitsOf(device.memoryBytes / 1e9) + " GB at " + digitsOf(device.memoryBytesPerSecond / 1e9) + " GB/s" });
     table.add({ "kernels", digitsOf(kernels.launchSeconds * 1e6) + " us a launch; of the peak: products " + digitsOf(kernels.gemmEfficiency)
-                    + ", attention " + digitsOf(kernels.attentionEfficiency) + ", memory " + digitsOf(kernels.memoryEfficiency), "" });
+                    + ", attention " + digitsOf(kernels.attentionEfficiency) + ", memory " + digitsOf(kernels.memoryEfficiency) });
     for (std::size_t i = 0; i < hardware.levels.size(); ++i) {
         const Level& level = hardware.levels[i];
-        table.add({ "level " + std::to_string(i), levelText(level), "" });
-        table.add({ "link " + level.link.id, level.link.name + ": " + linkText(level), level.link.source });
+        table.add({ "level " + std::to_string(i), levelText(level) });
+        table.add({ "link " + level.link.id, level.link.name + ": " + linkText(level) });
+        sources += "  " + level.link.id + ": " + level.link.source + "\n";
     }
-    table.add({ "collectives", hardware.library == CollectiveLibrary::Nccl ? "algorithms of NCCL" : "any algorithm", "" });
-    return table.text(0);
+    table.add({ "collectives", hardware.library == CollectiveLibrary::Nccl ? "algorithms of NCCL" : "any algorithm" });
+    return table.text(0) + sources;
 }
 
 } // namespace

@@ -39,7 +39,7 @@ Price nvls(const Group& g)
 {
     if (g.inSwitch == nullptr || g.outer > 1)
         return std::nullopt;
-    return PriceLine { g.start + g.inSwitch->startSeconds, others(g) * g.byteSeconds / g.inSwitch->efficiency };
+    return PriceLine { g.start + g.inSwitch->startSeconds, others(g) * g.byteSeconds / g.inSwitch->efficiency + own(g) };
 }
 /// In the switch of every node, a tree between nodes; both work at the same time.
 Price nvlsTree(const Group& g)

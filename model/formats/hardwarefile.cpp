@@ -34,6 +34,7 @@ json deviceJson(const DeviceSpec& device)
     add("int8", device.peak.int8);
     return { { "id", device.id }, { "name", device.name }, { "kind", deviceKindName(device.kind) }, { "peak_flops", peak },
              { "memory_bytes", device.memoryBytes }, { "memory_bytes_per_second", device.memoryBytesPerSecond },
+             { "multiprocessors", device.multiprocessors },
              { "kernels",
                { { "launch_seconds", device.kernels.launchSeconds }, { "gemm_efficiency", device.kernels.gemmEfficiency },
                  { "memory_efficiency", device.kernels.memoryEfficiency },
@@ -209,6 +210,8 @@ public:
         const json* device = top.find("device");
         if (!device)
             top.fail("device", "the key is missing", "add an id such as \"h100-sxm\", or an object");
+        if (top.error())
+            return *top.error();
         readDevice(device ? *device : nothing, out.device);
         const json* levels = top.find("levels");
         if (!levels || !levels->is_array())
@@ -265,6 +268,7 @@ private:
         out.kind = word(fields, "kind", "gpu", deviceKindFromName, "gpu, tpu or cpu", DeviceKind::Gpu);
         out.memoryBytes = number(fields, "memory_bytes");
         out.memoryBytesPerSecond = number(fields, "memory_bytes_per_second");
+        out.multiprocessors = fields.integer("multiprocessors", 0, kMostCount, 0);
         static const json nothing = json::object();
         const json* peak = fields.find("peak_flops");
         JsonFields peaks(peak ? *peak : nothing, m_where, "device.peak_flops");
