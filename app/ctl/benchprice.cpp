@@ -39,7 +39,7 @@ Result<BenchmarkReport> benchPrice()
         const auto evaluation = evaluate(design, Misfits::Replicate);
         if (!evaluation.ok())
             return evaluation.error();
-        auto hardware = findHardware(design.hardware);
+        auto hardware = hardwareOf(design);
         if (!hardware.ok())
             return hardware.error();
         const Plan& plan = evaluation.value()->plan;

@@ -118,7 +118,7 @@ public:
 
     Result<FitAdvice> run()
     {
-        auto hardware = findHardware(m_design.hardware, "hardware");
+        auto hardware = hardwareOf(m_design);
         if (!hardware.ok())
             return hardware.error();
         const auto now = evaluate(m_design, Misfits::Replicate);

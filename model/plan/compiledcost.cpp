@@ -10,8 +10,8 @@ namespace shardboard {
 
 namespace {
 
-/// What its price depends on, and the layout that a send between stages asks for.
-Collective bare(const Plan& plan, const Collective& collective)
+/// What its price depends on, and the layouts that tell what kind of send it is.
+Collective bare(const Collective& collective)
 {
     Collective out;
     out.kind = collective.kind;
@@ -24,19 +24,6 @@ Collective bare(const Plan& plan, const Collective& collective)
 }
 
 } // namespace
-
-/// Prices of the hardware that was asked for last.
-struct CompiledCost::Pricing {
-    Pricing(const Mesh& mesh_, const Hardware& hardware_)
-        : mesh(mesh_)
-        , hardware(hardware_)
-        , prices(mesh, hardware)
-    {
-    }
-    Mesh mesh;
-    Hardware hardware;
-    CollectivePrices prices;
-};
 
 CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
     : m_times(plan.segments.size())
@@ -70,7 +57,7 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
     for (const Collective& collective : plan.collectives) {
         if (collective.kind == CollectiveKind::LocalSlice)
             continue;
-        Transfer transfer { bare(plan, collective), static_cast<double>(collective.count), static_cast<std::size_t>(collective.plannedSegment),
+        Transfer transfer { bare(collective), static_cast<double>(collective.count), static_cast<std::size_t>(collective.plannedSegment),
                             movesWeight(graph, collective) };
         const auto alike = std::find_if(m_transfers.begin(), m_transfers.end(), [&](const Transfer& t) {
             return t.segment == transfer.segment && t.weight == transfer.weight && t.what.kind == transfer.what.kind
@@ -85,9 +72,7 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
 
 StepCost CompiledCost::on(const Hardware& hardware)
 {
-    if (!m_pricing || m_pricing->hardware != hardware)
-        m_pricing = std::make_shared<Pricing>(m_plan.mesh, hardware);
-    CollectivePrices& prices = m_pricing->prices;
+    CollectivePrices prices(m_plan.mesh, hardware);
     std::fill(m_times.begin(), m_times.end(), SegmentTime {});
     for (const Kernel& kernel : m_kernels)
         m_times[kernel.segment].compute += kernel.count * kernelSeconds(kernel.work, hardware);

@@ -8,7 +8,6 @@
 #include "model/plan/steptime.h"
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 namespace shardboard {
@@ -43,7 +42,7 @@ private:
         std::size_t segment = 0;
     };
     struct Transfer {
-        Collective what; ///< without texts, and layouts only of sends between stages
+        Collective what; ///< without texts, and layouts only of sends
         double count = 0;
         std::size_t segment = 0;
         bool weight = false; ///< moves a weight or its gradient
@@ -51,8 +50,6 @@ private:
 
     std::vector<Kernel> m_kernels;
     std::vector<Transfer> m_transfers;
-    struct Pricing;
-    std::shared_ptr<Pricing> m_pricing;
     Graph m_frame; ///< segments without operations
     Plan m_plan; ///< the same; mesh and pipeline
     std::vector<SegmentTime> m_times;
