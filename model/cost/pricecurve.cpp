@@ -52,6 +52,7 @@ std::vector<PricedWay> envelope(std::vector<PricedWay> ways)
         return a.line.latencySeconds + floors(a) < b.line.latencySeconds + floors(b);
     });
     std::vector<PricedWay> kept;
+    kept.reserve(ways.size());
     for (const PricedWay& way : ways) {
         if (std::any_of(kept.begin(), kept.end(), [&](const PricedWay& other) { return covers(other, way); }))
             continue;
@@ -93,7 +94,7 @@ void append(PricedWay& to, const PricedWay& way, double share)
         if (i < PricedWay::kMostStages && at < PricedWay::kMostStages)
             to.stages[at] = way.stages[i];
     }
-    to.stageCount += way.stageCount;
+    to.stageCount = static_cast<std::uint16_t>(to.stageCount + way.stageCount);
 }
 
 double shareOf(CollectiveKind kind, double n)
@@ -183,6 +184,7 @@ void addStaged(std::vector<PricedWay>& ways, const std::vector<CurveStage>& stag
     std::vector<PricedWay> partial { PricedWay {} };
     for (const CurveStage& stage : stages) {
         std::vector<PricedWay> longer;
+        longer.reserve(partial.size() * stage.curve->ways().size());
         for (const PricedWay& before : partial)
             for (const PricedWay& way : stage.curve->ways()) {
                 append(longer.emplace_back(before), way, stage.share);

@@ -38,13 +38,13 @@ struct PricedWay {
         Algorithm algorithm = Algorithm::None;
     };
     static constexpr std::size_t kMostStages = 8; ///< that are remembered by name
-    static constexpr std::size_t kMostHidden = 8; ///< further ones count as if nothing hid their latency
+    static constexpr std::size_t kMostHidden = 4; ///< further ones count as if nothing hid their latency
 
     PriceLine line;
     std::array<HiddenLatency, kMostHidden> hidden {};
     std::uint8_t hiddenCount = 0;
     std::array<Stage, kMostStages> stages {};
-    int stageCount = 0; ///< also of those not remembered
+    std::uint16_t stageCount = 0; ///< also of those not remembered
 
     double seconds(double bytes) const
     {
