@@ -21,7 +21,7 @@ namespace shardboard::engine {
 
 namespace {
 
-constexpr std::int64_t kProduct = 768;
+constexpr std::int64_t kProduct = 1024; ///< the largest
 constexpr MeasureRules kRules { .trials = 5, .mostRounds = 4, .agree = 0.02, .mostSeconds = 0.2 };
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
@@ -96,15 +96,16 @@ MachineLimits measureLimits(TaskPool& pool)
         }, kRules);
         return 2.0 * sizeof(float) * static_cast<double>(share * on) / time.median;
     };
-    const auto gemmRate = [&](int on) {
+    const auto gemmRateOf = [&](int on, std::int64_t n) {
         const Measured time = measure([&] {
             return secondsOn(pool, on, [&](std::int64_t part) {
-                sgemm(false, true, kProduct, kProduct, kProduct, 1, operands.floats(), kProduct, operands.floats() + kProduct * kProduct,
-                      kProduct, 0, products.floats() + part * kProduct * kProduct, kProduct);
+                sgemm(false, true, n, n, n, 1, operands.floats(), n, operands.floats() + n * n, n, 0,
+                      products.floats() + part * kProduct * kProduct, n);
             });
         }, kRules);
-        return 2.0 * kProduct * kProduct * kProduct * on / time.median;
+        return 2.0 * static_cast<double>(n * n * n) * on / time.median;
     };
+    const auto gemmRate = [&](int on) { return std::max(gemmRateOf(on, kProduct / 2), gemmRateOf(on, kProduct)); };
     MachineLimits out;
     out.copyBytesOne = copyRate(1);
     out.copyBytesAll = workers > 1 ? copyRate(workers) : out.copyBytesOne;

@@ -12,8 +12,8 @@ namespace shardboard::engine {
 /// Memory that measureLimits touches, and gives back.
 std::int64_t limitsMemory(int workers);
 
-/// About half a second. Copies 4 times what the last cache holds, past the caches; products of 768 x 768 matrices of random
-/// values. On the clock of the threads, as the operations' seconds are. Throws Stopped and Failure "memory".
+/// About half a second. Copies 4 times what the last cache holds, past the caches; products of 512 x 512 and
+/// 1024 x 1024 matrices, the better of both. On the clock of the threads, as the operations' seconds are. Throws Stopped and Failure "memory".
 MachineLimits measureLimits(TaskPool& pool);
 
 /// Copies `count` floats with stores that go past the caches.

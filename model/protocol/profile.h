@@ -69,7 +69,7 @@ struct ProfileOperation {
 
 /// Measured right before the run, by the same process. Rates of one worker thread alone, and of all together.
 struct MachineLimits {
-    double gemmFlopsOne = 0; ///< float32 matrix products large enough to be at their best, FLOP/s
+    double gemmFlopsOne = 0; ///< float32 matrix products at their best, FLOP/s
     double gemmFlopsAll = 0;
     double copyBytesOne = 0; ///< a copy of memory too large for the caches: bytes read and written, by seconds
     double copyBytesAll = 0;
