@@ -20,6 +20,9 @@ struct BenchmarkReport {
 
 /// From an edit to its consequences: layouts, plan, memory, findings. Small and large models and meshes.
 Result<BenchmarkReport> benchEvaluate();
+/// What the worker's products and collectives reach of the best rates of this machine, all measured in one session.
+Result<BenchmarkReport> benchEngine();
+Result<BenchmarkReport> benchEngineQuick();
 /// Layouts, shard maps and bytes of every weight of a 126-layer model, each layer on its own, on 131,072 devices.
 Result<BenchmarkReport> benchResolve();
 /// One row per mesh axis picked for an operation, its menu being there.

@@ -10,13 +10,14 @@ namespace shardboard {
 
 int benchCommand(const Arguments& arguments)
 {
+    const std::string wanted = arguments.positional().empty() ? std::string() : arguments.positional().front();
     using Benchmark = Result<BenchmarkReport> (*)();
     const std::pair<const char*, Benchmark> all[] = { { "resolve", benchResolve },
+                                                     { "engine", wanted == "engine" ? benchEngine : benchEngineQuick },
                                                      { "evaluate", benchEvaluate },
                                                      { "pick", benchPick },
                                                      { "price", benchPrice },
                                                      { "reshard", benchReshard } };
-    const std::string wanted = arguments.positional().empty() ? std::string() : arguments.positional().front();
     nlohmann::json list = nlohmann::json::array();
     std::string text;
     for (const auto& [name, run] : all) {
@@ -29,7 +30,7 @@ int benchCommand(const Arguments& arguments)
         text += (text.empty() ? "" : "\n") + result.value().text;
     }
     if (text.empty())
-        return report(usageError("shardctl bench", "there is no benchmark '" + wanted + "'", "benchmarks are evaluate, pick, price, reshard and resolve"));
+        return report(usageError("shardctl bench", "there is no benchmark '" + wanted + "'", "benchmarks are engine, evaluate, pick, price, reshard and resolve"));
     std::cout << (arguments.has("--json") ? nlohmann::json { { "benchmarks", list } }.dump(1) + "\n" : text);
     return kDone;
 }

@@ -2,7 +2,7 @@
 // shardctl run: from a design to the worker.
 #include "app/ctl/commands.h"
 #include "app/ctl/runcommand.h"
-#include "model/hardware/hardware.h"
+#include "model/formats/hardwarefile.h"
 
 namespace shardboard {
 
@@ -61,10 +61,10 @@ int runDesignCommand(const Arguments& arguments)
     const auto opened = openDesign(arguments.positional().front(), Misfits::Refuse, [&](Design& design) -> Status {
         if (target.empty())
             return done();
-        const auto known = findHardware(target, "--project");
+        auto known = hardwareNamed(target, "--project");
         if (!known.ok())
             return known.error();
-        design.hardware = target;
+        setHardware(design, std::move(known).value());
         return done();
     });
     if (!opened.ok())

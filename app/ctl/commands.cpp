@@ -148,6 +148,15 @@ const std::vector<Command>& commands()
             { "--engine", "COMMAND", "command that starts the worker (shardboard-engine beside shardctl)" },
             { "--break-collective", "ID", "test hook: execute this collective (or any) wrongly" }, kJson },
           runDesignCommand, {} },
+        { "calibrate", "measures this machine and writes hardware for designs: --hardware FILE", {},
+          { { "--backend", "NAME", "cpu" },
+            { "-o", "FILE", "hardware file to write" },
+            { "--quick", "", "fewer and smaller sizes: below 20 seconds" },
+            { "--engine", "COMMAND", "command that starts the worker (shardboard-engine beside shardctl)" }, kJson },
+          calibrateCommand,
+          "A logical device is one thread with a core of its own; all devices share the memory. Fits products, kernels bound by memory,\n"
+          "attention and collectives, and says how far the measured times lie from the model's. Medians are taken, but a machine that\n"
+          "does other things is measured as slower than it is. The engine computes in float32, whatever a design's dtype.\n" },
         { "export", "writes the configuration of another framework, and shards.json", { "DESIGN" },
           { { "--to", "TARGET", "jax" }, { "-o", "FOLDER", "where to write" } },
           exportCommand, {} },
@@ -167,6 +176,7 @@ const std::vector<Command>& commands()
           "LEFT and RIGHT are each a design, a folder of dumps or one of its files, a shards.json, a MaxText rule file\n"
           "(*.yml), or the name of a built-in rule set. What one side does not say is not compared.\n" },
         { "bench", "measures how long an edit takes to evaluate and all weights to resolve, small and large", { "[NAME]" }, { kJson }, benchCommand,
+          "  engine    products and collectives of the worker by the best rates of this machine (all sizes when named, else few)\n"
           "  evaluate  from an edit to its consequences: layouts, plan, memory, findings\n"
           "  pick      the row of a menu for an operation, on each mesh axis\n"
           "  resolve   layouts and shards of every weight of a 126-layer model on 131,072 devices\n" },

@@ -43,6 +43,7 @@ int runDesignCommand(const Arguments& arguments);
 int exportCommand(const Arguments& arguments);
 int dumpCommand(const Arguments& arguments);
 int diffCommand(const Arguments& arguments);
+int calibrateCommand(const Arguments& arguments);
 int benchCommand(const Arguments& arguments);
 
 /// Prints the one line of an error and gives its exit code.

@@ -202,6 +202,7 @@ public:
         JsonFields top(document, m_where, "");
         top.find("format");
         top.find("version");
+        top.find("calibration"); // what shardctl calibrate tells of where the numbers come from
         out.id = top.text("id", "custom");
         out.name = top.text("name", out.id);
         out.source = top.text("source", "");

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// shardctl calibrate: measures this machine and writes hardware that designs can be made for.
+#include "app/ctl/commands.h"
+#include "app/ctl/table.h"
+#include "app/ctl/terminal.h"
+#include "app/ctl/workertalk.h"
+#include "model/core/numbers.h"
+#include "model/formats/designfile.h"
+#include "model/formats/hardwarefile.h"
+#include "model/protocol/machinefit.h"
+
+#include <cstdio>
+
+namespace shardboard {
+
+namespace {
+
+std::string formatted(const char* format, double value)
+{
+    char text[64];
+    std::snprintf(text, sizeof text, format, value);
+    return text;
+}
+
+void printFit(const Calibration& calibration, const MachineFit& fit, const std::string& path)
+{
+    const DeviceSpec& device = fit.hardware.device;
+    const LinkSpec& link = fit.hardware.innerLink();
+    std::printf("%s: %s, %lld worker %s, %lld points measured\n", path.c_str(), calibration.machine.c_str(),
+                static_cast<long long>(calibration.workers), calibration.workers == 1 ? "thread" : "threads",
+                static_cast<long long>(calibration.points.size()));
+    std::printf("  a device is one thread: products %.0f GFLOP/s (float32), of which %.0f %%; attention %.0f %%\n", *device.peak.fp32 / 1e9,
+                100 * device.kernels.gemmEfficiency, 100 * device.kernels.attentionEfficiency);
+    std::printf("  memory %.1f GB/s read and written, of which %.0f %%; a kernel starts in %s\n", device.memoryBytesPerSecond / 1e9,
+                100 * device.kernels.memoryEfficiency, secondsText(device.kernels.launchSeconds).c_str());
+    std::printf("  collectives %.1f GB/s read and written, of all devices together, and %s to start\n\n", link.bytesPerSecond / 1e9,
+                secondsText(link.alphaSeconds).c_str());
+    Table table({ "what the model says of", ">points", ">mean error", ">worst" });
+    for (const FitReport& report : fit.fits)
+        table.add({ report.name, std::to_string(report.points), formatted("%.0f %%", 100 * report.residual.mean),
+                    formatted("%.0f %%", 100 * report.residual.worst) });
+    std::fputs(table.text().c_str(), stdout);
+    if (fit.unsettled > 0)
+        std::printf("%lld points did not settle within 2 %%: other programs ran, or they are small; medians were taken\n",
+                    static_cast<long long>(fit.unsettled));
+    std::printf("use it: shardctl new --hardware %s --dtype f32 …\n", path.c_str());
+}
+
+Result<Calibration> measured(const Arguments& arguments, ProgressLine& line)
+{
+    CalibrationOptions options;
+    options.backend = arguments.text("--backend", "cpu");
+    options.quick = arguments.has("--quick");
+    const InterruptGuard guard;
+    const auto answer = askWorker(arguments.text("--engine"), { { "type", "calibrate" }, { "options", toJson(options) } },
+                                  [&](const nlohmann::json& message) {
+                                      const std::string type = messageText(message, "type");
+                                      if (type == "announce")
+                                          std::fprintf(stderr, "needs %s of memory and about %s on this machine, if nothing else runs\n",
+                                                       bytesText(messageWhole(message, "bytes")).c_str(),
+                                                       secondsText(messageNumber(message, "seconds")).c_str());
+                                      else if (type == "progress")
+                                          line.show(messageWhole(message, "step"), messageWhole(message, "of"), messageText(message, "what"));
+                                  },
+                                  InterruptGuard::flag());
+    line.clear();
+    if (answer.cancelled())
+        return Cancelled {};
+    if (!answer.ok())
+        return answer.error();
+    auto calibration = calibrationFromJson(answer.value().value("calibration", nlohmann::json()));
+    if (!calibration.ok())
+        return engineError(calibration.error().what, calibration.error().where);
+    return calibration;
+}
+
+} // namespace
+
+int calibrateCommand(const Arguments& arguments)
+{
+    const std::string path = arguments.text("-o");
+    if (path.empty())
+        return report(usageError("shardctl calibrate", "-o is missing", "name the hardware file to write, HARDWARE.json"));
+    if (arguments.text("--backend", "cpu") != "cpu")
+        return report(usageError("--backend", "there is no backend '" + arguments.text("--backend") + "'", "the backend is cpu"));
+    if (auto status = checkWritable(path); !status.ok())
+        return report(status.error());
+    ProgressLine line;
+    const auto calibration = measured(arguments, line);
+    if (calibration.cancelled()) {
+        std::fputs("cancelled; nothing was written\n", stderr);
+        return kCancelled;
+    }
+    if (!calibration.ok())
+        return report(calibration.error());
+    const auto fit = fitMachine(calibration.value());
+    if (!fit.ok())
+        return report(engineError(fit.error().what, fit.error().where, "run it again while nothing else runs"));
+    nlohmann::json document = hardwareJson(fit.value().hardware);
+    document["calibration"] = calibrationRecord(calibration.value(), fit.value());
+    // What is written must be what the other commands take.
+    if (const auto back = hardwareFromJson(document, path); !back.ok())
+        return report(engineError("what was measured makes no hardware: " + back.error().text(), "calibration", "run it again while nothing else runs"));
+    if (auto status = writeFileAtomically(path, document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"); !status.ok())
+        return report(status.error());
+    if (arguments.has("--json"))
+        std::puts(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    else
+        printFit(calibration.value(), fit.value(), path);
+    return kDone;
+}
+
+} // namespace shardboard

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/protocol/machinefit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace shardboard {
+
+using nlohmann::json;
+
+namespace {
+
+bool isKernel(const CalibrationPoint& point) { return point.kind == "gemm" || point.kind == "memory" || point.kind == "attention"; }
+
+KernelPoint kernelPoint(const CalibrationPoint& point) { return { point.flops, point.bytes, point.seconds, DType::F32 }; }
+
+template <class Model>
+FitReport reportOf(const std::string& name, const std::vector<const CalibrationPoint*>& points, const Model& model)
+{
+    FitReport out { name, static_cast<std::int64_t>(points.size()), {} };
+    for (const CalibrationPoint* point : points) {
+        const double off = std::fabs(model(*point) - point->seconds) / point->seconds;
+        out.residual.mean += off / static_cast<double>(points.size());
+        out.residual.worst = std::max(out.residual.worst, off);
+    }
+    return out;
+}
+
+std::vector<const CalibrationPoint*> pointsOf(const Calibration& calibration, const std::string& kind)
+{
+    std::vector<const CalibrationPoint*> out;
+    for (const CalibrationPoint& point : calibration.points)
+        if (point.kind == kind)
+            out.push_back(&point);
+    return out;
+}
+
+DeviceSpec deviceOf(const Calibration& calibration)
+{
+    DeviceSpec out;
+    out.id = "calibrated-" + calibration.backend;
+    out.name = "one worker thread of " + calibration.machine;
+    out.kind = DeviceKind::Cpu;
+    out.source = "measured on this machine";
+    double best = calibration.limits.gemmFlopsOne;
+    for (const CalibrationPoint* point : pointsOf(calibration, "gemm"))
+        best = std::max(best, point->flops / point->seconds);
+    out.peak.fp32 = best;
+    out.memoryBytesPerSecond = calibration.limits.copyBytesOne;
+    for (const CalibrationPoint* point : pointsOf(calibration, "memory")) // from the caches it is faster
+        out.memoryBytesPerSecond = std::max(out.memoryBytesPerSecond, point->bytes / point->seconds);
+    out.memoryBytes = static_cast<double>(calibration.memoryBytes);
+    return out;
+}
+
+} // namespace
+
+double efficiencyFor(const std::vector<KernelPoint>& points, double peakFlops, double launchSeconds)
+{
+    // t = launch + s x with x = flops / peak: least squares of the relative error over s, which is 1 / efficiency.
+    double above = 0;
+    double below = 0;
+    for (const KernelPoint& point : points) {
+        const double x = point.flops / peakFlops / point.seconds;
+        above += x * (1 - launchSeconds / point.seconds);
+        below += x * x;
+    }
+    return above > 0 && below > 0 ? below / above : 0;
+}
+
+Result<MachineFit> fitMachine(const Calibration& calibration)
+{
+    MachineFit out;
+    Hardware& hardware = out.hardware;
+    hardware.id = "calibrated-" + calibration.backend;
+    hardware.name = calibration.machine + ", " + std::to_string(calibration.workers) + " threads that play all devices";
+    hardware.source = "measured by shardctl calibrate on this machine";
+    hardware.library = CollectiveLibrary::Any;
+    hardware.device = deviceOf(calibration);
+    DeviceSpec& device = hardware.device;
+
+    std::vector<KernelPoint> kernels;
+    std::vector<KernelPoint> attention;
+    std::vector<const CalibrationPoint*> collectives;
+    std::vector<LinkPoint> transfers;
+    for (const CalibrationPoint& point : calibration.points) {
+        out.unsettled += point.settled ? 0 : 1;
+        if (point.kind == "attention")
+            attention.push_back(kernelPoint(point));
+        else if (isKernel(point))
+            kernels.push_back(kernelPoint(point));
+        else {
+            collectives.push_back(&point);
+            transfers.push_back({ point.bytes, point.seconds, 1 });
+        }
+    }
+    const auto fitted = fitKernels(kernels, device, "calibration of kernels");
+    if (!fitted.ok())
+        return fitted.error();
+    device.kernels = fitted.value().constants;
+    // Without the launch a kernel can be a little faster than any that was seen.
+    if (device.kernels.gemmEfficiency > 1) {
+        *device.peak.fp32 *= device.kernels.gemmEfficiency;
+        device.kernels.gemmEfficiency = 1;
+    }
+    if (device.kernels.memoryEfficiency > 1) {
+        device.memoryBytesPerSecond *= device.kernels.memoryEfficiency;
+        device.kernels.memoryEfficiency = 1;
+    }
+    if (const double share = efficiencyFor(attention, *device.peak.fp32, device.kernels.launchSeconds); share > 0)
+        device.kernels.attentionEfficiency = std::min(1.0, share);
+    const auto link = fitLink(transfers, "calibration of collectives");
+    if (!link.ok())
+        return link.error();
+    Level level;
+    level.fabric = Fabric::SharedMemory;
+    level.link.id = "calibrated-memory";
+    level.link.name = "memory of " + calibration.machine;
+    level.link.alphaSeconds = link.value().alphaSeconds;
+    level.link.bytesPerSecond = link.value().bytesPerSecond;
+    level.link.peakBytesPerSecond = calibration.limits.copyBytesAll;
+    level.link.shared = true;
+    level.link.source = "measured on this machine";
+    hardware.levels = { level };
+
+    out.fits.push_back({ "kernels", static_cast<std::int64_t>(kernels.size()), fitted.value().residual });
+    for (const char* kind : { "gemm", "memory" })
+        out.fits.push_back(reportOf(kind, pointsOf(calibration, kind), [&](const CalibrationPoint& point) {
+            return roofline(kernelPoint(point), device, device.kernels);
+        }));
+    KernelConstants attentive = device.kernels;
+    attentive.gemmEfficiency = attentive.attentionEfficiency;
+    out.fits.push_back(reportOf("attention", pointsOf(calibration, "attention"), [&](const CalibrationPoint& point) {
+        return roofline(kernelPoint(point), device, attentive);
+    }));
+    const auto transfer = [&](const CalibrationPoint& point) { return level.link.alphaSeconds + point.bytes / level.link.bytesPerSecond; };
+    out.fits.push_back(reportOf("collectives", collectives, transfer));
+    std::map<std::string, std::vector<const CalibrationPoint*>> byKind;
+    for (const CalibrationPoint* point : collectives)
+        byKind[point->kind].push_back(point);
+    for (const auto& [kind, points] : byKind)
+        out.fits.push_back(reportOf(kind, points, transfer));
+    return out;
+}
+
+json calibrationRecord(const Calibration& calibration, const MachineFit& fit)
+{
+    json out = toJson(calibration);
+    out["unsettled"] = fit.unsettled;
+    out["fits"] = json::array();
+    for (const FitReport& report : fit.fits)
+        out["fits"].push_back({ { "name", report.name }, { "points", report.points }, { "mean", report.residual.mean },
+                                { "worst", report.residual.worst } });
+    return out;
+}
+
+} // namespace shardboard

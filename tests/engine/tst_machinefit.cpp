@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// From measured points to hardware: machines that follow the laws exactly, disturbed ones, and points that no machine has. Whether
+// this machine can be measured at all is tried by the command's own test.
+#include "engine/calibrate.h"
+#include "model/protocol/machinefit.h"
+#include "model/protocol/profiledocument.h"
+
+#include <QTest>
+
+#include <cmath>
+#include <random>
+
+using namespace shardboard;
+using nlohmann::json;
+
+#define SAME(actual, expected) QVERIFY((actual) == (expected))
+
+namespace {
+
+struct Machine {
+    double launch = 2e-6;
+    double peak = 200e9;
+    double gemm = 0.9;
+    double attention = 0.4;
+    double bandwidth = 40e9;
+    double memory = 0.7;
+    double alpha = 5e-6;
+    double link = 60e9;
+};
+
+CalibrationPoint point(const std::string& kind, double flops, double bytes, double seconds, std::int64_t members = 1)
+{
+    CalibrationPoint out;
+    out.kind = kind;
+    out.what = kind;
+    out.flops = flops;
+    out.bytes = bytes;
+    out.groupSize = members;
+    out.seconds = seconds;
+    out.settled = true;
+    out.samples = { seconds };
+    return out;
+}
+
+/// What the machine would be measured to take, from the laws alone.
+Calibration of(const Machine& machine, double noise = 0)
+{
+    std::mt19937 random(3);
+    std::uniform_real_distribution<double> off(-noise, noise);
+    const auto disturbed = [&](double seconds) { return seconds * (1 + off(random)); };
+    Calibration out;
+    out.backend = "cpu";
+    out.machine = "made up";
+    out.workers = 2;
+    out.memoryBytes = std::int64_t { 8 } << 30;
+    out.limits = { machine.peak, 2 * machine.peak, machine.bandwidth, 1.5 * machine.bandwidth };
+    for (const double n : { 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0 }) {
+        const double flops = 2 * n * n * n;
+        const double bytes = 12 * n * n;
+        out.points.push_back(point("gemm", flops, bytes,
+                                   disturbed(machine.launch + std::max(flops / (machine.gemm * machine.peak), bytes / (machine.memory * machine.bandwidth)))));
+    }
+    for (const double floats : { 1e4, 1e5, 1e6, 1e7 })
+        for (const double times : { 8.0, 12.0 })
+            out.points.push_back(point("memory", 0, times * floats, disturbed(machine.launch + times * floats / (machine.memory * machine.bandwidth))));
+    for (const double s : { 256.0, 512.0, 1024.0 }) {
+        const double flops = 4 * s * s * 512 / 2;
+        out.points.push_back(point("attention", flops, 10 * s, disturbed(machine.launch + flops / (machine.attention * machine.peak))));
+    }
+    for (const std::string kind : { "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "send-recv" })
+        for (const std::int64_t n : { 2, 4, 8 })
+            for (const double s : { 4096.0, 262144.0, 16777216.0 }) {
+                const double bytes = trafficOfGroup(kind, n, s);
+                out.points.push_back(point(kind, 0, bytes, disturbed(machine.alpha + bytes / machine.link), n));
+            }
+    return out;
+}
+
+bool near(double value, double expected, double part) { return std::fabs(value - expected) <= part * expected; }
+
+const FitReport* reportOf(const MachineFit& fit, const std::string& name)
+{
+    for (const FitReport& report : fit.fits)
+        if (report.name == name)
+            return &report;
+    return nullptr;
+}
+
+} // namespace
+
+class TestMachineFit : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void findsTheConstantsOfAMachine_data()
+    {
+        QTest::addColumn<double>("noise");
+        QTest::addColumn<double>("within");
+        QTest::newRow("exact") << 0.0 << 1e-6;
+        QTest::newRow("disturbed") << 0.05 << 0.12;
+    }
+    void findsTheConstantsOfAMachine()
+    {
+        QFETCH(double, noise);
+        QFETCH(double, within);
+        for (const Machine& machine : { Machine {}, Machine { .launch = 20e-6, .peak = 50e9, .gemm = 0.6, .attention = 0.15, .bandwidth = 10e9,
+                                                              .memory = 0.9, .alpha = 40e-6, .link = 12e9 } }) {
+            const auto fit = fitMachine(of(machine, noise));
+            QVERIFY2(fit.ok(), fit.ok() ? "" : fit.error().text().c_str());
+            const DeviceSpec& device = fit.value().hardware.device;
+            // Products may exceed the peak that was measured apart; then the peak is theirs and the share of it smaller.
+            QVERIFY(near(device.kernels.gemmEfficiency * *device.peak.fp32, machine.gemm * machine.peak, within));
+            QVERIFY(near(device.kernels.memoryEfficiency * device.memoryBytesPerSecond, machine.memory * machine.bandwidth, within));
+            QVERIFY(near(device.kernels.attentionEfficiency * *device.peak.fp32, machine.attention * machine.peak, within));
+            QVERIFY(near(device.kernels.launchSeconds, machine.launch, noise > 0 ? 0.5 : 1e-6));
+            const LinkSpec& link = fit.value().hardware.innerLink();
+            QVERIFY(near(link.bytesPerSecond, machine.link, within));
+            QVERIFY(near(link.alphaSeconds, machine.alpha, noise > 0 ? 0.3 : 1e-6));
+            QVERIFY(link.shared);
+            SAME(fit.value().hardware.levels.front().fabric, Fabric::SharedMemory);
+            for (const FitReport& report : fit.value().fits) {
+                QVERIFY2(report.residual.mean <= noise + 1e-6, report.name.c_str());
+                QVERIFY(report.residual.worst >= report.residual.mean);
+            }
+        }
+    }
+    /// Kernels that find their data in the caches are faster than a copy past them: still a share of at most 1, which is all
+    /// that a hardware file takes.
+    void sharesStayBelowOne()
+    {
+        Calibration calibration = of(Machine { .gemm = 1.3, .attention = 1.5, .memory = 2.5 });
+        const auto fit = fitMachine(calibration);
+        QVERIFY(fit.ok());
+        const DeviceSpec& device = fit.value().hardware.device;
+        for (const double share : { device.kernels.gemmEfficiency, device.kernels.memoryEfficiency, device.kernels.attentionEfficiency })
+            QVERIFY(share > 0 && share <= 1);
+        QVERIFY(near(device.kernels.memoryEfficiency * device.memoryBytesPerSecond, 2.5 * 40e9, 1e-6));
+        QVERIFY(near(device.kernels.gemmEfficiency * *device.peak.fp32, 1.3 * 200e9, 1e-6));
+    }
+    /// A machine that does not follow the law is told so, in the kind that does not.
+    void residualsNameTheKindThatDiffers()
+    {
+        Calibration calibration = of({});
+        for (CalibrationPoint& p : calibration.points)
+            if (p.kind == "all-to-all")
+                p.seconds *= 2;
+        const auto fit = fitMachine(calibration);
+        QVERIFY(fit.ok());
+        QVERIFY(reportOf(fit.value(), "all-to-all")->residual.mean > 0.25);
+        QVERIFY(reportOf(fit.value(), "all-reduce")->residual.mean < 0.25);
+        QVERIFY(reportOf(fit.value(), "gemm")->residual.mean < 1e-6);
+        QCOMPARE(reportOf(fit.value(), "all-to-all")->points, 9);
+    }
+    void efficiencyByHand()
+    {
+        // 1 ms over a launch of 0: flops / peak is 0.5 ms.
+        QVERIFY(near(efficiencyFor({ { 50e6, 1, 1e-3, DType::F32 } }, 100e9, 0), 0.5, 1e-12));
+        QCOMPARE(efficiencyFor({}, 100e9, 0), 0.0);
+        QCOMPARE(efficiencyFor({ { 0, 1, 1e-3, DType::F32 } }, 100e9, 0), 0.0);
+    }
+    void countsWhatDidNotSettle()
+    {
+        Calibration calibration = of({});
+        calibration.points[0].settled = false;
+        calibration.points[5].settled = false;
+        QCOMPARE(fitMachine(calibration).value().unsettled, 2);
+        const json record = calibrationRecord(calibration, fitMachine(calibration).value());
+        SAME(record["unsettled"], 2);
+        SAME(record["points"].size(), calibration.points.size());
+        SAME(record["fits"][0]["name"], "kernels");
+        QVERIFY(record["fits"][0]["worst"].is_number());
+    }
+    void refusesPointsThatSayNothing()
+    {
+        Calibration none = of({});
+        none.points.clear();
+        QVERIFY(!fitMachine(none).ok());
+        Calibration noCollectives = of({});
+        std::erase_if(noCollectives.points, [](const CalibrationPoint& p) { return p.groupSize > 1; });
+        QVERIFY(!fitMachine(noCollectives).ok());
+    }
+    void goesOverTheWire()
+    {
+        const Calibration calibration = of({});
+        const auto back = calibrationFromJson(json::parse(toJson(calibration).dump()));
+        QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
+        QVERIFY(back.value() == calibration);
+        for (const auto& [pointer, value] : std::vector<std::pair<const char*, json>> {
+                 { "/points/0/seconds", 0 }, { "/points/0/bytes", -1 }, { "/points/0/flops", "many" }, { "/limits/copy_bytes_one", 0 },
+                 { "/points", 3 }, { "/workers", 0 }, { "/points/0/settled", nullptr } }) {
+            json bad = toJson(calibration);
+            bad[json::json_pointer(pointer)] = value;
+            QVERIFY2(!calibrationFromJson(bad).ok(), pointer);
+        }
+        QVERIFY(!calibrationFromJson(json()).ok());
+        QVERIFY(!calibrationOptionsFromJson({ { "backend", "abacus" } }).ok());
+        QVERIFY(!calibrationOptionsFromJson(json::array()).ok());
+        QVERIFY(calibrationOptionsFromJson({ { "quick", true } }).value().quick);
+    }
+
+    void cancelsAtOnceAndOnTheWay()
+    {
+        std::atomic<bool> cancel { true };
+        engine::CalibrateHooks hooks;
+        hooks.cancel = &cancel;
+        CalibrationOptions options;
+        options.quick = true;
+        auto outcome = engine::calibrate(options, hooks, 2);
+        QVERIFY(std::holds_alternative<engine::Failure>(outcome));
+        SAME(std::get<engine::Failure>(outcome).code, "cancelled");
+
+        cancel = false;
+        std::int64_t announced = 0;
+        std::int64_t last = -1;
+        hooks.announce = [&](std::int64_t bytes, double seconds) {
+            announced = bytes;
+            QVERIFY(seconds > 0);
+        };
+        hooks.progress = [&](std::int64_t step, std::int64_t of, const std::string& what) {
+            QVERIFY(announced > 0);
+            QVERIFY(step > last && step <= of && !what.empty());
+            last = step;
+            cancel = step >= 4;
+        };
+        outcome = engine::calibrate(options, hooks, 2);
+        QVERIFY(std::holds_alternative<engine::Failure>(outcome));
+        SAME(std::get<engine::Failure>(outcome).code, "cancelled");
+        QCOMPARE(last, 4);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestMachineFit)
+#include "tst_machinefit.moc"
