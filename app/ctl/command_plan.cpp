@@ -254,12 +254,17 @@ int planCommand(const Arguments& arguments)
         std::cout << "pipeline of " << pipeline->stages << " stages over " << evaluation.plan.mesh.axis(pipeline->axis).name << ", "
                   << (pipeline->chunks > 1 ? "interleaved, " + std::to_string(pipeline->chunks) + " runs of layers on each" : std::string("1F1B"))
                   << ": " << evaluation.plan.microBatches << " micro-batches, bubble " << static_cast<int>(pipeline->bubble * 100 + 0.5) << " %" << "; predicted step: "
-                  << secondsText(evaluation.plan.seconds()) << " = (1 + bubble) x " << secondsText(pipeline->stageSeconds)
-                  << " of the busiest stage + update " << secondsText(pipeline->updateSeconds) << " (first-order model)\n";
+                  << secondsText(evaluation.plan.seconds()) << " = " << secondsText(pipeline->stageSeconds)
+                  << " of the busiest stage + bubble " << secondsText(pipeline->bubble * (pipeline->stageSeconds - pipeline->endSeconds))
+                  << " + update " << secondsText(pipeline->updateSeconds) << "\n";
     else if (design.model.hasGraph())
         std::cout << "predicted step: " << secondsText(evaluation.plan.seconds()) << " = compute "
                   << secondsText(evaluation.plan.computeSeconds) << " + collectives "
-                  << secondsText(evaluation.plan.collectiveSeconds) << " (first-order model)\n";
+                  << secondsText(evaluation.plan.exposedSeconds)
+                  << (design.workload.overlap == Overlap::None ? std::string()
+                                                               : " of " + secondsText(evaluation.plan.collectiveSeconds)
+                              + ", the rest beside the computation")
+                  << "\n";
     if (const auto& pipeline = evaluation.plan.pipeline)
         std::cout << stagesText(*pipeline);
     std::cout << performanceText(evaluation.plan.performance);
