@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/cost/collectiveprices.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace shardboard {
@@ -9,18 +10,37 @@ namespace {
 
 constexpr int kMostAxesInAnyOrder = 4; ///< of more, only the first one is split off
 
+/// Whether groups lie on these levels in the same way.
+bool joinedAlike(const std::vector<Level>& a, const std::vector<Level>& b)
+{
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Level& x, const Level& y) {
+        return x.fabric == y.fabric && x.size == y.size && x.shape == y.shape && x.wraps == y.wraps;
+    });
+}
+
 } // namespace
 
 CollectivePrices::CollectivePrices(const Mesh& mesh, const Hardware& hardware)
     : m_mesh(mesh)
-    , m_hardware(hardware)
+    , m_hardware(&hardware)
 {
+    m_levels = hardware.levels;
     for (int axis = 0; axis < mesh.axisCount(); ++axis) {
         const bool counts = mesh.axis(axis).size > 1;
         m_bits.push_back(counts ? static_cast<int>(m_axes.size()) : -1);
         if (counts)
             m_axes.push_back(axis);
     }
+}
+
+void CollectivePrices::setHardware(const Hardware& hardware)
+{
+    if (!joinedAlike(m_levels, hardware.levels)) {
+        m_footprints.clear();
+        m_levels = hardware.levels;
+    }
+    m_hardware = &hardware;
+    m_curves.clear();
 }
 
 CollectivePrices::Mask CollectivePrices::maskOf(const std::vector<int>& axes) const
@@ -54,7 +74,7 @@ const Footprint& CollectivePrices::footprintBy(Mask mask)
 {
     const auto known = m_footprints.find(mask);
     return known != m_footprints.end() ? known->second
-                                       : m_footprints.emplace(mask, footprintOf(axesOf(mask), m_mesh, m_hardware)).first->second;
+                                       : m_footprints.emplace(mask, footprintOf(axesOf(mask), m_mesh, *m_hardware)).first->second;
 }
 
 const PriceCurve& CollectivePrices::curve(CollectiveKind kind, const std::vector<int>& axes) { return curveBy(kind, maskOf(axes)); }
@@ -64,7 +84,7 @@ const PriceCurve& CollectivePrices::curveBy(CollectiveKind kind, Mask mask)
     const std::uint64_t key = std::uint64_t { mask } << 3 | static_cast<std::uint64_t>(kind);
     if (const auto known = m_curves.find(key); known != m_curves.end())
         return known->second;
-    PriceCurve whole = groupCurve(kind, footprintBy(mask), m_hardware);
+    PriceCurve whole = groupCurve(kind, footprintBy(mask), *m_hardware);
     if (std::popcount(mask) > 1 && kind != CollectiveKind::LocalSlice) {
         std::vector<PricedWay> ways = whole.ways();
         if (std::popcount(mask) <= kMostAxesInAnyOrder) {

@@ -24,7 +24,9 @@ public:
     const Footprint& footprint(const std::vector<int>& axes);
 
     const Mesh& mesh() const { return m_mesh; }
-    const Hardware& hardware() const { return m_hardware; }
+    const Hardware& hardware() const { return *m_hardware; }
+    /// Prices on other hardware from now on. Where its levels are joined as before, groups need not be looked for again.
+    void setHardware(const Hardware& hardware);
 
 private:
     using Mask = std::uint32_t; ///< of axes with more than one device: there are at most twenty
@@ -36,7 +38,8 @@ private:
     void addSplit(std::vector<PricedWay>& ways, CollectiveKind kind, Mask first, Mask second);
 
     const Mesh& m_mesh;
-    const Hardware& m_hardware;
+    const Hardware* m_hardware;
+    std::vector<Level> m_levels; ///< that the footprints are of
     std::vector<int> m_bits; ///< by mesh axis: its bit, or -1 for an axis of one device
     std::vector<int> m_axes; ///< by bit
     std::unordered_map<Mask, Footprint> m_footprints;

@@ -33,6 +33,7 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
     for (Segment& segment : m_frame.segments)
         segment.ops.clear();
     m_plan.mesh = plan.mesh;
+    m_mesh = std::make_shared<const Mesh>(plan.mesh);
     m_plan.pipeline = plan.pipeline;
     m_plan.overlap = plan.overlap;
     m_plan.performance = plan.performance;
@@ -72,7 +73,11 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
 
 StepCost CompiledCost::on(const Hardware& hardware)
 {
-    CollectivePrices prices(m_plan.mesh, hardware);
+    if (m_prices)
+        m_prices->setHardware(hardware);
+    else
+        m_prices = std::make_shared<CollectivePrices>(*m_mesh, hardware);
+    CollectivePrices& prices = *m_prices;
     std::fill(m_times.begin(), m_times.end(), SegmentTime {});
     for (const Kernel& kernel : m_kernels)
         m_times[kernel.segment].compute += kernel.count * kernelSeconds(kernel.work, hardware);

@@ -3,11 +3,12 @@
 // and alike collectives of a part of the step are counted together, names and layouts are left behind.
 #pragma once
 
-#include "model/hardware/hardware.h"
+#include "model/cost/collectiveprices.h"
 #include "model/plan/plan.h"
 #include "model/plan/steptime.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace shardboard {
@@ -50,6 +51,8 @@ private:
 
     std::vector<Kernel> m_kernels;
     std::vector<Transfer> m_transfers;
+    std::shared_ptr<const Mesh> m_mesh;
+    std::shared_ptr<CollectivePrices> m_prices; ///< of the hardware that was asked for last
     Graph m_frame; ///< segments without operations
     Plan m_plan; ///< the same; mesh and pipeline
     std::vector<SegmentTime> m_times;

@@ -279,6 +279,22 @@ private Q_SLOTS:
         QVERIFY(merged > 5000);
     }
 
+    void otherHardwareLater()
+    {
+        std::mt19937 random(31);
+        const Mesh mesh = Mesh::parse("a=4,b=4,c=2").value();
+        const Hardware first = findHardware("dgx-h100").value();
+        CollectivePrices kept(mesh, first);
+        for (int trial = 0; trial < 200; ++trial) {
+            const Hardware next = randomHardware(random);
+            kept.setHardware(next);
+            CollectivePrices fresh(mesh, next);
+            for (const CollectiveKind kind : kAll)
+                for (const std::vector<int>& axes : { std::vector { 0 }, std::vector { 1, 2 }, std::vector { 0, 1, 2 } })
+                    QCOMPARE(kept.seconds(kind, axes, 1 << 20), fresh.seconds(kind, axes, 1 << 20));
+        }
+    }
+
     void deviceOrderDecides()
     {
         const Hardware hardware = findHardware("dgx-h100").value();
