@@ -95,7 +95,7 @@ const PriceCurve& CollectivePrices::curveBy(CollectiveKind kind, Mask mask)
             addSplit(ways, kind, lowest, mask & ~lowest);
             addSplit(ways, kind, mask & ~lowest, lowest);
         }
-        whole = PriceCurve(std::move(ways));
+        whole = PriceCurve(ways);
     }
     return m_curves.emplace(key, std::move(whole)).first->second;
 }

@@ -97,7 +97,7 @@ private:
         if (m_footprint.even)
             for (std::size_t middle = first + 1; middle < end; ++middle)
                 addLevels(ways, kind, first, middle, end);
-        return PriceCurve(std::move(ways));
+        return PriceCurve(ways);
     }
 
     double membersOf(std::size_t first, std::size_t end) const

@@ -2,6 +2,7 @@
 #include "model/cost/pricecurve.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardboard {
 
@@ -46,14 +47,18 @@ bool above(const PriceLine& line, const PriceLine& steeper, const PriceLine& fla
 }
 
 /// The ways that are the cheapest somewhere. Of straight lines exactly those.
-std::vector<PricedWay> envelope(std::vector<PricedWay> ways)
+std::vector<PricedWay> envelope(const std::vector<PricedWay>& ways)
 {
-    std::stable_sort(ways.begin(), ways.end(), [](const PricedWay& a, const PricedWay& b) {
-        return a.line.latencySeconds + floors(a) < b.line.latencySeconds + floors(b);
-    });
+    // Few and large: what is sorted are their places. Ties stay in order.
+    std::vector<std::pair<double, std::size_t>> order;
+    order.reserve(ways.size());
+    for (std::size_t i = 0; i < ways.size(); ++i)
+        order.emplace_back(ways[i].line.latencySeconds + floors(ways[i]), i);
+    std::sort(order.begin(), order.end());
     std::vector<PricedWay> kept;
-    kept.reserve(ways.size());
-    for (const PricedWay& way : ways) {
+    kept.reserve(std::min<std::size_t>(ways.size(), 8));
+    for (const auto& [latency, index] : order) {
+        const PricedWay& way = ways[index];
         if (std::any_of(kept.begin(), kept.end(), [&](const PricedWay& other) { return covers(other, way); }))
             continue;
         if (way.hiddenCount > 0) {
@@ -145,8 +150,8 @@ std::string PricedWay::text() const
     return static_cast<std::size_t>(stageCount) > stages.size() ? out + ", …" : out;
 }
 
-PriceCurve::PriceCurve(std::vector<PricedWay> ways)
-    : m_ways(envelope(std::move(ways)))
+PriceCurve::PriceCurve(const std::vector<PricedWay>& ways)
+    : m_ways(envelope(ways))
 {
 }
 
@@ -189,7 +194,7 @@ void addStaged(std::vector<PricedWay>& ways, const std::vector<CurveStage>& stag
             for (const PricedWay& way : stage.curve->ways()) {
                 append(longer.emplace_back(before), way, stage.share);
             }
-        partial = envelope(std::move(longer));
+        partial = envelope(longer);
     }
     ways.insert(ways.end(), partial.begin(), partial.end());
 }

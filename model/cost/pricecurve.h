@@ -71,7 +71,7 @@ class PriceCurve {
 public:
     /// Nothing moves: no time at all.
     PriceCurve() = default;
-    explicit PriceCurve(std::vector<PricedWay> ways);
+    explicit PriceCurve(const std::vector<PricedWay>& ways);
 
     double seconds(std::int64_t bytes) const
     {
