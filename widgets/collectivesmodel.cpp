@@ -86,13 +86,15 @@ QVariant CollectivesModel::exact(const Collective& collective, int column) const
 QString CollectivesModel::toolTip(const Collective& collective) const
 {
     const Mesh& mesh = m_evaluation->plan.mesh;
+    const QString by = collective.algorithm.empty() ? QString() : tr("\nby %1 over %2").arg(qstr(collective.algorithm), qstr(collective.link));
     return tr("%1 of %2\n%9 → %10\n%3 on each of %4 devices, %5 times a step\n%6 each, %7 a step\n%8")
         .arg(qstr(collectiveName(collective.kind)), qstr(m_evaluation->graph.tensor(collective.tensor).name),
              exactBytesText(collective.bytes), QString::number(collective.groupSize), countText(collective.count),
              QStringLiteral("%1 s").arg(collective.seconds, 0, 'g', 9),
              QStringLiteral("%1 s").arg(collective.seconds * static_cast<double>(collective.count), 0, 'g', 9),
              qstr(collective.reason), specIn(m_notation, collective.step.before, mesh, true).marked(),
-             specIn(m_notation, collective.step.after, mesh, true).marked());
+             specIn(m_notation, collective.step.after, mesh, true).marked())
+        + by;
 }
 
 QVariant CollectivesModel::data(const QModelIndex& index, int role) const

@@ -29,6 +29,7 @@ namespace {
 
 constexpr int kNarrow = 700; ///< below this width the size of the group is left to the tool tip
 constexpr int kWidestTensor = 200; ///< so that bytes, time and cause stay in sight
+constexpr int kLeastTensor = 112;
 constexpr int kWidestAxes = 100;
 constexpr int kCause = 190; ///< what the cause needs to say something
 
@@ -222,6 +223,7 @@ void CollectivesView::fitColumns()
                                     : column == CollectivesModel::AxisColumn ? std::min(width, kWidestAxes)
                                                                              : width);
     }
+    m_wantedTensor = m_table->columnWidth(CollectivesModel::TensorColumn);
     m_table->setColumnWidth(CollectivesModel::CauseColumn, 40);
     showGroups();
 }
@@ -231,8 +233,15 @@ void CollectivesView::showGroups()
 {
     int others = 0;
     for (int column = 0; column < CollectivesModel::CauseColumn; ++column)
-        if (column != CollectivesModel::GroupColumn)
+        if (column != CollectivesModel::GroupColumn && !(column == CollectivesModel::PhaseColumn && m_table->isColumnHidden(column)))
             others += m_table->columnWidth(column);
+    // Then the tensor's name gives way, which is elided in its middle.
+    if (m_wantedTensor > 0) {
+        const int rest = others - m_table->columnWidth(CollectivesModel::TensorColumn);
+        m_table->setColumnWidth(CollectivesModel::TensorColumn,
+                                std::clamp(width() - 40 - rest - kCause, std::min(kLeastTensor, m_wantedTensor), m_wantedTensor));
+        others = rest + m_table->columnWidth(CollectivesModel::TensorColumn);
+    }
     const QFontMetrics heading(uiFont(this, -1));
     const int group = heading.horizontalAdvance(m_model->headerData(CollectivesModel::GroupColumn, Qt::Horizontal, Qt::DisplayRole).toString()) + 20;
     m_table->setColumnHidden(CollectivesModel::GroupColumn, width() < kNarrow || width() - 40 - others - group < kCause);

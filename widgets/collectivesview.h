@@ -49,6 +49,7 @@ private:
     ElidedLabel* m_total;
     QLabel* m_empty;
     bool m_following = false;
+    int m_wantedTensor = 0; ///< width in which names of tensors have the room that they may take
     QString m_sizedFor; ///< the model, and whether it has phases, that the columns were sized for
 };
 

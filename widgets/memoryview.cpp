@@ -1,32 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/memoryview.h"
 
+#include "widgets/choicebox.h"
 #include "widgets/devicecolors.h"
+#include "widgets/elidedlabel.h"
+#include "widgets/fitlist.h"
 #include "widgets/format.h"
 #include "widgets/plots/stackedbar.h"
+#include "widgets/plots/timelinechart.h"
 #include "widgets/theme.h"
 
 #include "model/hardware/hardware.h"
 
 #include <QGridLayout>
 #include <QLabel>
+#include <QScrollArea>
+#include <QSignalBlocker>
 #include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
 
 namespace shardboard {
 
 namespace {
 
-struct Cause {
-    QString name;
-    std::int64_t bytes = 0;
-};
+constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 
-std::vector<Cause> causesOf(const MemoryByCause& memory)
+/// A cause has one colour everywhere; the hues repeat in another lightness.
+QColor causeColor(std::size_t cause)
 {
-    std::vector<Cause> out;
-    for (const MemoryCause& cause : memoryCauses())
-        if (memory.*cause.bytes > 0)
-            out.push_back({ QObject::tr(cause.name), memory.*cause.bytes });
+    constexpr std::size_t kHues = 7;
+    const QColor hue = partColor(static_cast<std::int64_t>(cause % kHues)).fill;
+    return cause < kHues ? hue : hue.lighter(155);
+}
+
+/// Causes of which there is any at some moment, as indices into memoryCauses().
+std::vector<std::size_t> presentCauses(const MemoryByCause& memory, const MemoryTimeline& timeline)
+{
+    std::vector<std::size_t> out;
+    const auto causes = memoryCauses();
+    for (std::size_t i = 0; i < causes.size(); ++i) {
+        const auto any = [&](const MemoryBytes& bytes) { return bytes.*causes[i].bytes > 0; };
+        if (any(memory) || std::any_of(timeline.moments.begin(), timeline.moments.end(), [&](const MemoryMoment& it) { return any(it.bytes); }))
+            out.push_back(i);
+    }
     return out;
 }
 
@@ -35,7 +53,15 @@ std::vector<Cause> causesOf(const MemoryByCause& memory)
 MemoryView::MemoryView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
     , m_bar(new StackedBar(this))
+    , m_fit(new FitList(document, this))
+    , m_chart(new TimelineChart(this))
+    , m_stage(new ChoiceBox(false, this))
+    , m_verdict(new QLabel(this))
     , m_summary(new QLabel(this))
+    , m_moment(new ElidedLabel(this))
+    , m_empty(new QLabel(this))
+    , m_body(new QWidget(this))
+    , m_left(new QWidget(this))
     , m_legend(new QWidget(this))
     , m_rows(new QGridLayout(m_legend))
 {
@@ -43,75 +69,291 @@ MemoryView::MemoryView(Document* document, QWidget* parent)
     setAccessibleName(tr("Memory per device"));
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
-    m_summary->setObjectName(QStringLiteral("memorySummary"));
-    m_summary->setWordWrap(true);
-    m_rows->setContentsMargins(0, 0, 0, 0);
-    m_rows->setHorizontalSpacing(12);
-    m_rows->setVerticalSpacing(2);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
-    column->setSpacing(4);
-    column->addWidget(m_summary);
-    column->addWidget(m_bar);
-    column->addWidget(m_legend);
-    column->addStretch(1);
+    buildLayout();
+    connect(m_chart, &TimelineChart::currentChanged, this, &MemoryView::showMoment);
+    connect(m_chart, &TimelineChart::chosen, this, &MemoryView::chooseMoment);
+    connect(m_fit, &FitList::refused, this, &MemoryView::refused);
+    connect(m_stage, &QComboBox::activated, this, [this] { showTimeline(); });
     start();
 }
 
-QSize MemoryView::sizeHint() const { return { 600, 240 }; }
+void MemoryView::buildLayout()
+{
+    m_verdict->setObjectName(QStringLiteral("memoryVerdict"));
+    m_summary->setObjectName(QStringLiteral("memorySummary"));
+    m_summary->setWordWrap(true);
+    m_moment->setObjectName(QStringLiteral("memoryMoment"));
+    m_stage->setObjectName(QStringLiteral("memoryStage"));
+    m_stage->setAccessibleName(tr("Stage of the pipeline"));
+    m_stage->setToolTip(tr("The stage whose memory is shown, with its peak"));
+    m_chart->setObjectName(QStringLiteral("memoryChart"));
+    m_chart->setAccessibleName(tr("Memory over the operations of a step"));
+    m_chart->setToolTip(tr("Memory at every operation of a step; of layers that are alike the first and the last. Click to select the operation"));
+    m_empty->setObjectName(QStringLiteral("memoryEmpty"));
+    m_empty->setAlignment(Qt::AlignCenter);
+    m_empty->setWordWrap(true);
+    m_rows->setContentsMargins(0, 0, 0, 0);
+    m_rows->setHorizontalSpacing(8);
+    m_rows->setVerticalSpacing(2);
+    auto* left = new QVBoxLayout(m_left);
+    left->setContentsMargins(0, 0, 0, 0);
+    left->setSpacing(4);
+    left->addWidget(m_verdict);
+    left->addWidget(m_summary);
+    left->addWidget(m_bar);
+    left->addWidget(m_fit);
+    left->addWidget(m_legend);
+    left->addStretch(1);
+    auto* right = new QVBoxLayout;
+    right->setContentsMargins(0, 0, 0, 0);
+    right->setSpacing(4);
+    auto* over = new QHBoxLayout;
+    over->setSpacing(8);
+    over->addWidget(m_moment, 1);
+    over->addWidget(m_stage);
+    right->addLayout(over);
+    right->addWidget(m_chart, 1);
+    auto* scroll = new QScrollArea(m_body); // advice can be longer than a low panel
+    scroll->setObjectName(QStringLiteral("memoryScroll"));
+    scroll->setWidget(m_left);
+    scroll->setWidgetResizable(true);
+    scroll->setFocusPolicy(Qt::NoFocus);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    auto* body = new QHBoxLayout(m_body);
+    body->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
+    body->setSpacing(24);
+    body->addWidget(scroll, 9);
+    body->addLayout(right, 11);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->addWidget(m_body);
+    column->addWidget(m_empty);
+}
+
+MemoryView::~MemoryView()
+{
+    m_chart->disconnect(this); // it loses the focus, and says so, when this is half gone
+}
+
+QSize MemoryView::sizeHint() const { return { 720, 240 }; }
+
+double MemoryView::limitBytes() const
+{
+    const auto hardware = hardwareOf(document()->design());
+    return hardware.ok() ? hardware.value().memoryBytes() : 0;
+}
 
 void MemoryView::refresh()
+{
+    const Theme& theme = Theme::of(this);
+    const auto evaluation = document()->evaluation();
+    setTextColor(m_empty, theme.quiet);
+    setTextColor(m_summary, theme.quiet);
+    m_moment->setFont(uiFont(this, -0.5));
+    m_summary->setFont(uiFont(this, -0.5));
+    m_verdict->setFont(uiFont(this, 1, true));
+    m_body->setVisible(evaluation != nullptr);
+    m_empty->setVisible(!evaluation);
+    m_empty->setText(tr("No design is open."));
+    if (!evaluation) {
+        m_timeline = {};
+        return;
+    }
+    showVerdict();
+    showStages();
+    m_stale = true;
+    if (isVisible())
+        showTimeline();
+}
+
+void MemoryView::showEvent(QShowEvent* event)
+{
+    DocumentView::showEvent(event);
+    if (m_stale)
+        showTimeline();
+}
+
+void MemoryView::showVerdict()
+{
+    const Theme& theme = Theme::of(this);
+    const MemoryByCause& memory = document()->evaluation()->plan.memory;
+    const auto limit = static_cast<std::int64_t>(limitBytes());
+    const bool fits = memory.peak <= limit;
+    m_verdict->setText(memory.peak == 0 ? tr("Nothing to add up")
+                           : fits       ? tr("✓ Fits, %1 to spare").arg(bytesText(limit - memory.peak))
+                                        : tr("✗ Does not fit: %1 too much").arg(bytesText(memory.peak - limit)));
+    setTextColor(m_verdict, fits ? theme.text : theme.error);
+    // The chart tells the same and more; weights alone have none.
+    m_bar->setVisible(document()->evaluation()->plan.segments.empty());
+    m_fit->setVisible(!fits);
+    QString summary = tr("The fullest device needs %1 of %2").arg(bytesText(memory.peak), bytesText(limit));
+    if (!memory.peakAt.empty())
+        summary += tr(", at %1").arg(qstr(memory.peakAt));
+    m_summary->setText(summary + QLatin1Char('.'));
+    m_summary->setToolTip(tr("%1 of %2").arg(exactBytesText(memory.peak), exactBytesText(limit)));
+    m_bar->setAccessibleName(m_summary->text());
+}
+
+/// The stages of a pipeline, each with its peak; the fullest one is chosen as long as nobody chooses another.
+void MemoryView::showStages()
+{
+    const auto& pipeline = document()->evaluation()->plan.pipeline;
+    const bool several = pipeline && pipeline->memory.size() > 1;
+    const int before = m_stage->count() > 0 && several && m_stage->count() == static_cast<int>(pipeline->memory.size()) ? m_stage->currentIndex() : -1;
+    const QSignalBlocker blocker(m_stage);
+    m_stage->clear();
+    m_stage->setVisible(several);
+    if (!several)
+        return;
+    for (std::size_t stage = 0; stage < pipeline->memory.size(); ++stage) {
+        QString text = tr("Stage %1: %2").arg(stage).arg(bytesText(pipeline->memory[stage].peak));
+        if (static_cast<std::int64_t>(stage) == pipeline->fullestStage)
+            text += tr(", fullest");
+        m_stage->addItem(text);
+    }
+    m_stage->setFixedWidth(m_stage->widestEntry());
+    m_stage->setCurrentIndex(before >= 0 ? before : static_cast<int>(pipeline->fullestStage));
+}
+
+void MemoryView::showTimeline()
+{
+    const auto evaluation = document()->evaluation();
+    if (!evaluation)
+        return;
+    m_stale = false;
+    const Theme& theme = Theme::of(this);
+    const Plan& plan = evaluation->plan;
+    const std::int64_t stage = plan.pipeline && m_stage->currentIndex() >= 0 ? m_stage->currentIndex() : 0;
+    m_timeline = plan.segments.empty() ? MemoryTimeline {} : memoryTimeline(evaluation->graph, plan, stage);
+    const std::vector<std::size_t> causes = presentCauses(plan.memory, m_timeline);
+    makeLegend(causes);
+    const StackLook look { theme.panel, theme.quiet, theme.line, theme.error };
+    std::vector<StackPart> bar;
+    std::vector<TimelinePart> parts;
+    for (const std::size_t cause : causes) {
+        const MemoryCause& what = memoryCauses()[cause];
+        const QColor color = causeColor(cause);
+        const QString name = tr(what.name);
+        bar.push_back({ name, static_cast<double>(plan.memory.*what.bytes) / kGib, color });
+        TimelinePart part { name, color, {} };
+        for (const MemoryMoment& moment : m_timeline.moments)
+            part.values.push_back(static_cast<double>(moment.bytes.*what.bytes) / kGib);
+        parts.push_back(std::move(part));
+    }
+    std::vector<TimelineMark> marks;
+    int before = -1;
+    for (std::size_t i = 0; i < m_timeline.moments.size(); ++i) {
+        const auto phase = plan.segments[static_cast<std::size_t>(m_timeline.moments[i].plannedSegment)].phase;
+        if (static_cast<int>(phase) != before)
+            marks.push_back({ static_cast<int>(i), qstr(phaseName(phase)) });
+        before = static_cast<int>(phase);
+    }
+    m_bar->setFont(uiFont(this, -1));
+    m_bar->setParts(bar, limitBytes() / kGib, tr("GiB per device"), tr("memory of a device"), look);
+    m_chart->setFont(uiFont(this, -1));
+    m_chart->setParts(parts, limitBytes() / kGib, m_timeline.peak(), marks, tr("GiB"), look);
+    m_chart->setVisible(!m_timeline.moments.empty());
+    m_moment->setVisible(!m_timeline.moments.empty());
+    showMoment(-1);
+}
+
+void MemoryView::makeLegend(const std::vector<std::size_t>& causes)
 {
     while (QLayoutItem* item = m_rows->takeAt(0)) {
         delete item->widget();
         delete item;
     }
-    const auto evaluation = document()->evaluation();
-    m_bar->setVisible(evaluation != nullptr);
-    if (!evaluation) {
-        m_summary->setText(tr("No design is open."));
-        return;
-    }
-    const Theme& theme = Theme::of(this);
-    const MemoryByCause& memory = evaluation->plan.memory;
-    const auto hardware = hardwareOf(document()->design());
-    const double limit = hardware.ok() ? hardware.value().memoryBytes() : 0;
-    QString summary = tr("The fullest device needs %1 of %2")
-                          .arg(bytesText(memory.peak), bytesText(static_cast<std::int64_t>(limit)));
-    if (!memory.peakAt.empty())
-        summary += tr(", at %1").arg(qstr(memory.peakAt));
-    m_summary->setText(summary + QLatin1Char('.'));
-    constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-    std::vector<StackPart> parts;
-    int row = 0;
-    for (const Cause& cause : causesOf(memory)) {
-        const PartColor color = partColor(row);
-        parts.push_back({ cause.name, static_cast<double>(cause.bytes) / kGib, color.fill });
+    m_legendRows.clear();
+    for (const std::size_t cause : causes) {
         auto* swatch = new QLabel(m_legend);
-        swatch->setFixedSize(12, 12);
+        swatch->setFixedSize(10, 10);
         swatch->setAutoFillBackground(true);
         swatch->setBackgroundRole(QPalette::Window);
         QPalette palette = swatch->palette();
-        palette.setColor(QPalette::Window, color.fill);
+        palette.setColor(QPalette::Window, causeColor(cause));
         swatch->setPalette(palette);
-        auto* value = new QLabel(bytesText(cause.bytes), m_legend);
+        auto* name = new QLabel(tr(memoryCauses()[cause].name), m_legend);
+        name->setFont(uiFont(this, -0.5));
+        auto* value = new QLabel(m_legend);
+        value->setObjectName(QStringLiteral("memory.") + QString::fromLatin1(memoryCauses()[cause].key));
         value->setFont(monoFont(this, -0.5));
         value->setAlignment(Qt::AlignRight);
-        value->setToolTip(exactBytesText(cause.bytes));
-        // Two columns, so that six causes fit into a low dock.
-        const int block = row % 2 * 4;
-        m_rows->addWidget(swatch, row / 2, block);
-        m_rows->addWidget(new QLabel(cause.name, m_legend), row / 2, block + 1);
-        m_rows->addWidget(value, row / 2, block + 2);
-        if (block == 0)
-            m_rows->setColumnMinimumWidth(3, 24);
-        ++row;
+        m_legendRows.push_back({ cause, swatch, name, value });
     }
-    m_rows->setColumnStretch(7, 1);
-    m_bar->setFont(uiFont(this, -1));
-    m_bar->setParts(parts, limit / kGib, tr("GiB per device"), tr("memory of a device"),
-                    { theme.panel, theme.quiet, theme.line, theme.error });
-    m_bar->setAccessibleName(m_summary->text());
+    m_legendColumns = 0;
+    placeLegend();
+}
+
+/// In two columns where there is room, so that all causes are in sight in a low panel.
+void MemoryView::placeLegend()
+{
+    constexpr int kTwoColumns = 1000;
+    const int columns = m_legendRows.size() > 5 && width() >= kTwoColumns ? 2 : 1;
+    if (columns == m_legendColumns)
+        return;
+    m_legendColumns = columns;
+    while (QLayoutItem* item = m_rows->takeAt(0))
+        delete item; // its widget stays
+    for (std::size_t i = 0; i < m_legendRows.size(); ++i) {
+        const int row = static_cast<int>(i) / columns;
+        const int block = static_cast<int>(i) % columns * 4;
+        m_rows->addWidget(m_legendRows[i].swatch, row, block);
+        m_rows->addWidget(m_legendRows[i].name, row, block + 1);
+        m_rows->addWidget(m_legendRows[i].value, row, block + 2);
+    }
+    m_rows->setColumnMinimumWidth(3, columns > 1 ? 12 : 0);
+    for (const int column : { 1, 5 })
+        m_rows->setColumnStretch(column, 1);
+}
+
+void MemoryView::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    placeLegend();
+}
+
+QString MemoryView::momentName(const MemoryMoment& moment) const
+{
+    const auto evaluation = document()->evaluation();
+    const PlannedSegment& segment = evaluation->plan.segments[static_cast<std::size_t>(moment.plannedSegment)];
+    QString where = segment.phase == Phase::Forward ? QString() : qstr(phaseName(segment.phase)) + QStringLiteral(" · ");
+    where += moment.layer >= 0 ? tr("layer %1").arg(moment.layer) : qstr(segment.name);
+    if (moment.op >= 0)
+        where += QStringLiteral(" · ") + qstr(evaluation->graph.op(moment.op).name);
+    return where;
+}
+
+/// The legend and the line above the chart tell of the moment that is pointed at, or of the peak.
+void MemoryView::showMoment(int moment)
+{
+    const auto evaluation = document()->evaluation();
+    if (!evaluation)
+        return;
+    const int shown = moment >= 0 ? moment : m_timeline.peak();
+    const bool known = shown >= 0 && shown < static_cast<int>(m_timeline.moments.size());
+    const MemoryBytes& ofPlan = evaluation->plan.memory;
+    const MemoryBytes& bytes = known ? m_timeline.moments[static_cast<std::size_t>(shown)].bytes : ofPlan;
+    for (const LegendRow& row : m_legendRows) {
+        const std::int64_t value = bytes.*memoryCauses()[row.cause].bytes;
+        row.value->setText(value > 0 ? bytesText(value) : QStringLiteral("–"));
+        row.value->setToolTip(exactBytesText(value));
+    }
+    if (known) {
+        const QString text = momentName(m_timeline.moments[static_cast<std::size_t>(shown)]);
+        m_moment->setText((moment >= 0 ? tr("%1 at %2") : tr("Peak %1 at %2")).arg(bytesText(bytes.total()), text));
+    }
+}
+
+void MemoryView::chooseMoment(int moment)
+{
+    const auto evaluation = document()->evaluation();
+    if (!evaluation || moment < 0 || moment >= static_cast<int>(m_timeline.moments.size()))
+        return;
+    const MemoryMoment& chosen = m_timeline.moments[static_cast<std::size_t>(moment)];
+    const auto& ops = evaluation->plan.segments[static_cast<std::size_t>(chosen.plannedSegment)].ops;
+    const auto op = std::find_if(ops.begin(), ops.end(), [&](const PlannedOp& it) { return it.op == chosen.op; });
+    if (op != ops.end())
+        selection()->setOperation(chosen.plannedSegment, static_cast<int>(op - ops.begin()));
 }
 
 } // namespace shardboard

@@ -59,6 +59,8 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     , m_chips(new MeshChips(document, this))
     , m_stepTitle(new QLabel(tr("step"), this))
     , m_step(new QLabel(this))
+    , m_rateTitle(new QLabel(this))
+    , m_rate(new QLabel(this))
     , m_memoryTitle(new QLabel(tr("memory per device"), this))
     , m_memoryBar(new MemoryBar(this))
     , m_memory(new QLabel(this))
@@ -70,6 +72,8 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     m_workload->setObjectName(QStringLiteral("summaryWorkload"));
     m_step->setObjectName(QStringLiteral("summaryStep"));
     m_memory->setObjectName(QStringLiteral("summaryMemory"));
+    m_rate->setObjectName(QStringLiteral("summaryRate"));
+    m_rateTitle->setObjectName(QStringLiteral("summaryRateTitle"));
     m_memoryBar->setObjectName(QStringLiteral("summaryMemoryBar"));
     for (QLabel* label : { m_name, m_workload })
         label->setTextFormat(Qt::PlainText);
@@ -86,6 +90,12 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     step->addWidget(m_stepTitle);
     step->addWidget(m_step);
     row->addLayout(step);
+    row->addSpacing(8);
+    auto* rate = new QVBoxLayout;
+    rate->setSpacing(0);
+    rate->addWidget(m_rateTitle);
+    rate->addWidget(m_rate);
+    row->addLayout(rate);
     row->addSpacing(8);
     auto* memory = new QVBoxLayout;
     memory->setSpacing(0);
@@ -124,16 +134,17 @@ void SummaryBar::addAction(QAction* action, bool primary)
 void SummaryBar::refresh()
 {
     const Theme& theme = Theme::of(this);
-    for (QLabel* label : { m_workload, m_stepTitle, m_memoryTitle }) {
+    for (QLabel* label : { m_workload, m_stepTitle, m_rateTitle, m_memoryTitle }) {
         label->setFont(uiFont(this, -1));
         setTextColor(label, theme.quiet);
     }
     m_name->setFont(uiFont(this, 1, true));
     m_step->setFont(monoFont(this));
+    m_rate->setFont(monoFont(this));
     m_memory->setFont(monoFont(this));
     const auto evaluation = document()->evaluation();
     for (QWidget* widget :
-         std::initializer_list<QWidget*> { m_chips, m_stepTitle, m_step, m_memoryTitle, m_memoryBar, m_memory })
+         std::initializer_list<QWidget*> { m_chips, m_stepTitle, m_step, m_rateTitle, m_rate, m_memoryTitle, m_memoryBar, m_memory })
         widget->setVisible(evaluation != nullptr);
     if (!evaluation) {
         m_name->setText(tr("No design"));
@@ -154,8 +165,9 @@ void SummaryBar::refresh()
         m_workloadText += tr(" · recompute %1").arg(qstr(recomputeName(design.workload.recompute)));
     const Plan& plan = evaluation->plan;
     m_step->setText(design.model.hasGraph() ? secondsText(plan.seconds()) : QStringLiteral("–"));
-    m_step->setToolTip(tr("predicted: %1 computing, %2 in collectives")
-                           .arg(secondsText(plan.computeSeconds), secondsText(plan.collectiveSeconds)));
+    m_step->setToolTip(tr("predicted: %1 computing, %2 in collectives, %3 of them exposed")
+                           .arg(secondsText(plan.computeSeconds), secondsText(plan.collectiveSeconds), secondsText(plan.exposedSeconds)));
+    showRate(plan.performance);
     const auto hardware = hardwareOf(design);
     const double limit = hardware.ok() ? hardware.value().memoryBytes() : 0;
     constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
@@ -170,6 +182,24 @@ void SummaryBar::refresh()
     if (limit > 0)
         m_memoryBar->setShares(weights / limit, (used - weights) / limit);
     elide();
+}
+
+void SummaryBar::showRate(const Performance& performance)
+{
+    const double rate = performance.tokensPerSecondPerDevice;
+    m_rateTitle->setVisible(rate > 0);
+    m_rate->setVisible(rate > 0);
+    const QString utilization = QStringLiteral("%1 %").arg(100 * performance.mfu, 0, 'f', 1);
+    m_rateTitle->setText(performance.mfu > 0 ? tr("MFU %1").arg(utilization) : tr("each device"));
+    m_rate->setText(tr("%1 tok/s").arg(rate < 10 ? digitsText(rate) : countText(qRound64(rate))));
+    QString tip = tr("%1 tokens a second on each device, %2 together")
+                      .arg(digitsText(rate), digitsText(rate * static_cast<double>(document()->design().mesh.deviceCount())));
+    if (performance.mfu > 0)
+        tip += tr("\nModel FLOPs utilization: %1 of the devices' peak does work of the model").arg(utilization);
+    if (performance.recomputing > 1)
+        tip += tr("\nWith what is computed again (HFU): %1 %").arg(100 * performance.hfu, 0, 'f', 1);
+    m_rate->setToolTip(tip);
+    m_rateTitle->setToolTip(tip);
 }
 
 void SummaryBar::elide()

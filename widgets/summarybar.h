@@ -42,6 +42,7 @@ protected:
     void paintEvent(QPaintEvent* event) override;
 
 private:
+    void showRate(const Performance& performance);
     void elide();
 
     QLabel* m_name;
@@ -49,6 +50,8 @@ private:
     MeshChips* m_chips;
     QLabel* m_stepTitle;
     QLabel* m_step;
+    QLabel* m_rateTitle;
+    QLabel* m_rate;
     QLabel* m_memoryTitle;
     MemoryBar* m_memoryBar;
     QLabel* m_memory;

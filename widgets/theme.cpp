@@ -132,7 +132,7 @@ QHeaderView::section { background: @panel; color: @quiet; border: none; border-b
 QTabWidget::pane { border: none; border-top: 1px solid @line; background: @panel; }
 QTabBar { background: transparent; }
 QTabBar::tab { background: transparent; color: @quiet; border: none; border-bottom: 2px solid transparent;
-    padding: 6px 4px; margin: 0 12px; }
+    padding: 6px 4px; margin: 0 6px; }
 QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
 QTabBar::tab:focus { color: @accent; }
 QScrollArea { border: none; background: transparent; }

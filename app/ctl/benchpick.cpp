@@ -75,7 +75,7 @@ Result<BenchmarkReport> benchPick()
                                                          { RuleProfile::G3, PickerKind::AutoReshard },
                                                          { RuleProfile::Shardboard, PickerKind::GreedyReshard } };
     BenchmarkReport report;
-    Table table({ "pick an operation's row", "picker", "mesh", ">devices", ">a mesh axis", ">of 1 us" });
+    Table table({ "pick an operation's row", "picker", "mesh", ">devices", ">a mesh axis", ">of 1 µs" });
     for (const auto& [profile, kind] : kinds)
         for (const char* text : { "data=2,model=4", "pod=4,data=8,fsdp=64,model=8" }) {
             const Mesh mesh = Mesh::parse(text).value();

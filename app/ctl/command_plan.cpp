@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl plan: the collectives of a design with their causes, and memory and time per device.
 #include "app/ctl/commands.h"
+#include "app/ctl/comparetext.h"
 #include "app/ctl/table.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
+#include "model/design/comparejson.h"
 #include "model/design/fitadvice.h"
 #include "model/formats/hardwarefile.h"
 #include "model/plan/buildplan.h"
@@ -13,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iomanip>
 #include <iostream>
 #include <map>
@@ -225,6 +228,23 @@ Status chooseRun(const Arguments& arguments, Design& design)
     return choosePicker(arguments, design.picker);
 }
 
+/// The other design as it is in its file: options of this run are of the first one.
+int compareWith(const OpenDesign& design, const Arguments& arguments)
+{
+    const std::string otherPath = arguments.text("--against");
+    const auto other = openDesign(otherPath);
+    if (!other.ok())
+        return report(other.error());
+    const DesignComparison comparison
+        = compareDesigns(other.value().design, *other.value().evaluation, design.design, *design.evaluation);
+    if (arguments.has("--json"))
+        std::cout << comparisonToJson(comparison).dump(1) << "\n";
+    else
+        std::cout << comparisonText(comparison, std::filesystem::path(otherPath).filename().string(),
+                                    std::filesystem::path(arguments.positional().front()).filename().string());
+    return kDone;
+}
+
 } // namespace
 
 int planCommand(const Arguments& arguments)
@@ -235,6 +255,8 @@ int planCommand(const Arguments& arguments)
         return report(opened.error());
     const Design& design = opened.value().design;
     const Evaluation& evaluation = *opened.value().evaluation;
+    if (arguments.has("--against"))
+        return compareWith(opened.value(), arguments);
     if (arguments.has("--json")) {
         for (const DesignFinding& finding : evaluation.findings)
             if (finding.kind == "reshard") // else all findings are told at the end

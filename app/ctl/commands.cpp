@@ -119,7 +119,8 @@ const std::vector<Command>& commands()
             { "--on-reshard", "MODE", "silent, warn (tells on stderr what moves) or raise (exit 3 when anything does)" },
             { "--allow-partial-to-sharded", "", "let partial values be reduced to shards (reduce-scatter; not in G2 and G3)" },
             { "--allow-transitions", "SET", "in G2 and G3: DEFAULT, ALL, or pairs such as P->R,S->R" },
-            { "--budget", "BYTES", "in G0: the most that a device may hold of an operation's operands; 0: no limit" }, kJson },
+            { "--budget", "BYTES", "in G0: the most that a device may hold of an operation's operands; 0: no limit" },
+            { "--against", "OTHER", "what differs from another design, and what each of them costs" }, kJson },
           planCommand,
           "All rows of a plan are sound in every profile. MAX has none for attention, experts, the loss and gradients: those of\n"
           "profile shardboard are used, without vocabulary parallel embedding and rings. Pins count in profile shardboard alone.\n" },

@@ -5,6 +5,17 @@
 
 namespace shardboard {
 
+namespace {
+
+/// Columns that UTF-8 text takes in a terminal: one for each character (the names and units here have no wide ones).
+std::size_t columnsOf(const std::string& text)
+{
+    return static_cast<std::size_t>(
+        std::count_if(text.begin(), text.end(), [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }));
+}
+
+} // namespace
+
 Table::Table(std::vector<std::string> headings)
     : m_headings(std::move(headings))
 {
@@ -25,16 +36,16 @@ std::string Table::text(int indent) const
 {
     std::vector<std::size_t> widths;
     for (std::size_t column = 0; column < m_headings.size(); ++column) {
-        std::size_t width = m_headings[column].size();
+        std::size_t width = columnsOf(m_headings[column]);
         for (const auto& row : m_rows)
-            width = std::max(width, row[column].size());
+            width = std::max(width, columnsOf(row[column]));
         widths.push_back(width);
     }
     std::string out;
     const auto line = [&](const std::vector<std::string>& cells) {
         std::string text(static_cast<std::size_t>(indent), ' ');
         for (std::size_t column = 0; column < cells.size(); ++column) {
-            const std::string blanks(widths[column] - cells[column].size(), ' ');
+            const std::string blanks(widths[column] - columnsOf(cells[column]), ' ');
             text += m_right[column] ? blanks + cells[column] : cells[column] + blanks;
             text += "  ";
         }

@@ -132,6 +132,27 @@ void DesignMenu::addWorkload(QMenu* menu)
                                  design.workload.recompute = recomputeFromName(name.toStdString()).value_or(Recompute::None);
                              },
                              tr("Recompute %1"));
+    QMenu* attention = menu->addMenu(tr("&Attention"));
+    attention->setObjectName(QStringLiteral("attentionMenu"));
+    attention->setToolTipsVisible(true);
+    m_attention = addChoices(attention,
+                             { { QStringLiteral("flash"), tr("One kernel: the scores never reach memory") },
+                               { QStringLiteral("unfused"), tr("Two matrix products with softmax in between: the scores are written, read and kept") } },
+                             [](Design& design, const QString& name) {
+                                 design.workload.attention = attentionKernelFromName(name.toStdString()).value_or(AttentionKernel::Flash);
+                             },
+                             tr("Attention %1"));
+    QMenu* overlap = menu->addMenu(tr("&Overlap of Collectives"));
+    overlap->setObjectName(QStringLiteral("overlapMenu"));
+    overlap->setToolTipsVisible(true);
+    m_overlap = addChoices(overlap,
+                           { { QStringLiteral("none"), tr("Every collective is waited for") },
+                             { QStringLiteral("weights"), tr("Those of weights and their gradients run beside the computation of their layer, as FSDP fetches ahead") },
+                             { QStringLiteral("all"), tr("All run beside the computation of their layer: a lower bound that no framework reaches") } },
+                           [](Design& design, const QString& name) {
+                               design.workload.overlap = overlapFromName(name.toStdString()).value_or(Overlap::None);
+                           },
+                           tr("Overlap %1"));
 }
 
 QActionGroup* DesignMenu::addChoices(QMenu* menu, const QList<QPair<QString, QString>>& choices,
@@ -206,6 +227,8 @@ void DesignMenu::showState()
     check(m_hardware, qstr(design.hardware));
     check(m_workloads, qstr(workloadName(design.workload.kind)));
     check(m_recompute, qstr(recomputeName(design.workload.recompute)));
+    check(m_attention, qstr(attentionKernelName(design.workload.attention)));
+    check(m_overlap, qstr(overlapName(design.workload.overlap)));
     const bool train = design.workload.kind == WorkloadKind::Train;
     m_microBatches->setEnabled(train);
     for (QAction* action : m_recompute->actions())

@@ -42,6 +42,8 @@ private:
     QActionGroup* m_hardware = nullptr;
     QActionGroup* m_workloads = nullptr;
     QActionGroup* m_recompute = nullptr;
+    QActionGroup* m_attention = nullptr;
+    QActionGroup* m_overlap = nullptr;
     QSpinBox* m_batch = nullptr;
     QSpinBox* m_sequence = nullptr;
     QSpinBox* m_microBatches = nullptr;

@@ -2,6 +2,7 @@
 #include "app/desktop/docks.h"
 
 #include <QDockWidget>
+#include <QChildEvent>
 #include <QMainWindow>
 #include <QTabBar>
 
@@ -12,7 +13,7 @@ namespace shardboard {
 
 namespace {
 
-constexpr int kLayoutVersion = 5; // raise it when panels are added, renamed or removed
+constexpr int kLayoutVersion = 6; // raise it when panels are added, renamed or removed
 /// Room of a panel in the default layout: a share of the window within bounds, so that the centre keeps its own.
 int defaultSize(Docks::Place place, const QSize& window)
 {
@@ -39,13 +40,14 @@ Docks::Docks(QMainWindow* window)
     : QObject(window)
     , m_window(window)
 {
+    window->installEventFilter(this);
     window->setDockNestingEnabled(true);
     window->setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     window->setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
     window->setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
 }
 
-QDockWidget* Docks::add(const QString& name, const QString& title, QWidget* content, Place place)
+QDockWidget* Docks::add(const QString& name, const QString& title, QWidget* content, Place place, bool shownAtFirst)
 {
     auto* dock = new QDockWidget(title, m_window);
     dock->setObjectName(name);
@@ -53,6 +55,8 @@ QDockWidget* Docks::add(const QString& name, const QString& title, QWidget* cont
     dock->setTitleBarWidget(new QWidget(dock));
     m_docks.push_back(dock);
     m_places.push_back(place);
+    if (!shownAtFirst)
+        m_hiddenAtFirst.push_back(dock);
     return dock;
 }
 
@@ -74,7 +78,7 @@ void Docks::raise(const QString& name)
 void Docks::setVisible(bool visible)
 {
     for (QDockWidget* dock : m_docks)
-        dock->setVisible(visible);
+        dock->setVisible(visible && std::find(m_hiddenAtFirst.begin(), m_hiddenAtFirst.end(), dock) == m_hiddenAtFirst.end());
 }
 
 void Docks::setMovable(bool movable)
@@ -107,6 +111,19 @@ void Docks::reset()
     }
     for (const auto& [place, dock] : first)
         dock->raise();
+    for (QDockWidget* dock : m_hiddenAtFirst)
+        dock->hide();
+}
+
+/// Tabs keep their whole names; where there is no room for all of them, they scroll.
+bool Docks::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::ChildPolished)
+        if (auto* bar = qobject_cast<QTabBar*>(static_cast<QChildEvent*>(event)->child())) {
+            bar->setElideMode(Qt::ElideNone);
+            bar->setUsesScrollButtons(true);
+        }
+    return QObject::eventFilter(watched, event);
 }
 
 QByteArray Docks::save() const { return m_window->saveState(kLayoutVersion); }

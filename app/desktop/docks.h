@@ -23,7 +23,8 @@ public:
     explicit Docks(QMainWindow* window);
 
     /// `name` is the object name that a saved layout refers to; panels of one place become tabs in the order of adding.
-    QDockWidget* add(const QString& name, const QString& title, QWidget* content, Place place);
+    /// One that is not `shownAtFirst` is hidden in the default layout until it is raised.
+    QDockWidget* add(const QString& name, const QString& title, QWidget* content, Place place, bool shownAtFirst = true);
     const std::vector<QDockWidget*>& all() const { return m_docks; }
     QDockWidget* find(const QString& name) const;
     /// Brings a panel to the front, and back if it was hidden.
@@ -38,12 +39,13 @@ public:
     QByteArray save() const;
     /// False, and the default layout, for a state that another version wrote or that cannot be read.
     bool restore(const QByteArray& state);
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
-
     QMainWindow* m_window;
     std::vector<QDockWidget*> m_docks;
     std::vector<Place> m_places;
+    std::vector<QDockWidget*> m_hiddenAtFirst;
     bool m_movable = false;
 };
 

@@ -18,6 +18,8 @@
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/collectivesview.h"
+#include "widgets/compareview.h"
+#include "widgets/costview.h"
 #include "widgets/cutsview.h"
 #include "widgets/documentview.h"
 #include "widgets/explainview.h"
@@ -40,6 +42,7 @@
 #include <QApplication>
 #include <QCloseEvent>
 #include <QDockWidget>
+#include <QFileDialog>
 #include <QFileInfo>
 #include <QLabel>
 #include <QMenuBar>
@@ -104,6 +107,11 @@ void MainWindow::createActions()
     m_actions->adopt(id("edit.redo"), m_document->undoStack()->createRedoAction(m_actions, tr("&Redo")), QKeySequence::Redo);
     m_actions->add(id("edit.find"), tr("&Find Weight"), tr("Ctrl+K"), [this] { findChild<WeightPanel*>()->focusFilter(); });
     m_actions->add(id("edit.strategy"), tr("Edit &Strategy"), tr("Ctrl+L"), [this] { editStrategy(false); });
+    m_actions->add(id("compare.keep"), tr("&Keep for Comparison"), tr("Ctrl+Shift+K"), [this] {
+        m_docks->raise(QStringLiteral("compare"));
+        m_compare->keep();
+    });
+    m_actions->add(id("compare.open"), tr("&Compare with File …"), {}, [this] { compareWithFile(); });
     m_actions->add(id("run.start"), tr("&Run"), tr("F5"), [this] {
         showRun();
         m_runPanel->run();
@@ -142,6 +150,10 @@ void MainWindow::createMenus()
     add(edit, "edit.repair");
     QMenu* design = menuBar()->addMenu(tr("&Design"));
     new DesignMenu(m_document, m_banner, design);
+    design->addSeparator();
+    add(design, "compare.keep");
+    add(design, "compare.open");
+    design->addSeparator();
     design->addMenu(m_rules->menu());
     QMenu* view = menuBar()->addMenu(tr("&View"));
     for (QDockWidget* dock : m_docks->all())
@@ -239,6 +251,7 @@ void MainWindow::createDocks()
     auto* collectives = new CollectivesView(m_document);
     connect(collectives, &CollectivesView::pickerRefused, m_banner, &Banner::showError);
     add("collectives", tr("Collectives"), collectives, Place::Bottom);
+    add("cost", tr("Cost"), new CostView(m_document), Place::Bottom);
     auto* explanation = new ExplainView(m_document);
     auto* pins = new PinsView(m_document);
     add("explain", tr("Why"), explanation, Place::Bottom);
@@ -270,9 +283,15 @@ void MainWindow::createDocks()
     connect(findings, &FindingsView::placeChosen, this, showPlace);
     connect(inspector, &InspectorPanel::placeChosen, this, showPlace);
     add("rules", tr("Rules"), m_rules, Place::Bottom);
-    add("memory", tr("Memory"), new MemoryView(m_document), Place::Bottom);
+    auto* memory = new MemoryView(m_document);
+    connect(memory, &MemoryView::refused, m_banner, &Banner::showError);
+    add("memory", tr("Memory"), memory, Place::Bottom);
+    m_compare = new CompareView(m_document);
+    connect(m_compare, &CompareView::refused, m_banner, &Banner::showError);
+    connect(m_compare, &CompareView::fileWanted, this, [this] { compareWithFile(); });
+    add("compare", tr("Compare"), m_compare, Place::Bottom);
     add("run", tr("Run"), m_runPanel, Place::Bottom);
-    add("history", tr("History"), history, Place::Bottom);
+    add("history", tr("History"), history, Place::Right);
     m_docks->reset();
     m_docks->setVisible(false);
     m_bar->hide();
@@ -359,6 +378,18 @@ void MainWindow::editStrategy(bool asSpec)
     findChild<StrategyEditor*>()->beginEdit(asSpec);
 }
 
+void MainWindow::compareWithFile()
+{
+    const QString path = QFileDialog::getOpenFileName(this, tr("Compare with Design"), m_settings.lastFolder(),
+                                                      tr("Designs (*.shardboard);;All files (*)"));
+    if (path.isEmpty())
+        return;
+    m_docks->raise(QStringLiteral("compare"));
+    const Status status = m_compare->open(path);
+    if (!status.ok())
+        m_banner->showError(qstr(status.error().text()));
+}
+
 void MainWindow::updateTitle()
 {
     const QString path = m_document->filePath();
@@ -416,6 +447,8 @@ void MainWindow::updateActions()
     enable("view.reset", design);
     enable("edit.find", design);
     enable("edit.strategy", design);
+    enable("compare.keep", design);
+    enable("compare.open", design);
     enable("run.start", m_runPanel->canRun());
     enable("run.cancel", state == State::Running || state == State::Starting);
     enable("run.restart", state == State::Ready || state == State::Failed);

@@ -13,6 +13,7 @@ namespace shardboard {
 
 class Actions;
 class Banner;
+class CompareView;
 class Docks;
 class Document;
 class EngineSession;
@@ -62,6 +63,7 @@ private:
     void selectFirstCut();
     void showRun();
     void editStrategy(bool asSpec);
+    void compareWithFile();
     void updateTitle();
     void updateStatus();
     void updateActions();
@@ -82,6 +84,7 @@ private:
     MeshView* m_meshView = nullptr;
     TileView* m_tileView = nullptr;
     RulesView* m_rules = nullptr;
+    CompareView* m_compare = nullptr;
     RuleFiles* m_ruleFiles = nullptr;
     RunPanel* m_runPanel = nullptr;
     QLabel* m_engineStatus = nullptr;

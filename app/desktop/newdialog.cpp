@@ -53,6 +53,8 @@ NewDialog::NewDialog(QWidget* parent)
     , m_sequence(countBox(QStringLiteral("new.sequence"), 4096, this))
     , m_microBatches(countBox(QStringLiteral("new.microBatches"), 1, this))
     , m_recompute(new QComboBox(this))
+    , m_attention(new QComboBox(this))
+    , m_overlap(new QComboBox(this))
     , m_dtype(new QComboBox(this))
     , m_preset(new QComboBox(this))
     , m_presetWhat(new QLabel(this))
@@ -86,6 +88,14 @@ NewDialog::NewDialog(QWidget* parent)
     m_recompute->setToolTip(tr("Activations that are computed again for the backward pass instead of being kept"));
     for (const Recompute what : { Recompute::None, Recompute::Selective, Recompute::Full })
         m_recompute->addItem(qstr(recomputeName(what)), static_cast<int>(what));
+    m_attention->setObjectName(QStringLiteral("new.attention"));
+    m_attention->setToolTip(tr("flash: one kernel whose scores never reach memory; unfused: scores are written, read and kept"));
+    for (const AttentionKernel kernel : { AttentionKernel::Flash, AttentionKernel::Unfused })
+        m_attention->addItem(qstr(attentionKernelName(kernel)), static_cast<int>(kernel));
+    m_overlap->setObjectName(QStringLiteral("new.overlap"));
+    m_overlap->setToolTip(tr("Collectives that run while the device computes: none, those of weights and gradients, or all (a lower bound)"));
+    for (const Overlap overlap : { Overlap::None, Overlap::Weights, Overlap::All })
+        m_overlap->addItem(qstr(overlapName(overlap)), static_cast<int>(overlap));
     m_presetWhat->setObjectName(QStringLiteral("new.presetWhat"));
     m_presetWhat->setWordWrap(true);
     m_presetWhat->setTextFormat(Qt::PlainText);
@@ -129,6 +139,8 @@ NewDialog::NewDialog(QWidget* parent)
     form->addRow(tr("Se&quence"), m_sequence);
     form->addRow(tr("Mi&cro-batches"), m_microBatches);
     form->addRow(tr("&Recompute"), m_recompute);
+    form->addRow(tr("&Attention"), m_attention);
+    form->addRow(tr("O&verlap"), m_overlap);
     form->addRow(tr("&Type"), m_dtype);
     form->addRow(tr("&Layout"), m_preset);
     form->addRow(QString(), m_presetWhat);
@@ -210,6 +222,8 @@ NewDesign NewDialog::wanted() const
         wanted.module = LinearModule { m_inDim->value(), m_outDim->value(), m_bias->isChecked(), m_tied->isChecked() };
     wanted.workload = { static_cast<WorkloadKind>(m_workload->currentData().toInt()), m_batch->value(),
                         m_sequence->value(), static_cast<DType>(m_dtype->currentData().toInt()) };
+    wanted.workload.attention = static_cast<AttentionKernel>(m_attention->currentData().toInt());
+    wanted.workload.overlap = static_cast<Overlap>(m_overlap->currentData().toInt());
     if (wanted.workload.kind == WorkloadKind::Train) {
         wanted.workload.microBatches = m_microBatches->value();
         wanted.workload.recompute = static_cast<Recompute>(m_recompute->currentData().toInt());

@@ -54,6 +54,8 @@ private:
     QSpinBox* m_sequence = nullptr;
     QSpinBox* m_microBatches = nullptr;
     QComboBox* m_recompute = nullptr;
+    QComboBox* m_attention = nullptr;
+    QComboBox* m_overlap = nullptr;
     QComboBox* m_dtype = nullptr;
     QComboBox* m_preset = nullptr;
     QLabel* m_presetWhat = nullptr;

@@ -16,6 +16,7 @@
 #include "model/session/selection.h"
 #include "widgets/axisdrag.h"
 #include "widgets/designjudge.h"
+#include "widgets/fitadvisor.h"
 #include "widgets/meshchips.h"
 #include "widgets/meshview.h"
 #include "widgets/strategyeditor.h"
@@ -48,7 +49,11 @@ void settle(const QWidget* window)
 {
     constexpr int kLimitMs = 5000;
     const auto judges = window->findChildren<DesignJudge*>();
-    const auto busy = [&] { return std::any_of(judges.begin(), judges.end(), [](const auto* judge) { return judge->isBusy(); }); };
+    const auto advisors = window->findChildren<FitAdvisor*>();
+    const auto busy = [&] {
+        return std::any_of(advisors.begin(), advisors.end(), [](const auto* advisor) { return advisor->isBusy(); })
+            || std::any_of(judges.begin(), judges.end(), [](const auto* judge) { return judge->isBusy(); });
+    };
     QElapsedTimer timer;
     timer.start();
     for (int i = 0; i < 4 || (busy() && timer.elapsed() < kLimitMs); ++i) {
@@ -80,12 +85,16 @@ public:
             if (status.ok())
                 status = grab(QString::fromLatin1(name), m_window.findChild<QWidget*>(QString::fromLatin1(object)));
         }
-        for (const char* tab : { "collectives", "findings", "memory" }) {
+        for (const char* tab : { "collectives", "findings", "memory", "cost", "compare" }) {
             m_window.docks()->raise(QString::fromLatin1(tab));
             if (status.ok())
                 status = grab(QString::fromLatin1(tab), m_window.docks()->find(QString::fromLatin1(tab))->widget());
         }
         m_window.docks()->raise(QStringLiteral("collectives"));
+        if (status.ok())
+            status = comparison();
+        if (status.ok())
+            status = fullMemory();
         if (status.ok())
             status = explanation();
         if (status.ok())
@@ -121,6 +130,43 @@ private:
         selection->setDevice(qMin<qint64>(2, evaluation->plan.mesh.deviceCount() - 1));
         if (QWidget* focused = QApplication::focusWidget())
             focused->clearFocus();
+    }
+
+    /// The design before and after its layout was dropped.
+    Status comparison()
+    {
+        Document* document = m_window.document();
+        const int before = document->undoStack()->index();
+        Design design = document->design();
+        Status status = done();
+        if (applyPreset(design, "replicate").ok() && document->edit(design, QObject::tr("Preset replicate"), Misfits::Replicate).ok()) {
+            m_window.docks()->raise(QStringLiteral("compare"));
+            status = grab(QStringLiteral("compare-changed"), &m_window);
+        }
+        document->undoStack()->setIndex(before);
+        m_window.docks()->raise(QStringLiteral("collectives"));
+        return status;
+    }
+
+    /// A step of training that no device has room for, over its operations, with what would make it fit.
+    Status fullMemory()
+    {
+        Document* document = m_window.document();
+        const int before = document->undoStack()->index();
+        Design design = document->design();
+        design.workload.kind = WorkloadKind::Train;
+        design.workload.batch *= 4;
+        Status status = done();
+        if (document->edit(design, QObject::tr("Train"), Misfits::Replicate).ok()) {
+            m_window.docks()->raise(QStringLiteral("memory"));
+            status = grab(QStringLiteral("memory-training"), &m_window);
+            m_window.docks()->raise(QStringLiteral("cost"));
+            if (status.ok())
+                status = grab(QStringLiteral("cost-training"), &m_window);
+        }
+        document->undoStack()->setIndex(before);
+        m_window.docks()->raise(QStringLiteral("collectives"));
+        return status;
     }
 
     /// Why the costliest collective is there, and an operation.

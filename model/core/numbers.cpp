@@ -43,7 +43,7 @@ std::string secondsText(double seconds)
 {
     if (seconds == 0)
         return "0";
-    constexpr std::array<const char*, 4> kUnits { "s", "ms", "us", "ns" };
+    constexpr std::array<const char*, 4> kUnits { "s", "ms", "µs", "ns" };
     std::size_t unit = 0;
     while (std::abs(seconds) < 0.9995 && unit + 1 < kUnits.size()) {
         seconds *= 1000;

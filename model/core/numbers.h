@@ -8,7 +8,7 @@
 namespace shardboard {
 
 std::string bytesText(std::int64_t bytes); ///< `128 MiB`, `14.96 GiB`, `512 B`
-std::string secondsText(double seconds); ///< `0.36 ms`, `12.4 us`, `1.5 s`
+std::string secondsText(double seconds); ///< `0.36 ms`, `12.4 µs`, `1.5 s`
 std::string countText(std::int64_t count); ///< `8,030,261,248`
 
 } // namespace shardboard

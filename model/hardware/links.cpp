@@ -61,7 +61,7 @@ LinkSpec infiniband(const char* id, const char* name, double peak, double rate)
     link.bytesPerSecond = rate * kGiga;
     link.startSeconds = kStart;
     link.messageSeconds = kMessage;
-    link.source = "line rate; NCCL topo.h counts 12 GB/s for 100 Gb/s; steps: NCCL tuning.cc (2.7 us in PyTorch DTensor, too)";
+    link.source = "line rate; NCCL topo.h counts 12 GB/s for 100 Gb/s; steps: NCCL tuning.cc (2.7 µs in PyTorch DTensor, too)";
     return link;
 }
 
@@ -120,14 +120,14 @@ const std::vector<LinkSpec>& linkPresets()
         infiniband("ib-ndr", "InfiniBand NDR or RoCE, 400 Gb/s", 50, 48),
         infiniband("ib-xdr", "InfiniBand XDR, 800 Gb/s", 100, 96),
         ici("ici-v5e", "TPU v5e ICI, one link", 50, 45, 4,
-            "docs.cloud.google.com/tpu/docs/v6e: 1600 Gb/s both ways over 4 ports; scaling-book tpus.md; 1 us a hop"),
+            "docs.cloud.google.com/tpu/docs/v6e: 1600 Gb/s both ways over 4 ports; scaling-book tpus.md; 1 µs a hop"),
         ici("ici-v5p", "TPU v5p ICI, one link", 100, 90, 6,
-            "docs.cloud.google.com/tpu/docs/tpu7x: 1200 GB/s both ways over 6 ports; scaling-book tpus.md; 1 us a hop"),
+            "docs.cloud.google.com/tpu/docs/tpu7x: 1200 GB/s both ways over 6 ports; scaling-book tpus.md; 1 µs a hop"),
         ici("ici-v6e", "TPU v6e ICI, one link", 100, 90, 4,
-            "docs.cloud.google.com/tpu/docs/tpu7x: 800 GB/s both ways over 4 ports; scaling-book tpus.md; 1 us a hop"),
+            "docs.cloud.google.com/tpu/docs/tpu7x: 800 GB/s both ways over 4 ports; scaling-book tpus.md; 1 µs a hop"),
         ici("ici-tpu7x", "TPU7x ICI, one link", 100, 90, 6,
             "docs.cloud.google.com/tpu/docs/tpu7x: 1200 GB/s both ways over 6 links; effective rate as of the v5p, not measured; "
-            "1 us a hop assumed"),
+            "1 µs a hop assumed"),
         dcn("dcn-v5e", "TPU v5e data-centre network, per chip", 3.125, "docs.cloud.google.com/tpu/docs/v6e: 2 x 100 Gb/s for 8 chips"),
         dcn("dcn-v5p", "TPU v5p data-centre network, per chip", 6.25, "docs.cloud.google.com/tpu/docs/tpu7x: 50 Gb/s a chip"),
         dcn("dcn-v6e-tpu7x", "TPU v6e and TPU7x data-centre network, per chip", 12.5,

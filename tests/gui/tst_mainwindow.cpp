@@ -38,6 +38,7 @@
 #include <QSpinBox>
 #include <QTableView>
 #include <QTemporaryDir>
+#include <QTabBar>
 #include <QTest>
 #include <QTimer>
 #include <QUndoStack>
@@ -134,6 +135,7 @@ private Q_SLOTS:
     void newDialogRefusesAWrongMesh();
     void newDialogMakesADesign();
     void newDialogOffersWhatShardctlNewDoes();
+    void tabsKeepTheirNamesInASmallWindow();
     void layoutIsRestoredAndReset();
     void themeSwitchesLive();
     void everyActionHasAName();
@@ -451,6 +453,23 @@ void TestMainWindow::newDialogMakesADesign()
     QVERIFY(m_window->document()->setDesign(dialog.design()).ok());
 }
 
+void TestMainWindow::tabsKeepTheirNamesInASmallWindow()
+{
+    m_window->fileActions()->openSample();
+    m_window->resize(1280, 800);
+    QTest::qWait(50);
+    int seen = 0;
+    for (const QTabBar* bar : m_window->findChildren<QTabBar*>(QString(), Qt::FindDirectChildrenOnly)) {
+        if (!bar->isVisible())
+            continue;
+        QCOMPARE(bar->elideMode(), Qt::ElideNone);
+        for (int tab = 0; tab < bar->count(); ++tab)
+            QVERIFY2(bar->rect().contains(bar->tabRect(tab).center()), qPrintable(bar->tabText(tab)));
+        seen += bar->count();
+    }
+    QVERIFY(seen >= 13); // those below and those at the right
+}
+
 void TestMainWindow::newDialogOffersWhatShardctlNewDoes()
 {
     NewDialog dialog;
@@ -468,11 +487,14 @@ void TestMainWindow::newDialogOffersWhatShardctlNewDoes()
     dialog.findChild<QSpinBox*>(QStringLiteral("new.batch"))->setValue(16);
     micro->setValue(8);
     recompute->setCurrentText(QStringLiteral("selective"));
+    dialog.findChild<QComboBox*>(QStringLiteral("new.attention"))->setCurrentText(QStringLiteral("unfused"));
+    dialog.findChild<QComboBox*>(QStringLiteral("new.overlap"))->setCurrentText(QStringLiteral("weights"));
     preset->setCurrentText(QStringLiteral("pp-interleaved"));
     dialog.accept();
     QCOMPARE(dialog.result(), int(QDialog::Accepted));
     const Design& made = dialog.design();
     QVERIFY(made.workload.kind == WorkloadKind::Train && made.workload.recompute == Recompute::Selective);
+    QVERIFY(made.workload.attention == AttentionKernel::Unfused && made.workload.overlap == Overlap::Weights);
     QCOMPARE(made.workload.microBatches, std::int64_t { 8 });
     QCOMPARE(made.pipeline.axis, std::string("pipe"));
     QVERIFY(m_window->document()->setDesign(made).ok());

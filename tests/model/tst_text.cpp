@@ -44,7 +44,7 @@ private Q_SLOTS:
 
     void secondsChooseTheUnit()
     {
-        QCOMPARE(secondsText(0.00036), std::string("360 us"));
+        QCOMPARE(secondsText(0.00036), std::string("360 µs"));
         QCOMPARE(secondsText(0.131), std::string("131 ms"));
         QCOMPARE(secondsText(1.5), std::string("1.5 s"));
     }

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/design/compare.h"
+
+#include "model/core/numbers.h"
+#include "model/core/text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <set>
+
+namespace shardboard {
+
+namespace {
+
+using Part = DesignDifference::Part;
+using CostUnit = CostLine::Unit;
+using Better = CostLine::Better;
+
+std::string fixed(double value, int digits)
+{
+    char text[64];
+    std::snprintf(text, sizeof text, "%.*f", digits, value);
+    return text;
+}
+
+/// `self_attn.o_proj` for `model.layers.*.self_attn.o_proj.weight`.
+std::string withoutLayer(std::string name)
+{
+    constexpr std::string_view kLayer = ".layers.*.";
+    if (const std::size_t at = name.find(kLayer); at != std::string::npos)
+        name.erase(0, at + kLayer.size());
+    else if (name.starts_with("model."))
+        name.erase(0, 6);
+    constexpr std::string_view kWeight = ".weight";
+    if (name.ends_with(kWeight))
+        name.erase(name.size() - kWeight.size());
+    return name;
+}
+
+std::string pickerText(const PickerOptions& options)
+{
+    std::vector<std::string> parts { profileName(options.profile) };
+    if (options.picker != PlanPicker::Greedy)
+        parts.push_back(planPickerName(options.picker));
+    if (options.onReshard != OnReshard::Silent)
+        parts.push_back("on reshard " + onReshardName(options.onReshard));
+    if (options.allowPartialToSharded)
+        parts.push_back("partial to sharded");
+    if (options.allowedTransitions != TransitionSet::defaults())
+        parts.push_back("transitions " + options.allowedTransitions.text());
+    if (options.budgetBytesPerDevice > 0)
+        parts.push_back("budget " + bytesText(options.budgetBytesPerDevice));
+    return joined(parts);
+}
+
+std::string pipelineText(const PipelineSpec& pipeline)
+{
+    if (!pipeline.present())
+        return "none";
+    return "over " + pipeline.axis + (pipeline.chunks > 1 ? ", interleaved, " + std::to_string(pipeline.chunks) + " runs a stage" : ", 1F1B");
+}
+
+std::string optimizerText(const OptimizerSharding& optimizer)
+{
+    return optimizer.present() ? "cut over " + joined(optimizer.axes) + (optimizer.gradients ? ", gradients too" : "") : "as the weights";
+}
+
+std::string rulesText(const DesignRules& rules)
+{
+    if (rules.rules.empty())
+        return "none";
+    return (rules.source.empty() ? std::string("own") : rules.source) + ", " + std::to_string(rules.rules.size()) + " rules";
+}
+
+std::string meshText(const Mesh& mesh)
+{
+    if (mesh.axisCount() == 0)
+        return "one device";
+    return mesh.text() + (mesh.deviceIds().empty() ? std::string() : ", own device order");
+}
+
+class Comparer {
+public:
+    Comparer(const Design& before, const Evaluation& beforeEvaluation, const Design& after, const Evaluation& afterEvaluation)
+        : m_before(before)
+        , m_after(after)
+        , m_old(beforeEvaluation)
+        , m_new(afterEvaluation)
+    {
+    }
+
+    DesignComparison run()
+    {
+        changed(Part::Model, "model", m_before.model.name, m_after.model.name);
+        if (m_before.model.name == m_after.model.name && m_before.model != m_after.model)
+            m_out.changes.push_back({ Part::Model, { "model" }, "its dimensions differ", countText(m_new.parameters) + " parameters" });
+        changed(Part::Mesh, "mesh", meshText(m_before.mesh), meshText(m_after.mesh));
+        if (m_before.mesh.deviceIds() != m_after.mesh.deviceIds() && meshText(m_before.mesh) == meshText(m_after.mesh))
+            m_out.changes.push_back({ Part::Mesh, { "device order" }, "one order", "another order" });
+        hardware();
+        workload();
+        changed(Part::Pipeline, "pipeline", pipelineText(m_before.pipeline), pipelineText(m_after.pipeline));
+        changed(Part::Picker, "picker", pickerText(m_before.picker), pickerText(m_after.picker));
+        memorySettings();
+        changed(Part::Rules, "rules", rulesText(m_before.rules), rulesText(m_after.rules));
+        if (m_before.rules.rules != m_after.rules.rules && rulesText(m_before.rules) == rulesText(m_after.rules))
+            m_out.changes.push_back({ Part::Rules, { "rules" }, "other rules", rulesText(m_after.rules) });
+        weights();
+        pins();
+        costs();
+        return std::move(m_out);
+    }
+
+private:
+    void changed(Part part, const char* name, const std::string& before, const std::string& after)
+    {
+        if (before != after)
+            m_out.changes.push_back({ part, { name }, before, after });
+    }
+
+    void hardware()
+    {
+        changed(Part::Hardware, "hardware", m_before.hardware, m_after.hardware);
+        if (m_before.hardware == m_after.hardware && m_before.ownHardware != m_after.ownHardware)
+            m_out.changes.push_back({ Part::Hardware, { "hardware" }, m_before.ownHardware ? "values of its own" : "as the preset",
+                                      m_after.ownHardware ? "other values of its own" : "as the preset" });
+    }
+
+    void workload()
+    {
+        const Workload& a = m_before.workload;
+        const Workload& b = m_after.workload;
+        const auto number = [](std::int64_t value) { return countText(value); };
+        changed(Part::Workload, "workload", workloadName(a.kind), workloadName(b.kind));
+        changed(Part::Workload, "batch", number(a.batch), number(b.batch));
+        changed(Part::Workload, "sequence", number(a.sequence), number(b.sequence));
+        changed(Part::Workload, "dtype", dtypeName(a.dtype), dtypeName(b.dtype));
+        changed(Part::Workload, "micro-batches", number(a.microBatches), number(b.microBatches));
+        changed(Part::Workload, "recompute", recomputeName(a.recompute), recomputeName(b.recompute));
+        changed(Part::Workload, "attention", attentionKernelName(a.attention), attentionKernelName(b.attention));
+        changed(Part::Workload, "overlap", overlapName(a.overlap), overlapName(b.overlap));
+        changed(Part::Workload, "optimizer states", optimizerText(a.optimizer), optimizerText(b.optimizer));
+    }
+
+    void memorySettings()
+    {
+        const MemorySettings& a = m_before.memory;
+        const MemorySettings& b = m_after.memory;
+        changed(Part::Memory, "layers gathered ahead", countText(a.prefetchedLayers), countText(b.prefetchedLayers));
+        changed(Part::Memory, "allocator's reserve", costText(CostUnit::Share, a.reserveShare), costText(CostUnit::Share, b.reserveShare));
+        changed(Part::Memory, "loss", a.logitsInF32 ? "copies logits in f32" : "fused", b.logitsInF32 ? "copies logits in f32" : "fused");
+        changed(Part::Memory, "context", bytesText(a.contextBytes), bytesText(b.contextBytes));
+        changed(Part::Memory, "a communicator", bytesText(a.communicatorBytes), bytesText(b.communicatorBytes));
+    }
+
+    /// By name: the layout, or where layers differ each with the layer at which it begins.
+    static std::vector<std::pair<std::string, std::string>> layoutTexts(const Evaluation& evaluation)
+    {
+        std::vector<std::pair<std::string, std::string>> out;
+        std::map<std::string, std::size_t> rows;
+        std::map<std::string, std::string> last;
+        for (const WeightLayout& weight : evaluation.weights) {
+            std::string text = specText(weight.layout, evaluation.plan.mesh);
+            if (weight.shards.cuts().size() == weight.layout.dims.size())
+                for (std::size_t dim = 0; dim < weight.layout.dims.size(); ++dim)
+                    if (!weight.layout.dims[dim].empty() && !weight.shards.cuts()[dim].isBalanced())
+                        text += ", dim " + std::to_string(dim) + " cut " + cutRuleName(weight.shards.cuts()[dim].rule());
+            const auto [row, isNew] = rows.emplace(weight.spec.name, out.size());
+            if (isNew)
+                out.emplace_back(weight.spec.name, text);
+            else if (last[weight.spec.name] != text)
+                out[row->second].second += "; from layer " + std::to_string(weight.firstLayer) + " " + text;
+            last[weight.spec.name] = text;
+        }
+        return out;
+    }
+
+    void weights()
+    {
+        const auto before = layoutTexts(m_old);
+        const auto after = layoutTexts(m_new);
+        const std::map<std::string, std::string> wasOf(before.begin(), before.end());
+        const std::map<std::string, std::string> isOf(after.begin(), after.end());
+        const auto add = [this](const std::string& name, const std::string& was, const std::string& is) {
+            for (DesignDifference& change : m_out.changes)
+                if (change.part == Part::Weight && change.before == was && change.after == is) {
+                    change.names.push_back(withoutLayer(name));
+                    return;
+                }
+            m_out.changes.push_back({ Part::Weight, { withoutLayer(name) }, was, is });
+        };
+        if (m_before.model.name != m_after.model.name)
+            return; // other weights altogether
+        for (const auto& [name, text] : after) {
+            const auto was = wasOf.find(name);
+            if (was == wasOf.end() || was->second != text)
+                add(name, was == wasOf.end() ? std::string() : was->second, text);
+        }
+        for (const auto& [name, text] : before)
+            if (!isOf.contains(name))
+                add(name, text, {});
+    }
+
+    void pins()
+    {
+        std::multiset<std::string> left;
+        for (const Pin& pin : m_before.pins)
+            left.insert(pinText(pin));
+        std::vector<std::string> added;
+        for (const Pin& pin : m_after.pins) {
+            const std::string text = pinText(pin);
+            if (const auto same = left.find(text); same != left.end())
+                left.erase(same);
+            else
+                added.push_back(text);
+        }
+        for (const std::string& text : left)
+            m_out.changes.push_back({ Part::Pin, { "pin" }, text, {} });
+        for (const std::string& text : added)
+            m_out.changes.push_back({ Part::Pin, { "pin" }, {}, text });
+    }
+
+    void line(std::string key, std::string name, CostUnit unit, Better better, double before, double after, bool part = false,
+              bool always = false)
+    {
+        // Nothing that is not a number reaches a person or a document.
+        const auto sane = [](double value) { return std::isfinite(value) ? value : 0; };
+        if (always || before != 0 || after != 0)
+            m_out.costs.push_back({ std::move(key), std::move(name), unit, better, sane(before), sane(after), part });
+    }
+
+    void collectives()
+    {
+        // By kind and the names of the mesh axes: the two meshes may have other axes.
+        std::map<std::string, std::pair<double, double>> seconds;
+        std::vector<std::string> order;
+        const auto add = [&](const Plan& plan, bool old) {
+            for (const Collective& collective : plan.collectives) {
+                if (collective.kind == CollectiveKind::LocalSlice)
+                    continue;
+                std::vector<std::string> axes;
+                for (const int axis : collective.axes)
+                    axes.push_back(plan.mesh.axis(axis).name);
+                const std::string name = collectiveName(collective.kind) + " over " + joined(axes);
+                const auto [found, isNew] = seconds.try_emplace(name);
+                if (isNew)
+                    order.push_back(name);
+                (old ? found->second.first : found->second.second) += collective.seconds * static_cast<double>(collective.count);
+            }
+        };
+        add(m_old.plan, true);
+        add(m_new.plan, false);
+        for (const std::string& name : order)
+            line("collectives/" + name, name, CostUnit::Seconds, Better::Lower, seconds[name].first, seconds[name].second, true);
+    }
+
+    static double occurrences(const Plan& plan)
+    {
+        double sum = 0;
+        for (const Collective& collective : plan.collectives)
+            if (collective.kind != CollectiveKind::LocalSlice)
+                sum += static_cast<double>(collective.count);
+        return sum;
+    }
+
+    void costs()
+    {
+        const Plan& a = m_old.plan;
+        const Plan& b = m_new.plan;
+        line("devices", "devices", CostUnit::Count, Better::Neither, static_cast<double>(a.mesh.deviceCount()),
+             static_cast<double>(b.mesh.deviceCount()), false, true);
+        line("step_seconds", "step", CostUnit::Seconds, Better::Lower, a.seconds(), b.seconds(), false, true);
+        line("compute_seconds", "compute", CostUnit::Seconds, Better::Lower, a.computeSeconds, b.computeSeconds, true, true);
+        line("exposed_seconds", "collectives, exposed", CostUnit::Seconds, Better::Lower, a.exposedSeconds, b.exposedSeconds, true, true);
+        line("bubble", "pipeline bubble", CostUnit::Share, Better::Lower, a.pipeline ? a.pipeline->bubble : 0,
+             b.pipeline ? b.pipeline->bubble : 0, true);
+        line("tokens_per_second_per_device", "tokens/s on each device", CostUnit::Rate, Better::Higher,
+             a.performance.tokensPerSecondPerDevice, b.performance.tokensPerSecondPerDevice, false, true);
+        line("mfu", "MFU", CostUnit::Share, Better::Higher, a.performance.mfu, b.performance.mfu, false, true);
+        line("hfu", "HFU", CostUnit::Share, Better::Neither, a.performance.hfu, b.performance.hfu);
+        line("memory_peak_bytes", "memory per device", CostUnit::Bytes, Better::Lower, static_cast<double>(a.memory.peak),
+             static_cast<double>(b.memory.peak), false, true);
+        memory(a.memory, b.memory);
+        line("collective_seconds", "all collectives", CostUnit::Seconds, Better::Lower, a.collectiveSeconds, b.collectiveSeconds, false, true);
+        collectives();
+        line("collective_bytes", "bytes in collectives", CostUnit::Bytes, Better::Lower, static_cast<double>(a.collectiveBytes()),
+             static_cast<double>(b.collectiveBytes()), false, true);
+        line("collective_count", "collectives a step", CostUnit::Count, Better::Neither, occurrences(a), occurrences(b), false, true);
+        line("findings", "findings", CostUnit::Count, Better::Lower, static_cast<double>(m_old.findings.size()),
+             static_cast<double>(m_new.findings.size()), false, true);
+    }
+
+    void memory(const MemoryByCause& a, const MemoryByCause& b)
+    {
+        for (const MemoryCause& cause : memoryCauses())
+            line(std::string("memory/") + cause.key, cause.name, CostUnit::Bytes, Better::Lower, static_cast<double>(a.*cause.bytes),
+                 static_cast<double>(b.*cause.bytes), true);
+    }
+
+    const Design& m_before;
+    const Design& m_after;
+    const Evaluation& m_old;
+    const Evaluation& m_new;
+    DesignComparison m_out;
+};
+
+} // namespace
+
+std::string changePartName(DesignDifference::Part part)
+{
+    switch (part) {
+    case Part::Model:
+        return "model";
+    case Part::Mesh:
+        return "mesh";
+    case Part::Hardware:
+        return "hardware";
+    case Part::Workload:
+        return "workload";
+    case Part::Pipeline:
+        return "pipeline";
+    case Part::Picker:
+        return "picker";
+    case Part::Memory:
+        return "memory";
+    case Part::Rules:
+        return "rules";
+    case Part::Weight:
+        return "weight";
+    case Part::Pin:
+        return "pin";
+    }
+    return {};
+}
+
+CostLine::Verdict CostLine::verdict() const
+{
+    // Sums of the same parts in another order differ in their last digits.
+    const double scale = std::max(std::abs(before), std::abs(after));
+    if (std::abs(difference()) <= 1e-9 * scale)
+        return Verdict::Same;
+    if (better == Better::Neither)
+        return Verdict::Other;
+    return (difference() < 0) == (better == Better::Lower) ? Verdict::Better : Verdict::Worse;
+}
+
+std::string verdictName(CostLine::Verdict verdict)
+{
+    switch (verdict) {
+    case CostLine::Verdict::Same:
+        return "same";
+    case CostLine::Verdict::Better:
+        return "better";
+    case CostLine::Verdict::Worse:
+        return "worse";
+    case CostLine::Verdict::Other:
+        return "other";
+    }
+    return {};
+}
+
+std::string costText(CostLine::Unit unit, double value)
+{
+    switch (unit) {
+    case CostUnit::Seconds:
+        return secondsText(value);
+    case CostUnit::Bytes:
+        return bytesText(std::llround(value));
+    case CostUnit::Count:
+        return countText(std::llround(value));
+    case CostUnit::Rate:
+        return std::abs(value) < 10 ? fixed(value, 2) : countText(std::llround(value));
+    case CostUnit::Share:
+        return fixed(100 * value, 1) + " %";
+    }
+    return {};
+}
+
+std::string costDifferenceText(CostLine::Unit unit, double difference)
+{
+    const std::string sign = difference < 0 ? "-" : difference > 0 ? "+" : "";
+    return sign + (unit == CostUnit::Share ? fixed(100 * std::abs(difference), 1) + " points" : costText(unit, std::abs(difference)));
+}
+
+std::string changeText(double change)
+{
+    const double percent = 100 * change;
+    if (std::abs(percent) < 0.05 || !std::isfinite(percent))
+        return {};
+    if (percent >= 1000)
+        return fixed(1 + change, change < 99 ? 1 : 0) + " x";
+    return (percent > 0 ? "+" : "-") + fixed(std::abs(percent), std::abs(percent) < 99.95 ? 1 : 0) + " %";
+}
+
+const CostLine* DesignComparison::cost(const std::string& key) const
+{
+    const auto found = std::find_if(costs.begin(), costs.end(), [&](const CostLine& line) { return line.key == key; });
+    return found == costs.end() ? nullptr : &*found;
+}
+
+DesignComparison compareDesigns(const Design& before, const Evaluation& beforeEvaluation, const Design& after,
+                                const Evaluation& afterEvaluation)
+{
+    return Comparer(before, beforeEvaluation, after, afterEvaluation).run();
+}
+
+} // namespace shardboard

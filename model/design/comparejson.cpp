@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/design/comparejson.h"
+
+#include <nlohmann/json.hpp>
+
+namespace shardboard {
+
+namespace {
+
+const char* unitName(CostLine::Unit unit)
+{
+    switch (unit) {
+    case CostLine::Unit::Seconds:
+        return "s";
+    case CostLine::Unit::Bytes:
+        return "bytes";
+    case CostLine::Unit::Count:
+        return "1";
+    case CostLine::Unit::Rate:
+        return "1/s";
+    case CostLine::Unit::Share:
+        return "share";
+    }
+    return "";
+}
+
+} // namespace
+
+nlohmann::json comparisonToJson(const DesignComparison& comparison)
+{
+    nlohmann::json changes = nlohmann::json::array();
+    for (const DesignDifference& change : comparison.changes)
+        changes.push_back({ { "part", changePartName(change.part) }, { "names", change.names }, { "before", change.before }, { "after", change.after } });
+    nlohmann::json costs = nlohmann::json::array();
+    for (const CostLine& line : comparison.costs)
+        costs.push_back({ { "key", line.key },
+                          { "name", line.name },
+                          { "unit", unitName(line.unit) },
+                          { "before", line.before },
+                          { "after", line.after },
+                          { "difference", line.difference() },
+                          { "verdict", verdictName(line.verdict()) } });
+    return { { "same", comparison.same() }, { "changes", std::move(changes) }, { "costs", std::move(costs) } };
+}
+
+} // namespace shardboard

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each part of the model costs in a step: embedding, layers and head, phase by phase, and the operations in them.
+// A value made from a plan; tables show it.
+#pragma once
+
+#include "model/plan/plan.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+/// An operation with the collectives that bring its operands; seconds of all its occurrences in a step.
+struct OperationCost {
+    int index = 0; ///< into PlannedSegment::ops
+    OpId op = -1;
+    double compute = 0;
+    double collectives = 0;
+    std::vector<int> moves; ///< indices into Plan::collectives
+};
+
+/// A planned segment. Seconds are of all its layers and micro-batches in a step; of a pipeline they add up the stages.
+struct PartCost {
+    int plannedSegment = 0;
+    std::string name; ///< block
+    Phase phase = Phase::Forward;
+    std::int64_t layers = 1;
+    double compute = 0;
+    double collectives = 0;
+    double exposed = 0; ///< part of `collectives` in which the devices do not compute
+    std::int64_t moved = 0; ///< bytes S of its collectives in a step
+    std::int64_t kept = 0; ///< bytes that its layers leave for the backward pass, of one micro-batch, on the fullest device
+    std::vector<OperationCost> operations; ///< in program order
+    double seconds() const { return compute + exposed; }
+};
+
+/// In execution order. The seconds of all parts are Plan::computeSeconds, collectiveSeconds and exposedSeconds.
+std::vector<PartCost> partCosts(const Graph& graph, const Plan& plan);
+
+} // namespace shardboard

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// The comparison with real clicks: against the design as opened, a kept state and a file; going back is one edit.
+#include "tests/gui/editor_support.h"
+
+#include "model/formats/designfile.h"
+#include "widgets/compareview.h"
+
+#include <QComboBox>
+#include <QFile>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTreeWidget>
+#include <QUndoStack>
+
+using namespace shardboard;
+
+namespace {
+
+enum { Name, Before, After, Difference, Change, Verdict };
+
+struct Shown {
+    Shown()
+    {
+        if (document.setDesign(knownDesign()).ok())
+            view = shownView<CompareView>(document, { 1000, 320 });
+    }
+    QTreeWidget* costs() const { return view->findChild<QTreeWidget*>(QStringLiteral("compareCosts")); }
+    QTreeWidget* changes() const { return view->findChild<QTreeWidget*>(QStringLiteral("compareChanges")); }
+    QComboBox* choice() const { return view->findChild<QComboBox*>(QStringLiteral("compareOther")); }
+    QLabel* label(const char* name) const { return view->findChild<QLabel*>(QString::fromLatin1(name)); }
+    void click(const char* button) const { QTest::mouseClick(view->findChild<QPushButton*>(QString::fromLatin1(button)), Qt::LeftButton); }
+    QTreeWidgetItem* cost(const char* key) const
+    {
+        for (int i = 0; i < costs()->topLevelItemCount(); ++i)
+            if (costs()->topLevelItem(i)->data(0, Qt::UserRole).toString() == QLatin1String(key))
+                return costs()->topLevelItem(i);
+        return nullptr;
+    }
+    /// Everything everywhere: slower, and more memory.
+    Status replicate()
+    {
+        Design edited = document.design();
+        edited.strategies = knownDesign("data=2,model=4", "replicate").strategies;
+        return document.edit(edited, QStringLiteral("Preset replicate"));
+    }
+
+    Document document;
+    std::unique_ptr<CompareView> view;
+};
+
+} // namespace
+
+class TestCompareView : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void asOpenedAtFirst();
+    void editsAreComparedAtOnce();
+    void keptStates();
+    void goingBackIsOneEdit();
+    void filesAndWhatIsNone();
+    void anotherDocumentStartsAnew();
+    void fitsItsPanel();
+    void everythingHasAName();
+    void withoutADesign();
+};
+
+void TestCompareView::asOpenedAtFirst()
+{
+    Shown shown;
+    QVERIFY(shown.view);
+    QCOMPARE(shown.choice()->count(), 1);
+    QVERIFY(shown.view->comparison().same());
+    QVERIFY(shown.label("compareSame")->isVisible() && !shown.changes()->isVisible());
+    QCOMPARE(shown.cost("step_seconds")->text(Difference), QStringLiteral("same"));
+    QVERIFY(shown.cost("step_seconds")->text(Verdict).isEmpty());
+    QVERIFY(!shown.view->findChild<QPushButton*>(QStringLiteral("compareTake"))->isEnabled());
+}
+
+void TestCompareView::editsAreComparedAtOnce()
+{
+    Shown shown;
+    QVERIFY(shown.replicate().ok());
+    QVERIFY(shown.changes()->isVisible() && shown.changes()->topLevelItemCount() > 0);
+    const QTreeWidgetItem* memory = shown.cost("memory_peak_bytes");
+    QVERIFY(memory->text(Verdict).contains(QStringLiteral("worse"))); // a word, not a colour alone
+    QVERIFY(memory->text(Difference).startsWith(QLatin1Char('+')) && memory->text(Change).endsWith(QLatin1Char('%')));
+    QVERIFY(shown.cost("collective_bytes")->text(Verdict).contains(QStringLiteral("better")));
+    QVERIFY(shown.cost("collective_bytes")->text(Difference).startsWith(QChar(0x2212)));
+    const QString verdict = shown.label("compareVerdict")->text();
+    QVERIFY2(verdict.startsWith(QLatin1Char('+')) && verdict.contains(QStringLiteral("step time")), qPrintable(verdict)); // slower
+    QVERIFY(verdict.contains(QStringLiteral("· +"))); // and more memory
+    shown.document.undoStack()->undo();
+    QVERIFY(shown.view->comparison().same());
+    QVERIFY(shown.label("compareSame")->isVisible());
+}
+
+void TestCompareView::keptStates()
+{
+    Shown shown;
+    QVERIFY(shown.replicate().ok());
+    shown.click("compareKeep");
+    QCOMPARE(shown.choice()->count(), 2);
+    QCOMPARE(shown.choice()->currentIndex(), 1);
+    QVERIFY(shown.choice()->currentText().contains(QStringLiteral("Preset replicate")));
+    QVERIFY(shown.view->comparison().same());
+    shown.document.undoStack()->undo();
+    QVERIFY(shown.cost("memory_peak_bytes")->text(Verdict).contains(QStringLiteral("better")));
+    shown.view->chooseOther(0);
+    QVERIFY(shown.view->comparison().same());
+    shown.view->chooseOther(1);
+    shown.click("compareForget");
+    QCOMPARE(shown.choice()->count(), 1);
+    QVERIFY(!shown.view->findChild<QPushButton*>(QStringLiteral("compareForget"))->isEnabled());
+}
+
+void TestCompareView::goingBackIsOneEdit()
+{
+    Shown shown;
+    const Design before = shown.document.design();
+    QVERIFY(shown.replicate().ok());
+    const Design replicated = shown.document.design();
+    shown.click("compareTake");
+    QVERIFY(shown.document.design() == before);
+    QCOMPARE(shown.document.undoStack()->count(), 2);
+    QVERIFY(shown.view->comparison().same());
+    shown.document.undoStack()->undo();
+    QVERIFY(shown.document.design() == replicated);
+}
+
+void TestCompareView::filesAndWhatIsNone()
+{
+    Shown shown;
+    const QTemporaryDir folder;
+    const QString path = folder.filePath(QStringLiteral("other.shardboard"));
+    QVERIFY(writeDesign(QFile::encodeName(path).toStdString(), knownDesign("data=4,model=2")).ok());
+    QVERIFY(shown.view->open(path).ok());
+    QCOMPARE(shown.choice()->currentText(), QStringLiteral("other.shardboard"));
+    QCOMPARE(shown.changes()->topLevelItem(0)->text(0), QStringLiteral("mesh"));
+    QCOMPARE(shown.changes()->topLevelItem(0)->text(1), QStringLiteral("data=4,model=2"));
+    QCOMPARE(shown.changes()->topLevelItem(0)->text(2), QStringLiteral("data=2,model=4"));
+    QCOMPARE(shown.document.undoStack()->count(), 0); // a comparison is no edit
+    const Status missing = shown.view->open(folder.filePath(QStringLiteral("missing.shardboard")));
+    QVERIFY(!missing.ok());
+    QVERIFY(missing.error().text().find("missing.shardboard") != std::string::npos);
+    QCOMPARE(shown.choice()->count(), 2);
+    QSignalSpy wanted(shown.view.get(), &CompareView::fileWanted);
+    shown.click("compareOpen");
+    QCOMPARE(wanted.count(), 1);
+}
+
+void TestCompareView::anotherDocumentStartsAnew()
+{
+    Shown shown;
+    QVERIFY(shown.replicate().ok());
+    shown.click("compareKeep");
+    QVERIFY(shown.document.setDesign(knownDesign("data=4,model=2")).ok());
+    QCOMPARE(shown.choice()->count(), 1);
+    QVERIFY(shown.view->comparison().same());
+}
+
+void TestCompareView::fitsItsPanel()
+{
+    Shown shown;
+    QVERIFY(shown.replicate().ok());
+    for (const int width : { 620, 1000, 1400 }) {
+        shown.view->resize(width, 300);
+        QTest::qWait(1);
+        for (const QTreeWidget* tree : { shown.costs(), shown.changes() }) {
+            int columns = 0;
+            for (int column = 0; column < tree->columnCount(); ++column)
+                columns += tree->columnWidth(column);
+            QVERIFY2(columns <= tree->viewport()->width() + 1, qPrintable(QStringLiteral("%1 at %2").arg(tree->objectName()).arg(width)));
+        }
+    }
+}
+
+void TestCompareView::everythingHasAName()
+{
+    Shown shown;
+    QCOMPARE(namelessIn(*shown.view), QString());
+}
+
+void TestCompareView::withoutADesign()
+{
+    Document document;
+    const auto view = shownView<CompareView>(document, { 800, 240 });
+    QVERIFY(view);
+    const auto* empty = view->findChild<QLabel*>(QStringLiteral("compareEmpty"));
+    QVERIFY(empty->isVisible() && !empty->text().isEmpty());
+    view->keep();
+    view->takeOther();
+    QCOMPARE(view->otherCount(), 0);
+}
+
+QTEST_MAIN(TestCompareView)
+#include "tst_compareview.moc"

@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/compareview.h"
+
+#include "model/formats/designfile.h"
+#include "widgets/choicebox.h"
+#include "widgets/format.h"
+#include "widgets/theme.h"
+
+#include <QFile>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPushButton>
+#include <QSplitter>
+#include <QTreeWidget>
+#include <QUndoStack>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardboard {
+
+namespace {
+
+enum CostColumn { CostName, CostBefore, CostAfter, CostDifference, CostChange, CostVerdict, CostColumns };
+enum ChangeColumn { ChangeName, ChangeBefore, ChangeAfter, ChangeColumns };
+
+QString valueText(CostLine::Unit unit, double value)
+{
+    switch (unit) {
+    case CostLine::Unit::Seconds:
+        return secondsText(value);
+    case CostLine::Unit::Bytes:
+        return bytesText(std::llround(value));
+    case CostLine::Unit::Count:
+        return countText(std::llround(value));
+    case CostLine::Unit::Rate:
+    case CostLine::Unit::Share:
+        return qstr(costText(unit, value));
+    }
+    return {};
+}
+
+QString exactText(CostLine::Unit unit, double value)
+{
+    switch (unit) {
+    case CostLine::Unit::Seconds:
+        return QStringLiteral("%1 s").arg(value, 0, 'g', 9);
+    case CostLine::Unit::Bytes:
+        return exactBytesText(std::llround(value));
+    default:
+        return QString::number(value, 'g', 9);
+    }
+}
+
+/// With a real minus sign, as elsewhere in the window.
+QString signedText(const std::string& text)
+{
+    QString out = qstr(text);
+    if (out.startsWith(QLatin1Char('-')))
+        out.replace(0, 1, QChar(0x2212));
+    return out;
+}
+
+QString differenceText(const CostLine& line)
+{
+    if (line.verdict() == CostLine::Verdict::Same)
+        return QObject::tr("same");
+    if (line.unit == CostLine::Unit::Share)
+        return signedText(costDifferenceText(line.unit, line.difference()));
+    return (line.difference() < 0 ? QChar(0x2212) : QLatin1Char('+')) + valueText(line.unit, std::abs(line.difference()));
+}
+
+QString verdictText(CostLine::Verdict verdict)
+{
+    return verdict == CostLine::Verdict::Better ? QObject::tr("✓ better")
+        : verdict == CostLine::Verdict::Worse   ? QObject::tr("✗ worse")
+                                                : QString();
+}
+
+QString namesText(const std::vector<std::string>& names, std::size_t most)
+{
+    QStringList out;
+    for (std::size_t i = 0; i < names.size() && i < most; ++i)
+        out << qstr(names[i]);
+    QString text = out.join(QStringLiteral(", "));
+    if (names.size() > most)
+        text += QObject::tr(" and %1 more").arg(names.size() - most);
+    return text;
+}
+
+QTreeWidget* table(const QString& name, const QString& accessible, int columns, QWidget* parent)
+{
+    auto* tree = new QTreeWidget(parent);
+    tree->setObjectName(name);
+    tree->setAccessibleName(accessible);
+    tree->setColumnCount(columns);
+    tree->setRootIsDecorated(false);
+    tree->setUniformRowHeights(true);
+    tree->setTabKeyNavigation(false);
+    tree->setTextElideMode(Qt::ElideRight);
+    tree->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    tree->header()->setMinimumSectionSize(24);
+    tree->header()->setSectionsMovable(false);
+    return tree;
+}
+
+} // namespace
+
+CompareView::CompareView(Document* document, QWidget* parent)
+    : DocumentView(document, parent)
+    , m_choice(new ChoiceBox(false, this))
+    , m_keep(new QPushButton(tr("Keep"), this))
+    , m_open(new QPushButton(tr("File …"), this))
+    , m_take(new QPushButton(tr("Go Back to It"), this))
+    , m_forget(new QPushButton(tr("Forget"), this))
+    , m_verdict(new QLabel(this))
+    , m_empty(new QLabel(this))
+    , m_same(new QLabel(this))
+    , m_split(new QSplitter(Qt::Horizontal, this))
+    , m_costs(table(QStringLiteral("compareCosts"), tr("What it costs"), CostColumns, this))
+    , m_changes(table(QStringLiteral("compareChanges"), tr("What differs"), ChangeColumns, this))
+{
+    setObjectName(QStringLiteral("compareView"));
+    setAccessibleName(tr("Compare"));
+    setAutoFillBackground(true);
+    setBackgroundRole(QPalette::Base);
+    buildLayout();
+    connect(m_keep, &QPushButton::clicked, this, &CompareView::keep);
+    connect(m_open, &QPushButton::clicked, this, &CompareView::fileWanted);
+    connect(m_take, &QPushButton::clicked, this, &CompareView::takeOther);
+    connect(m_forget, &QPushButton::clicked, this, &CompareView::forgetOther);
+    connect(m_choice, &QComboBox::activated, this, &CompareView::chooseOther);
+    // Told when a document takes the place of another one (and when it is saved under a name).
+    connect(document, &Document::filePathChanged, this, [this] { startAnew(); });
+    start();
+    startAnew();
+}
+
+void CompareView::buildLayout()
+{
+    m_choice->setObjectName(QStringLiteral("compareOther"));
+    m_choice->setAccessibleName(tr("Compare with"));
+    m_choice->setToolTip(tr("The design that the present one is compared with"));
+    m_keep->setObjectName(QStringLiteral("compareKeep"));
+    m_keep->setToolTip(tr("Keep the design as it is now, to compare what follows with it"));
+    m_open->setObjectName(QStringLiteral("compareOpen"));
+    m_open->setToolTip(tr("Compare with a design in a file"));
+    m_take->setObjectName(QStringLiteral("compareTake"));
+    m_take->setToolTip(tr("Makes the other design the present one; undo brings this one back"));
+    m_forget->setObjectName(QStringLiteral("compareForget"));
+    m_forget->setToolTip(tr("Takes the other design off the list"));
+    m_verdict->setObjectName(QStringLiteral("compareVerdict"));
+    m_verdict->setTextFormat(Qt::PlainText);
+    m_verdict->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    m_empty->setObjectName(QStringLiteral("compareEmpty"));
+    m_same->setObjectName(QStringLiteral("compareSame"));
+    for (QLabel* label : { m_empty, m_same }) {
+        label->setAlignment(Qt::AlignCenter);
+        label->setWordWrap(true);
+        label->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
+    }
+    auto* top = new QHBoxLayout;
+    top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
+    top->setSpacing(8);
+    top->addWidget(m_choice);
+    top->addWidget(m_verdict, 1);
+    top->addWidget(m_keep);
+    top->addWidget(m_open);
+    top->addWidget(m_take);
+    top->addWidget(m_forget);
+    auto* right = new QWidget(m_split);
+    auto* rightColumn = new QVBoxLayout(right);
+    rightColumn->setContentsMargins(8, 0, 0, 0);
+    rightColumn->addWidget(m_changes, 1);
+    rightColumn->addWidget(m_same, 1);
+    m_split->addWidget(m_costs);
+    m_split->addWidget(right);
+    m_split->setStretchFactor(0, 13);
+    m_split->setStretchFactor(1, 7);
+    m_split->setSizes({ 650, 350 });
+    m_split->setChildrenCollapsible(false);
+    m_split->setHandleWidth(1);
+    auto* tables = new QHBoxLayout;
+    tables->setContentsMargins(8, 0, 8, 0);
+    tables->addWidget(m_split);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 6);
+    column->setSpacing(0);
+    column->addLayout(top);
+    column->addLayout(tables, 1);
+    column->addWidget(m_empty, 1);
+    connect(m_split, &QSplitter::splitterMoved, this, [this] { fitColumns(); });
+}
+
+QSize CompareView::sizeHint() const { return { 720, 240 }; }
+
+void CompareView::refresh()
+{
+    const Theme& theme = Theme::of(this);
+    for (QLabel* label : { m_empty, m_same, m_verdict })
+        setTextColor(label, theme.quiet);
+    m_empty->setText(tr("No design is open."));
+    const auto evaluation = document()->evaluation();
+    for (QWidget* widget : std::initializer_list<QWidget*> { m_choice, m_keep, m_open, m_take, m_forget, m_verdict, m_split })
+        widget->setVisible(evaluation != nullptr);
+    m_empty->setVisible(evaluation == nullptr);
+    showComparison();
+}
+
+/// Of a document that was just opened, and has no edits: it is what the design is compared with at first.
+void CompareView::startAnew()
+{
+    const auto evaluation = document()->evaluation();
+    if (!evaluation || document()->undoStack()->count() > 0 || (!m_others.empty() && m_others.front().evaluation == evaluation))
+        return;
+    m_others.assign(1, { tr("As opened"), document()->design(), evaluation });
+    m_chosen = 0;
+    m_kept = 0;
+    showOthers();
+    showComparison();
+}
+
+void CompareView::keep()
+{
+    if (!document()->hasDesign())
+        return;
+    const QString what = document()->undoStack()->undoText();
+    m_others.push_back({ what.isEmpty() ? tr("Kept %1").arg(++m_kept) : tr("Kept %1: %2").arg(++m_kept).arg(what),
+                         document()->design(), document()->evaluation() });
+    m_chosen = otherCount() - 1;
+    showOthers();
+    showComparison();
+}
+
+Status CompareView::open(const QString& path)
+{
+    if (!document()->hasDesign())
+        return inputError({}, "no design is open to compare with", "open one first");
+    const std::string file = QFile::encodeName(path).toStdString();
+    auto design = readDesign(file);
+    if (!design.ok())
+        return design.error();
+    const auto evaluation = evaluate(design.value(), Misfits::Replicate);
+    if (!evaluation.ok()) {
+        Error error = evaluation.error();
+        error.where = error.where.empty() ? file : file + ":" + error.where;
+        return error;
+    }
+    m_others.push_back({ QFileInfo(path).fileName(), std::move(design).value(), evaluation.value() });
+    m_chosen = otherCount() - 1;
+    showOthers();
+    showComparison();
+    return done();
+}
+
+void CompareView::chooseOther(int index)
+{
+    if (index < 0 || index >= otherCount())
+        return;
+    m_chosen = index;
+    m_choice->setCurrentIndex(index);
+    showComparison();
+}
+
+void CompareView::takeOther()
+{
+    if (!document()->hasDesign() || m_chosen >= otherCount())
+        return;
+    const Other other = m_others[static_cast<std::size_t>(m_chosen)]; // the list may change while views follow the edit
+    const Status status = document()->edit(other.design, tr("Go back to “%1”").arg(other.name), Misfits::Replicate);
+    if (!status.ok())
+        Q_EMIT refused(qstr(status.error().text()));
+}
+
+void CompareView::forgetOther()
+{
+    if (m_chosen <= 0 || m_chosen >= otherCount())
+        return;
+    m_others.erase(m_others.begin() + m_chosen);
+    --m_chosen;
+    showOthers();
+    showComparison();
+}
+
+void CompareView::showOthers()
+{
+    m_choice->clear();
+    for (const Other& other : m_others)
+        m_choice->addItem(other.name);
+    m_choice->setCurrentIndex(m_chosen);
+    m_choice->setFixedWidth(std::clamp(m_choice->widestEntry(), 110, 240));
+}
+
+void CompareView::showComparison()
+{
+    m_costs->clear();
+    m_changes->clear();
+    m_comparison = {};
+    if (!document()->hasDesign() || m_chosen >= otherCount())
+        return;
+    const Other& other = m_others[static_cast<std::size_t>(m_chosen)];
+    m_comparison = compareDesigns(other.design, *other.evaluation, document()->design(), *document()->evaluation());
+    m_take->setEnabled(!m_comparison.same());
+    m_forget->setEnabled(m_chosen > 0);
+    const QString name = m_chosen == 0 ? tr("as opened") : other.name.section(QLatin1Char(':'), 0, 0);
+    showCosts(name);
+    showChanges(name);
+    const CostLine* step = m_comparison.cost("step_seconds");
+    const CostLine* memory = m_comparison.cost("memory_peak_bytes");
+    QStringList parts;
+    if (m_comparison.same())
+        parts << tr("no difference");
+    else {
+        if (step && step->after > 0 && step->before > 0)
+            parts << stepDeltaText(step->before, step->after);
+        if (memory)
+            parts << tr("%1 a device").arg(bytesDeltaText(std::llround(memory->before), std::llround(memory->after)));
+        parts << (m_comparison.changes.size() == 1 ? tr("1 difference") : tr("%1 differences").arg(m_comparison.changes.size()));
+    }
+    m_verdict->setText(parts.join(QStringLiteral(" · ")));
+    m_verdict->setToolTip(m_verdict->text());
+    fitColumns();
+}
+
+void CompareView::showCosts(const QString& other)
+{
+    const Theme& theme = Theme::of(this);
+    m_costs->setHeaderLabels({ tr("what it costs"), other, tr("now"), tr("difference"), QString(), QString() });
+    for (const int column : { CostBefore, CostAfter, CostDifference, CostChange })
+        m_costs->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+    for (const CostLine& line : m_comparison.costs) {
+        auto* item = new QTreeWidgetItem(m_costs);
+        const CostLine::Verdict verdict = line.verdict();
+        item->setText(CostName, (line.part ? QStringLiteral("    ") : QString()) + qstr(line.name));
+        item->setText(CostBefore, valueText(line.unit, line.before));
+        item->setText(CostAfter, valueText(line.unit, line.after));
+        item->setText(CostDifference, differenceText(line));
+        item->setText(CostChange, verdict == CostLine::Verdict::Same || line.unit == CostLine::Unit::Share
+                          ? QString()
+                          : signedText(changeText(line.change())));
+        item->setText(CostVerdict, verdictText(verdict));
+        item->setData(CostName, Qt::UserRole, qstr(line.key));
+        item->setToolTip(CostBefore, exactText(line.unit, line.before));
+        item->setToolTip(CostAfter, exactText(line.unit, line.after));
+        item->setToolTip(CostDifference, exactText(line.unit, line.difference()));
+        item->setToolTip(CostName, qstr(line.name));
+        for (const int column : { CostBefore, CostAfter, CostDifference, CostChange }) {
+            item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+            item->setFont(column, monoFont(this, -0.5));
+        }
+        if (line.part || verdict == CostLine::Verdict::Same)
+            item->setForeground(verdict == CostLine::Verdict::Same ? CostDifference : CostName, theme.quiet);
+        if (line.part)
+            item->setForeground(CostName, theme.quiet);
+        else
+            item->setFont(CostName, uiFont(this, 0, true));
+        if (verdict == CostLine::Verdict::Worse)
+            for (const int column : { CostDifference, CostChange, CostVerdict })
+                item->setForeground(column, theme.attention);
+        if (verdict == CostLine::Verdict::Better)
+            for (const int column : { CostDifference, CostChange, CostVerdict })
+                item->setForeground(column, theme.accent);
+        item->setSizeHint(CostName, QSize(20, 24));
+    }
+}
+
+void CompareView::showChanges(const QString& other)
+{
+    m_changes->setHeaderLabels({ tr("what differs"), other, tr("now") });
+    for (const DesignDifference& change : m_comparison.changes) {
+        auto* item = new QTreeWidgetItem(m_changes);
+        item->setText(ChangeName, namesText(change.names, 2));
+        item->setText(ChangeBefore, change.before.empty() ? QStringLiteral("–") : qstr(change.before));
+        item->setText(ChangeAfter, change.after.empty() ? QStringLiteral("–") : qstr(change.after));
+        item->setToolTip(ChangeName, qstr(changePartName(change.part)) + QLatin1Char('\n') + namesText(change.names, 40));
+        for (const int column : { ChangeBefore, ChangeAfter }) {
+            item->setFont(column, monoFont(this, -0.5));
+            item->setToolTip(column, item->text(column));
+        }
+        item->setSizeHint(ChangeName, QSize(20, 24));
+    }
+    m_changes->setVisible(!m_comparison.same());
+    m_same->setVisible(m_comparison.same());
+    m_same->setText(tr("Both designs say the same. Edit this one, or “Keep” it and try something: the difference is told here."));
+}
+
+/// Numbers as wide as they are, the rest for names.
+void CompareView::fitColumns()
+{
+    if (m_costs->topLevelItemCount() == 0)
+        return;
+    constexpr int kLeastName = 130;
+    m_costs->header()->setStretchLastSection(false);
+    int left = m_costs->viewport()->width();
+    for (int column = CostBefore; column < CostColumns; ++column) {
+        m_costs->setColumnHidden(column, false);
+        m_costs->resizeColumnToContents(column);
+        left -= m_costs->columnWidth(column);
+    }
+    // Where there is no room for all, the share of the change goes first, the word for it last.
+    for (const int column : { CostChange, CostBefore })
+        if (left < kLeastName) {
+            left += m_costs->columnWidth(column);
+            m_costs->setColumnHidden(column, true);
+        }
+    m_costs->setColumnWidth(CostName, std::max(60, left));
+    m_changes->header()->setStretchLastSection(false);
+    m_changes->resizeColumnToContents(ChangeName);
+    const int room = m_changes->viewport()->width();
+    m_changes->setColumnWidth(ChangeName, std::min(m_changes->columnWidth(ChangeName) + 8, room * 36 / 100));
+    const int values = room - m_changes->columnWidth(ChangeName);
+    m_changes->setColumnWidth(ChangeBefore, values / 2);
+    m_changes->setColumnWidth(ChangeAfter, values - values / 2);
+}
+
+void CompareView::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    fitColumns();
+}
+
+} // namespace shardboard

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The design that is open against another one: what differs, and what each of them costs. The other one is the design as it
+// was opened, a state that was kept, or a file.
+#pragma once
+
+#include "model/design/compare.h"
+#include "widgets/documentview.h"
+
+#include <memory>
+#include <vector>
+
+class QLabel;
+class QPushButton;
+class QSplitter;
+class QTreeWidget;
+
+namespace shardboard {
+
+class ChoiceBox;
+
+class CompareView : public DocumentView {
+    Q_OBJECT
+public:
+    explicit CompareView(Document* document, QWidget* parent = nullptr);
+    QSize sizeHint() const override;
+
+    /// Keeps the present state to be compared with, and compares with it.
+    void keep();
+    /// Compares with the design in a file. Errors: it cannot be read or evaluated.
+    Status open(const QString& path);
+    /// Makes the other design the present one, as an edit that can be undone.
+    void takeOther();
+
+    const DesignComparison& comparison() const { return m_comparison; }
+    int otherCount() const { return static_cast<int>(m_others.size()); }
+    void chooseOther(int index);
+
+Q_SIGNALS:
+    void refused(const QString& message);
+    void fileWanted(); ///< a person wants to name a file
+
+protected:
+    void refresh() override;
+    void selectionChanged() override { }
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    struct Other {
+        QString name;
+        Design design;
+        std::shared_ptr<const Evaluation> evaluation;
+    };
+    void buildLayout();
+    void startAnew();
+    void forgetOther();
+    void showOthers();
+    void showComparison();
+    void showCosts(const QString& other);
+    void showChanges(const QString& other);
+    void fitColumns();
+
+    std::vector<Other> m_others; ///< the first one is the design as it was opened
+    int m_chosen = 0;
+    int m_kept = 0; ///< how many were kept; they are numbered
+    DesignComparison m_comparison;
+    ChoiceBox* m_choice;
+    QPushButton* m_keep;
+    QPushButton* m_open;
+    QPushButton* m_take;
+    QPushButton* m_forget;
+    QLabel* m_verdict;
+    QLabel* m_empty;
+    QLabel* m_same;
+    QSplitter* m_split;
+    QTreeWidget* m_costs;
+    QTreeWidget* m_changes;
+};
+
+} // namespace shardboard

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/costview.h"
+
+#include "widgets/elidedlabel.h"
+#include "widgets/format.h"
+#include "widgets/theme.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPainter>
+#include <QStyledItemDelegate>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+#include <algorithm>
+#include <set>
+
+namespace shardboard {
+
+namespace {
+
+enum Column { NameColumn, ShareColumn, TimeColumn, ComputeColumn, CollectivesColumn, ExposedColumn, MovedColumn, KeptColumn, ColumnCount };
+enum Role { kComputeShare = Qt::UserRole, kExposedShare, kSegment, kOperation, kCollective };
+constexpr int kMonoColumns[] = { TimeColumn, ComputeColumn, CollectivesColumn, ExposedColumn, MovedColumn, KeptColumn };
+
+/// A bar as long as the share of the step: computing filled, waiting for collectives hatched behind it.
+class ShareDelegate : public QStyledItemDelegate {
+public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override
+    {
+        QStyledItemDelegate::paint(painter, option, index);
+        const Theme& theme = Theme::of(option.widget);
+        const QRect track = option.rect.adjusted(8, 0, -8, 0);
+        const double compute = index.data(kComputeShare).toDouble();
+        const double exposed = index.data(kExposedShare).toDouble();
+        const int height = 8;
+        const QRectF bar(track.left(), track.center().y() - height / 2, track.width(), height);
+        painter->save();
+        painter->setPen(Qt::NoPen);
+        painter->fillRect(bar, theme.track);
+        const QRectF left(bar.left(), bar.top(), bar.width() * std::clamp(compute, 0.0, 1.0), height);
+        painter->fillRect(left, theme.accent);
+        const QRectF right(left.right(), bar.top(), bar.width() * std::clamp(exposed, 0.0, 1.0 - std::clamp(compute, 0.0, 1.0)), height);
+        painter->fillRect(right, theme.attentionFill);
+        painter->fillRect(right, QBrush(theme.attention, Qt::BDiagPattern));
+        painter->restore();
+    }
+};
+
+QString orDash(double seconds) { return seconds > 0 ? secondsText(seconds) : QStringLiteral("–"); }
+QString bytesOrDash(std::int64_t bytes) { return bytes > 0 ? bytesText(bytes) : QStringLiteral("–"); }
+
+QString percentText(double share) { return QStringLiteral("%1 %").arg(100 * share, 0, 'f', share < 0.0995 ? 1 : 0); }
+
+} // namespace
+
+CostView::CostView(Document* document, QWidget* parent)
+    : DocumentView(document, parent)
+    , m_tree(new QTreeWidget(this))
+    , m_total(new ElidedLabel(this))
+    , m_empty(new QLabel(this))
+{
+    setObjectName(QStringLiteral("costView"));
+    setAccessibleName(tr("Cost"));
+    setAutoFillBackground(true);
+    setBackgroundRole(QPalette::Base);
+    m_total->setObjectName(QStringLiteral("costTotal"));
+    m_empty->setObjectName(QStringLiteral("costEmpty"));
+    m_empty->setAlignment(Qt::AlignCenter);
+    m_empty->setWordWrap(true);
+    m_tree->setObjectName(QStringLiteral("costTree"));
+    m_tree->setAccessibleName(tr("Cost of each part of the model"));
+    m_tree->setColumnCount(ColumnCount);
+    m_tree->setHeaderLabels({ tr("part"), tr("share of the step"), tr("time"), tr("compute"), tr("collectives"), tr("exposed"), tr("moved"), tr("kept") });
+    const std::pair<int, QString> tips[]
+        = { { ShareColumn, tr("Filled: computing. Hatched: in collectives while nothing is computed") },
+            { TimeColumn, tr("Of a step, all layers and micro-batches: compute and exposed collectives") },
+            { CollectivesColumn, tr("Time in collectives, hidden or not") },
+            { ExposedColumn, tr("Time in collectives in which the devices do not compute (Design ▸ Workload ▸ Overlap)") },
+            { MovedColumn, tr("Large sides of its collectives on one device in a step") },
+            { KeptColumn, tr("Activations that its layers leave for the backward pass, of one micro-batch") } };
+    for (const auto& [column, tip] : tips)
+        m_tree->headerItem()->setToolTip(column, tip);
+    for (const int column : kMonoColumns)
+        m_tree->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+    m_tree->setItemDelegateForColumn(ShareColumn, new ShareDelegate(m_tree));
+    m_tree->setUniformRowHeights(true);
+    m_tree->setTextElideMode(Qt::ElideMiddle);
+    m_tree->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_tree->setIndentation(16);
+    m_tree->header()->setMinimumSectionSize(40);
+    m_tree->header()->setStretchLastSection(false);
+    m_tree->header()->setSectionsMovable(false);
+    auto* top = new QHBoxLayout;
+    top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
+    top->addWidget(m_total, 1);
+    auto* tree = new QHBoxLayout;
+    tree->setContentsMargins(8, 0, 8, 0);
+    tree->addWidget(m_tree);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addLayout(top);
+    column->addLayout(tree, 1);
+    column->addWidget(m_empty, 1);
+    connect(m_tree, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) { choose(item); });
+    start();
+}
+
+QSize CostView::sizeHint() const { return { 720, 240 }; }
+
+void CostView::refresh()
+{
+    const Theme& theme = Theme::of(this);
+    setTextColor(m_total, theme.quiet);
+    setTextColor(m_empty, theme.quiet);
+    std::set<std::pair<QString, int>> open; // unfolded parts stay so
+    for (int i = 0; i < m_tree->topLevelItemCount(); ++i)
+        if (m_tree->topLevelItem(i)->isExpanded())
+            open.emplace(m_tree->topLevelItem(i)->data(NameColumn, Qt::AccessibleTextRole).toString(), i);
+    m_following = true;
+    m_tree->clear();
+    m_parts.clear();
+    const auto evaluation = document()->evaluation();
+    const bool plan = evaluation && !evaluation->plan.segments.empty();
+    m_tree->setVisible(plan);
+    m_total->setVisible(plan);
+    m_empty->setVisible(!plan);
+    m_empty->setText(!evaluation ? tr("No design is open.") : tr("There is no plan to price: this model is open as weights only."));
+    if (plan) {
+        m_parts = partCosts(evaluation->graph, evaluation->plan);
+        double step = 0; // of a pipeline the work of all stages
+        for (const PartCost& part : m_parts)
+            step += part.seconds();
+        for (const PartCost& part : m_parts)
+            addPart(part, step);
+        for (int i = 0; i < m_tree->topLevelItemCount(); ++i)
+            m_tree->topLevelItem(i)->setExpanded(open.contains({ m_tree->topLevelItem(i)->data(NameColumn, Qt::AccessibleTextRole).toString(), i }));
+        showTotal();
+    }
+    m_following = false;
+    fitColumns();
+    selectionChanged();
+}
+
+void CostView::showTotal()
+{
+    const auto evaluation = document()->evaluation();
+    const Plan& plan = evaluation->plan;
+    const Performance& performance = plan.performance;
+    QStringList parts { tr("step %1").arg(secondsText(plan.seconds())) };
+    if (plan.pipeline)
+        parts << tr("bubble %1, rows add up all stages").arg(percentText(plan.pipeline->bubble));
+    else
+        parts << tr("compute %1 + exposed collectives %2").arg(secondsText(plan.computeSeconds), secondsText(plan.exposedSeconds));
+    if (performance.tokensPerSecondPerDevice > 0)
+        parts << tr("%1 tokens/s a device").arg(performance.tokensPerSecondPerDevice < 10 ? digitsText(performance.tokensPerSecondPerDevice)
+                                                                                      : countText(qRound64(performance.tokensPerSecondPerDevice)));
+    if (performance.mfu > 0)
+        parts << tr("MFU %1").arg(percentText(performance.mfu));
+    if (performance.recomputing > 1)
+        parts << tr("HFU %1").arg(percentText(performance.hfu));
+    m_total->setText(parts.join(QStringLiteral(" · ")));
+}
+
+void CostView::addPart(const PartCost& part, double step)
+{
+    const Theme& theme = Theme::of(this);
+    auto* item = new QTreeWidgetItem(m_tree);
+    const bool phases = std::any_of(m_parts.begin(), m_parts.end(), [](const PartCost& it) { return it.phase != Phase::Forward; });
+    QString name = qstr(part.name);
+    if (part.layers > 1)
+        name += QStringLiteral(" × %1").arg(part.layers);
+    if (phases)
+        name += QStringLiteral(" · ") + qstr(phaseName(part.phase));
+    item->setText(NameColumn, name);
+    item->setToolTip(NameColumn, name);
+    item->setData(NameColumn, Qt::AccessibleTextRole, name);
+    item->setData(NameColumn, kSegment, part.plannedSegment);
+    item->setData(NameColumn, kOperation, -1);
+    item->setFont(NameColumn, uiFont(this, 0, true));
+    const double share = step > 0 ? 1 / step : 0;
+    item->setData(ShareColumn, kComputeShare, part.compute * share);
+    item->setData(ShareColumn, kExposedShare, part.exposed * share);
+    item->setData(ShareColumn, Qt::AccessibleTextRole, percentText(part.seconds() * share));
+    item->setToolTip(ShareColumn, tr("%1 of the step: %2 computing, %3 waiting for collectives")
+                                      .arg(percentText(part.seconds() * share), percentText(part.compute * share), percentText(part.exposed * share)));
+    item->setText(TimeColumn, orDash(part.seconds()));
+    item->setText(ComputeColumn, orDash(part.compute));
+    item->setText(CollectivesColumn, orDash(part.collectives));
+    item->setText(ExposedColumn, orDash(part.exposed));
+    item->setText(MovedColumn, bytesOrDash(part.moved));
+    item->setText(KeptColumn, bytesOrDash(part.kept));
+    item->setToolTip(MovedColumn, exactBytesText(part.moved));
+    item->setToolTip(KeptColumn, exactBytesText(part.kept));
+    if (part.exposed * share > 0.1)
+        item->setForeground(ExposedColumn, theme.attention);
+    item->setSizeHint(NameColumn, QSize(20, kRowHeight));
+    for (const int column : kMonoColumns) {
+        item->setFont(column, monoFont(this, -0.5));
+        item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+    }
+    for (const OperationCost& operation : part.operations)
+        if (operation.compute > 0 || operation.collectives > 0)
+            addOperation(item, part, operation, step);
+}
+
+void CostView::addOperation(QTreeWidgetItem* parent, const PartCost& part, const OperationCost& operation, double step)
+{
+    const auto evaluation = document()->evaluation();
+    const Theme& theme = Theme::of(this);
+    auto* item = new QTreeWidgetItem(parent);
+    const std::string& name = evaluation->graph.op(operation.op).name;
+    item->setText(NameColumn, qstr(name));
+    item->setToolTip(NameColumn, qstr(name));
+    item->setData(NameColumn, kSegment, part.plannedSegment);
+    item->setData(NameColumn, kOperation, operation.index);
+    item->setData(NameColumn, kCollective, operation.moves.empty() ? -1 : operation.moves.front());
+    const double share = step > 0 ? 1 / step : 0;
+    item->setData(ShareColumn, kComputeShare, operation.compute * share);
+    item->setData(ShareColumn, kExposedShare, operation.collectives * share);
+    item->setData(ShareColumn, Qt::AccessibleTextRole, percentText((operation.compute + operation.collectives) * share));
+    item->setText(TimeColumn, orDash(operation.compute + operation.collectives));
+    item->setText(ComputeColumn, orDash(operation.compute));
+    item->setText(CollectivesColumn, orDash(operation.collectives));
+    QStringList moves;
+    for (const int index : operation.moves) {
+        const Collective& collective = evaluation->plan.collectives[static_cast<std::size_t>(index)];
+        moves << tr("%1, %2: %3").arg(qstr(collectiveName(collective.kind)), bytesText(collective.bytes),
+                                      secondsText(collective.seconds * static_cast<double>(collective.count)));
+    }
+    item->setToolTip(CollectivesColumn, moves.join(QLatin1Char('\n')));
+    for (const int column : kMonoColumns) {
+        item->setFont(column, monoFont(this, -0.5));
+        item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
+        item->setForeground(column, theme.quiet);
+    }
+    if (operation.collectives * share > 0.1)
+        item->setForeground(CollectivesColumn, theme.attention);
+}
+
+void CostView::choose(const QTreeWidgetItem* item)
+{
+    if (m_following || !item || item->data(NameColumn, kOperation).toInt() < 0)
+        return;
+    m_following = true;
+    selection()->setOperation(item->data(NameColumn, kSegment).toInt(), item->data(NameColumn, kOperation).toInt());
+    m_following = false;
+}
+
+void CostView::selectionChanged()
+{
+    if (m_following)
+        return;
+    m_following = true;
+    int segment = selection()->segment();
+    int operation = selection()->operation();
+    if (const Collective* collective = selectedCollective(*document())) {
+        segment = collective->plannedSegment;
+        const auto& ops = document()->evaluation()->plan.segments[static_cast<std::size_t>(segment)].ops;
+        const auto op = std::find_if(ops.begin(), ops.end(), [&](const PlannedOp& it) { return it.op == collective->op; });
+        operation = op == ops.end() ? -1 : static_cast<int>(op - ops.begin());
+    }
+    QTreeWidgetItem* found = nullptr;
+    for (int i = 0; i < m_tree->topLevelItemCount() && operation >= 0; ++i)
+        for (int k = 0; k < m_tree->topLevelItem(i)->childCount(); ++k) {
+            QTreeWidgetItem* item = m_tree->topLevelItem(i)->child(k);
+            if (item->data(NameColumn, kSegment).toInt() == segment && item->data(NameColumn, kOperation).toInt() == operation)
+                found = item;
+        }
+    if (found && found->parent()->isExpanded()) {
+        m_tree->setCurrentItem(found);
+        m_tree->scrollToItem(found);
+    } else if (found) {
+        m_tree->setCurrentItem(found->parent()); // does not unfold by itself
+    } else {
+        m_tree->setCurrentItem(nullptr);
+    }
+    m_following = false;
+}
+
+/// Numbers as wide as they are; the name and the bar share what is left, and where there is little the last columns go.
+void CostView::fitColumns()
+{
+    constexpr int kLeastName = 150;
+    constexpr int kLeastBar = 70;
+    const bool kept = std::any_of(m_parts.begin(), m_parts.end(), [](const PartCost& part) { return part.kept > 0; });
+    int others = 0;
+    for (const int column : kMonoColumns) {
+        m_tree->setColumnHidden(column, column == KeptColumn && !kept);
+        if (m_tree->isColumnHidden(column))
+            continue;
+        m_tree->resizeColumnToContents(column);
+        others += m_tree->columnWidth(column);
+    }
+    constexpr int kScrollBar = 12; // comes and goes as parts are unfolded
+    const int room = m_tree->width() - kScrollBar;
+    for (const int column : { MovedColumn, CollectivesColumn, KeptColumn, ComputeColumn })
+        if (room - others < kLeastName + kLeastBar && !m_tree->isColumnHidden(column)) {
+            others -= m_tree->columnWidth(column);
+            m_tree->setColumnHidden(column, true);
+        }
+    const int left = std::max(room - others, kLeastBar);
+    const int bar = std::clamp(left * 45 / 100, kLeastBar / 2, 260);
+    m_tree->setColumnWidth(ShareColumn, bar);
+    m_tree->setColumnWidth(NameColumn, left - bar);
+}
+
+void CostView::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    fitColumns();
+}
+
+} // namespace shardboard

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks for what would make a design fit into memory, off the GUI thread; tells how far it is and can be stopped. Lives on
+// the GUI thread; destroying it stops the search and waits for the evaluation that runs.
+#pragma once
+
+#include "model/design/fitadvice.h"
+
+#include <QObject>
+#include <QThreadPool>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+namespace shardboard {
+
+class FitAdvisor : public QObject {
+    Q_OBJECT
+public:
+    explicit FitAdvisor(QObject* parent = nullptr);
+    ~FitAdvisor() override;
+
+    /// Starts a search; an earlier one is stopped and never answers.
+    void ask(const Design& design);
+    /// Stops the search; what was found so far is told.
+    void stop();
+    /// Stops the search; nothing is told any more.
+    void forget();
+    bool isBusy() const { return m_busy; }
+    int tried() const { return m_tried; }
+    /// The last answer, or null. An error has no advice.
+    const FitAdvice* advice() const { return m_advice ? &*m_advice : nullptr; }
+
+Q_SIGNALS:
+    void progressed(int tried);
+    void answered();
+
+private:
+    using Flag = std::shared_ptr<std::atomic<bool>>;
+    void finish(int request, const Result<FitAdvice>& answer);
+
+    QThreadPool m_pool;
+    Flag m_stop;
+    std::optional<FitAdvice> m_advice;
+    int m_request = 0;
+    int m_tried = 0;
+    bool m_busy = false;
+};
+
+} // namespace shardboard

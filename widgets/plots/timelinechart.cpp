@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/plots/timelinechart.h"
+
+#include <QKeyEvent>
+#include <QVBoxLayout>
+#include <qcustomplot.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardboard {
+
+struct TimelineChart::Plot {
+    QCustomPlot* widget = nullptr; // owned by the Qt tree
+    QCPItemLine* pointer = nullptr; // owned by the plot
+    QColor pointed;
+};
+
+TimelineChart::TimelineChart(QWidget* parent)
+    : QWidget(parent)
+    , m_plot(std::make_unique<Plot>())
+{
+    m_plot->widget = new QCustomPlot(this);
+    m_plot->widget->setFocusPolicy(Qt::NoFocus);
+    m_plot->widget->setMouseTracking(true);
+    m_plot->widget->installEventFilter(this);
+    setFocusPolicy(Qt::StrongFocus);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(m_plot->widget);
+}
+
+TimelineChart::~TimelineChart() = default;
+
+QSize TimelineChart::sizeHint() const { return { 420, 170 }; }
+QSize TimelineChart::minimumSizeHint() const { return { 180, 90 }; }
+
+void TimelineChart::setParts(const std::vector<TimelinePart>& parts, double limit, int highest,
+                             const std::vector<TimelineMark>& marks, const QString& unit, const StackLook& look)
+{
+    QCustomPlot& plot = *m_plot->widget;
+    plot.clearPlottables();
+    plot.clearItems();
+    m_plot->pointer = nullptr;
+    m_count = parts.empty() ? 0 : static_cast<int>(parts.front().values.size());
+    m_highest = highest;
+    m_current = -1;
+    plot.setBackground(QBrush(look.background));
+    m_plot->pointed = look.text;
+    // Each part is a graph of the sum up to it, filled down to the sum below; a moment is a step of width 1.
+    std::vector<double> sums(static_cast<std::size_t>(m_count), 0);
+    QCPGraph* below = nullptr;
+    for (const TimelinePart& part : parts) {
+        QVector<double> keys;
+        QVector<double> values;
+        for (std::size_t i = 0; i < sums.size(); ++i) {
+            sums[i] += part.values[i];
+            keys.append(static_cast<double>(i));
+            values.append(sums[i]);
+        }
+        if (!sums.empty()) { // the last moment has a width too
+            keys.append(static_cast<double>(sums.size()));
+            values.append(sums.back());
+        }
+        QCPGraph* graph = plot.addGraph();
+        graph->setLineStyle(QCPGraph::lsStepLeft);
+        graph->setAntialiased(false);
+        graph->setAntialiasedFill(false);
+        graph->setPen(Qt::NoPen);
+        graph->setBrush(QBrush(part.color));
+        graph->setData(keys, values, true);
+        if (below)
+            graph->setChannelFillGraph(below);
+        below = graph;
+    }
+    double top = 0;
+    for (const double sum : sums)
+        top = std::max(top, sum);
+    // A limit far above would press everything down; its number stands in the verdict.
+    const bool showsLimit = limit > 0 && limit <= 2.2 * std::max(top, 1e-9);
+    for (QCPAxis* axis : { plot.xAxis, plot.yAxis }) {
+        axis->setBasePen(QPen(look.line));
+        axis->setTickPen(QPen(look.line));
+        axis->setSubTickPen(Qt::NoPen);
+        axis->setTickLabelColor(look.text);
+        axis->setLabelColor(look.text);
+        axis->setTickLabelFont(font());
+        axis->setLabelFont(font());
+        axis->grid()->setVisible(axis == plot.yAxis);
+        axis->grid()->setPen(QPen(look.line, 0, Qt::DotLine));
+        axis->grid()->setZeroLinePen(Qt::NoPen);
+    }
+    plot.xAxis->setTickLabels(false);
+    plot.xAxis->setTicks(false);
+    plot.yAxis->setLabel(unit);
+    plot.yAxis->ticker()->setTickCount(4);
+    plot.xAxis->setRange(0, std::max(1, m_count));
+    plot.yAxis->setRange(0, std::max({ top * 1.32, showsLimit ? limit * 1.26 : 0.0, 1e-9 }));
+    const double ceiling = plot.yAxis->range().upper;
+    for (const TimelineMark& mark : marks) {
+        if (mark.moment > 0) {
+            auto* line = new QCPItemLine(&plot);
+            line->setPen(QPen(look.line, 1));
+            line->start->setCoords(mark.moment, 0);
+            line->end->setCoords(mark.moment, ceiling);
+        }
+        auto* label = new QCPItemText(&plot);
+        label->setText(mark.text);
+        label->setFont(font());
+        label->setColor(look.text);
+        const bool narrow = mark.moment > m_count * 85 / 100; // no room at its right
+        label->setPositionAlignment((narrow ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignTop);
+        label->setPadding(QMargins(4, 1, 4, 1));
+        label->position->setCoords(mark.moment, ceiling);
+    }
+    if (showsLimit) {
+        auto* line = new QCPItemLine(&plot);
+        line->setPen(QPen(top > limit ? look.over : look.text, 2, Qt::DashLine));
+        line->start->setCoords(0, limit);
+        line->end->setCoords(m_count, limit);
+    }
+    if (highest >= 0 && highest < m_count) {
+        auto* line = new QCPItemLine(&plot);
+        line->setPen(QPen(top > limit && limit > 0 ? look.over : look.text, 1, Qt::SolidLine));
+        const double value = sums[static_cast<std::size_t>(highest)];
+        line->start->setCoords(highest + 0.5, value);
+        line->end->setCoords(highest + 0.5, value + 0.05 * ceiling);
+        line->setTail(QCPLineEnding::esSpikeArrow);
+        auto* label = new QCPItemText(&plot);
+        label->setText(tr("peak"));
+        label->setFont(font());
+        label->setColor(top > limit && limit > 0 ? look.over : look.text);
+        label->setPadding(QMargins(4, 0, 4, 1));
+        label->setBrush(QBrush(look.background));
+        const bool right = highest > m_count * 9 / 10;
+        label->setPositionAlignment((right ? Qt::AlignRight : highest < m_count / 10 ? Qt::AlignLeft : Qt::AlignHCenter) | Qt::AlignBottom);
+        label->position->setCoords(highest + 0.5, value + 0.04 * ceiling);
+    }
+    plot.replot(QCustomPlot::rpQueuedReplot);
+}
+
+void TimelineChart::setCurrent(int moment)
+{
+    moment = moment < 0 || moment >= m_count ? -1 : moment;
+    if (moment == m_current)
+        return;
+    m_current = moment;
+    QCustomPlot& plot = *m_plot->widget;
+    if (!m_plot->pointer) {
+        m_plot->pointer = new QCPItemLine(&plot);
+        m_plot->pointer->setPen(QPen(m_plot->pointed, 1));
+    }
+    m_plot->pointer->setVisible(moment >= 0);
+    m_plot->pointer->start->setCoords(moment + 0.5, 0);
+    m_plot->pointer->end->setCoords(moment + 0.5, plot.yAxis->range().upper);
+    plot.replot(QCustomPlot::rpQueuedReplot);
+    Q_EMIT currentChanged(m_current);
+}
+
+int TimelineChart::momentAt(double x) const
+{
+    const double key = m_plot->widget->xAxis->pixelToCoord(x);
+    return key < 0 || key >= m_count ? -1 : static_cast<int>(std::floor(key));
+}
+
+bool TimelineChart::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::MouseMove) {
+        setCurrent(momentAt(static_cast<QMouseEvent*>(event)->position().x()));
+    } else if (event->type() == QEvent::Leave) {
+        setCurrent(-1);
+    } else if (event->type() == QEvent::MouseButtonPress) {
+        setFocus(Qt::MouseFocusReason);
+        if (const int moment = momentAt(static_cast<QMouseEvent*>(event)->position().x()); moment >= 0)
+            Q_EMIT chosen(moment);
+    }
+    return QWidget::eventFilter(watched, event);
+}
+
+void TimelineChart::keyPressEvent(QKeyEvent* event)
+{
+    const int from = m_current < 0 ? m_highest : m_current;
+    switch (event->key()) {
+    case Qt::Key_Left:
+        setCurrent(std::max(0, from - 1));
+        return;
+    case Qt::Key_Right:
+        setCurrent(std::min(m_count - 1, from + 1));
+        return;
+    case Qt::Key_Home:
+        setCurrent(0);
+        return;
+    case Qt::Key_End:
+        setCurrent(m_count - 1);
+        return;
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+        if (from >= 0 && from < m_count)
+            Q_EMIT chosen(from);
+        return;
+    default:
+        QWidget::keyPressEvent(event);
+    }
+}
+
+void TimelineChart::focusInEvent(QFocusEvent* event)
+{
+    QWidget::focusInEvent(event);
+    if (event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason)
+        setCurrent(m_highest);
+}
+
+void TimelineChart::focusOutEvent(QFocusEvent* event)
+{
+    QWidget::focusOutEvent(event);
+    setCurrent(-1);
+}
+
+} // namespace shardboard

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stacked values over the moments of a step, with the limit, the highest moment and the phases marked. Values are plain
+// numbers; the view names the unit.
+#pragma once
+
+#include "widgets/plots/stackedbar.h"
+
+#include <QWidget>
+
+#include <memory>
+#include <vector>
+
+namespace shardboard {
+
+struct TimelinePart {
+    QString name;
+    QColor color;
+    std::vector<double> values; ///< one for each moment
+};
+
+/// Where something begins: a phase.
+struct TimelineMark {
+    int moment = 0;
+    QString text;
+};
+
+class TimelineChart : public QWidget {
+    Q_OBJECT
+public:
+    explicit TimelineChart(QWidget* parent = nullptr);
+    ~TimelineChart() override;
+    /// `limit` 0: none. All parts have as many values. `highest`: index of the moment to mark, -1 for none.
+    void setParts(const std::vector<TimelinePart>& parts, double limit, int highest, const std::vector<TimelineMark>& marks,
+                  const QString& unit, const StackLook& look);
+    /// The moment that is pointed at by mouse or arrow keys, -1 for none.
+    int current() const { return m_current; }
+    void setCurrent(int moment);
+    int count() const { return m_count; }
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+
+Q_SIGNALS:
+    void currentChanged(int moment);
+    void chosen(int moment); ///< clicked, or Return
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
+
+private:
+    int momentAt(double x) const;
+    struct Plot;
+    std::unique_ptr<Plot> m_plot;
+    int m_count = 0;
+    int m_highest = -1;
+    int m_current = -1;
+};
+
+} // namespace shardboard
