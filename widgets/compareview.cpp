@@ -419,6 +419,7 @@ void CompareView::fitColumns()
 void CompareView::resizeEvent(QResizeEvent* event)
 {
     DocumentView::resizeEvent(event);
+    layout()->activate(); // the tables have their new width only then
     fitColumns();
 }
 

@@ -311,6 +311,7 @@ void CostView::fitColumns()
 void CostView::resizeEvent(QResizeEvent* event)
 {
     DocumentView::resizeEvent(event);
+    layout()->activate(); // the tables have their new width only then
     fitColumns();
 }
 
