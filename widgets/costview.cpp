@@ -9,6 +9,7 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QPainter>
+#include <QScrollBar>
 #include <QStyledItemDelegate>
 #include <QTreeWidget>
 #include <QVBoxLayout>
@@ -295,8 +296,9 @@ void CostView::fitColumns()
         m_tree->resizeColumnToContents(column);
         others += m_tree->columnWidth(column);
     }
-    constexpr int kScrollBar = 12; // comes and goes as parts are unfolded
-    const int room = m_tree->width() - kScrollBar;
+    // With room for the scroll bar, which comes and goes as parts are unfolded.
+    const int room = std::min(m_tree->viewport()->width(),
+                              m_tree->width() - 2 * m_tree->frameWidth() - m_tree->verticalScrollBar()->sizeHint().width());
     for (const int column : { MovedColumn, CollectivesColumn, KeptColumn, ComputeColumn })
         if (room - others < kLeastName + kLeastBar && !m_tree->isColumnHidden(column)) {
             others -= m_tree->columnWidth(column);

@@ -159,7 +159,11 @@ void TestCostViews::tableFitsItsPanel()
         int columns = 0;
         for (int column = 0; column < tree->columnCount(); ++column)
             columns += tree->isColumnHidden(column) ? 0 : tree->columnWidth(column);
-        QVERIFY2(columns <= tree->viewport()->width() + 1, qPrintable(QString::number(width)));
+        QStringList widths;
+        for (int column = 0; column < tree->columnCount(); ++column)
+            widths << QString::number(tree->isColumnHidden(column) ? 0 : tree->columnWidth(column));
+        QVERIFY2(columns <= tree->viewport()->width() + 1,
+                 qPrintable(QStringLiteral("%1 in %2, at %3").arg(widths.join(QLatin1Char(' '))).arg(tree->viewport()->width()).arg(width)));
     }
 }
 
