@@ -3,6 +3,7 @@
 
 #include "widgets/format.h"
 #include "widgets/meshcanvas.h"
+#include "widgets/topologyview.h"
 
 #include <QVBoxLayout>
 
@@ -20,6 +21,7 @@ MeshView::MeshView(Document* document, QWidget* parent)
     column->setSpacing(0);
     column->addWidget(m_header);
     column->addWidget(m_canvas, 1);
+    column->addWidget(new TopologyView(document, this));
     start();
 }
 

@@ -90,11 +90,16 @@ void DesignMenu::addPicker(QMenu* menu)
 
 void DesignMenu::addHardware(QMenu* menu)
 {
+    menu->setObjectName(QStringLiteral("hardwareMenu"));
     QList<QPair<QString, QString>> choices;
     for (const Hardware& hardware : hardwarePresets())
         choices.append({ qstr(hardware.id), qstr(hardware.name) });
     menu->setToolTipsVisible(true);
-    m_hardware = addChoices(menu, choices, [](Design& design, const QString& id) { design.hardware = id.toStdString(); },
+    m_hardware = addChoices(menu, choices, 
+                            [](Design& design, const QString& id) {
+                                if (auto preset = findHardware(id.toStdString()); preset.ok())
+                                    setHardware(design, std::move(preset).value());
+                            },
                             tr("Hardware %1"));
 }
 

@@ -26,6 +26,7 @@
 #include "widgets/findingsview.h"
 #include "widgets/flowview.h"
 #include "widgets/format.h"
+#include "widgets/hardwareview.h"
 #include "widgets/inspector.h"
 #include "widgets/memoryview.h"
 #include "widgets/meshview.h"
@@ -107,6 +108,8 @@ void MainWindow::createActions()
     m_actions->adopt(id("edit.redo"), m_document->undoStack()->createRedoAction(m_actions, tr("&Redo")), QKeySequence::Redo);
     m_actions->add(id("edit.find"), tr("&Find Weight"), tr("Ctrl+K"), [this] { findChild<WeightPanel*>()->focusFilter(); });
     m_actions->add(id("edit.strategy"), tr("Edit &Strategy"), tr("Ctrl+L"), [this] { editStrategy(false); });
+    m_actions->add(id("hardware.edit"), tr("&Edit Hardware …"), tr("Ctrl+H"), [this] { m_docks->raise(QStringLiteral("hardware")); });
+    m_actions->add(id("hardware.open"), tr("Hardware from &File …"), {}, [this] { openHardware(); });
     m_actions->add(id("compare.keep"), tr("&Keep for Comparison"), tr("Ctrl+Shift+K"), [this] {
         m_docks->raise(QStringLiteral("compare"));
         m_compare->keep();
@@ -150,6 +153,11 @@ void MainWindow::createMenus()
     add(edit, "edit.repair");
     QMenu* design = menuBar()->addMenu(tr("&Design"));
     new DesignMenu(m_document, m_banner, design);
+    if (auto* hardware = design->findChild<QMenu*>(QStringLiteral("hardwareMenu"))) {
+        hardware->addSeparator();
+        add(hardware, "hardware.edit");
+        add(hardware, "hardware.open");
+    }
     design->addSeparator();
     add(design, "compare.keep");
     add(design, "compare.open");
@@ -292,6 +300,11 @@ void MainWindow::createDocks()
     add("compare", tr("Compare"), m_compare, Place::Bottom);
     add("run", tr("Run"), m_runPanel, Place::Bottom);
     add("history", tr("History"), history, Place::Right);
+    m_hardware = new HardwareView(m_document);
+    connect(m_hardware, &HardwareView::refused, m_banner, &Banner::showError);
+    connect(m_hardware, &HardwareView::openWanted, this, [this] { openHardware(); });
+    connect(m_hardware, &HardwareView::saveWanted, this, [this] { saveHardware(); });
+    m_docks->add(QStringLiteral("hardware"), tr("Hardware"), m_hardware, Place::Right, false);
     m_docks->reset();
     m_docks->setVisible(false);
     m_bar->hide();
@@ -390,6 +403,28 @@ void MainWindow::compareWithFile()
         m_banner->showError(qstr(status.error().text()));
 }
 
+void MainWindow::openHardware()
+{
+    const QString path = QFileDialog::getOpenFileName(this, tr("Hardware"), m_settings.lastFolder(), tr("Hardware (*.json);;All files (*)"));
+    if (path.isEmpty())
+        return;
+    const Status status = m_hardware->open(path);
+    if (!status.ok())
+        m_banner->showError(qstr(status.error().text()));
+}
+
+void MainWindow::saveHardware()
+{
+    QString path = QFileDialog::getSaveFileName(this, tr("Save Hardware"), m_settings.lastFolder(), tr("Hardware (*.json)"));
+    if (path.isEmpty())
+        return;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += QStringLiteral(".json");
+    const Status status = m_hardware->save(path);
+    if (!status.ok())
+        m_banner->showError(qstr(status.error().text()));
+}
+
 void MainWindow::updateTitle()
 {
     const QString path = m_document->filePath();
@@ -447,6 +482,8 @@ void MainWindow::updateActions()
     enable("view.reset", design);
     enable("edit.find", design);
     enable("edit.strategy", design);
+    enable("hardware.edit", design);
+    enable("hardware.open", design);
     enable("compare.keep", design);
     enable("compare.open", design);
     enable("run.start", m_runPanel->canRun());

@@ -18,6 +18,7 @@ class Docks;
 class Document;
 class EngineSession;
 class FileActions;
+class HardwareView;
 class MeshView;
 class RecentFiles;
 class RuleFiles;
@@ -64,6 +65,8 @@ private:
     void showRun();
     void editStrategy(bool asSpec);
     void compareWithFile();
+    void openHardware();
+    void saveHardware();
     void updateTitle();
     void updateStatus();
     void updateActions();
@@ -85,6 +88,7 @@ private:
     TileView* m_tileView = nullptr;
     RulesView* m_rules = nullptr;
     CompareView* m_compare = nullptr;
+    HardwareView* m_hardware = nullptr;
     RuleFiles* m_ruleFiles = nullptr;
     RunPanel* m_runPanel = nullptr;
     QLabel* m_engineStatus = nullptr;

@@ -92,6 +92,8 @@ public:
         }
         m_window.docks()->raise(QStringLiteral("collectives"));
         if (status.ok())
+            status = hardware();
+        if (status.ok())
             status = comparison();
         if (status.ok())
             status = fullMemory();
@@ -130,6 +132,23 @@ private:
         selection->setDevice(qMin<qint64>(2, evaluation->plan.mesh.deviceCount() - 1));
         if (QWidget* focused = QApplication::focusWidget())
             focused->clearFocus();
+    }
+
+    /// Nodes on a network, with the editor of their values.
+    Status hardware()
+    {
+        Document* document = m_window.document();
+        const int before = document->undoStack()->index();
+        Design design = document->design();
+        if (const auto mesh = Mesh::parse("data=4,model=4"); document->design().mesh.find("model") >= 0 && mesh.ok())
+            design.mesh = mesh.value();
+        (void)document->edit(design, QObject::tr("Sixteen devices"), Misfits::Replicate).ok();
+        m_window.docks()->raise(QStringLiteral("hardware"));
+        const Status status = grab(QStringLiteral("hardware"), &m_window);
+        m_window.docks()->find(QStringLiteral("hardware"))->hide();
+        m_window.docks()->raise(QStringLiteral("inspector"));
+        document->undoStack()->setIndex(before);
+        return status;
     }
 
     /// The design before and after its layout was dropped.
