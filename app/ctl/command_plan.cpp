@@ -99,10 +99,12 @@ std::string collectivesTable(const Evaluation& evaluation)
 
 std::string memoryText(const MemoryByCause& memory)
 {
-    Table table({ "memory per device", ">bytes", ">" });
+    Table table({ "memory per device, at the peak", ">bytes", ">" });
     const auto add = [&](const std::string& name, std::int64_t bytes) { table.add({ name, countText(bytes), bytesText(bytes) }); };
     for (const MemoryCause& cause : memoryCauses()) {
-        if (cause.always || memory.*cause.bytes > 0)
+        // Of training gradients are told even where none are there yet at the moment of the peak.
+        const bool training = cause.bytes == &MemoryBytes::gradients && memory.optimizer > 0;
+        if (cause.always || training || memory.*cause.bytes > 0)
             add(cause.name, memory.*cause.bytes);
         if (cause.bytes == &MemoryBytes::activations && memory.kept > 0)
             add("  kept for the backward pass", memory.kept);
