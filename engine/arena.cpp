@@ -4,6 +4,7 @@
 #include "engine/failure.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <sys/mman.h>
 
@@ -69,6 +70,7 @@ Block Arena::allocate(std::int64_t bytes)
         m_holes.erase(hole);
         if (rest > 0)
             m_holes.emplace(offset + bytes, rest);
+        poisonWhereWanted(offset, bytes);
         return Block(this, offset, bytes);
     }
     std::int64_t offset = m_end;
@@ -86,7 +88,15 @@ Block Arena::allocate(std::int64_t bytes)
         if (m_touch && !planning())
             m_touch(m_base + before, m_highWater - before);
     }
+    poisonWhereWanted(offset, bytes);
     return block;
+}
+
+void Arena::poisonWhereWanted(std::int64_t offset, std::int64_t bytes)
+{
+    constexpr int kOfNaN = 0xff; // four or two of them are a NaN in every float type
+    if (m_poison && !planning())
+        std::memset(m_base + offset, kOfNaN, static_cast<std::size_t>(bytes));
 }
 
 Block Arena::allocateFloats(std::int64_t count)

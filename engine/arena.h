@@ -65,6 +65,9 @@ public:
     /// anything that is timed uses them.
     void onFirstUse(std::function<void(std::byte* memory, std::int64_t bytes)> touch) { m_touch = std::move(touch); }
 
+    /// From now on memory holds NaN when it is handed out.
+    void poison(bool poisoned) { m_poison = poisoned; }
+
     /// Who counts what tensors in this arena hold on each device; null: nobody. Outlives the arena's blocks.
     void countDevices(DeviceMemory* memory) { m_devices = memory; }
     DeviceMemory* deviceMemory() const { return m_devices; }
@@ -75,6 +78,7 @@ public:
 
 private:
     friend class Block;
+    void poisonWhereWanted(std::int64_t offset, std::int64_t bytes);
     void giveBack(std::int64_t offset, std::int64_t bytes);
 
     std::byte* m_base = nullptr;
@@ -82,6 +86,7 @@ private:
     std::int64_t m_end = 0; ///< first byte behind everything that is handed out or a hole
     std::int64_t m_highWater = 0;
     std::function<void(std::byte*, std::int64_t)> m_touch;
+    bool m_poison = false;
     DeviceMemory* m_devices = nullptr;
     std::map<std::int64_t, std::int64_t> m_holes; ///< offset -> bytes, never adjacent
 };

@@ -26,10 +26,8 @@ public:
 
     void check()
     {
-        if (m_options.backend != "cpu")
-            failPlan("this build has no backend '" + m_options.backend + "', only cpu", "options.backend");
         if (m_plan.mesh.deviceCount() > kMostDevices)
-            failPlan("the cpu backend runs at most " + std::to_string(kMostDevices) + " logical devices, the mesh has "
+            failPlan("the engine runs at most " + std::to_string(kMostDevices) + " logical devices, the mesh has "
                          + std::to_string(m_plan.mesh.deviceCount()),
                      "mesh");
         for (const GraphTensor& tensor : m_graph.tensors)
@@ -72,7 +70,7 @@ private:
             require(size > 0, "a tensor without elements cannot be run");
         if (m_options.designDtype)
             require(roundingOf(spec.dtype).has_value(), "values of dtype " + dtypeName(spec.dtype)
-                        + " cannot be imitated on the cpu; run with dtype f32");
+                        + " cannot be imitated; run with dtype f32");
     }
 
     void checkSegment(const Segment& segment)

@@ -7,7 +7,7 @@
 
 namespace shardboard::engine {
 
-/// Logical devices that the cpu backend imitates at most.
+/// Logical devices that a backend imitates at most.
 inline constexpr std::int64_t kMostDevices = 4096;
 
 /// Throws Failure "bad-plan" naming the operation: operands missing or of shapes that do not fit the operation, too many

@@ -99,6 +99,8 @@ void checkMemory(std::int64_t needed, std::int64_t available)
 
 RunResult run(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
 {
+    if (options.backend != "cpu")
+        failPlan("this runs on the cpu alone, not on '" + options.backend + "'", "options.backend");
     if (options.steps < 1 || options.steps > kMostSteps)
         failPlan("steps must be 1 to " + std::to_string(kMostSteps), "options.steps");
     checkProgram(program, options);
@@ -116,6 +118,7 @@ RunResult run(const Program& program, const RunOptions& options, const RunHooks&
     const MachineLimits limitsHere = profiled ? measureLimits(pool) : MachineLimits {};
     DeviceMemory memory;
     Arena arena(estimate.arenaBytes);
+    arena.poison(limits.poison);
     arena.onFirstUse([&](std::byte* first, std::int64_t bytes) { touchPages(pool, first, bytes); });
     if (profiled)
         arena.countDevices(&memory);

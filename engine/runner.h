@@ -47,6 +47,7 @@ struct RunHooks {
 struct RunLimits {
     int workers = 0; ///< threads; 0: one for each core
     std::int64_t availableBytes = 0; ///< 0: what the machine has left
+    bool poison = false; ///< all memory holds NaN when it is handed out, so that what is not written shows
 };
 
 /// The result, or why there is none (code `cancelled` when it was).
@@ -61,7 +62,7 @@ inline constexpr double kToleranceGradient = 1e-4;
 inline constexpr double kToleranceRoundedGradient = 1e-1;
 double toleranceOf(Phase phase, bool rounded);
 
-/// Never throws. The result depends on the program and the options alone, not on the number of threads.
+/// On the CPU, whatever else the build has (engine/backend.h). Never throws. The result depends on the program and the options alone, not on the number of threads.
 RunOutcome runProgram(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits);
 
 } // namespace shardboard::engine

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/server.h"
 
-#include "engine/calibrate.h"
+#include "engine/backend.h"
 #include "engine/context.h"
-#include "engine/gemm.h"
-#include "engine/machine.h"
 #include "model/protocol/jsonline.h"
 
 #include <cerrno>
@@ -50,10 +48,18 @@ private:
 
 json helloMessage()
 {
-    const json device = { { "name", processorName() + ", " + gemmName() }, { "threads", usableCores() },
-                          { "memory_bytes", availableMemory() } };
-    return { { "type", "hello" }, { "protocol", kProtocolVersion },
-             { "backends", json::array({ { { "name", "cpu" }, { "devices", json::array({ device }) } } }) } };
+    json list = json::array();
+    for (const Backend& backend : backends()) {
+        json dtypes = json::array();
+        for (const DType dtype : backend.claims)
+            dtypes.push_back(dtypeName(dtype));
+        json described { { "name", backend.name }, { "usable", backend.usable() }, { "dtypes", std::move(dtypes) },
+                         { "devices", backend.devices } };
+        if (!backend.usable())
+            described["reason"] = backend.unusable;
+        list.push_back(std::move(described));
+    }
+    return { { "type", "hello" }, { "protocol", kProtocolVersion }, { "backends", std::move(list) } };
 }
 
 Server::Server(Outbox& outbox)
@@ -175,6 +181,11 @@ void Server::startCalibration(std::int64_t id, const json& request)
     auto options = calibrationOptionsFromJson(request.value("options", json::object()));
     if (!options.ok())
         return fail(id, badMessage(options.error()));
+    const auto backend = backendNamed(options.value().backend, "options.backend");
+    if (const auto* failure = std::get_if<Failure>(&backend))
+        return fail(id, *failure);
+    if (!std::get<const Backend*>(backend)->calibrate)
+        return fail(id, { "backend", "the backend '" + options.value().backend + "' cannot be calibrated", "options.backend" });
     startWork(id, [this, id, o = std::move(options).value()] { calibrateFor(id, o); });
 }
 
@@ -188,7 +199,8 @@ void Server::calibrateFor(std::int64_t id, const CalibrationOptions& options)
     hooks.progress = [&](std::int64_t step, std::int64_t of, const std::string& what) {
         m_outbox.sendIfIdle({ { "type", "progress" }, { "id", id }, { "step", step }, { "of", of }, { "what", what } });
     };
-    const auto outcome = calibrate(options, hooks);
+    const auto backend = backendNamed(options.backend, "options.backend"); // looked up when the request came
+    const auto outcome = std::get<const Backend*>(backend)->calibrate(options, hooks);
     m_running = false;
     if (const auto* measured = std::get_if<Calibration>(&outcome))
         m_outbox.send({ { "type", "result" }, { "id", id }, { "calibration", toJson(*measured) } });
@@ -216,7 +228,7 @@ void Server::run(std::int64_t id, const Program& program, const RunOptions& opti
     };
     json profile;
     hooks.profile = [&](const RunProfile& measured) { profile = profileToJson(measured); };
-    const RunOutcome outcome = runProgram(program, options, hooks, {});
+    const RunOutcome outcome = runOnBackend(program, options, hooks, {});
     m_running = false; // before the answer, so that the next run can follow it at once
     if (const auto* result = std::get_if<RunResult>(&outcome)) {
         json answer { { "type", "result" }, { "id", id }, { "run", toJson(*result) } };

@@ -7,6 +7,7 @@
 #include "model/core/numbers.h"
 #include "model/formats/designfile.h"
 #include "model/formats/hardwarefile.h"
+#include "model/protocol/backends.h"
 #include "model/protocol/machinefit.h"
 
 #include <cstdio>
@@ -81,8 +82,8 @@ int calibrateCommand(const Arguments& arguments)
     const std::string path = arguments.text("-o");
     if (path.empty())
         return report(usageError("shardctl calibrate", "-o is missing", "name the hardware file to write, HARDWARE.json"));
-    if (arguments.text("--backend", "cpu") != "cpu")
-        return report(usageError("--backend", "there is no backend '" + arguments.text("--backend") + "'", "the backend is cpu"));
+    if (!isBackendName(arguments.text("--backend", "cpu")))
+        return report(usageError("--backend", "there is no backend '" + arguments.text("--backend") + "'", kBackendsText));
     if (auto status = checkWritable(path); !status.ok())
         return report(status.error());
     ProgressLine line;

@@ -3,6 +3,7 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/runcommand.h"
 #include "model/formats/hardwarefile.h"
+#include "model/protocol/backends.h"
 
 namespace shardboard {
 
@@ -15,8 +16,8 @@ Result<RunCommand> runCommandOf(const Arguments& arguments, std::int64_t mostLay
     command.engine = arguments.text("--engine");
     RunOptions& options = command.options;
     options.backend = arguments.text("--backend", "cpu");
-    if (options.backend != "cpu")
-        return usageError("--backend", "there is no backend '" + options.backend + "'", "the backend is cpu");
+    if (!isBackendName(options.backend))
+        return usageError("--backend", "there is no backend '" + options.backend + "'", kBackendsText);
     for (const char* option : { "--layers", "--no-ends" })
         if (mostLayers == 0 && arguments.has(option))
             return usageError(option, "a module alone has no layers", "leave it out");

@@ -2,6 +2,7 @@
 #include "model/protocol/calibration.h"
 
 #include "model/core/jsonreader.h"
+#include "model/protocol/backends.h"
 
 #include <cmath>
 
@@ -50,8 +51,8 @@ Result<CalibrationOptions> calibrationOptionsFromJson(const json& value)
         reader.fail("an object is expected here");
     reader.readText("backend", out.backend);
     reader.readBoolean("quick", out.quick);
-    if (out.backend != "cpu")
-        reader.child("backend").fail("there is no such backend", "the backend is cpu");
+    if (!isBackendName(out.backend))
+        reader.child("backend").fail("there is no such backend", kBackendsText);
     if (!reader.ok())
         return reader.error();
     return out;

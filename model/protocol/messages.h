@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The worker's protocol: one JSON object a line, UTF-8, at most kMaxLine bytes. The same types are used on both sides.
 //
-//   worker -> client  {"type":"hello","protocol":1,"backends":[{"name":"cpu","devices":[{"name":…,"threads":n,"memory_bytes":n}]}]}
+//   worker -> client  {"type":"hello","protocol":1,"backends":[{"name":"cpu","usable":true,"reason":"… where it is not",
+//                     "dtypes":["f32",…],"devices":[{"name":…,"threads":n,"memory_bytes":n}]},…]}
 //   client -> worker  {"type":"run","id":n,"plan":{…plan --json…},"options":{…}} · {"type":"cancel","id":n} · {"type":"quit","id":n}
 //   worker -> client  {"type":"announce","id":n,"bytes":n,"seconds":x}        before anything large is touched
 //                     {"type":"progress","id":n,"step":n,"of":n,"what":"…"}
@@ -11,7 +12,8 @@
 //   and the request `calibrate`: model/protocol/calibration.h
 // `cancel` carries the id of the run or calibration that it ends; that one then answers with the error `cancelled`. `quit` and a closed
 // input end the worker at once. A client ignores types that it does not know; the worker answers them with unknown-request.
-// Error codes: bad-message, bad-plan, memory, cancelled, busy, unknown-request, internal.
+// Error codes: bad-message, bad-plan, memory, cancelled, busy, unknown-request, internal, backend (this build has no such one, or it
+// cannot be used here).
 #pragma once
 
 #include "model/core/result.h"
@@ -29,7 +31,7 @@ inline constexpr int kProtocolVersion = 1;
 inline constexpr std::size_t kMaxLine = 64u << 20;
 
 struct RunOptions {
-    std::string backend = "cpu";
+    std::string backend = "cpu"; ///< of model/protocol/backends.h
     std::int64_t layers = 0; ///< how many layers of each repeated segment to run; 0: all
     std::int64_t steps = 1; ///< timed repetitions
     bool verify = false;

@@ -110,6 +110,8 @@ private Q_SLOTS:
         const json hello = next("hello", 5);
         SAME(hello["protocol"], kProtocolVersion);
         SAME(hello["backends"][0]["name"], "cpu");
+        SAME(hello["backends"][0]["usable"], true);
+        SAME(hello["backends"][0]["dtypes"][0], "f32");
         QVERIFY(hello["backends"][0]["devices"][0]["memory_bytes"].get<std::int64_t>() > 0);
         QVERIFY(hello["backends"][0]["devices"][0]["threads"].get<int>() > 0);
     }

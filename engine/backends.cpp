@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/backend.h"
+
+#include "engine/gemm.h"
+#include "engine/machine.h"
+
+#include <algorithm>
+
+namespace shardboard::engine {
+
+Backend cpuBackend()
+{
+    Backend cpu;
+    cpu.name = "cpu";
+    cpu.claims = { DType::F32, DType::BF16, DType::F16 };
+    cpu.devices.push_back({ { "name", processorName() + ", " + gemmName() }, { "threads", usableCores() },
+                            { "memory_bytes", availableMemory() } });
+    cpu.run = runProgram;
+    cpu.calibrate = [](const CalibrationOptions& options, const CalibrateHooks& hooks) { return calibrate(options, hooks); };
+    return cpu;
+}
+
+const std::vector<Backend>& backends()
+{
+    static const std::vector<Backend> list = [] {
+        std::vector<Backend> all { cpuBackend() };
+        return all;
+    }();
+    return list;
+}
+
+std::variant<const Backend*, Failure> backendNamed(const std::string& name, const std::string& where)
+{
+    const auto& all = backends();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Backend& backend) { return backend.name == name; });
+    if (found == all.end()) {
+        std::string known;
+        for (const Backend& backend : all)
+            known += (known.empty() ? "" : ", ") + backend.name;
+        return Failure { "backend", "this build has no backend '" + name + "', it has " + known, where };
+    }
+    if (!found->usable())
+        return Failure { "backend", "the backend '" + name + "' cannot be used: " + found->unusable, where };
+    return &*found;
+}
+
+RunOutcome runOnBackend(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
+{
+    const auto backend = backendNamed(options.backend, "options.backend");
+    if (const auto* failure = std::get_if<Failure>(&backend))
+        return *failure;
+    return std::get<const Backend*>(backend)->run(program, options, hooks, limits);
+}
+
+} // namespace shardboard::engine
