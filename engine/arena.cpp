@@ -25,12 +25,12 @@ Block& Block::operator=(Block&& other) noexcept
     return *this;
 }
 
-float* Block::floats() const
+std::byte* Block::memory() const
 {
-    if (m_arena == nullptr || m_arena->m_base == nullptr)
-        return nullptr;
-    return reinterpret_cast<float*>(m_arena->m_base + m_offset);
+    return m_arena == nullptr || m_arena->m_base == nullptr ? nullptr : m_arena->m_base + m_offset;
 }
+
+float* Block::floats() const { return reinterpret_cast<float*>(memory()); }
 
 void Block::release()
 {
@@ -48,11 +48,18 @@ Arena::Arena(std::int64_t capacity)
         throw Failure { "memory", "the system gives no room for " + std::to_string(m_capacity) + " bytes", "" };
     madvise(memory, static_cast<std::size_t>(m_capacity), MADV_HUGEPAGE); // only an advice: without it, it is slower
     m_base = static_cast<std::byte*>(memory);
+    m_owned = true;
+}
+
+Arena::Arena(std::byte* memory, std::int64_t capacity)
+    : m_base(memory)
+    , m_capacity(capacity)
+{
 }
 
 Arena::~Arena()
 {
-    if (m_base != nullptr)
+    if (m_owned)
         munmap(m_base, static_cast<std::size_t>(m_capacity));
 }
 
@@ -92,11 +99,18 @@ Block Arena::allocate(std::int64_t bytes)
     return block;
 }
 
-void Arena::poisonWhereWanted(std::int64_t offset, std::int64_t bytes)
+void Arena::poison(bool poisoned)
 {
     constexpr int kOfNaN = 0xff; // four or two of them are a NaN in every float type
+    m_poison = {};
+    if (poisoned)
+        m_poison = [](std::byte* memory, std::int64_t bytes) { std::memset(memory, kOfNaN, static_cast<std::size_t>(bytes)); };
+}
+
+void Arena::poisonWhereWanted(std::int64_t offset, std::int64_t bytes)
+{
     if (m_poison && !planning())
-        std::memset(m_base + offset, kOfNaN, static_cast<std::size_t>(bytes));
+        m_poison(m_base + offset, bytes);
 }
 
 Block Arena::allocateFloats(std::int64_t count)

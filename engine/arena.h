@@ -37,6 +37,7 @@ public:
 
     /// Null in a planning arena.
     float* floats() const;
+    std::byte* memory() const;
     std::int64_t bytes() const { return m_bytes; }
     void release();
 
@@ -52,6 +53,8 @@ public:
     Arena() = default;
     /// Reserves `capacity` bytes of addresses; touches nothing. Throws Failure "memory" when there are none.
     explicit Arena(std::int64_t capacity);
+    /// Hands out memory that is somebody else's.
+    Arena(std::byte* memory, std::int64_t capacity);
     ~Arena();
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
@@ -66,7 +69,9 @@ public:
     void onFirstUse(std::function<void(std::byte* memory, std::int64_t bytes)> touch) { m_touch = std::move(touch); }
 
     /// From now on memory holds NaN when it is handed out.
-    void poison(bool poisoned) { m_poison = poisoned; }
+    void poison(bool poisoned);
+    /// By somebody who can write there.
+    void poisonWith(std::function<void(std::byte* memory, std::int64_t bytes)> poison) { m_poison = std::move(poison); }
 
     /// Who counts what tensors in this arena hold on each device; null: nobody. Outlives the arena's blocks.
     void countDevices(DeviceMemory* memory) { m_devices = memory; }
@@ -82,11 +87,12 @@ private:
     void giveBack(std::int64_t offset, std::int64_t bytes);
 
     std::byte* m_base = nullptr;
+    bool m_owned = false;
     std::int64_t m_capacity = 0;
     std::int64_t m_end = 0; ///< first byte behind everything that is handed out or a hole
     std::int64_t m_highWater = 0;
     std::function<void(std::byte*, std::int64_t)> m_touch;
-    bool m_poison = false;
+    std::function<void(std::byte*, std::int64_t)> m_poison;
     DeviceMemory* m_devices = nullptr;
     std::map<std::int64_t, std::int64_t> m_holes; ///< offset -> bytes, never adjacent
 };

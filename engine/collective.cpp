@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/collective.h"
 
+#include "engine/executor.h"
 #include "engine/failure.h"
 #include "engine/kernels.h"
 
@@ -213,7 +214,12 @@ Resharded executeStep(Context& context, const ReshardStep& step, const Sharded& 
                       const std::string& where)
 {
     Resharded out { Sharded(tensor.shape(), step.after, tensor.mesh()), {} };
+    out.tensor.setElement(tensor.element());
     out.tensor.allocate(context.arena);
+    if (context.executor != nullptr) {
+        out.timing = context.executor->reshard(context, step, tensor, broken, where, out.tensor);
+        return out;
+    }
     const std::vector<int> summed = summedAxes(step, where);
     const std::int64_t groupSize = summed.empty() ? 1 : tensor.mesh().groupSize(summed);
     const bool allReduce = !summed.empty() && step.before.dims == step.after.dims && step.kind != CollectiveKind::LocalSlice;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/compare.h"
 
+#include "engine/executor.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -80,6 +82,8 @@ Sums comparePiece(const Sharded& y, const Sharded& reference, const Piece& piece
 double relativeError(Context& context, const Sharded& y, const Sharded& reference, double among)
 {
     context.work.touched += static_cast<double>(y.totalElements()) * 4;
+    if (context.executor != nullptr)
+        return context.executor->relativeError(context, y, reference, among);
     const std::int64_t scratchFloats = reference.allocated() ? 0 : 4 * kPieceElements + y.shape().back();
     if (!reference.allocated())
         context.work.generated += static_cast<double>(y.totalElements());
@@ -124,6 +128,8 @@ double meanSquare(Context& context, const Sharded& reference)
 {
     const std::int64_t count = reference.elements(0);
     context.work.touched += static_cast<double>(count);
+    if (context.executor != nullptr)
+        return context.executor->meanSquare(context, reference);
     if (context.planning() || count == 0)
         return 0;
     std::vector<double> sums(static_cast<std::size_t>((count + kPieceElements - 1) / kPieceElements), 0.0);

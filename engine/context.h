@@ -13,6 +13,8 @@
 
 namespace shardboard::engine {
 
+class Executor;
+
 /// What a run does, summed over all logical devices and the reference.
 struct Work {
     double flops = 0; ///< in matrix products
@@ -26,6 +28,7 @@ struct Context {
     int workers = 1;
     Work work;
     bool serial = false; ///< one device's work after the other, on one worker, for times that nothing else disturbs
+    Executor* executor = nullptr; ///< who does the work; null: the workers of the pool
 
     bool planning() const { return pool == nullptr; }
     /// Scratch memory for all workers, `floats` each; worker w has its own from w * scratchStride(floats).

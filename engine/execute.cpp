@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/execute.h"
 
+#include "engine/executor.h"
 #include "engine/failure.h"
 #include "engine/kernels.h"
 #include "engine/kernels/activations.h"
@@ -248,6 +249,11 @@ Timing executeOutput(Context& context, const OpCall& call, Sharded& result)
 }
 
 Timing executeOp(Context& context, const OpCall& call, Sharded& result)
+{
+    return context.executor != nullptr ? context.executor->op(context, call, result) : executeOpHere(context, call, result);
+}
+
+Timing executeOpHere(Context& context, const OpCall& call, Sharded& result)
 {
     switch (call.kind) {
     case OpKind::Add:

@@ -3,6 +3,7 @@
 
 #include "engine/collective.h"
 #include "engine/compare.h"
+#include "engine/executor.h"
 #include "engine/failure.h"
 
 #include <algorithm>
@@ -31,6 +32,25 @@ bool isRing(const Collective& collective)
 {
     return collective.kind == CollectiveKind::SendRecv && collective.step.before == collective.step.after;
 }
+
+/// A tensor of an executor in memory of this process, as long as it lives.
+class Brought {
+public:
+    Brought(Executor& executor, const Sharded* value)
+    {
+        if (value == nullptr)
+            return;
+        m_value.emplace(value->shape(), value->layout(), value->mesh());
+        m_arena.emplace(m_value->bytes() + 4096);
+        m_value->allocate(*m_arena);
+        executor.bringHere(*value, *m_value);
+    }
+    const Sharded* get() const { return m_value ? &*m_value : nullptr; }
+
+private:
+    std::optional<Arena> m_arena; // outlives the value's memory
+    std::optional<Sharded> m_value;
+};
 
 Layout withoutNewPartials(Layout wanted, const Layout& have)
 {
@@ -128,7 +148,7 @@ void PassageRunner::enterCarried(const Passage& passage)
         return;
     const Shape& shape = m_graph.tensor(tensor).shape;
     if (!m_carry.valid()) {
-        m_carry = Sharded(shape, *wanted, *m_mesh);
+        m_carry = fresh(tensor, *wanted);
         m_carryRun = passage.run;
         m_carry.source = m_maker.streamOf(tensor, passage.microBatch);
         materialize(m_context, m_carry);
@@ -314,8 +334,13 @@ void PassageRunner::show(const Passage& passage, TensorId tensor)
     if (!m_hooks.value || m_context.planning())
         return;
     const Sharded* value = m_values.find(tensor, m_current[tensor]);
-    m_hooks.value({ concreteName(m_graph.tensor(tensor).name, passage.layer), passage.microBatch, *value,
-                    m_verify ? m_reference.find(tensor, wholeLayout(tensor)) : nullptr });
+    const Sharded* unsharded = m_verify ? m_reference.find(tensor, wholeLayout(tensor)) : nullptr;
+    const std::string name = concreteName(m_graph.tensor(tensor).name, passage.layer);
+    if (m_context.executor == nullptr)
+        return m_hooks.value({ name, passage.microBatch, *value, unsharded });
+    Brought here(*m_context.executor, value);
+    Brought wholeHere(*m_context.executor, unsharded);
+    m_hooks.value({ name, passage.microBatch, *here.get(), wholeHere.get() });
 }
 
 Layout PassageRunner::wholeLayout(TensorId tensor) const { return Layout::replicated(m_graph.tensor(tensor).shape.size()); }
@@ -339,7 +364,7 @@ void PassageRunner::runOp(const Passage& passage, std::size_t index)
     std::vector<RingTransfer> rings = ringsOf(planned);
     call.rings = &rings;
 
-    Sharded result(m_graph.tensor(op.result).shape, planned.result, *m_mesh);
+    Sharded result = fresh(op.result, planned.result);
     const double start = now();
     const std::size_t over = takenOperand(op.kind);
     const bool takes = mayTakeOver(passage, index) && call.operands[over]->layout() == planned.result;
@@ -384,7 +409,7 @@ PassageRunner::Operand PassageRunner::fetch(const Passage& passage, const Planne
             failPlan("'" + m_graph.tensor(use.tensor).name + "' is not stored in the layout "
                          + specText(use.before, m_program.plan.mesh),
                      idOf(passage, op));
-        operand.own = Sharded(m_graph.tensor(use.tensor).shape, use.before, *m_mesh);
+        operand.own = fresh(use.tensor, use.before);
         operand.own->source = m_maker.sourceOf(use.tensor, passage.layer, passage.microBatch);
         if (!isStreamed(op.kind, index) || !use.collectives.empty() || !use.before.partial.empty())
             materialize(m_context, *operand.own);
@@ -508,6 +533,14 @@ void PassageRunner::keepOperands(const Passage& passage, std::size_t index, std:
     }
 }
 
+Sharded PassageRunner::fresh(TensorId tensor, const Layout& layout) const
+{
+    Sharded out(m_graph.tensor(tensor).shape, layout, *m_mesh);
+    if (m_context.executor != nullptr)
+        out.setElement(m_context.executor->elementOf(m_maker.roundingOfTensor(tensor)));
+    return out;
+}
+
 Sharded PassageRunner::referenceSource(TensorId tensor, const Source& source) const
 {
     const Shape& shape = m_graph.tensor(tensor).shape;
@@ -530,6 +563,8 @@ void PassageRunner::chooseAlike(const Op& op, const OpCall& call)
     Sharded* reference = m_reference.find(op.operands[logits], wholeLayout(op.operands[logits]));
     if (reference == nullptr || m_context.planning() || !run.layout().partial.empty())
         return;
+    if (m_context.executor != nullptr)
+        return m_context.executor->putTogether(m_context, run, *reference);
     for (std::int64_t device = 0; device < run.deviceCount(); ++device)
         if (run.elements(device) > 0)
             copyRegion(run.box(device), run.box(device), run.data(device), reference->box(0), reference->data(0), Combine::Copy);

@@ -71,6 +71,8 @@ private:
     double tolerance(const Passage& passage) const;
     void show(const Passage& passage, TensorId tensor);
 
+    /// A tensor of the run, without memory.
+    Sharded fresh(TensorId tensor, const Layout& layout) const;
     Sharded referenceSource(TensorId tensor, const Source& source) const;
     bool isMade(TensorId tensor) const;
     Layout wholeLayout(TensorId tensor) const; ///< in which the reference has it

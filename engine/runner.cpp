@@ -2,6 +2,7 @@
 #include "engine/runner.h"
 
 #include "engine/checkprogram.h"
+#include "engine/executor.h"
 #include "engine/limits.h"
 #include "engine/machine.h"
 #include "engine/passagerunner.h"
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <memory>
 #include <new>
+#include <optional>
 
 namespace shardboard::engine {
 
@@ -52,26 +54,31 @@ double secondsOf(const Work& work, int workers)
 
 /// Walks through one step with and one without verification, computing nothing.
 Estimate plan(const Program& program, const RunOptions& options, const std::vector<Passage>& passages,
-              const RunHooks& hooks, int workers)
+              const RunHooks& hooks, int workers, Executor* executor)
 {
     Estimate out;
     Arena arena;
     arena.countDevices(&out.devices);
     Context context { arena, nullptr, workers, {} };
+    context.executor = executor;
+    const auto seconds = [executor](const Work& work, int on) {
+        return executor != nullptr ? executor->secondsOf(work) : secondsOf(work, on);
+    };
     RunRecord record;
     RunHooks silent;
     silent.cancel = hooks.cancel;
     PassageRunner runner(program, options, silent, context, record);
     const int busy = options.profile == ProfileMode::Serial ? 1 : workers;
     runner.runStep(passages, options.verify);
-    out.seconds = secondsOf(context.work, busy);
+    out.seconds = seconds(context.work, busy);
     if (stepsOf(options) > 1) {
         context.work = {};
         runner.runStep(passages, false);
-        out.seconds += static_cast<double>(stepsOf(options) - 1) * secondsOf(context.work, busy);
+        out.seconds += static_cast<double>(stepsOf(options) - 1) * seconds(context.work, busy);
     }
     out.arenaBytes = arena.highWater();
-    out.seconds += static_cast<double>(out.arenaBytes) / 2e9; // first touch
+    if (executor == nullptr)
+        out.seconds += static_cast<double>(out.arenaBytes) / 2e9; // first touch
     if (options.profile != ProfileMode::None)
         out.seconds += 0.6; // the machine's limits
     return out;
@@ -97,32 +104,49 @@ void checkMemory(std::int64_t needed, std::int64_t available)
                         "" };
 }
 
-RunResult run(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
+/// Without an executor on the workers of this process.
+RunResult run(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits, Executor* executor)
 {
-    if (options.backend != "cpu")
+    if (executor == nullptr && options.backend != "cpu")
         failPlan("this runs on the cpu alone, not on '" + options.backend + "'", "options.backend");
     if (options.steps < 1 || options.steps > kMostSteps)
         failPlan("steps must be 1 to " + std::to_string(kMostSteps), "options.steps");
     checkProgram(program, options);
+    if (executor != nullptr)
+        executor->check(program, options);
     const auto passages = scheduleOf(program, options);
-    const int workers = limits.workers > 0 ? limits.workers : std::min(usableCores(), 64);
+    const int workers = executor != nullptr ? 1 : limits.workers > 0 ? limits.workers : std::min(usableCores(), 64);
     const bool profiled = options.profile != ProfileMode::None;
-    const Estimate estimate = plan(program, options, passages, hooks, workers);
+    const Estimate estimate = plan(program, options, passages, hooks, workers, executor);
     // The limits are measured, and their memory given back, before the run takes its own.
-    const std::int64_t needed = std::max(estimate.arenaBytes, profiled ? limitsMemory(workers) : 0) + overheadBytes(workers);
+    const std::int64_t needed = executor != nullptr
+        ? estimate.arenaBytes + executor->overheadBytes()
+        : std::max(estimate.arenaBytes, profiled ? limitsMemory(workers) : 0) + overheadBytes(workers);
     if (hooks.announce)
         hooks.announce(needed, estimate.seconds);
-    checkMemory(needed, limits.availableBytes > 0 ? limits.availableBytes : availableMemory());
+    checkMemory(needed, limits.availableBytes > 0 ? limits.availableBytes
+                    : executor != nullptr         ? executor->availableBytes()
+                                                  : availableMemory());
 
     TaskPool pool(workers, hooks.cancel);
-    const MachineLimits limitsHere = profiled ? measureLimits(pool) : MachineLimits {};
+    const MachineLimits limitsHere = !profiled ? MachineLimits {}
+        : executor != nullptr                  ? executor->measureLimits()
+                                               : measureLimits(pool);
     DeviceMemory memory;
-    Arena arena(estimate.arenaBytes);
-    arena.poison(limits.poison);
-    arena.onFirstUse([&](std::byte* first, std::int64_t bytes) { touchPages(pool, first, bytes); });
+    std::optional<Arena> room;
+    if (executor != nullptr) {
+        room.emplace(executor->reserve(estimate.arenaBytes), estimate.arenaBytes);
+        if (limits.poison)
+            room->poisonWith([executor](std::byte* first, std::int64_t bytes) { executor->poison(first, bytes); });
+    } else {
+        room.emplace(estimate.arenaBytes);
+        room->poison(limits.poison);
+        room->onFirstUse([&](std::byte* first, std::int64_t bytes) { touchPages(pool, first, bytes); });
+    }
+    Arena& arena = *room;
     if (profiled)
         arena.countDevices(&memory);
-    Context context { arena, &pool, workers, {}, options.profile == ProfileMode::Serial };
+    Context context { arena, &pool, workers, {}, options.profile == ProfileMode::Serial, executor };
     RunRecord record;
     Profiler profiler(program, memory, now());
     PassageRunner runner(program, options, hooks, context, record);
@@ -169,10 +193,12 @@ double toleranceOf(Phase phase, bool rounded)
     return rounded ? kToleranceRoundedGradient : kToleranceGradient;
 }
 
-RunOutcome runProgram(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
+namespace {
+
+RunOutcome runOn(Executor* executor, const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
 {
     try {
-        return run(program, options, hooks, limits);
+        return run(program, options, hooks, limits, executor);
     } catch (const Failure& failure) {
         return failure;
     } catch (const Stopped&) {
@@ -182,6 +208,19 @@ RunOutcome runProgram(const Program& program, const RunOptions& options, const R
     } catch (const std::exception& e) {
         return Failure { "internal", e.what(), "" };
     }
+}
+
+} // namespace
+
+RunOutcome runProgram(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
+{
+    return runOn(nullptr, program, options, hooks, limits);
+}
+
+RunOutcome runProgramOn(Executor& executor, const Program& program, const RunOptions& options, const RunHooks& hooks,
+                        const RunLimits& limits)
+{
+    return runOn(&executor, program, options, hooks, limits);
 }
 
 } // namespace shardboard::engine

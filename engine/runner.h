@@ -65,4 +65,9 @@ double toleranceOf(Phase phase, bool rounded);
 /// On the CPU, whatever else the build has (engine/backend.h). Never throws. The result depends on the program and the options alone, not on the number of threads.
 RunOutcome runProgram(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits);
 
+class Executor;
+/// The same with all work done by an executor in its memory.
+RunOutcome runProgramOn(Executor& executor, const Program& program, const RunOptions& options, const RunHooks& hooks,
+                        const RunLimits& limits);
+
 } // namespace shardboard::engine

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/runvalues.h"
 
+#include "engine/executor.h"
 #include "engine/kernels.h"
 
 #include <algorithm>
@@ -152,10 +153,12 @@ void materialize(Context& context, Sharded& tensor)
 {
     tensor.allocate(context.arena);
     context.work.generated += static_cast<double>(tensor.totalElements());
-    if (context.planning())
-        return;
     Source source = *tensor.source;
     source.share = 1.0f / static_cast<float>(partialDevices(tensor.layout(), tensor.mesh()));
+    if (context.executor != nullptr)
+        return context.executor->fill(context, source, tensor);
+    if (context.planning())
+        return;
     forEachSlice(context, tensor, [&](const Slice& slice, float* values) {
         fillBox(source, tensor.shape(), slice.box, values);
     });
@@ -163,7 +166,11 @@ void materialize(Context& context, Sharded& tensor)
 
 void roundSharded(Context& context, Rounding rounding, Sharded& tensor)
 {
-    if (rounding == Rounding::None || context.planning())
+    if (rounding == Rounding::None)
+        return;
+    if (context.executor != nullptr)
+        return context.executor->round(context, rounding, tensor);
+    if (context.planning())
         return;
     forEachSlice(context, tensor, [&](const Slice& slice, float* values) {
         roundValues(rounding, volumeOf(slice.box), values);
@@ -173,6 +180,8 @@ void roundSharded(Context& context, Rounding rounding, Sharded& tensor)
 void addSharded(Context& context, const Sharded& value, Sharded& sum)
 {
     context.work.touched += static_cast<double>(sum.totalElements()) * 2;
+    if (context.executor != nullptr)
+        return context.executor->add(context, value, sum);
     if (context.planning())
         return;
     forEachSlice(context, sum, [&](const Slice& slice, float* values) {
@@ -183,9 +192,12 @@ void addSharded(Context& context, const Sharded& value, Sharded& sum)
 Sharded copyOf(Context& context, const Sharded& value)
 {
     Sharded copy(value.shape(), value.layout(), value.mesh());
+    copy.setElement(value.element());
     copy.allocate(context.arena);
     context.work.touched += static_cast<double>(copy.totalElements());
-    if (!context.planning())
+    if (context.executor != nullptr)
+        context.executor->copy(context, value, copy);
+    else if (!context.planning())
         forEachSlice(context, copy, [&](const Slice& slice, float* values) {
             std::memcpy(values, value.data(slice.device) + slice.offset,
                         static_cast<std::size_t>(volumeOf(slice.box)) * sizeof(float));
@@ -195,6 +207,8 @@ Sharded copyOf(Context& context, const Sharded& value)
 
 void scaleSharded(Context& context, float factor, Sharded& tensor)
 {
+    if (context.executor != nullptr)
+        return context.executor->scale(context, factor, tensor);
     if (context.planning())
         return;
     forEachSlice(context, tensor, [&](const Slice& slice, float* values) {

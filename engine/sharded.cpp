@@ -176,13 +176,13 @@ Sharded::Sharded(Shape shape, Layout layout, const Mesh& mesh)
 
 void Sharded::allocate(Arena& arena)
 {
-    m_block = arena.allocateFloats(m_offsets.back());
+    m_block = m_element == Element::F32 ? arena.allocateFloats(m_offsets.back()) : arena.allocate(bytes());
     m_allocated = true;
     if (DeviceMemory* memory = arena.deviceMemory(); memory != nullptr && memory->watches(*m_mesh)) {
-        std::vector<std::int64_t> bytes;
+        std::vector<std::int64_t> held;
         for (const Box& box : m_boxes)
-            bytes.push_back(volumeOf(box) * static_cast<std::int64_t>(sizeof(float)));
-        m_hold = memory->hold(*m_mesh, bytes);
+            held.push_back(volumeOf(box) * bytesOf(m_element));
+        m_hold = memory->hold(*m_mesh, held);
     }
 }
 
@@ -191,6 +191,7 @@ Sharded Sharded::withMemoryOf(Sharded&& other) &&
     m_block = std::move(other.m_block);
     m_hold = std::move(other.m_hold);
     m_allocated = other.m_allocated;
+    m_element = other.m_element;
     return std::move(*this);
 }
 

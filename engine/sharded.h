@@ -46,11 +46,19 @@ struct Source {
 /// Fills a row-major buffer of `box` with the values of a tensor of that shape.
 void fillBox(const Source& source, const Shape& shape, const Box& box, float* out);
 
+/// How values lie in memory. The threads of this process work on F32 alone.
+enum class Element { F32, BF16 };
+constexpr std::int64_t bytesOf(Element element) { return element == Element::F32 ? 4 : 2; }
+
 class Sharded {
 public:
     Sharded() = default;
     /// Boxes only, no memory. `mesh` must outlive the tensor.
     Sharded(Shape shape, Layout layout, const Mesh& mesh);
+
+    /// Before it has memory.
+    void setElement(Element element) { m_element = element; }
+    Element element() const { return m_element; }
 
     /// Takes memory for all shards.
     void allocate(Arena& arena);
@@ -74,6 +82,14 @@ public:
         return m_block.floats() + m_offsets[static_cast<std::size_t>(device)];
     }
 
+    /// The same, in the executor's memory and of any kind of element.
+    std::byte* address(std::int64_t device) const
+    {
+        return m_block.memory() + m_offsets[static_cast<std::size_t>(device)] * bytesOf(m_element);
+    }
+    /// Of all shards with what lies between them.
+    std::int64_t bytes() const { return m_offsets.back() * bytesOf(m_element); }
+
     /// Set for weights and inputs. A tensor that has a source and no memory is made piece by piece where it is used.
     std::optional<Source> source;
 
@@ -82,7 +98,8 @@ private:
     Layout m_layout;
     const Mesh* m_mesh = nullptr;
     std::vector<Box> m_boxes;
-    std::vector<std::int64_t> m_offsets; ///< in floats
+    std::vector<std::int64_t> m_offsets; ///< in elements
+    Element m_element = Element::F32;
     Block m_block;
     DeviceMemory::Hold m_hold;
     bool m_allocated = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/stages.h"
 
+#include "engine/executor.h"
 #include "engine/failure.h"
 
 #include <algorithm>
@@ -74,8 +75,13 @@ Resharded executeSend(Context& context, const Sharded& value, const Mesh& target
     Resharded out { Sharded(value.shape(), value.layout(), target), {} };
     if (out.tensor.deviceCount() != value.deviceCount())
         failPlan("the stages have different numbers of devices", "plan.pipeline");
+    out.tensor.setElement(value.element());
     out.tensor.allocate(context.arena);
     context.work.touched += static_cast<double>(out.tensor.totalElements());
+    if (context.executor != nullptr) {
+        out.timing = context.executor->send(context, value, broken, out.tensor);
+        return out;
+    }
     if (context.planning())
         return out;
     std::vector<Piece> pieces;

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who does the work of a run where that is not the threads of this process on its own memory: a GPU on its memory. The walk
+// through a program is the same for all; where it would compute it asks the context's executor, if there is one.
+#pragma once
+
+#include "engine/context.h"
+#include "engine/sharded.h"
+#include "model/plan/reshard.h"
+#include "model/protocol/profile.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace shardboard {
+struct Program;
+struct RunOptions;
+} // namespace shardboard
+
+namespace shardboard::engine {
+
+struct OpCall;
+
+/// Memory of the tensors is the executor's: nobody else reads or writes through it. In a planning context every function checks
+/// and counts, takes the scratch memory that it will take, and computes nothing. All throw Failure.
+class Executor {
+public:
+    virtual ~Executor() = default;
+
+    /// Throws Failure "unusable" when a part of the program cannot be executed; asked before anything large is touched.
+    virtual void check(const Program& program, const RunOptions& options) const = 0;
+    /// Bytes of its memory that a run may take for its arena now.
+    virtual std::int64_t availableBytes() const = 0;
+    /// Memory outside the arena that a run takes, in bytes.
+    virtual std::int64_t overheadBytes() const = 0;
+    /// The memory of a run, as long as the executor lives or until the next call. Throws Failure "memory".
+    virtual std::byte* reserve(std::int64_t bytes) = 0;
+    /// Fills it with NaN.
+    virtual void poison(std::byte* memory, std::int64_t bytes) = 0;
+    /// A guess of what the work takes, in seconds.
+    virtual double secondsOf(const Work& work) const = 0;
+    /// Its fastest products and copies, measured now.
+    virtual MachineLimits measureLimits() = 0;
+    /// How values that are rounded like this lie in its memory.
+    virtual Element elementOf(Rounding rounding) const = 0;
+
+    virtual Timing op(Context& context, const OpCall& call, Sharded& result) = 0;
+    /// `after` has memory and the layout that the step leads to.
+    virtual Timing reshard(Context& context, const ReshardStep& step, const Sharded& before, bool broken, const std::string& where,
+                           Sharded& after)
+        = 0;
+    /// To the devices of another stage, shard by shard; zeros where it is broken.
+    virtual Timing send(Context& context, const Sharded& value, bool broken, Sharded& there) = 0;
+    /// Makes the values of a source.
+    virtual void fill(Context& context, const Source& source, Sharded& tensor) = 0;
+    virtual void round(Context& context, Rounding rounding, Sharded& tensor) = 0;
+    /// sum += value.
+    virtual void add(Context& context, const Sharded& value, Sharded& sum) = 0;
+    virtual void copy(Context& context, const Sharded& value, Sharded& copy) = 0;
+    virtual void scale(Context& context, float factor, Sharded& tensor) = 0;
+    /// Writes the shards of `value`, of which none is partial, into a tensor that lies whole on one device.
+    virtual void putTogether(Context& context, const Sharded& value, Sharded& whole) = 0;
+    /// As in compare.h.
+    virtual double relativeError(Context& context, const Sharded& y, const Sharded& reference, double among) = 0;
+    virtual double meanSquare(Context& context, const Sharded& reference) = 0;
+    /// The same tensor in memory of this process; `there` has such memory.
+    virtual void bringHere(const Sharded& value, Sharded& there) = 0;
+};
+
+} // namespace shardboard::engine
