@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/hardwarefields.h"
 
+#include "model/core/mesh.h"
 #include "widgets/format.h"
 
 #include <QLocale>
 #include <QObject>
+#include <QRegularExpression>
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +28,14 @@ HardwareField field(const QString& key, const QString& label, const QString& uni
 {
     using Value = std::remove_cvref_t<decltype(at(std::declval<Hardware&>()))>;
     constexpr bool kOptional = std::is_same_v<Value, std::optional<double>>;
-    HardwareField out { key, label, unit, toolTip, scale, kOptional, std::is_integral_v<Value>, {}, {} };
+    HardwareField out;
+    out.key = key;
+    out.label = label;
+    out.unit = unit;
+    out.toolTip = toolTip;
+    out.scale = scale;
+    out.optional = kOptional;
+    out.whole = std::is_integral_v<Value>;
     out.get = [at](const Hardware& hardware) -> std::optional<double> {
         const auto& value = at(const_cast<Hardware&>(hardware)); // `at` only leads to the value
         if constexpr (kOptional)
@@ -45,10 +54,58 @@ HardwareField field(const QString& key, const QString& label, const QString& uni
     return out;
 }
 
+/// A field for words that `at` leads to; they cannot be empty.
+template <class At> HardwareField nameField(const QString& key, const QString& label, At at)
+{
+    HardwareField out;
+    out.key = key;
+    out.label = label;
+    out.kind = HardwareField::Kind::Text;
+    out.read = [at](const Hardware& hardware) { return qstr(at(const_cast<Hardware&>(hardware))); };
+    out.write = [at](Hardware& hardware, const QString& text) {
+        constexpr int kLongest = 200;
+        const QString name = text.simplified();
+        if (name.isEmpty())
+            return QObject::tr("needs a name");
+        if (name.size() > kLongest)
+            return QObject::tr("is longer than %1 characters").arg(kLongest);
+        at(hardware) = name.toStdString();
+        return QString();
+    };
+    return out;
+}
+
+HardwareField choiceField(const QString& key, const QString& label, std::vector<HardwareField::Option> options)
+{
+    HardwareField out;
+    out.key = key;
+    out.label = label;
+    out.kind = HardwareField::Kind::Choice;
+    out.options = std::move(options);
+    return out;
+}
+
+HardwareSection generalSection()
+{
+    HardwareSection out { QObject::tr("Hardware"), {}, {}, {} };
+    out.fields.push_back(nameField(QStringLiteral("name"), QObject::tr("name"), [](Hardware& h) -> std::string& { return h.name; }));
+    HardwareField library = choiceField(QStringLiteral("library"), QObject::tr("collectives"),
+                                        { { QStringLiteral("nccl"), QObject::tr("as NCCL"), QObject::tr("the algorithms that NCCL has") },
+                                          { QStringLiteral("any"), QObject::tr("any known"), QObject::tr("the best of all algorithms that are known") } });
+    library.read = [](const Hardware& h) { return qstr(libraryName(h.library)); };
+    library.write = [](Hardware& h, const QString& text) {
+        h.library = libraryFromName(text.toStdString()).value_or(h.library);
+        return QString();
+    };
+    out.fields.push_back(std::move(library));
+    return out;
+}
+
 HardwareSection deviceSection(const Hardware& hardware)
 {
-    HardwareSection out { QObject::tr("Device"), qstr(hardware.device.name), qstr(hardware.device.source), {} };
+    HardwareSection out { QObject::tr("Device"), {}, qstr(hardware.device.source), {} };
     auto& fields = out.fields;
+    fields.push_back(nameField(QStringLiteral("device.name"), QObject::tr("name"), [](Hardware& h) -> std::string& { return h.device.name; }));
     fields.push_back(field(QStringLiteral("device.memory_bytes"), QObject::tr("memory"), QStringLiteral("GB"), kGiga,
                            [](Hardware& h) -> double& { return h.device.memoryBytes; }, QObject::tr("Decimal: 80 GB are 74.5 GiB")));
     fields.push_back(field(QStringLiteral("device.memory_bytes_per_second"), QObject::tr("memory bandwidth"), QStringLiteral("GB/s"), kGiga,
@@ -83,14 +140,173 @@ QString levelTitle(const Level& level, std::size_t index)
     return QObject::tr("Level %1: %2 of %3").arg(index + 1).arg(fabric).arg(level.size);
 }
 
+/// The product, as long as it is a possible number of devices; more is refused by the checks whatever it is.
+std::int64_t chipsOf(const std::vector<std::int64_t>& shape)
+{
+    std::int64_t product = 1;
+    for (const std::int64_t extent : shape)
+        product = extent > 0 && product <= kMaxDevices ? product * std::min<std::int64_t>(extent, kMaxDevices) : product;
+    return product;
+}
+
+/// Two dims as equal as can be.
+std::vector<std::int64_t> squareOf(std::int64_t chips)
+{
+    auto rows = static_cast<std::int64_t>(std::sqrt(static_cast<double>(chips)));
+    while (rows > 1 && chips % rows != 0)
+        --rows;
+    return rows > 1 ? std::vector<std::int64_t> { rows, chips / rows } : std::vector<std::int64_t> { chips };
+}
+
+/// With what the other fabric needs, and without what only the old one has.
+void setFabric(Level& level, Fabric fabric)
+{
+    constexpr std::int64_t kFirstTorus = 16;
+    if (level.fabric == fabric)
+        return;
+    level.fabric = fabric;
+    level.shape.clear();
+    level.wraps.clear();
+    level.link.shared = fabric == Fabric::SharedMemory;
+    if (fabric != Fabric::Switch)
+        level.inSwitch.reset();
+    if (fabric == Fabric::Torus) {
+        level.shape = squareOf(level.size > 0 ? level.size : kFirstTorus);
+        level.wraps.assign(level.shape.size(), true);
+        level.size = chipsOf(level.shape);
+    }
+}
+
+HardwareField fabricField(const QString& place, std::size_t index)
+{
+    const auto option = [](Fabric fabric, const QString& text, const QString& detail) {
+        return HardwareField::Option { qstr(fabricName(fabric)), text, detail };
+    };
+    HardwareField out = choiceField(place + QStringLiteral(".fabric"), QObject::tr("joined by"),
+                                    { option(Fabric::Switch, QObject::tr("switch"), QObject::tr("each to each at full rate, e.g. an NVLink island")),
+                                      option(Fabric::FatTree, QObject::tr("fat tree"), QObject::tr("switches in tiers, e.g. InfiniBand")),
+                                      option(Fabric::Torus, QObject::tr("torus"), QObject::tr("to neighbours along each dim, e.g. TPU pods")),
+                                      option(Fabric::Dcn, QObject::tr("network"), QObject::tr("the data centre's")),
+                                      option(Fabric::SharedMemory, QObject::tr("one memory"), QObject::tr("a host that plays all devices")) });
+    out.read = [index](const Hardware& h) { return qstr(fabricName(h.levels[index].fabric)); };
+    out.write = [index](Hardware& h, const QString& text) {
+        if (const auto fabric = fabricFromName(text.toStdString()))
+            setFabric(h.levels[index], *fabric);
+        return QString();
+    };
+    return out;
+}
+
+/// A built-in link with all its values.
+HardwareField linkField(const QString& link, std::size_t index, const Level& level)
+{
+    const QString own = QStringLiteral("own");
+    std::vector<HardwareField::Option> options;
+    for (const LinkSpec& known : linkPresets())
+        if (known.shared == level.link.shared)
+            options.push_back({ qstr(known.id), qstr(known.id), qstr(known.name) });
+    options.push_back({ own, QObject::tr("own values"), QObject::tr("those below") });
+    HardwareField out = choiceField(link, QObject::tr("link"), std::move(options));
+    out.read = [index, own](const Hardware& h) {
+        const LinkSpec* known = findLink(h.levels[index].link.id);
+        return known && *known == h.levels[index].link ? qstr(known->id) : own;
+    };
+    out.write = [index](Hardware& h, const QString& text) {
+        if (const LinkSpec* known = findLink(text.toStdString()))
+            h.levels[index].link = *known;
+        return QString();
+    };
+    return out;
+}
+
+HardwareField shapeField(const QString& place, std::size_t index)
+{
+    HardwareField out;
+    out.key = place + QStringLiteral(".shape");
+    out.label = QObject::tr("devices along each dim");
+    out.toolTip = QObject::tr("Of a torus, such as 4 × 4 × 4");
+    out.kind = HardwareField::Kind::Text;
+    out.read = [index](const Hardware& h) {
+        QStringList extents;
+        for (const std::int64_t extent : h.levels[index].shape)
+            extents << QString::number(extent);
+        return extents.join(QStringLiteral(" × "));
+    };
+    out.write = [index](Hardware& h, const QString& text) {
+        static const QRegularExpression separators(QStringLiteral("[\\s×x*,]+"));
+        std::vector<std::int64_t> shape;
+        for (const QString& part : text.split(separators, Qt::SkipEmptyParts)) {
+            bool ok = false;
+            shape.push_back(part.toLongLong(&ok));
+            if (!ok)
+                return QObject::tr("needs whole numbers, such as 4 × 4 × 4");
+        }
+        Level& level = h.levels[index];
+        level.wraps.resize(shape.size(), true);
+        level.shape = std::move(shape);
+        level.size = chipsOf(level.shape);
+        return QString();
+    };
+    return out;
+}
+
+HardwareField wrapsField(const QString& place, std::size_t index, const Level& level)
+{
+    HardwareField out;
+    out.key = place + QStringLiteral(".wraps");
+    out.label = QObject::tr("closes to a ring");
+    out.toolTip = QObject::tr("Wraparound links along each dim of the torus");
+    out.kind = HardwareField::Kind::Flags;
+    for (std::size_t dim = 0; dim < level.wraps.size(); ++dim)
+        out.options.push_back({ {}, QObject::tr("dim %1").arg(dim), {} });
+    out.read = [index](const Hardware& h) {
+        QString text;
+        for (const bool wrap : h.levels[index].wraps)
+            text += QLatin1Char(wrap ? '1' : '0');
+        return text;
+    };
+    out.write = [index](Hardware& h, const QString& text) {
+        auto& wraps = h.levels[index].wraps;
+        for (std::size_t dim = 0; dim < wraps.size() && dim < static_cast<std::size_t>(text.size()); ++dim)
+            wraps[dim] = text[static_cast<qsizetype>(dim)] == QLatin1Char('1');
+        return QString();
+    };
+    return out;
+}
+
+/// Whether the switch adds up by itself.
+HardwareField inSwitchField(const QString& place, std::size_t index)
+{
+    HardwareField out = choiceField(place + QStringLiteral(".in_switch_reduction"), QObject::tr("sums in the switch"),
+                                    { { QStringLiteral("no"), QObject::tr("no"), {} },
+                                      { QStringLiteral("yes"), QObject::tr("yes"), QObject::tr("NVLink SHARP: all-reduce and reduce-scatter") } });
+    out.read = [index](const Hardware& h) { return h.levels[index].inSwitch ? QStringLiteral("yes") : QStringLiteral("no"); };
+    out.write = [index](Hardware& h, const QString& text) {
+        auto& inSwitch = h.levels[index].inSwitch;
+        if (text != QLatin1String("yes"))
+            inSwitch.reset();
+        else if (!inSwitch)
+            inSwitch.emplace();
+        return QString();
+    };
+    return out;
+}
+
 HardwareSection levelSection(const Hardware& hardware, std::size_t index)
 {
     const Level& level = hardware.levels[index];
-    HardwareSection out { levelTitle(level, index), qstr(level.link.name), qstr(level.link.source), {} };
+    HardwareSection out { levelTitle(level, index), {}, qstr(level.link.source), {} };
     const QString place = QStringLiteral("levels[%1]").arg(index);
     const QString link = place + QStringLiteral(".link");
     auto& fields = out.fields;
     const auto at = [index](Hardware& h) -> Level& { return h.levels[index]; };
+    fields.push_back(fabricField(place, index));
+    if (level.fabric == Fabric::Torus) {
+        fields.push_back(shapeField(place, index));
+        fields.push_back(wrapsField(place, index, level));
+    }
+    fields.push_back(linkField(link, index, level));
+    fields.push_back(nameField(link + QStringLiteral(".name"), QObject::tr("name of the link"), [at](Hardware& h) -> std::string& { return at(h).link.name; }));
     fields.push_back(field(link + QStringLiteral(".bytes_per_second"), level.link.shared ? QObject::tr("rate, all devices") : QObject::tr("rate of a device"),
                            QStringLiteral("GB/s"), kGiga, [at](Hardware& h) -> double& { return at(h).link.bytesPerSecond; },
                            QObject::tr("Effective, in one direction")));
@@ -111,8 +327,10 @@ HardwareSection levelSection(const Hardware& hardware, std::size_t index)
                            [at](Hardware& h) -> int& { return at(h).link.linksPerDevice; }));
     fields.push_back(field(place + QStringLiteral(".nics_per_device"), QObject::tr("ports of a device"), QString(), 1,
                            [at](Hardware& h) -> double& { return at(h).nicsPerDevice; }, QObject::tr("Below 1: devices share one")));
+    if (level.fabric == Fabric::Switch)
+        fields.push_back(inSwitchField(place, index));
     if (level.inSwitch)
-        fields.push_back(field(place + QStringLiteral(".in_switch_reduction.efficiency"), QObject::tr("sums in the switch reach"), QStringLiteral("%"), kPercent,
+        fields.push_back(field(place + QStringLiteral(".in_switch_reduction.efficiency"), QObject::tr("  these reach"), QStringLiteral("%"), kPercent,
                                [at](Hardware& h) -> double& { return at(h).inSwitch->efficiency; }, QObject::tr("Share of the link's rate")));
     return out;
 }
@@ -121,8 +339,22 @@ HardwareSection levelSection(const Hardware& hardware, std::size_t index)
 
 QString HardwareField::text(const Hardware& hardware) const
 {
+    if (kind != Kind::Number)
+        return read(hardware);
     const std::optional<double> value = get(hardware);
     return value ? QLocale::c().toString(*value / scale, 'g', 10) : QString();
+}
+
+QString HardwareField::apply(Hardware& hardware, const QString& text) const
+{
+    if (kind != Kind::Number)
+        return write(hardware, text);
+    bool empty = false;
+    const std::optional<double> value = parse(text, empty);
+    if (!value && !(empty && optional))
+        return empty ? QObject::tr("needs a number") : whole ? QObject::tr("is no whole number") : QObject::tr("is no number");
+    set(hardware, value);
+    return {};
 }
 
 std::optional<double> HardwareField::parse(const QString& text, bool& empty) const
@@ -140,10 +372,26 @@ std::optional<double> HardwareField::parse(const QString& text, bool& empty) con
 
 std::vector<HardwareSection> hardwareSections(const Hardware& hardware)
 {
-    std::vector<HardwareSection> out { deviceSection(hardware) };
+    std::vector<HardwareSection> out { generalSection(), deviceSection(hardware) };
     for (std::size_t i = 0; i < hardware.levels.size(); ++i)
         out.push_back(levelSection(hardware, i));
     return out;
+}
+
+Hardware withOuterLevel(Hardware hardware, std::int64_t devices)
+{
+    std::int64_t inside = 1;
+    for (const Level& level : hardware.levels)
+        inside *= std::max<std::int64_t>(1, level.size);
+    if (Level& outermost = hardware.levels.back(); outermost.size == 0)
+        outermost.size = std::max<std::int64_t>(2, (devices + inside - 1) / inside);
+    Level level;
+    level.fabric = Fabric::Dcn;
+    const auto known = std::find_if(linkPresets().rbegin(), linkPresets().rend(), [](const LinkSpec& link) { return link.id.find("dcn") != std::string::npos; });
+    level.link = known == linkPresets().rend() ? hardware.levels.back().link : *known;
+    level.nicsPerDevice = hardware.levels.back().nicsPerDevice;
+    hardware.levels.push_back(std::move(level));
+    return hardware;
 }
 
 } // namespace shardboard

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of a hardware as fields that people edit: name, unit, and the key that errors and hardware files call it by.
+// The values of a hardware as fields that people edit: numbers with their unit, names, choices and yes-or-no for each dim of a
+// torus; each with the key that errors and hardware files call it by.
 #pragma once
 
 #include "model/hardware/hardware.h"
@@ -13,6 +14,13 @@
 namespace shardboard {
 
 struct HardwareField {
+    enum class Kind { Number, Text, Choice, Flags };
+    struct Option {
+        QString value;
+        QString text;
+        QString detail;
+    };
+
     QString key; ///< `levels[1].link.bytes_per_second`
     QString label;
     QString unit; ///< GB/s, µs, …; empty for a plain number
@@ -20,10 +28,18 @@ struct HardwareField {
     double scale = 1; ///< of the unit in bytes, seconds, …
     bool optional = false; ///< may be empty
     bool whole = false; ///< counts
-    std::function<std::optional<double>(const Hardware&)> get;
-    std::function<void(Hardware&, std::optional<double>)> set;
+    std::function<std::optional<double>(const Hardware&)> get; ///< of numbers
+    std::function<void(Hardware&, std::optional<double>)> set; ///< of numbers
+    Kind kind = Kind::Number;
+    std::vector<Option> options {}; ///< of a choice: what can be chosen; of flags: a name for each
+    std::function<QString(const Hardware&)> read {}; ///< of all but numbers
+    std::function<QString(Hardware&, const QString&)> write {}; ///< of all but numbers; what is wrong with a text, or nothing
 
-    QString text(const Hardware& hardware) const; ///< in its unit, without it
+    /// As it stands in its field: a number in its unit and without it, a name, the value of a choice, `101` for three flags.
+    QString text(const Hardware& hardware) const;
+    /// Takes over a text of that form. Returns what is wrong with it, or an empty text; whether hardware may be so is told by
+    /// checkHardware.
+    QString apply(Hardware& hardware, const QString& text) const;
     /// The number in bytes, seconds, …; nothing for a text that is none. An empty text of an optional field is a value: `empty`.
     std::optional<double> parse(const QString& text, bool& empty) const;
 };
@@ -35,7 +51,11 @@ struct HardwareSection {
     std::vector<HardwareField> fields;
 };
 
-/// The device, then the levels from the inside out.
+/// Its name and library, the device, then the levels from the inside out.
 std::vector<HardwareSection> hardwareSections(const Hardware& hardware);
+
+/// With one level more, outside of all others: a network of all the rest. What was the outermost level gets the size that
+/// `devices` of it need.
+Hardware withOuterLevel(Hardware hardware, std::int64_t devices);
 
 } // namespace shardboard

@@ -10,16 +10,15 @@
 #include "widgets/format.h"
 #include "widgets/theme.h"
 
+#include <QCheckBox>
 #include <QFile>
-#include <QGridLayout>
-#include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QLocale>
 #include <QPushButton>
 #include <QSaveFile>
-#include <QScrollArea>
+#include <QSignalBlocker>
 #include <QStyle>
 #include <QVBoxLayout>
 
@@ -37,11 +36,43 @@ QString shapeOf(const Hardware& hardware)
 {
     QString out;
     for (const Level& level : hardware.levels)
-        out += qstr(fabricName(level.fabric)) + (level.inSwitch ? QLatin1Char('+') : QLatin1Char(' '));
+        out += qstr(fabricName(level.fabric)) + (level.inSwitch ? QLatin1Char('+') : QLatin1Char(' ')) + QString::number(level.wraps.size());
     return out;
 }
 
+/// What a check says, beside the field of `key`: it names another field where the refusal is about that.
+QString refusalText(const Error& error, const QString& key)
+{
+    const QString place = qstr(error.where).mid(1); // after the colon
+    const QString text = qstr(error.what) + QStringLiteral("; ") + qstr(error.fix);
+    return place == key || place.isEmpty() ? text : place + QLatin1Char(' ') + text;
+}
+
 } // namespace
+
+QString HardwareView::Row::text() const
+{
+    if (edit)
+        return edit->text();
+    if (choice)
+        return choice->currentData().toString();
+    QString out;
+    for (const QCheckBox* flag : flags)
+        out += QLatin1Char(flag->isChecked() ? '1' : '0');
+    return out;
+}
+
+void HardwareView::Row::setText(const QString& text) const
+{
+    if (edit)
+        edit->setText(text);
+    if (choice)
+        choice->choose(text);
+    for (std::size_t i = 0; i < flags.size(); ++i) {
+        const QSignalBlocker blocker(flags[i]);
+        flags[i]->setChecked(text.mid(static_cast<qsizetype>(i), 1) == QLatin1String("1"));
+    }
+}
 
 HardwareView::HardwareView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
@@ -66,51 +97,6 @@ HardwareView::HardwareView(Document* document, QWidget* parent)
     start();
 }
 
-void HardwareView::buildLayout()
-{
-    m_preset->setObjectName(QStringLiteral("hardwarePreset"));
-    m_preset->setAccessibleName(tr("Hardware preset"));
-    m_open->setObjectName(QStringLiteral("hardwareOpen"));
-    m_open->setToolTip(tr("Hardware from a file"));
-    m_save->setObjectName(QStringLiteral("hardwareSave"));
-    m_save->setToolTip(tr("Writes the hardware to a file, to be used by other designs and shardctl --hardware"));
-    m_back->setObjectName(QStringLiteral("hardwareBack"));
-    m_back->setToolTip(tr("Drops all edited values"));
-    m_source->setObjectName(QStringLiteral("hardwareSource"));
-    m_source->setWordWrap(true);
-    m_source->setTextFormat(Qt::PlainText);
-    m_empty->setObjectName(QStringLiteral("hardwareEmpty"));
-    m_empty->setAlignment(Qt::AlignCenter);
-    m_empty->setText(tr("No design is open."));
-    for (const Hardware& hardware : hardwarePresets())
-        m_preset->addChoice(qstr(hardware.name), qstr(hardware.source), qstr(hardware.id));
-    auto* buttons = new QHBoxLayout;
-    buttons->setSpacing(8);
-    buttons->addWidget(m_open);
-    buttons->addWidget(m_save);
-    buttons->addWidget(m_back);
-    buttons->addStretch(1);
-    auto* top = new QVBoxLayout;
-    top->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
-    top->setSpacing(8);
-    top->addWidget(m_preset);
-    top->addLayout(buttons);
-    top->addWidget(m_source);
-    m_column->setContentsMargins(kPanelMargin, 0, kPanelMargin, 8);
-    m_column->setSpacing(2);
-    auto* scroll = new QScrollArea(this);
-    scroll->setWidget(m_body);
-    scroll->setWidgetResizable(true);
-    scroll->setFocusPolicy(Qt::NoFocus);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
-    column->addLayout(top);
-    column->addWidget(scroll, 1);
-    column->addWidget(m_empty, 1);
-}
-
 QSize HardwareView::sizeHint() const { return { 340, 500 }; }
 
 void HardwareView::refresh()
@@ -126,8 +112,10 @@ void HardwareView::refresh()
         return; // such a design cannot be opened
     const bool own = document()->design().ownHardware.has_value();
     const QString id = qstr(hardware.value().id);
-    if (m_shape != shapeOf(hardware.value()))
+    if (const QString shape = shapeOf(hardware.value()); m_shape != shape) {
         makeRows(hardware.value());
+        m_shape = shape;
+    }
     while (m_preset->count() > static_cast<int>(hardwarePresets().size()))
         m_preset->removeItem(m_preset->count() - 1);
     if (own)
@@ -135,11 +123,13 @@ void HardwareView::refresh()
     m_preset->choose(id);
     m_back->setEnabled(own && findHardware(presetOf(hardware.value().id)).ok());
     m_source->setText(own ? tr("Edited, kept in this design. %1").arg(qstr(hardware.value().source)) : qstr(hardware.value().source));
-    for (Row& row : m_rows) {
-        row.edit->setFont(monoFont(this, -0.5));
-        row.edit->setText(row.field.text(hardware.value()));
+    for (const Row& row : m_rows) {
+        if (row.edit && row.field.kind == HardwareField::Kind::Number)
+            row.edit->setFont(monoFont(this, -0.5));
+        row.setText(row.field.text(hardware.value()));
         showError(row, {});
     }
+    m_levelError->hide();
     const Theme& theme = Theme::of(this);
     for (QLabel* label : m_quiet)
         setTextColor(label, theme.quiet);
@@ -149,99 +139,15 @@ void HardwareView::refresh()
     }
 }
 
-void HardwareView::makeRows(const Hardware& hardware)
-{
-    m_rows.clear();
-    m_quiet.clear();
-    while (QLayoutItem* item = m_column->takeAt(0)) {
-        if (item->widget())
-            item->widget()->deleteLater(); // one of them may be what the edit came from
-        delete item;
-    }
-    for (const HardwareSection& section : hardwareSections(hardware))
-        addSection(section);
-    m_column->addStretch(1);
-    m_shape = shapeOf(hardware);
-}
-
-void HardwareView::addSection(const HardwareSection& section)
-{
-    auto* title = new QLabel(section.title, m_body);
-    title->setFont(uiFont(this, 0, true));
-    title->setContentsMargins(0, 8, 0, 0);
-    m_column->addWidget(title);
-    auto* detail = new QLabel(section.detail, m_body);
-    detail->setWordWrap(true);
-    detail->setFont(uiFont(this, -1));
-    detail->setToolTip(section.source);
-    m_quiet.push_back(detail);
-    m_column->addWidget(detail);
-    auto* box = new QWidget(m_body);
-    auto* grid = new QGridLayout(box);
-    grid->setContentsMargins(0, 2, 0, 4);
-    grid->setHorizontalSpacing(8);
-    grid->setVerticalSpacing(2);
-    grid->setColumnStretch(0, 1);
-    for (const HardwareField& field : section.fields) {
-        const int at = grid->rowCount();
-        auto* label = new QLabel(field.label, box);
-        auto* edit = new QLineEdit(box);
-        edit->setObjectName(QStringLiteral("hardware.") + field.key);
-        edit->setAccessibleName(section.title + QStringLiteral(", ") + field.label + (field.unit.isEmpty() ? QString() : QStringLiteral(" in ") + field.unit));
-        edit->setToolTip(field.toolTip.isEmpty() ? field.key : field.toolTip + QLatin1Char('\n') + field.key);
-        edit->setAlignment(Qt::AlignRight);
-        edit->setFixedWidth(92);
-        if (field.optional)
-            edit->setPlaceholderText(QStringLiteral("–"));
-        label->setBuddy(edit);
-        auto* unit = new QLabel(field.unit, box);
-        unit->setFont(uiFont(this, -1));
-        m_quiet.push_back(unit);
-        auto* error = new QLabel(box);
-        error->setWordWrap(true);
-        error->setTextFormat(Qt::PlainText);
-        error->setFont(uiFont(this, -1));
-        error->hide();
-        grid->addWidget(label, at, 0);
-        grid->addWidget(edit, at, 1);
-        grid->addWidget(unit, at, 2);
-        grid->addWidget(error, at + 1, 0, 1, 3);
-        const std::size_t index = m_rows.size();
-        m_rows.push_back({ field, edit, error });
-        edit->installEventFilter(this);
-        connect(edit, &QLineEdit::textEdited, this, [this, index] {
-            if (const auto hardware = hardwareOf(document()->design()); hardware.ok()) {
-                Hardware edited = hardware.value();
-                (void)check(m_rows[index], edited);
-            }
-        });
-        connect(edit, &QLineEdit::editingFinished, this, [this, index] { commit(index); });
-    }
-    m_column->addWidget(box);
-}
-
 /// Reads a field into `edited` and says what is wrong with it beside it.
-bool HardwareView::check(Row& row, Hardware& edited)
+bool HardwareView::check(const Row& row, Hardware& edited)
 {
-    bool empty = false;
-    const std::optional<double> value = row.field.parse(row.edit->text(), empty);
-    if (!value && !(empty && row.field.optional)) {
-        showError(row, empty ? tr("needs a number") : row.field.whole ? tr("is no whole number") : tr("is no number"));
-        return false;
-    }
-    row.field.set(edited, value);
-    const Status status = checkHardware(edited, {});
-    if (!status.ok()) {
-        const Error& error = status.error();
-        const QString place = qstr(error.where).mid(1); // after the colon
-        QString text = qstr(error.what) + QStringLiteral("; ") + qstr(error.fix);
-        if (place != row.field.key)
-            text = place + QLatin1Char(' ') + text;
-        showError(row, text);
-        return false;
-    }
-    showError(row, {});
-    return true;
+    QString error = row.field.apply(edited, row.text());
+    if (error.isEmpty())
+        if (const Status status = checkHardware(edited, {}); !status.ok())
+            error = refusalText(status.error(), row.field.key);
+    showError(row, error);
+    return error.isEmpty();
 }
 
 void HardwareView::commit(std::size_t index)
@@ -251,40 +157,87 @@ void HardwareView::commit(std::size_t index)
     const auto hardware = hardwareOf(document()->design());
     if (!hardware.ok())
         return;
-    Row& row = m_rows[index];
-    if (row.edit->text() == row.field.text(hardware.value())) {
+    const Row& row = m_rows[index];
+    const QString text = row.text();
+    if (text == row.field.text(hardware.value())) {
         showError(row, {});
         return;
     }
     Hardware edited = hardware.value();
     if (!check(row, edited))
         return; // stays as it is, to be mended
-    if (row.field.get(edited) == row.field.get(hardware.value())) { // the same number, written otherwise
-        row.edit->setText(row.field.text(edited));
+    if (edited == hardware.value()) { // the same, written otherwise
+        row.setText(row.field.text(edited));
         return;
     }
+    const QString words = row.choice ? row.choice->currentText() : row.flags.empty() ? text : QString();
+    const QString name = row.field.label.trimmed();
+    const Status status = editHardware(std::move(edited), tr("Hardware: %1 %2 %3").arg(name, words, row.field.unit).simplified());
+    if (!status.ok())
+        showError(m_rows[index], qstr(status.error().text()));
+}
+
+/// As one step, under a name of its own unless it is a preset again.
+Status HardwareView::editHardware(Hardware edited, const QString& text)
+{
+    const std::string suffix = tr(" (edited)").toStdString();
     if (const auto preset = findHardware(edited.id); preset.ok()) {
         edited.id += kOwn;
-        edited.name += tr(" (edited)").toStdString();
+        if (edited.name == preset.value().name)
+            edited.name += suffix;
     } else if (const auto base = findHardware(presetOf(edited.id)); base.ok()) {
         Hardware same = edited; // edited back to the preset's values
         same.id = base.value().id;
-        same.name = base.value().name;
+        if (same.name == base.value().name + suffix)
+            same.name = base.value().name;
         if (same == base.value())
             edited = base.value();
     }
     Design design = document()->design();
-    const QString text = tr("Hardware: %1 %2 %3").arg(row.field.label.trimmed(), row.edit->text(), row.field.unit).trimmed();
     setHardware(design, std::move(edited));
-    const Status status = document()->edit(design, text, Misfits::Replicate);
+    return document()->edit(design, text, Misfits::Replicate);
+}
+
+void HardwareView::addLevel()
+{
+    const auto hardware = hardwareOf(document()->design());
+    if (!hardware.ok())
+        return;
+    Hardware edited = withOuterLevel(hardware.value(), document()->design().mesh.deviceCount());
+    Status status = checkHardware(edited, {});
+    if (status.ok())
+        status = editHardware(std::move(edited), tr("Hardware: one level more"));
     if (!status.ok())
-        showError(m_rows[index], qstr(status.error().text()));
+        showLevelError(status.error());
+}
+
+void HardwareView::removeLevel(std::size_t level)
+{
+    const auto hardware = hardwareOf(document()->design());
+    if (!hardware.ok() || level >= hardware.value().levels.size())
+        return;
+    Hardware edited = hardware.value();
+    edited.levels.erase(edited.levels.begin() + static_cast<std::ptrdiff_t>(level));
+    if (level > 0 && level == edited.levels.size() && edited.levels.back().fabric != Fabric::Torus && hardware.value().levels.back().size == 0)
+        edited.levels.back().size = 0; // the outermost level had room for all the rest, so has the new one
+    Status status = checkHardware(edited, {});
+    if (status.ok())
+        status = editHardware(std::move(edited), tr("Hardware: without level %1").arg(level + 1));
+    if (!status.ok())
+        showLevelError(status.error());
+}
+
+void HardwareView::showLevelError(const Error& error)
+{
+    m_levelError->setText(refusalText(error, {}));
+    setTextColor(m_levelError, Theme::of(this).error);
+    m_levelError->show();
 }
 
 /// Arrow keys make a value a tenth larger or smaller, or a count by one.
 void HardwareView::step(std::size_t index, double factor)
 {
-    Row& row = m_rows[index];
+    const Row& row = m_rows[index];
     bool empty = false;
     const auto value = row.field.parse(row.edit->text(), empty);
     if (!value)
@@ -294,22 +247,28 @@ void HardwareView::step(std::size_t index, double factor)
     commit(index);
 }
 
+/// Arrows step a number, Escape brings back what the design says.
+bool HardwareView::keyPressed(const QObject* watched, int key)
+{
+    const auto row = std::find_if(m_rows.begin(), m_rows.end(), [&](const Row& it) { return it.edit == watched || it.choice == watched; });
+    if (row == m_rows.end())
+        return false;
+    if (row->edit && row->field.kind == HardwareField::Kind::Number && (key == Qt::Key_Up || key == Qt::Key_Down)) {
+        step(static_cast<std::size_t>(row - m_rows.begin()), key == Qt::Key_Up ? 1.1 : 1 / 1.1);
+        return true;
+    }
+    if (key != Qt::Key_Escape)
+        return false;
+    if (const auto hardware = hardwareOf(document()->design()); hardware.ok())
+        row->setText(row->field.text(hardware.value()));
+    showError(*row, {});
+    return true;
+}
+
 bool HardwareView::eventFilter(QObject* watched, QEvent* event)
 {
-    if (event->type() == QEvent::KeyPress) {
-        const auto row = std::find_if(m_rows.begin(), m_rows.end(), [&](const Row& it) { return it.edit == watched; });
-        const int key = static_cast<QKeyEvent*>(event)->key();
-        if (row != m_rows.end() && (key == Qt::Key_Up || key == Qt::Key_Down)) {
-            step(static_cast<std::size_t>(row - m_rows.begin()), key == Qt::Key_Up ? 1.1 : 1 / 1.1);
-            return true;
-        }
-        if (row != m_rows.end() && key == Qt::Key_Escape) {
-            if (const auto hardware = hardwareOf(document()->design()); hardware.ok())
-                row->edit->setText(row->field.text(hardware.value()));
-            showError(*row, {});
-            return true;
-        }
-    }
+    if (event->type() == QEvent::KeyPress && keyPressed(watched, static_cast<QKeyEvent*>(event)->key()))
+        return true;
     return DocumentView::eventFilter(watched, event);
 }
 
@@ -318,7 +277,7 @@ void HardwareView::showError(const Row& row, const QString& text)
     row.error->setText(text);
     row.error->setVisible(!text.isEmpty());
     setTextColor(row.error, Theme::of(this).error);
-    if (row.edit->property("refused").toBool() != !text.isEmpty()) {
+    if (row.edit && row.edit->property("refused").toBool() != !text.isEmpty()) {
         row.edit->setProperty("refused", !text.isEmpty());
         row.edit->style()->unpolish(row.edit);
         row.edit->style()->polish(row.edit);
@@ -379,16 +338,28 @@ Status HardwareView::save(const QString& path)
     return done();
 }
 
-QLineEdit* HardwareView::edit(const QString& key) const
+const HardwareView::Row* HardwareView::rowOf(const QString& key) const
 {
     const auto row = std::find_if(m_rows.begin(), m_rows.end(), [&](const Row& it) { return it.field.key == key; });
-    return row == m_rows.end() ? nullptr : row->edit;
+    return row == m_rows.end() ? nullptr : &*row;
+}
+
+QLineEdit* HardwareView::edit(const QString& key) const
+{
+    const Row* row = rowOf(key);
+    return row ? row->edit : nullptr;
+}
+
+ChoiceBox* HardwareView::choice(const QString& key) const
+{
+    const Row* row = rowOf(key);
+    return row ? row->choice : nullptr;
 }
 
 QString HardwareView::errorOf(const QString& key) const
 {
-    const auto row = std::find_if(m_rows.begin(), m_rows.end(), [&](const Row& it) { return it.field.key == key; });
-    return row == m_rows.end() || row->error->isHidden() ? QString() : row->error->text();
+    const Row* row = rowOf(key);
+    return row == nullptr || row->error->isHidden() ? QString() : row->error->text();
 }
 
 } // namespace shardboard

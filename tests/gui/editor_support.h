@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the strategy editor and the cut comparison share: a design of single weights, fused and packed ones
-// among them, that no plan stands in the way of.
+// What tests of views with fields share: a view on screen, choices made by keys, and a design of single weights, fused and
+// packed ones among them, that no plan stands in the way of.
 #pragma once
 
 #include "tests/gui/widgets_support.h"
@@ -9,6 +9,7 @@
 
 #include <QAbstractButton>
 #include <QLabel>
+#include <QPushButton>
 #include <QTest>
 
 #include <memory>
@@ -47,6 +48,23 @@ template <class View> std::unique_ptr<View> shownView(Document& document, const 
     view->show();
     return QTest::qWaitForWindowExposed(view.get()) ? std::move(view) : nullptr;
 }
+
+/// A document with one view of it on screen; what a test needs besides is added by deriving from it.
+template <class View> struct ShownView {
+    ShownView(const Design& design, const QSize& size)
+    {
+        if (document.setDesign(design).ok())
+            view = shownView<View>(document, size);
+        ready = view != nullptr;
+    }
+    template <class Child> Child* child(const char* name) const { return view->template findChild<Child*>(QString::fromLatin1(name)); }
+    QPushButton* button(const char* name) const { return child<QPushButton>(name); }
+    void click(const char* name) const { QTest::mouseClick(button(name), Qt::LeftButton); }
+
+    Document document;
+    std::unique_ptr<View> view;
+    bool ready = false;
+};
 
 /// The first widget that takes the focus and has no name for those who cannot see it; empty when there is none.
 inline QString namelessIn(const QWidget& view)

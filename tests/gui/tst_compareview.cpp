@@ -19,17 +19,15 @@ namespace {
 
 enum { Name, Before, After, Difference, Change, Verdict };
 
-struct Shown {
+struct Shown : ShownView<CompareView> {
     Shown()
+        : ShownView(knownDesign(), { 1000, 320 })
     {
-        if (document.setDesign(knownDesign()).ok())
-            view = shownView<CompareView>(document, { 1000, 320 });
     }
     QTreeWidget* costs() const { return view->findChild<QTreeWidget*>(QStringLiteral("compareCosts")); }
     QTreeWidget* changes() const { return view->findChild<QTreeWidget*>(QStringLiteral("compareChanges")); }
     QComboBox* choice() const { return view->findChild<QComboBox*>(QStringLiteral("compareOther")); }
     QLabel* label(const char* name) const { return view->findChild<QLabel*>(QString::fromLatin1(name)); }
-    void click(const char* button) const { QTest::mouseClick(view->findChild<QPushButton*>(QString::fromLatin1(button)), Qt::LeftButton); }
     QTreeWidgetItem* cost(const char* key) const
     {
         for (int i = 0; i < costs()->topLevelItemCount(); ++i)
@@ -44,9 +42,6 @@ struct Shown {
         edited.strategies = knownDesign("data=2,model=4", "replicate").strategies;
         return document.edit(edited, QStringLiteral("Preset replicate"));
     }
-
-    Document document;
-    std::unique_ptr<CompareView> view;
 };
 
 } // namespace

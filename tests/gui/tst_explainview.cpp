@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why there is a collective and what else there was, with real clicks: causes, ranked rows, pins set and removed as steps of
 // the history; and that long names fit, in the view and in the inspector.
-#include "tests/gui/widgets_support.h"
+#include "tests/gui/editor_support.h"
 
 #include "model/explain/explain.h"
 #include "widgets/choicebox.h"
@@ -32,16 +32,6 @@ using namespace shardboard;
 
 namespace {
 
-Design trainingDesign(const char* model, const char* mesh, const char* preset)
-{
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = builtinModel(model).value();
-    design.workload = { WorkloadKind::Train, 16, 4096, DType::BF16 };
-    (void)applyPreset(design, preset).ok();
-    return design;
-}
-
 int collectiveOf(const Document& document, CollectiveKind kind, const std::string& tensor)
 {
     const auto evaluation = document.evaluation();
@@ -52,19 +42,13 @@ int collectiveOf(const Document& document, CollectiveKind kind, const std::strin
     return -1;
 }
 
-struct Shown {
+struct Shown : ShownView<ExplainView> {
     explicit Shown(const Design& design)
+        : ShownView(design, { 950, 260 })
     {
-        if (!document.setDesign(design).ok())
-            return;
-        view = std::make_unique<ExplainView>(&document);
-        view->resize(950, 260);
-        view->show();
-        ready = QTest::qWaitForWindowExposed(view.get());
     }
     QTableView* table() const { return view->findChild<QTableView*>(QStringLiteral("explainRows")); }
-    QPushButton* button(const char* name) const { return view->findChild<QPushButton*>(QString::fromLatin1(name)); }
-    QString label(const char* name) const { return unbroken(view->findChild<QLabel*>(QString::fromLatin1(name))->text()); }
+    QString label(const char* name) const { return unbroken(child<QLabel>(name)->text()); }
     QList<Card*> causes() const
     {
         QList<Card*> out;
@@ -86,10 +70,6 @@ struct Shown {
         document.selection()->setOperation(targets.value().front().segment, targets.value().front().op);
         view->buildNow();
     }
-
-    Document document;
-    std::unique_ptr<ExplainView> view;
-    bool ready = false;
 };
 
 } // namespace

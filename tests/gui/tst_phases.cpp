@@ -22,16 +22,6 @@ using namespace shardboard;
 
 namespace {
 
-Design trainingDesign(const char* model = "llama3-8b", const char* mesh = "fsdp=2,model=4", const char* preset = "tp+fsdp")
-{
-    Design design;
-    design.mesh = Mesh::parse(mesh).value();
-    design.model = builtinModel(model).value();
-    design.workload = { WorkloadKind::Train, 16, 4096, DType::BF16 };
-    (void)applyPreset(design, preset).ok();
-    return design;
-}
-
 void choose(ChoiceBox* box, Phase phase)
 {
     const int index = box->findData(static_cast<int>(phase));

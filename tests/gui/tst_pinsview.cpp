@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of pins with real clicks and keys: what it says of each, which do nothing, adding and removing as steps of the
 // history.
-#include "tests/gui/widgets_support.h"
+#include "tests/gui/editor_support.h"
 
 #include "widgets/notedelegate.h"
 #include "widgets/pinsview.h"
@@ -33,18 +33,12 @@ Design pinnedDesign()
     return design;
 }
 
-struct Shown {
+struct Shown : ShownView<PinsView> {
     explicit Shown(const Design& design)
+        : ShownView(design, { 940, 260 })
     {
-        if (!document.setDesign(design).ok())
-            return;
-        view = std::make_unique<PinsView>(&document);
-        view->resize(940, 260);
-        view->show();
-        ready = QTest::qWaitForWindowExposed(view.get());
     }
     QTreeWidget* list() const { return view->findChild<QTreeWidget*>(QStringLiteral("pinsList")); }
-    QPushButton* button(const char* name) const { return view->findChild<QPushButton*>(QString::fromLatin1(name)); }
     QLineEdit* field() const { return view->findChild<QLineEdit*>(QStringLiteral("pinsNew")); }
     QString state(int row) const { return list()->topLevelItem(row)->data(State, NoteDelegate::TextRole).toString(); }
     int rowOf(const char* pin) const
@@ -54,10 +48,6 @@ struct Shown {
                 return static_cast<int>(i);
         return -1;
     }
-
-    Document document;
-    std::unique_ptr<PinsView> view;
-    bool ready = false;
 };
 
 } // namespace

@@ -24,6 +24,17 @@ inline Design knownDesign(const char* mesh = "data=2,model=4", const char* prese
     return design;
 }
 
+/// A step of training, 16 sequences of 4096 tokens, laid out by a preset.
+inline Design trainingDesign(const char* model = "llama3-8b", const char* mesh = "fsdp=2,model=4", const char* preset = "tp+fsdp")
+{
+    Design design;
+    design.mesh = Mesh::parse(mesh).value();
+    design.model = builtinModel(model).value();
+    design.workload = { WorkloadKind::Train, 16, 4096, DType::BF16 };
+    (void)applyPreset(design, preset).ok();
+    return design;
+}
+
 inline int weightNamed(const Document& document, const std::string& part)
 {
     const auto evaluation = document.evaluation();

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the hardware editor is laid out: the choice of a preset above, below it a section for the device and each level, with a field
+// for each value and room under it for what is wrong with it.
+#include "widgets/hardwareview.h"
+
+#include "widgets/choicebox.h"
+#include "widgets/format.h"
+#include "widgets/theme.h"
+
+#include <QCheckBox>
+#include <QGridLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QVBoxLayout>
+
+namespace shardboard {
+
+void HardwareView::buildLayout()
+{
+    m_preset->setObjectName(QStringLiteral("hardwarePreset"));
+    m_preset->setAccessibleName(tr("Hardware preset"));
+    m_open->setObjectName(QStringLiteral("hardwareOpen"));
+    m_open->setToolTip(tr("Hardware from a file"));
+    m_save->setObjectName(QStringLiteral("hardwareSave"));
+    m_save->setToolTip(tr("Writes the hardware to a file, to be used by other designs and shardctl --hardware"));
+    m_back->setObjectName(QStringLiteral("hardwareBack"));
+    m_back->setToolTip(tr("Drops all edited values"));
+    m_source->setObjectName(QStringLiteral("hardwareSource"));
+    m_source->setWordWrap(true);
+    m_source->setTextFormat(Qt::PlainText);
+    m_empty->setObjectName(QStringLiteral("hardwareEmpty"));
+    m_empty->setAlignment(Qt::AlignCenter);
+    m_empty->setText(tr("No design is open."));
+    for (const Hardware& hardware : hardwarePresets())
+        m_preset->addChoice(qstr(hardware.name), qstr(hardware.source), qstr(hardware.id));
+    auto* buttons = new QHBoxLayout;
+    buttons->setSpacing(8);
+    buttons->addWidget(m_open);
+    buttons->addWidget(m_save);
+    buttons->addWidget(m_back);
+    buttons->addStretch(1);
+    auto* top = new QVBoxLayout;
+    top->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
+    top->setSpacing(8);
+    top->addWidget(m_preset);
+    top->addLayout(buttons);
+    top->addWidget(m_source);
+    m_column->setContentsMargins(kPanelMargin, 0, kPanelMargin, 8);
+    m_column->setSpacing(2);
+    auto* scroll = new QScrollArea(this);
+    scroll->setWidget(m_body);
+    scroll->setWidgetResizable(true);
+    scroll->setFocusPolicy(Qt::NoFocus);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addLayout(top);
+    column->addWidget(scroll, 1);
+    column->addWidget(m_empty, 1);
+}
+
+void HardwareView::makeRows(const Hardware& hardware)
+{
+    const QWidget* focused = m_body->isAncestorOf(focusWidget()) ? focusWidget() : nullptr;
+    const QString name = focused ? focused->objectName() : QString();
+    for (const Row& row : m_rows) { // they live until the event is over, but say no more
+        for (QObject* field : std::initializer_list<QObject*> { row.edit, row.choice })
+            if (field)
+                field->disconnect(this);
+        for (QCheckBox* flag : row.flags)
+            flag->disconnect(this);
+    }
+    m_rows.clear();
+    m_quiet.clear();
+    while (QLayoutItem* item = m_column->takeAt(0)) {
+        if (item->widget()) {
+            item->widget()->setObjectName({});
+            for (QWidget* child : item->widget()->findChildren<QWidget*>())
+                child->setObjectName({}); // the new ones have these names
+            item->widget()->deleteLater(); // one of them may be what the edit came from
+        }
+        delete item;
+    }
+    int level = -2; // before the levels stand the hardware itself and the device
+    for (const HardwareSection& section : hardwareSections(hardware))
+        addSection(section, level++, hardware.levels.size() > 1);
+    addAdder();
+    m_column->addStretch(1);
+    if (QWidget* same = name.isEmpty() ? nullptr : m_body->findChild<QWidget*>(name))
+        same->setFocus();
+}
+
+void HardwareView::addSection(const HardwareSection& section, int level, bool removable)
+{
+    auto* top = new QWidget(m_body);
+    auto* line = new QHBoxLayout(top);
+    line->setContentsMargins(0, 8, 0, 0);
+    auto* title = new QLabel(section.title, top);
+    title->setFont(uiFont(this, 0, true));
+    line->addWidget(title, 1);
+    if (level >= 0 && removable) {
+        auto* remove = new QPushButton(tr("Remove"), top);
+        remove->setObjectName(QStringLiteral("hardwareRemove.%1").arg(level));
+        remove->setAccessibleName(tr("Remove level %1").arg(level + 1));
+        remove->setToolTip(tr("Takes this level of links out"));
+        connect(remove, &QPushButton::clicked, this, [this, level] { removeLevel(static_cast<std::size_t>(level)); });
+        line->addWidget(remove);
+    }
+    m_column->addWidget(top);
+    if (!section.source.isEmpty()) {
+        auto* source = new QLabel(section.source, m_body);
+        source->setWordWrap(true);
+        source->setTextFormat(Qt::PlainText);
+        source->setFont(uiFont(this, -1));
+        m_quiet.push_back(source);
+        m_column->addWidget(source);
+    }
+    auto* box = new QWidget(m_body);
+    auto* grid = new QGridLayout(box);
+    grid->setContentsMargins(0, 2, 0, 4);
+    grid->setHorizontalSpacing(8);
+    grid->setVerticalSpacing(2);
+    grid->setColumnStretch(0, 1);
+    grid->setColumnMinimumWidth(2, 52); // fields of all sections stand under each other
+    for (const HardwareField& field : section.fields)
+        addRow(grid, section, field);
+    m_column->addWidget(box);
+}
+
+QLabel* HardwareView::newError(QWidget* parent)
+{
+    auto* error = new QLabel(parent);
+    error->setWordWrap(true);
+    error->setTextFormat(Qt::PlainText);
+    error->setFont(uiFont(this, -1));
+    error->hide();
+    return error;
+}
+
+void HardwareView::addRow(QGridLayout* grid, const HardwareSection& section, const HardwareField& field)
+{
+    const int at = grid->rowCount();
+    QWidget* box = grid->parentWidget();
+    auto* label = new QLabel(field.label, box);
+    grid->addWidget(label, at, 0);
+    Row row { field, nullptr, nullptr, {}, newError(box) };
+    if (field.kind == HardwareField::Kind::Choice)
+        addChoice(grid, at, row);
+    else if (field.kind == HardwareField::Kind::Flags)
+        addFlags(grid, at, row);
+    else
+        addEdit(grid, at, row);
+    const QString name = section.title + QStringLiteral(", ") + field.label.trimmed();
+    const QString toolTip = field.toolTip.isEmpty() ? field.key : field.toolTip + QLatin1Char('\n') + field.key;
+    std::vector<QWidget*> inputs(row.flags.begin(), row.flags.end());
+    for (QWidget* input : std::initializer_list<QWidget*> { row.edit, row.choice })
+        if (input)
+            inputs.push_back(input);
+    for (QWidget* input : inputs) {
+        input->setToolTip(toolTip);
+        input->installEventFilter(this);
+    }
+    if (row.flags.empty()) {
+        inputs.front()->setObjectName(QStringLiteral("hardware.") + field.key);
+        inputs.front()->setAccessibleName(field.unit.isEmpty() ? name : tr("%1 in %2").arg(name, field.unit));
+        label->setBuddy(inputs.front());
+    }
+    for (std::size_t i = 0; i < row.flags.size(); ++i) {
+        row.flags[i]->setObjectName(QStringLiteral("hardware.%1[%2]").arg(field.key).arg(i));
+        row.flags[i]->setAccessibleName(name + QStringLiteral(", ") + field.options[i].text);
+    }
+    grid->addWidget(row.error, at + 1, 0, 1, 3);
+    m_rows.push_back(std::move(row));
+}
+
+void HardwareView::addEdit(QGridLayout* grid, int at, Row& row)
+{
+    const std::size_t index = m_rows.size();
+    row.edit = new QLineEdit(grid->parentWidget());
+    if (row.field.kind == HardwareField::Kind::Number) {
+        row.edit->setAlignment(Qt::AlignRight);
+        row.edit->setFixedWidth(92);
+        if (row.field.optional)
+            row.edit->setPlaceholderText(QStringLiteral("–"));
+        auto* unit = new QLabel(row.field.unit, grid->parentWidget());
+        unit->setFont(uiFont(this, -1));
+        m_quiet.push_back(unit);
+        grid->addWidget(row.edit, at, 1);
+        grid->addWidget(unit, at, 2);
+    } else {
+        grid->addWidget(row.edit, at, 1, 1, 2);
+    }
+    connect(row.edit, &QLineEdit::textEdited, this, [this, index] {
+        if (auto hardware = hardwareOf(document()->design()); hardware.ok())
+            (void)check(m_rows[index], hardware.value());
+    });
+    connect(row.edit, &QLineEdit::editingFinished, this, [this, index] { commit(index); });
+}
+
+void HardwareView::addChoice(QGridLayout* grid, int at, Row& row)
+{
+    const std::size_t index = m_rows.size();
+    row.choice = new ChoiceBox(false, grid->parentWidget());
+    for (const HardwareField::Option& option : row.field.options)
+        row.choice->addChoice(option.text, option.detail, option.value);
+    grid->addWidget(row.choice, at, 1, 1, 2);
+    connect(row.choice, &QComboBox::activated, this, [this, index] { commit(index); });
+}
+
+void HardwareView::addFlags(QGridLayout* grid, int at, Row& row)
+{
+    const std::size_t index = m_rows.size();
+    auto* box = new QWidget(grid->parentWidget());
+    auto* line = new QHBoxLayout(box);
+    line->setContentsMargins(0, 0, 0, 0);
+    line->setSpacing(8);
+    for (const HardwareField::Option& option : row.field.options) {
+        row.flags.push_back(new QCheckBox(option.text, box));
+        line->addWidget(row.flags.back());
+        connect(row.flags.back(), &QCheckBox::toggled, this, [this, index] { commit(index); });
+    }
+    line->addStretch(1);
+    grid->addWidget(box, at, 1, 1, 2);
+}
+
+void HardwareView::addAdder()
+{
+    auto* line = new QWidget(m_body);
+    auto* row = new QHBoxLayout(line);
+    row->setContentsMargins(0, 8, 0, 0);
+    auto* add = new QPushButton(tr("Add Level"), line);
+    add->setObjectName(QStringLiteral("hardwareAddLevel"));
+    add->setToolTip(tr("A network that joins what there is"));
+    connect(add, &QPushButton::clicked, this, [this] { addLevel(); });
+    row->addWidget(add);
+    row->addStretch(1);
+    m_column->addWidget(line);
+    m_levelError = newError(m_body);
+    m_levelError->setObjectName(QStringLiteral("hardwareLevelError"));
+    m_column->addWidget(m_levelError);
+}
+
+} // namespace shardboard
