@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The independent answer of every operation: straight from its definition (model/graph/graph.h), in double, on the whole
+// tensor, without anything of the engine. Gradients of what is not linear are slopes by central differences.
+#pragma once
+
+#include "model/graph/graph.h"
+
+#include <vector>
+
+namespace shardboard::conformance {
+
+/// A whole tensor, row-major.
+struct Value {
+    Shape shape;
+    std::vector<double> data;
+};
+
+/// What a KvAppend needs beside its operands.
+struct ReferenceInputs {
+    const Value* cached = nullptr; ///< of the result's shape: the tokens that were there before
+};
+
+/// The result of the operation. Throws std::logic_error for a kind that has no reference.
+Value reference(OpKind kind, const OpAttributes& attributes, const std::vector<const Value*>& operands, const Shape& result,
+                const ReferenceInputs& inputs = {});
+
+/// The same for kinds that are gradients; nothing for others.
+bool isGradient(OpKind kind);
+
+} // namespace shardboard::conformance
