@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardboard-engine: the worker. Requests come in on standard input, answers go out on standard output, one JSON object a
 // line; people's logs go to standard error. It leaves when its input is closed.
+#include "engine/conformance/command.h"
 #include "engine/server.h"
 
 #include <csignal>
@@ -28,15 +29,19 @@ void chooseBlasKernels([[maybe_unused]] char** argv)
 
 int main(int argc, char** argv)
 {
-    if (argc > 1) {
+    const bool conformance = argc > 1 && std::strcmp(argv[1], "--conformance") == 0;
+    if (argc > 1 && !conformance) {
         const bool help = std::strcmp(argv[1], "--help") == 0;
-        std::fputs("usage: shardboard-engine\n"
+        std::fputs("usage: shardboard-engine [--conformance [BACKEND] [--filter TEXT] [--devices N] [--seed N] [--verbose]]\n"
                    "The worker of shardboard and shardctl, which start it. Reads requests from standard input, one JSON\n"
-                   "object a line, and answers on standard output. Leaves when its input is closed.\n",
+                   "object a line, and answers on standard output. Leaves when its input is closed. With --conformance it holds a\n"
+                   "backend (cpu) to double precision instead, operation by operation, and says what fails.\n",
                    help ? stdout : stderr);
         return help ? 0 : 2;
     }
     chooseBlasKernels(argv);
+    if (conformance)
+        return shardboard::conformance::runCommand(argc - 2, argv + 2);
     std::signal(SIGPIPE, SIG_IGN);
     // The matrix products take and return packing buffers all the time: keep them, first touch is slow.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);

@@ -109,17 +109,32 @@ Doubles attention(const Value& q, const Value& k, const Value& v, const Value* s
     return out;
 }
 
-/// The gates of one row, by sorting.
-Doubles gatesOfRow(const Doubles& logits, const Doubles* bias, const OpAttributes& a)
+Doubles scoresOf(const Doubles& logits, bool sigmoid)
 {
-    const std::size_t experts = logits.size();
-    Doubles scores(experts);
     double sum = 0;
     for (const double logit : logits)
         sum += std::exp(logit);
-    for (std::size_t e = 0; e < experts; ++e)
-        scores[e] = a.sigmoid ? 1 / (1 + std::exp(-logits[e])) : std::exp(logits[e]) / sum;
-    Doubles choice = scores;
+    Doubles scores;
+    for (const double logit : logits)
+        scores.push_back(sigmoid ? 1 / (1 + std::exp(-logit)) : std::exp(logit) / sum);
+    return scores;
+}
+
+/// The first `count` by falling value; of equal ones the lower index.
+std::vector<std::size_t> highest(std::vector<std::pair<double, std::size_t>> values, std::size_t count)
+{
+    std::sort(values.begin(), values.end(), [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+    std::vector<std::size_t> out;
+    for (std::size_t i = 0; i < count; ++i)
+        out.push_back(values[i].second);
+    return out;
+}
+
+/// The experts of one token, by sorting.
+std::vector<std::size_t> chosenOf(const Doubles& logits, const Doubles* bias, const OpAttributes& a)
+{
+    const std::size_t experts = logits.size();
+    Doubles choice = scoresOf(logits, a.sigmoid);
     for (std::size_t e = 0; bias != nullptr && e < experts; ++e)
         choice[e] += (*bias)[e];
     const std::size_t groupCount = at(std::max<std::int64_t>(1, a.groups));
@@ -130,30 +145,30 @@ Doubles gatesOfRow(const Doubles& logits, const Doubles* bias, const OpAttribute
         std::sort(members.rbegin(), members.rend());
         groups.emplace_back(a.sigmoid && size > 1 ? members[0] + members[1] : members[0], g);
     }
-    std::sort(groups.rbegin(), groups.rend());
-    groups.resize(at(std::max<std::int64_t>(1, a.chosenGroups)));
     std::vector<std::pair<double, std::size_t>> allowed;
-    for (const auto& group : groups)
-        for (std::size_t e = group.second * size; e < (group.second + 1) * size; ++e)
+    for (const std::size_t group : highest(groups, at(std::max<std::int64_t>(1, a.chosenGroups))))
+        for (std::size_t e = group * size; e < (group + 1) * size; ++e)
             allowed.emplace_back(choice[e], e);
-    std::sort(allowed.rbegin(), allowed.rend());
-    allowed.resize(at(a.chosen));
-    Doubles gates(experts);
-    double total = 0;
-    for (const auto& one : allowed)
-        total += scores[one.second];
-    for (const auto& one : allowed)
-        gates[one.second] = scores[one.second] * a.scale / (a.normalized ? total : 1);
-    return gates;
+    return highest(allowed, at(a.chosen));
 }
 
-Doubles gates(const Value& logits, const Doubles* bias, const OpAttributes& a)
+/// `chosenBy` has the logits that decide which experts are chosen.
+Doubles gates(const Value& logits, const Value& chosenBy, const Doubles* bias, const OpAttributes& a)
 {
-    Doubles out;
-    const auto experts = static_cast<std::ptrdiff_t>(logits.shape.back());
-    for (auto row = logits.data.begin(); row != logits.data.end(); row += experts) {
-        const Doubles one = gatesOfRow(Doubles(row, row + experts), bias, a);
-        out.insert(out.end(), one.begin(), one.end());
+    const std::size_t experts = at(logits.shape.back());
+    Doubles out(logits.data.size());
+    for (std::size_t row = 0; row < out.size(); row += experts) {
+        const auto rowOf = [&](const Value& value) {
+            const auto first = value.data.begin() + static_cast<std::ptrdiff_t>(row);
+            return Doubles(first, first + static_cast<std::ptrdiff_t>(experts));
+        };
+        const Doubles scores = scoresOf(rowOf(logits), a.sigmoid);
+        const auto chosen = chosenOf(rowOf(chosenBy), bias, a);
+        double total = 0;
+        for (const std::size_t e : chosen)
+            total += scores[e];
+        for (const std::size_t e : chosen)
+            out[row + e] = scores[e] * a.scale / (a.normalized ? total : 1);
     }
     return out;
 }
@@ -329,9 +344,9 @@ Doubles forward(OpKind kind, const OpAttributes& a, const Operands& in, const Sh
     case OpKind::AbsorbValues:
         return absorbed(x, *in[1], kind == OpKind::AbsorbKeys, result[3]);
     case OpKind::TopKGates:
-        return gates(x, nullptr, a);
+        return gates(x, inputs.chosenBy != nullptr ? *inputs.chosenBy : x, nullptr, a);
     case OpKind::BiasedTopKGates:
-        return gates(x, &in[1]->data, a);
+        return gates(x, inputs.chosenBy != nullptr ? *inputs.chosenBy : x, &in[1]->data, a);
     case OpKind::Dispatch:
         for (std::int64_t e = 0; e < result[0]; ++e)
             for (std::int64_t row = 0; row < rows; ++row)

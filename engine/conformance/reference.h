@@ -15,9 +15,10 @@ struct Value {
     std::vector<double> data;
 };
 
-/// What a KvAppend needs beside its operands.
+/// What some operations need beside their operands.
 struct ReferenceInputs {
-    const Value* cached = nullptr; ///< of the result's shape: the tokens that were there before
+    const Value* cached = nullptr; ///< of the result's shape: the tokens that were there before a KvAppend
+    const Value* chosenBy = nullptr; ///< logits that choose a token's experts where they are not those that make its gates
 };
 
 /// The result of the operation. Throws std::logic_error for a kind that has no reference.

@@ -92,8 +92,9 @@ Doubles byDifferences(const Slope& slope, const OpAttributes& attributes, const 
     Operands list;
     for (const Value& operand : operands)
         list.push_back(&operand);
+    const Value chosenBy = operands.front(); // which experts are chosen has no slope
     const auto loss = [&] {
-        const Value y = reference(slope.forward, attributes, list, dy.shape);
+        const Value y = reference(slope.forward, attributes, list, dy.shape, { nullptr, &chosenBy });
         double sum = 0;
         for (std::size_t i = 0; i < y.data.size(); ++i)
             sum += y.data[i] * dy.data[i];

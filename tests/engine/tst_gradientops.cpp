@@ -2,11 +2,12 @@
 // The executors of the backward pass: on one device against the slope of the forward operation, and under random layouts, by
 // every row of their sharding rules, against the one device. Attention also forward, around rings.
 #include "engine/compare.h"
+#include "engine/conformance/gradientcases.h"
+#include "engine/conformance/rowchoice.h"
 #include "engine/execute.h"
 #include "engine/failure.h"
 #include "engine/gemm.h"
 #include "model/picker/rules.h"
-#include "tests/engine/gradientcases.h"
 #include "tests/engine/numeric.h"
 
 #include <QTest>
@@ -18,7 +19,7 @@
 using namespace shardboard;
 using namespace shardboard::engine;
 using namespace shardboard::engine::numeric;
-using namespace shardboard::engine::test;
+using namespace shardboard::conformance;
 
 namespace {
 
@@ -149,69 +150,12 @@ Single forwardOn(Machine& machine, const GradientCase& of)
     return single;
 }
 
-/// One row for every mesh axis.
-struct Choice {
-    std::vector<Layout> operands;
-    Layout result;
-    std::vector<RingTransfer> rings;
-    bool fits = true;
-};
-
-Choice chosen(const std::vector<Row>& rows, const std::vector<std::size_t>& byAxis, const Single& single, const Mesh& mesh)
+std::vector<RingTransfer> ringsOf(const RowChoice& choice)
 {
-    Choice out;
-    const std::vector<Shape> shapes = single.shapes();
-    for (const Shape& shape : shapes)
-        out.operands.push_back(Layout::replicated(shape.size()));
-    out.result = Layout::replicated(single.shape.size());
-    const auto place = [](Layout& layout, const Placement& placement, int axis) {
-        if (placement.sharded())
-            layout.dims[at(placement.dim)].push_back(AxisRef { axis });
-        if (placement.partial())
-            layout.partial.push_back(AxisRef { axis });
-    };
-    int cutHeads = 0;
-    for (int axis = 0; axis < mesh.axisCount(); ++axis) {
-        const Row& row = rows[byAxis[at(axis)]];
-        for (std::size_t i = 0; i < shapes.size(); ++i)
-            place(out.operands[i], row.operands[i], axis);
-        place(out.result, row.result, axis);
-        // Query heads that are cut over one axis with their KV heads and over another without them need an order.
-        const auto heads = [&](bool cut) {
-            for (std::size_t i = 0; i < shapes.size(); ++i)
-                if (shapes[i].size() == 4 && row.operands[i].shards(2) == cut)
-                    return true;
-            return false;
-        };
-        if (shapes.size() > 2 && heads(true))
-            cutHeads += heads(false) ? 1 : 2;
-        for (const int operand : row.ring) {
-            auto known = std::find_if(out.rings.begin(), out.rings.end(), [&](const RingTransfer& r) { return r.operand == at(operand); });
-            if (known == out.rings.end())
-                known = out.rings.insert(out.rings.end(), RingTransfer { at(operand), {}, false, false, {} });
-            known->axes.push_back(axis);
-        }
-    }
-    out.fits = cutHeads < 3;
-    for (int axis = 0; axis < mesh.axisCount(); ++axis) {
-        const Row& row = rows[byAxis[at(axis)]];
-        for (const WholeUnits& unit : row.conditions)
-            out.fits = out.fits && unit.units % partsOf(out.operands[at(unit.operand)].dims[at(unit.dim)], mesh) == 0;
-        for (const FusedDim& fused : row.fused) {
-            const Layout& layout = fused.operand < 0 ? out.result : out.operands[at(fused.operand)];
-            const Shape& shape = fused.operand < 0 ? single.shape : shapes[at(fused.operand)];
-            out.fits = out.fits && shape[at(fused.dim)] / fused.unitElements % partsOf(layout.dims[at(fused.dim)], mesh) == 0;
-        }
-    }
+    std::vector<RingTransfer> out;
+    for (const RowChoice::Ring& ring : choice.rings)
+        out.push_back({ ring.operand, ring.axes, false, false, {} });
     return out;
-}
-
-std::string textOf(const Choice& choice, const Mesh& mesh)
-{
-    std::string text = mesh.text() + ":";
-    for (const Layout& layout : choice.operands)
-        text += " " + specText(layout, mesh);
-    return text + " -> " + specText(choice.result, mesh);
 }
 
 /// Under layouts by random rows the result is that of one device.
@@ -227,7 +171,7 @@ void tryLayouts(Machine& machine, Single single, int trials, unsigned seed)
         std::vector<std::size_t> byAxis;
         for (int axis = 0; axis < mesh.axisCount(); ++axis)
             byAxis.push_back(random() % rows.size());
-        Choice choice = chosen(rows, byAxis, single, mesh);
+        const RowChoice choice = chooseRows(rows, byAxis, single.shapes(), single.shape, mesh);
         if (!choice.fits)
             continue;
         std::deque<Sharded> operands;
@@ -238,7 +182,8 @@ void tryLayouts(Machine& machine, Single single, int trials, unsigned seed)
         }
         Sharded result = machine.tensor(single.shape, choice.result, mesh);
         OpCall call = callOf(single.kind, single.attributes, list);
-        call.rings = &choice.rings;
+        std::vector<RingTransfer> rings = ringsOf(choice);
+        call.rings = &rings;
         try {
             executeOp(machine.context, call, result);
         } catch (const Failure& failure) {
@@ -247,7 +192,7 @@ void tryLayouts(Machine& machine, Single single, int trials, unsigned seed)
         const double error = relativeError(machine.context, result, expected);
         QVERIFY2(error < 3e-6, (textOf(choice, mesh) + ": " + std::to_string(error * 1e6) + "e-6").c_str());
         used.insert(byAxis.begin(), byAxis.end());
-        for (const RingTransfer& ring : choice.rings)
+        for (const RingTransfer& ring : rings)
             QCOMPARE(ring.timing.seconds.size(), at(mesh.deviceCount()));
     }
     for (std::size_t row = 0; row < rows.size(); ++row)
@@ -334,7 +279,7 @@ private Q_SLOTS:
         Machine machine;
         Single single = gradientOn(machine, current());
         const Mesh mesh = Mesh::parse("a=2").value();
-        const auto refused = [&](const Choice& choice) {
+        const auto refused = [&](const RowChoice& choice) {
             std::deque<Sharded> operands;
             std::vector<const Sharded*> list;
             for (std::size_t i = 0; i < single.operands.size(); ++i) {
@@ -343,7 +288,7 @@ private Q_SLOTS:
             }
             Sharded result = machine.tensor(single.shape, choice.result, mesh);
             OpCall call = callOf(single.kind, single.attributes, list);
-            std::vector<RingTransfer> rings = choice.rings;
+            std::vector<RingTransfer> rings = ringsOf(choice);
             call.rings = &rings;
             try {
                 executeOp(machine.context, call, result);
@@ -353,11 +298,11 @@ private Q_SLOTS:
             return false;
         };
         const auto rows = rowsFor(single.kind, single.shapes(), single.shape, PickerProfile::Shardboard);
-        Choice choice = chosen(rows, { 0 }, single, mesh);
+        RowChoice choice = chooseRows(rows, { 0 }, single.shapes(), single.shape, mesh);
         choice.result.dims[0].push_back(AxisRef { 0 });
         QVERIFY(refused(choice));
         for (std::size_t row = 0; row < rows.size(); ++row) {
-            choice = chosen(rows, { row }, single, mesh);
+            choice = chooseRows(rows, { row }, single.shapes(), single.shape, mesh);
             if (choice.rings.empty())
                 continue;
             choice.rings.pop_back(); // an operand of the ring does not travel

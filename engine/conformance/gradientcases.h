@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations of the backward pass with the operation whose gradient they make, for tests.
+// Operations of the backward pass with the operation whose gradient they make.
 #pragma once
 
 #include "model/graph/graph.h"
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace shardboard::engine::test {
+namespace shardboard::conformance {
 
 inline constexpr int kGradient = -1; ///< the gradient of the result, as an operand
 
@@ -83,4 +83,4 @@ inline std::vector<GradientCase> gradientCases()
     return all;
 }
 
-} // namespace shardboard::engine::test
+} // namespace shardboard::conformance

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/conformance/command.h"
+
+#include "engine/conformance/conformance.h"
+#include "engine/context.h"
+
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+namespace shardboard::conformance {
+
+namespace {
+
+bool readNumber(const char* text, std::uint64_t& out)
+{
+    const char* end = text + std::strlen(text);
+    const auto read = std::from_chars(text, end, out);
+    return read.ec == std::errc() && read.ptr == end;
+}
+
+int usage(const std::string& what)
+{
+    std::fprintf(stderr, "shardboard-engine --conformance: %s\n"
+                         "usage: shardboard-engine --conformance [BACKEND] [--filter TEXT] [--devices N] [--seed N] [--verbose]\n",
+                 what.c_str());
+    return 2;
+}
+
+} // namespace
+
+int runCommand(int argc, char** argv)
+{
+    Options options;
+    std::string name = "cpu";
+    bool verbose = false;
+    for (int i = 0; i < argc; ++i) {
+        const std::string argument = argv[i];
+        const bool takes = argument == "--filter" || argument == "--devices" || argument == "--seed";
+        if (takes && i + 1 == argc)
+            return usage(argument + " needs a value");
+        std::uint64_t number = 0;
+        if (argument == "--filter")
+            options.filter = argv[++i];
+        else if (argument == "--verbose")
+            verbose = true;
+        else if (takes && !readNumber(argv[++i], number))
+            return usage(argument + " needs a number");
+        else if (argument == "--devices" && (number < 1 || number > 64))
+            return usage("--devices is 1 to 64");
+        else if (argument == "--devices")
+            options.devices = static_cast<std::int64_t>(number);
+        else if (argument == "--seed")
+            options.seed = number;
+        else if (argument.starts_with("-"))
+            return usage("there is no option '" + argument + "'");
+        else
+            name = argument;
+    }
+    const auto backend = engine::backendNamed(name, "--conformance");
+    if (const auto* failure = std::get_if<engine::Failure>(&backend)) {
+        std::fprintf(stderr, "%s\n", failure->message.c_str());
+        return 4;
+    }
+    const double start = engine::now();
+    const Summary summary = runAll(*std::get<const engine::Backend*>(backend), options, [&](const Case& which, const CaseResult& result) {
+        if (!result.passed)
+            std::printf("FAIL %s: %s\n", which.name.c_str(), result.message.c_str());
+        else if (verbose)
+            std::printf("pass %s: %lld programs, worst %.2e of %.0e\n", which.name.c_str(), static_cast<long long>(result.programs),
+                        result.worst, result.tolerance);
+        std::fflush(stdout);
+    });
+    std::printf("%s: %lld cases passed, %lld failed, %lld programs, seed %llu, %.1f s\n", name.c_str(), static_cast<long long>(summary.passed),
+                static_cast<long long>(summary.failed), static_cast<long long>(summary.programs),
+                static_cast<unsigned long long>(options.seed), engine::now() - start);
+    return summary.failed == 0 && summary.passed > 0 ? 0 : 1;
+}
+
+} // namespace shardboard::conformance

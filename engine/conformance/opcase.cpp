@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/conformance/opcase.h"
+
+#include "engine/conformance/gradientcases.h"
+#include "engine/conformance/reference.h"
+
+#include <functional>
+
+namespace shardboard::conformance {
+
+namespace {
+
+using Cases = std::vector<OpCase>;
+
+OpAttributes with(const std::function<void(OpAttributes&)>& set)
+{
+    OpAttributes out;
+    set(out);
+    return out;
+}
+
+std::string shapeText(const Shape& shape)
+{
+    std::string out;
+    for (const std::int64_t size : shape)
+        out += (out.empty() ? "[" : ",") + std::to_string(size);
+    return out + "]";
+}
+
+/// An operation on made-up operands of these shapes; operand 1 of rank 1 lies around 1, as a norm's weight.
+OpCase plain(OpKind kind, const std::vector<Shape>& operands, const Shape& result, const OpAttributes& attributes = {},
+             const std::string& remark = {})
+{
+    GraphMaker maker;
+    std::vector<TensorId> ids;
+    for (std::size_t i = 0; i < operands.size(); ++i)
+        ids.push_back(maker.input(operands[i], i == 1 && operands[i].size() == 1 ? 1 : 0));
+    maker.op(kind, ids, result, attributes);
+    return maker.done(opKindName(kind) + " " + shapeText(operands.front()) + (remark.empty() ? "" : ", " + remark));
+}
+
+/// The same with operand 1 as a weight, which may be read in pieces.
+OpCase weighted(OpKind kind, const Shape& x, const Shape& weight, const Shape& result)
+{
+    GraphMaker maker;
+    maker.op(kind, { maker.input(x), maker.weight(weight) }, result);
+    return maker.done(opKindName(kind) + " " + shapeText(x) + " " + shapeText(weight));
+}
+
+void addElementwise(Cases& all)
+{
+    const Shape x { 3, 5, 18 };
+    const Shape large { 4, 33, 130 };
+    for (const OpKind kind : { OpKind::Add, OpKind::Mul }) {
+        all.push_back(plain(kind, { x, x }, x));
+        all.push_back(plain(kind, { large, large }, large));
+        all.push_back(plain(kind, { x, { 18 } }, x, {}, "broadcast"));
+        all.push_back(plain(kind, { x, { 5, 1 } }, x, {}, "broadcast in the last dim"));
+    }
+    for (const OpKind kind : { OpKind::Silu, OpKind::Gelu, OpKind::GeluTanh, OpKind::Output, OpKind::GatherLast, OpKind::ReduceGrad }) {
+        all.push_back(plain(kind, { x }, x));
+        all.push_back(plain(kind, { large }, large));
+    }
+    for (const OpKind kind : { OpKind::SiluGrad, OpKind::GeluGrad })
+        all.push_back(plain(kind, { x, x }, x));
+    all.push_back(plain(OpKind::Scale, { x }, x, with([](OpAttributes& a) { a.scale = 3.5; })));
+    for (const double cap : { 1.25, 0.05 })
+        all.push_back(plain(OpKind::SoftCap, { x }, x, with([&](OpAttributes& a) { a.cap = cap; }), "cap " + std::to_string(cap)));
+    all.push_back(plain(OpKind::ClampedSwiglu, { x, x }, x, with([](OpAttributes& a) { a.cap = 1.1; })));
+    all.push_back(plain(OpKind::SumLeading, { { 3, 50, 18 } }, { 18 }));
+    all.push_back(plain(OpKind::AdamStep, { x, x }, x));
+}
+
+void addNorms(Cases& all)
+{
+    const auto rms = with([](OpAttributes& a) { a.epsilon = 1e-5; });
+    const auto offset = with([](OpAttributes& a) { a.epsilon = 0.01, a.offset = 1; });
+    for (const Shape& x : { Shape { 3, 5, 18 }, Shape { 2, 7, 515 } }) {
+        const Shape n { x.back() };
+        all.push_back(plain(OpKind::RmsNorm, { x, n }, x, rms));
+        all.push_back(plain(OpKind::LayerNorm, { x, n, n }, x, rms));
+    }
+    const Shape x { 3, 5, 18 };
+    const Shape n { 18 };
+    all.push_back(plain(OpKind::RmsNorm, { x, n }, x, offset, "weight offset"));
+    GraphMaker maker;
+    maker.op(OpKind::RmsNormGradX, { maker.input(x), maker.input(x), maker.input(n, 1) }, x, offset);
+    all.push_back(maker.done("rms norm, gradient of x"));
+    all.push_back(plain(OpKind::RmsNormGradW, { x, x }, n, rms));
+    all.push_back(plain(OpKind::RmsNorm, { { 2, 4, 6, 8 }, { 8 } }, { 2, 4, 6, 8 }, rms, "of heads"));
+}
+
+void addProducts(Cases& all)
+{
+    all.push_back(weighted(OpKind::Linear, { 3, 5, 18 }, { 12, 18 }, { 3, 5, 12 }));
+    all.push_back(weighted(OpKind::Linear, { 2, 37, 130 }, { 75, 130 }, { 2, 37, 75 }));
+    all.push_back(weighted(OpKind::Linear, { 1, 1, 200 }, { 300, 200 }, { 1, 1, 300 }));
+    all.push_back(weighted(OpKind::Linear, { 1, 3, 64 }, { 1100, 64 }, { 1, 3, 1100 }));
+    all.push_back(weighted(OpKind::LinearGradX, { 3, 5, 12 }, { 12, 18 }, { 3, 5, 18 }));
+    all.push_back(weighted(OpKind::LinearGradX, { 2, 37, 75 }, { 75, 130 }, { 2, 37, 130 }));
+    all.push_back(plain(OpKind::LinearGradW, { { 3, 5, 12 }, { 3, 5, 18 } }, { 12, 18 }));
+    all.push_back(plain(OpKind::LinearGradW, { { 2, 37, 75 }, { 2, 37, 130 } }, { 75, 130 }));
+    for (const std::int64_t tokens : { 3, 40 }) {
+        all.push_back(weighted(OpKind::ExpertLinear, { 6, 2, tokens, 10 }, { 6, 14, 10 }, { 6, 2, tokens, 14 }));
+        all.push_back(weighted(OpKind::ExpertLinearT, { 6, 2, tokens, 10 }, { 6, 10, 14 }, { 6, 2, tokens, 14 }));
+    }
+    all.push_back(plain(OpKind::AbsorbKeys, { { 2, 3, 4, 6 }, { 4 * 11, 9 } }, { 2, 3, 4, 9 }));
+    all.push_back(plain(OpKind::AbsorbValues, { { 2, 3, 4, 9 }, { 4 * 11, 9 } }, { 2, 3, 4, 5 }));
+}
+
+void addAttention(Cases& all)
+{
+    struct Form {
+        const char* name;
+        std::int64_t fresh, cached, heads, kvHeads, stored, width;
+        double scale, cap;
+    };
+    for (const Form& f : { Form { "plain", 7, 7, 4, 4, 8, 8, 0, 0 }, Form { "grouped heads", 9, 9, 12, 6, 8, 8, 0, 0 },
+                           Form { "wide values, capped", 9, 9, 6, 3, 5, 5, 0.7, 0.8 }, Form { "one new token", 1, 33, 8, 2, 8, 8, 0, 0 },
+                           Form { "a part of the values", 1, 9, 6, 1, 8, 5, 0.3, 0 }, Form { "some new tokens", 4, 19, 4, 2, 8, 8, 0, 0 },
+                           Form { "many tokens", 150, 150, 4, 2, 8, 8, 0, 0 } }) {
+        const Shape q { 2, f.fresh, f.heads, 8 }, k { 2, f.cached, f.kvHeads, 8 }, v { 2, f.cached, f.kvHeads, f.stored };
+        const Shape y { 2, f.fresh, f.heads, f.width };
+        const auto a = with([&](OpAttributes& out) { out.scale = f.scale, out.cap = f.cap; });
+        all.push_back(plain(OpKind::Attention, { q, k, v }, y, a, f.name));
+        all.push_back(plain(OpKind::SinkAttention, { q, k, v, { f.heads } }, y, a, f.name));
+    }
+    const Shape x { 2, 6, 12, 4 };
+    all.push_back(plain(OpKind::Attention, { x, x, x }, x, with([](OpAttributes& a) { a.unfused = true; }), "unfused"));
+    const auto rope = with([](OpAttributes& a) { a.ropeTheta = 10000, a.position = 3; });
+    const auto part = with([](OpAttributes& a) { a.ropeTheta = 100, a.position = 4, a.first = 6, a.count = 4; });
+    for (const OpKind kind : { OpKind::Rope, OpKind::RopeGrad }) {
+        all.push_back(plain(kind, { { 2, 5, 6, 10 } }, { 2, 5, 6, 10 }, rope));
+        all.push_back(plain(kind, { { 2, 5, 6, 10 } }, { 2, 5, 6, 10 }, part, "a part of the head"));
+    }
+    const auto heads = with([](OpAttributes& a) { a.heads = 6; });
+    all.push_back(plain(OpKind::SplitHeads, { { 2, 5, 48 } }, { 2, 5, 6, 8 }, heads));
+    all.push_back(plain(OpKind::MergeHeads, { { 2, 5, 6, 8 } }, { 2, 5, 48 }, heads));
+    all.push_back(plain(OpKind::KvAppend, { { 3, 2, 4, 6 } }, { 3, 9, 4, 6 }));
+    all.push_back(plain(OpKind::KvAppend, { { 3, 7, 4, 6 } }, { 3, 7, 4, 6 }, {}, "nothing before"));
+}
+
+void addViews(Cases& all)
+{
+    all.push_back(plain(OpKind::SliceLast, { { 3, 5, 19 } }, { 3, 5, 8 }, with([](OpAttributes& a) { a.first = 3; })));
+    all.push_back(plain(OpKind::EveryOther, { { 3, 5, 24 } }, { 3, 5, 12 }, with([](OpAttributes& a) { a.first = 1; })));
+    all.push_back(plain(OpKind::SplitGroups, { { 2, 5, 6, 8 } }, { 2, 5, 12, 4 }));
+    all.push_back(plain(OpKind::JoinLast, { { 2, 3, 4, 5 }, { 2, 3, 4, 2 } }, { 2, 3, 4, 7 }));
+    all.push_back(plain(OpKind::JoinKeys, { { 2, 5, 6, 4 }, { 2, 5, 1, 3 } }, { 2, 5, 6, 7 }));
+    GraphMaker maker;
+    maker.op(OpKind::Embedding, { maker.tokens({ 3, 7 }), maker.weight({ 61, 18 }) }, { 3, 7, 18 });
+    all.push_back(maker.done("embedding"));
+    GraphMaker gradient;
+    const TensorId tokens = gradient.tokens({ 3, 70 });
+    gradient.op(OpKind::Embedding, { tokens, gradient.weight({ 61, 18 }) }, { 3, 70, 18 });
+    gradient.op(OpKind::EmbeddingGrad, { gradient.input({ 3, 70, 18 }), tokens }, { 61, 18 });
+    all.push_back(gradient.done("embedding gradient"));
+}
+
+void addLoss(Cases& all)
+{
+    for (const std::int64_t vocabulary : { 37, 1500 }) {
+        const Shape logits { 2, 5, vocabulary }, rows { 2, 5 };
+        const std::string of = " of " + std::to_string(vocabulary);
+        GraphMaker maker;
+        const TensorId x = maker.input(logits, 0.5, 2);
+        const TensorId targets = maker.tokens(rows);
+        const TensorId highest = maker.op(OpKind::LogitMax, { x }, rows);
+        all.push_back(maker.done("largest logit" + of));
+        const TensorId sum = maker.op(OpKind::SumExp, { x, highest }, rows);
+        all.push_back(maker.done("sum of exponentials" + of));
+        const TensorId target = maker.op(OpKind::TargetLogit, { x, targets }, rows);
+        all.push_back(maker.done("target logit" + of));
+        GraphMaker whole = maker;
+        whole.op(OpKind::TokenLoss, { highest, sum, target }, rows);
+        all.push_back(whole.done("loss" + of));
+        maker.op(OpKind::LogitGrad, { x, highest, sum, targets }, logits);
+        all.push_back(maker.done("gradient of the logits" + of));
+    }
+}
+
+/// Tokens to experts and back, most gates being 0.
+void addExperts(Cases& all)
+{
+    const auto softmax = with([](OpAttributes& a) { a.chosen = 2, a.scale = 1, a.normalized = true; });
+    const auto grouped = with([](OpAttributes& a) { a.chosen = 3, a.scale = 4, a.groups = 4, a.chosenGroups = 2; });
+    const auto sigmoid = with([](OpAttributes& a) {
+        a.chosen = 2, a.scale = 2.5, a.normalized = a.sigmoid = true, a.groups = 4, a.chosenGroups = 2;
+    });
+    const Shape logits { 2, 6, 8 }, x { 2, 6, 10 }, spread { 8, 2, 6, 10 }, wide { 8, 2, 6, 14 };
+    all.push_back(plain(OpKind::TopKGates, { logits }, logits, softmax));
+    all.push_back(plain(OpKind::TopKGates, { logits }, logits, grouped, "groups"));
+    GraphMaker biased;
+    biased.op(OpKind::BiasedTopKGates, { biased.input(logits), biased.input({ 8 }, 0, 0.3) }, logits, sigmoid);
+    all.push_back(biased.done("biased gates"));
+
+    GraphMaker maker;
+    const TensorId gates = maker.op(OpKind::TopKGates, { maker.input(logits) }, logits, softmax);
+    const TensorId sent = maker.op(OpKind::Dispatch, { maker.input(x), gates }, spread);
+    all.push_back(maker.done("dispatch"));
+    const TensorId product = maker.op(OpKind::ExpertLinear, { sent, maker.weight({ 8, 14, 10 }) }, wide);
+    all.push_back(maker.done("products of few tokens of each expert"));
+    const TensorId sum = maker.op(OpKind::ExpertBias, { product, maker.weight({ 8, 14 }) }, wide);
+    all.push_back(maker.done("biases of experts"));
+    const Shape back { 2, 6, 14 };
+    maker.op(OpKind::Combine, { sum, gates }, back);
+    all.push_back(maker.done("combine"));
+    const TensorId dy = maker.op(OpKind::CombineGradY, { maker.input(back), gates }, wide);
+    all.push_back(maker.done("gradient of combine"));
+    GraphMaker ofGates = maker;
+    ofGates.op(OpKind::CombineGradGates, { ofGates.input(back), sum }, logits);
+    all.push_back(ofGates.done("gradient of the gates"));
+    GraphMaker ofBias = maker;
+    ofBias.op(OpKind::ExpertBiasGrad, { dy }, { 8, 14 });
+    all.push_back(ofBias.done("gradient of the biases of experts"));
+    GraphMaker ofWeight = maker;
+    ofWeight.op(OpKind::ExpertLinearGradW, { dy, sent }, { 8, 14, 10 });
+    all.push_back(ofWeight.done("gradient of the weights of experts"));
+    maker.op(OpKind::DispatchGrad, { dy, gates }, back);
+    all.push_back(maker.done("gradient of dispatch"));
+}
+
+/// Each gradient, and the operation that it belongs to.
+void addGradients(Cases& all)
+{
+    for (const GradientCase& of : gradientCases()) {
+        GraphMaker maker;
+        std::vector<TensorId> operands;
+        for (const int i : of.gradientOperands)
+            operands.push_back(i == kGradient ? maker.input(of.result)
+                                              : maker.input(of.operands[static_cast<std::size_t>(i)],
+                                                            i == 1 && of.operands[1].size() == 1 ? 1 : 0));
+        maker.op(of.gradient, operands, of.operands[static_cast<std::size_t>(of.of)], of.attributes);
+        all.push_back(maker.done("gradient: " + of.name));
+    }
+}
+
+} // namespace
+
+TensorId GraphMaker::add(Shape shape, TensorRole role, Fill fill)
+{
+    GraphTensor tensor;
+    tensor.spec.name = "t" + std::to_string(m_graph.tensors.size());
+    tensor.spec.shape = std::move(shape);
+    tensor.spec.dtype = DType::F32;
+    tensor.spec.role = role;
+    tensor.fill = fill;
+    m_graph.tensors.push_back(std::move(tensor));
+    return static_cast<TensorId>(m_graph.tensors.size()) - 1;
+}
+
+TensorId GraphMaker::tokens(Shape shape)
+{
+    const TensorId id = add(std::move(shape), TensorRole::Input, {});
+    m_graph.tensors.back().spec.dtype = DType::I32;
+    return id;
+}
+
+TensorId GraphMaker::op(OpKind kind, std::vector<TensorId> operands, Shape result, const OpAttributes& attributes)
+{
+    const TensorId id = add(std::move(result), TensorRole::Activation, {});
+    m_graph.ops.push_back({ "op" + std::to_string(m_graph.ops.size()), kind, std::move(operands), id, attributes });
+    return id;
+}
+
+OpCase GraphMaker::done(std::string name)
+{
+    Graph graph = m_graph;
+    Segment segment;
+    segment.name = "case";
+    for (std::size_t i = 0; i < graph.ops.size(); ++i)
+        segment.ops.push_back(static_cast<OpId>(i));
+    graph.segments.push_back(std::move(segment));
+    return { std::move(name), std::move(graph) };
+}
+
+std::vector<OpCase> opCases()
+{
+    Cases all;
+    addElementwise(all);
+    addNorms(all);
+    addProducts(all);
+    addAttention(all);
+    addViews(all);
+    addLoss(all);
+    addExperts(all);
+    addGradients(all);
+    return all;
+}
+
+} // namespace shardboard::conformance
