@@ -6,6 +6,7 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QPushButton>
 #include <QToolButton>
 
 namespace shardboard {
@@ -23,10 +24,10 @@ Banner::Banner(QWidget* parent)
     close->setText(tr("Close"));
     close->setObjectName(QStringLiteral("banner.close"));
     close->setAutoRaise(true);
-    auto* layout = new QHBoxLayout(this);
-    layout->setContentsMargins(kPanelMargin, 8, 8, 8);
-    layout->addWidget(m_label, 1);
-    layout->addWidget(close);
+    m_layout = new QHBoxLayout(this);
+    m_layout->setContentsMargins(kPanelMargin, 8, 8, 8);
+    m_layout->addWidget(m_label, 1);
+    m_layout->addWidget(close);
     connect(close, &QToolButton::clicked, this, &QWidget::hide);
     hide();
 }
@@ -35,11 +36,31 @@ void Banner::showError(const QString& text) { showText(text, true); }
 
 void Banner::showInfo(const QString& text) { showText(text, false); }
 
+void Banner::ask(const QString& text, const std::vector<Choice>& choices)
+{
+    showText(text, false);
+    for (const Choice& choice : choices) {
+        auto* button = new QPushButton(choice.text, this);
+        button->setObjectName(QStringLiteral("banner.choice%1").arg(m_choices.size()));
+        connect(button, &QPushButton::clicked, this, [this, run = choice.run] {
+            hide();
+            run();
+        });
+        m_layout->insertWidget(m_layout->count() - 1, button);
+        m_choices.push_back(button);
+    }
+}
+
 QString Banner::text() const { return m_label->text(); }
 
 void Banner::showText(const QString& text, bool error)
 {
     m_error = error;
+    for (QPushButton* button : m_choices) {
+        button->hide();
+        button->deleteLater(); // it may be the one that was clicked
+    }
+    m_choices.clear();
     m_label->setText(text);
     m_label->setAccessibleName(text);
     applyColors();

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line above the workbench for what went wrong or was done. Never blocks; stays until it is closed or replaced.
+// One line above the workbench for what went wrong, was done or is to be decided. Never blocks; stays until it is closed or
+// replaced.
 #pragma once
 
 #include <QFrame>
 
+#include <functional>
+#include <vector>
+
+class QHBoxLayout;
 class QLabel;
+class QPushButton;
 
 namespace shardboard {
 
@@ -15,6 +21,13 @@ public:
 
     void showError(const QString& text);
     void showInfo(const QString& text);
+    struct Choice {
+        QString text; ///< on its button
+        std::function<void()> run; ///< after the banner was hidden
+    };
+    /// Something that can be decided now, later, or not at all.
+    void ask(const QString& text, const std::vector<Choice>& choices);
+    const std::vector<QPushButton*>& choices() const { return m_choices; }
     QString text() const;
     bool isError() const { return m_error; }
 
@@ -26,6 +39,8 @@ private:
     void applyColors();
 
     QLabel* m_label = nullptr;
+    QHBoxLayout* m_layout = nullptr;
+    std::vector<QPushButton*> m_choices;
     bool m_error = false;
 };
 

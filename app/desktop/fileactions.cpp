@@ -101,16 +101,25 @@ bool FileActions::openPath(const QString& path)
     return true;
 }
 
-void FileActions::openSample()
+void FileActions::openSample() { openSample(samples().front().id); }
+
+void FileActions::openSample(const QString& id)
 {
     if (!mayReplace())
         return;
-    const auto design = sampleDesign();
+    const auto design = shardboard::openSample(id);
     const Status status = design.ok() ? m_document->setDesign(design.value()) : Status(design.error());
     if (status.ok())
         m_banner->hide();
     else
         m_banner->showError(qstr(status.error().text()));
+}
+
+void FileActions::reload()
+{
+    const QString path = m_document->filePath();
+    if (!path.isEmpty() && mayReplace())
+        openPath(path);
 }
 
 bool FileActions::save()

@@ -29,7 +29,10 @@ public:
     void newModule();
     void open();
     bool openPath(const QString& path);
-    void openSample();
+    void openSample(); ///< the first
+    void openSample(const QString& id);
+    /// Reads the file again, after a question where that loses changes.
+    void reload();
     bool save();
     bool saveAs();
     bool saveTo(const QString& path);

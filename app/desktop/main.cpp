@@ -47,6 +47,7 @@ int showWindow(const CommandLine& line, QApplication& application)
     window.show();
     if (!line.file.isEmpty())
         window.fileActions()->openPath(line.file);
+    window.offerRecovery();
     return QApplication::exec();
 }
 

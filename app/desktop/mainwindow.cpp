@@ -7,11 +7,14 @@
 #include "app/desktop/docks.h"
 #include "app/desktop/enginesession.h"
 #include "app/desktop/fileactions.h"
+#include "app/desktop/filewatch.h"
 #include "app/desktop/helpwindow.h"
 #include "app/desktop/notationmenu.h"
 #include "app/desktop/recentfiles.h"
+#include "app/desktop/recovery.h"
 #include "app/desktop/rulefiles.h"
 #include "app/desktop/runpanel.h"
+#include "app/desktop/sample.h"
 #include "app/desktop/settings.h"
 #include "app/desktop/themecontrol.h"
 #include "app/desktop/welcome.h"
@@ -71,6 +74,8 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
     , m_engine(new EngineSession(engineCommand(settings.engineCommand()), this))
     , m_banner(new Banner(this))
     , m_fileActions(new FileActions(m_document, settings, m_recent, m_banner, this))
+    , m_recovery(new Recovery(m_document, settings.unsavedFolder(), this))
+    , m_watch(new FileWatch(m_document, this))
     , m_docks(new Docks(this))
 {
     setObjectName(QStringLiteral("mainWindow"));
@@ -82,6 +87,7 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
     createMenus();
     createStatus();
     connectDocument();
+    connectFiles();
     if (!restoreGeometry(m_settings.geometry()))
         resize(1600, 1000);
     updateTitle();
@@ -97,6 +103,10 @@ void MainWindow::createActions()
     m_actions->add(id("file.newModule"), tr("New &Module …"), {}, [this] { m_fileActions->newModule(); });
     m_actions->add(id("file.open"), tr("&Open …"), QKeySequence::Open, [this] { m_fileActions->open(); });
     m_actions->add(id("file.sample"), tr("Open S&ample"), {}, [this] { m_fileActions->openSample(); });
+    for (const Sample& sample : samples()) {
+        m_actions->add(QStringLiteral("file.sample.") + sample.id, sample.title, {}, [this, sample] { m_fileActions->openSample(sample.id); })
+            ->setToolTip(sample.text);
+    }
     m_actions->add(id("file.save"), tr("&Save"), QKeySequence::Save, [this] { m_fileActions->save(); });
     m_actions->add(id("file.saveAs"), tr("Save &As …"), QKeySequence::SaveAs, [this] { m_fileActions->saveAs(); });
     m_actions->add(id("file.exportJax"), tr("&Export to JAX …"), tr("Ctrl+E"), [this] { m_fileActions->exportJax(); });
@@ -137,7 +147,10 @@ void MainWindow::createMenus()
     add(file, "file.newModule");
     add(file, "file.open");
     m_recent->attach(file->addMenu(tr("Open &Recent")));
-    add(file, "file.sample");
+    QMenu* sampleMenu = file->addMenu(tr("S&amples"));
+    sampleMenu->setToolTipsVisible(true);
+    for (const Sample& sample : samples())
+        sampleMenu->addAction(m_actions->get(QStringLiteral("file.sample.") + sample.id));
     file->addSeparator();
     add(file, "file.save");
     add(file, "file.saveAs");
@@ -343,6 +356,44 @@ void MainWindow::connectDocument()
             m_fileActions->openPath(path);
     });
     updateStatus();
+}
+
+void MainWindow::connectFiles()
+{
+    connect(m_recovery, &Recovery::failed, m_banner, &Banner::showError);
+    connect(m_watch, &FileWatch::changed, this, [this](const QString& path) {
+        m_banner->ask(m_document->isModified() ? tr("%1 was changed by another program, and here, too.").arg(path)
+                                               : tr("%1 was changed by another program.").arg(path),
+                      { { tr("Read It Again"), [this] { m_fileActions->reload(); } } });
+    });
+    connect(m_watch, &FileWatch::removed, this, [this](const QString& path) {
+        m_banner->ask(tr("%1 was removed by another program; the design is only in this window now.").arg(path),
+                      { { tr("Write It Again"), [this, path] { m_fileActions->saveTo(path); } } });
+    });
+}
+
+void MainWindow::offerRecovery()
+{
+    const QList<Recovery::Left> left = m_recovery->leftBehind();
+    if (left.isEmpty())
+        return;
+    const Recovery::Left& newest = left.first();
+    const auto restore = [this, newest] {
+        if (!m_fileActions->mayReplace())
+            return;
+        const Status status = m_recovery->restore(newest);
+        if (!status.ok())
+            m_banner->showError(qstr(status.error().text()));
+        else
+            offerRecovery();
+    };
+    const auto discard = [this, newest] {
+        m_recovery->discard(newest);
+        offerRecovery();
+    };
+    m_banner->ask(tr("Unsaved changes of %1 from %2 were left behind by a window that ended unexpectedly.")
+                      .arg(newest.name, QLocale().toString(newest.kept, QLocale::ShortFormat)),
+                  { { tr("Restore"), restore }, { tr("Discard"), discard } });
 }
 
 void MainWindow::showDocument()

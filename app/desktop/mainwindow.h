@@ -18,9 +18,11 @@ class Docks;
 class Document;
 class EngineSession;
 class FileActions;
+class FileWatch;
 class HardwareView;
 class MeshView;
 class RecentFiles;
+class Recovery;
 class RuleFiles;
 class RulesView;
 class RunPanel;
@@ -46,6 +48,9 @@ public:
     TileView* tileView() const { return m_tileView; }
     RulesView* rulesView() const { return m_rules; }
     RuleFiles* ruleFiles() const { return m_ruleFiles; }
+    Recovery* recovery() const { return m_recovery; }
+    /// Asks about unsaved changes that a crash left behind, if there are any.
+    void offerRecovery();
 
 protected:
     void closeEvent(QCloseEvent* event) override;
@@ -60,6 +65,7 @@ private:
     void createDocks();
     void createStatus();
     void connectDocument();
+    void connectFiles();
     void showDocument();
     void selectFirstCut();
     void showRun();
@@ -81,6 +87,8 @@ private:
     EngineSession* m_engine;
     Banner* m_banner;
     FileActions* m_fileActions;
+    Recovery* m_recovery;
+    FileWatch* m_watch;
     Docks* m_docks;
     QStackedWidget* m_pages = nullptr; ///< welcome page, workbench
     QToolBar* m_bar = nullptr;

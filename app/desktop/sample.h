@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Designs that need no file: the built-in sample and what the New dialog asks for.
+// Designs that need no file of one's own: the built-in samples and what the New dialog asks for.
 #pragma once
 
 #include "model/core/result.h"
 #include "model/design/design.h"
+
+#include <QString>
 
 #include <optional>
 #include <string>
@@ -26,5 +28,15 @@ Result<Design> makeDesign(const NewDesign& wanted, std::vector<std::string>& not
 
 /// Llama 3 8B on 8 H100s, data=2, model=4, Megatron tensor parallelism, prefill of 8 x 4096 tokens.
 Result<Design> sampleDesign();
+
+struct Sample {
+    QString id; ///< its file is `:/samples/ID.shardboard`
+    QString title;
+    QString text; ///< what there is to see in it
+};
+
+/// The first is sampleDesign().
+const std::vector<Sample>& samples();
+Result<Design> openSample(const QString& id);
 
 } // namespace shardboard

@@ -2,6 +2,7 @@
 #include "app/desktop/settings.h"
 
 #include <QDir>
+#include <QFileInfo>
 
 namespace shardboard {
 
@@ -66,6 +67,11 @@ void Settings::setNotation(Notation notation)
 QString Settings::engineCommand() const { return m_settings.value(kEngine).toString(); }
 
 void Settings::setEngineCommand(const QString& command) { m_settings.setValue(kEngine, command); }
+
+QString Settings::unsavedFolder() const
+{
+    return QFileInfo(m_settings.fileName()).absolutePath() + QStringLiteral("/unsaved");
+}
 
 QString Settings::lastFolder() const { return m_settings.value(kFolder, QDir::homePath()).toString(); }
 

@@ -36,6 +36,9 @@ public:
     QString engineCommand() const;
     void setEngineCommand(const QString& command);
 
+    /// Where unsaved changes are kept for the case of a crash.
+    QString unsavedFolder() const;
+
     /// Where the last file dialog was; the home folder at first.
     QString lastFolder() const;
     void setLastFolder(const QString& folder);

@@ -3,6 +3,7 @@
 
 #include "app/desktop/actions.h"
 #include "app/desktop/recentfiles.h"
+#include "app/desktop/sample.h"
 #include "widgets/theme.h"
 
 #include <QAction>
@@ -27,6 +28,21 @@ QLabel* line(const QString& text, double larger, bool bold, QWidget* parent)
     label->setFont(uiFont(label, larger, bold));
     label->setWordWrap(true);
     return label;
+}
+
+/// A list without a frame that is as high as its items.
+QListWidget* list(const QString& name, const QString& accessible, QWidget* parent)
+{
+    auto* out = new QListWidget(parent);
+    out->setObjectName(name);
+    out->setAccessibleName(accessible);
+    return out;
+}
+
+void fitHeight(QListWidget* widget, int most)
+{
+    const int rows = qMin(widget->count(), most);
+    widget->setFixedHeight(qMax(1, rows) * qMax(kRowHeight, widget->sizeHintForRow(0)));
 }
 
 /// A way on: its button, and beside it what it leads to.
@@ -56,7 +72,7 @@ Welcome::Welcome(const Actions& actions, RecentFiles* recent, QWidget* parent)
     : QWidget(parent)
     , m_recent(recent)
     , m_recentBox(new QWidget(this))
-    , m_list(new QListWidget(m_recentBox))
+    , m_list(list(QStringLiteral("welcome.recent"), tr("Recent designs"), m_recentBox))
 {
     setObjectName(QStringLiteral("welcome"));
     auto* icon = new QLabel(this);
@@ -79,8 +95,9 @@ Welcome::Welcome(const Actions& actions, RecentFiles* recent, QWidget* parent)
                           QStringLiteral("welcome.open"), false, this));
     column->addSpacing(12);
 
-    m_list->setObjectName(QStringLiteral("welcome.recent"));
-    m_list->setAccessibleName(tr("Recent designs"));
+    column->addWidget(line(tr("More samples"), 0, true, this));
+    column->addWidget(sampleList(actions));
+    column->addSpacing(12);
     auto* recentLayout = new QVBoxLayout(m_recentBox);
     recentLayout->setContentsMargins(0, 0, 0, 0);
     recentLayout->addWidget(line(tr("Recent"), 0, true, m_recentBox));
@@ -106,6 +123,26 @@ Welcome::Welcome(const Actions& actions, RecentFiles* recent, QWidget* parent)
     fillRecent();
 }
 
+QWidget* Welcome::sampleList(const Actions& actions)
+{
+    auto* widget = list(QStringLiteral("welcome.samples"), tr("More samples"), this);
+    for (std::size_t i = 1; i < samples().size(); ++i) {
+        const Sample& sample = samples()[i];
+        auto* item = new QListWidgetItem(sample.title, widget);
+        item->setToolTip(sample.text);
+        item->setData(Qt::AccessibleDescriptionRole, sample.text);
+        item->setData(Qt::UserRole, sample.id);
+    }
+    fitHeight(widget, widget->count());
+    const auto open = [this, &actions](const QListWidgetItem* item) {
+        if (isVisible()) // a double click comes after a click
+            actions.get(QStringLiteral("file.sample.") + item->data(Qt::UserRole).toString())->trigger();
+    };
+    connect(widget, &QListWidget::itemActivated, this, open);
+    connect(widget, &QListWidget::itemClicked, this, open);
+    return widget;
+}
+
 void Welcome::fillRecent()
 {
     m_list->clear();
@@ -117,8 +154,7 @@ void Welcome::fillRecent()
         if (!info.isFile())
             item->setFlags(Qt::NoItemFlags);
     }
-    const int rows = qMin(m_list->count(), 5);
-    m_list->setFixedHeight(qMax(1, rows) * qMax(kRowHeight, m_list->sizeHintForRow(0)));
+    fitHeight(m_list, 5);
     m_recentBox->setVisible(m_list->count() > 0);
 }
 

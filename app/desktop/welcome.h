@@ -17,6 +17,7 @@ public:
     Welcome(const Actions& actions, RecentFiles* recent, QWidget* parent = nullptr);
 
 private:
+    QWidget* sampleList(const Actions& actions);
     void fillRecent();
 
     RecentFiles* m_recent;

@@ -20,5 +20,7 @@ std::optional<std::int64_t> parseInteger(std::string_view text);
 /// The parts with the separator between them.
 std::string joined(const std::vector<std::string>& parts, const std::string& separator = ", ");
 std::string lowered(std::string_view text);
+/// Letters to change, add or leave out to make one word the other.
+std::size_t editDistance(std::string_view a, std::string_view b);
 
 } // namespace shardboard

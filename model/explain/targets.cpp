@@ -14,23 +14,6 @@ namespace {
 
 constexpr std::size_t kMostNear = 5;
 
-std::size_t editDistance(const std::string& a, const std::string& b)
-{
-    std::vector<std::size_t> row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j)
-        row[j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i;
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t above = row[j];
-            row[j] = std::min({ above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1) });
-            diagonal = above;
-        }
-    }
-    return row[b.size()];
-}
-
 bool endsWithPart(const std::string& name, const std::string& part)
 {
     if (!name.ends_with(part) || name.size() == part.size())

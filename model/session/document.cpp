@@ -132,7 +132,16 @@ Status Document::setDesign(const Design& design, const QString& filePath)
     m_filePath = filePath;
     adopt(design, std::move(evaluation).value());
     Q_EMIT filePathChanged();
+    Q_EMIT opened();
     return done();
+}
+
+Status Document::setUnsaved(const Design& design, const QString& filePath)
+{
+    const Status status = setDesign(design, filePath);
+    if (status.ok())
+        m_undoStack->resetClean();
+    return status;
 }
 
 Status Document::open(const QString& path)
@@ -160,6 +169,7 @@ Status Document::save(const QString& path)
         m_filePath = path;
         Q_EMIT filePathChanged();
     }
+    Q_EMIT saved();
     return status;
 }
 

@@ -43,6 +43,8 @@ public:
     /// Replaces the document (no undo). The old one stays when there is an error. Entries and rules that cannot be applied to
     /// a weight are no error: it is replicated, and a finding says so.
     Status setDesign(const Design& design, const QString& filePath = {});
+    /// The same for changes that were never saved to `filePath` (may be empty): modified from the start.
+    Status setUnsaved(const Design& design, const QString& filePath);
     Status open(const QString& path);
     Status save(const QString& path);
 
@@ -65,6 +67,8 @@ public:
 
 Q_SIGNALS:
     void evaluated(); ///< design and evaluation were replaced
+    void opened(); ///< another design is there
+    void saved();
     void filePathChanged();
     void modifiedChanged(bool modified);
     void notationChanged();

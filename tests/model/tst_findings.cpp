@@ -363,6 +363,23 @@ private Q_SLOTS:
         QVERIFY(afterRepair(design, *evaluation, unknown[0]).isEmpty());
     }
 
+    void ruleWithAMisspeltName()
+    {
+        const Design design = ruled("data=2,model=4", { { "heads", { "model" }, {} }, { "mpl", { "model" }, {} }, { "embed", {}, {} } });
+        const auto evaluation = tolerant(design);
+        const auto unknown = ofKind(*evaluation, "no-rule", "mlp");
+        QCOMPARE(unknown.size(), std::size_t(1));
+        QVERIFY2(unknown[0].repair.find("'mpl'") != std::string::npos, unknown[0].repair.c_str());
+        QCOMPARE(unknown[0].fix->text, std::string("Rename rule mpl to mlp"));
+        const Design after = repaired(design, *unknown[0].fix);
+        QCOMPARE(after.rules.rules.size(), design.rules.rules.size());
+        QCOMPARE(layoutText(after, "up_proj.weight"), std::string("P('model')"));
+        // A name that tensors ask for is not taken for another one.
+        const auto near = tolerant(ruled("model=4", { { "heads", { "model" }, {} }, { "mlp", {}, {} } }));
+        for (const auto& finding : ofKind(*near, "no-rule", "q_heads"))
+            QCOMPARE(finding.fix->text, std::string("Add rule q_heads: replicated"));
+    }
+
     void ruleWithAnAxisTwice()
     {
         const Design design = ruled("f=2", { { "embed", { "f", "f" }, {} }, { "mlp", {}, {} } });

@@ -26,6 +26,14 @@ private Q_SLOTS:
         QCOMPARE(parseInteger("9223372036854775807").value(), INT64_MAX);
     }
 
+    void lettersBetweenWords()
+    {
+        QCOMPARE(editDistance("mlp", "mlp"), std::size_t(0));
+        QCOMPARE(editDistance("mpl", "mlp"), std::size_t(2));
+        QCOMPARE(editDistance("", "abc"), std::size_t(3));
+        QCOMPARE(editDistance("kitten", "sitting"), std::size_t(3));
+    }
+
     void numbersForPeople_data()
     {
         QTest::addColumn<qlonglong>("bytes");

@@ -13,24 +13,6 @@ namespace {
 
 constexpr std::size_t kMostDims = 16;
 
-/// Letters to change, add or leave out to make one word the other.
-std::size_t editDistance(const std::string& a, const std::string& b)
-{
-    std::vector<std::size_t> row(b.size() + 1);
-    for (std::size_t j = 0; j <= b.size(); ++j)
-        row[j] = j;
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t corner = row[0];
-        row[0] = i;
-        for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t replaced = corner + (a[i - 1] == b[j - 1] ? 0 : 1);
-            corner = row[j];
-            row[j] = std::min({ replaced, row[j] + 1, row[j - 1] + 1 });
-        }
-    }
-    return row[b.size()];
-}
-
 /// The mesh axis that a name was most likely meant to be; empty when none is near.
 std::string nearestAxis(const std::string& name, const Mesh& mesh)
 {

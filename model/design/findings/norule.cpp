@@ -1,11 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // Logical names that no rule knows: such a dim is replicated without a message (maxtext 3, property 6).
 #include "model/core/numbers.h"
+#include "model/core/text.h"
 #include "model/design/findings/finder.h"
 
+#include <algorithm>
 #include <set>
 
 namespace shardboard {
+
+namespace {
+
+/// One letter more, less or another one, or two letters swapped.
+bool speltNearly(const std::string& a, const std::string& b)
+{
+    const std::size_t distance = editDistance(a, b);
+    if (distance != 2 || a.size() != b.size())
+        return distance == 1;
+    const auto [first, second] = std::mismatch(a.begin(), a.end(), b.begin());
+    return first + 1 != a.end() && first[0] == second[1] && first[1] == second[0];
+}
+
+/// The rule that was most likely meant for `name`: one that no tensor's dim asks for and that is spelt nearly so. -1: none.
+int misspeltRule(const std::vector<LogicalRule>& rules, const std::string& name, const std::set<std::string>& asked)
+{
+    constexpr std::size_t kShortest = 3;
+    constexpr std::size_t kLongest = 64;
+    if (name.size() < kShortest || name.size() > kLongest)
+        return -1;
+    for (std::size_t i = 0; i < rules.size(); ++i)
+        if (rules[i].name.size() >= kShortest && rules[i].name.size() <= kLongest && !asked.contains(rules[i].name)
+            && speltNearly(lowered(rules[i].name), lowered(name)))
+            return static_cast<int>(i);
+    return -1;
+}
+
+} // namespace
 
 void findNoRule(const FinderInput& input, FindingList& out)
 {
@@ -20,9 +50,11 @@ void findNoRule(const FinderInput& input, FindingList& out)
         std::string first;
     };
     std::map<std::string, Use> unknown;
+    std::set<std::string> asked;
     for (const WeightLayout& weight : input.evaluation.weights)
         for (std::size_t dim = 0; weight.resolution && dim < weight.spec.logicalNames.size(); ++dim) {
             const std::string& name = weight.spec.logicalNames[dim];
+            asked.insert(name);
             if (name.empty() || known.contains(name))
                 continue;
             Use& use = unknown[name];
@@ -32,13 +64,23 @@ void findNoRule(const FinderInput& input, FindingList& out)
         }
     constexpr std::int64_t kLarge = std::int64_t { 1 } << 20;
     const int end = static_cast<int>(input.design.rules.rules.size());
-    for (const auto& [name, use] : unknown)
+    for (const auto& [name, use] : unknown) {
+        std::string fix = "add a rule for it; an empty one says that replicated is meant";
+        Repair repair { "Add rule " + name + ": replicated", { InsertRule { end, { name, {}, {} } } } };
+        if (const int rule = misspeltRule(input.design.rules.rules, name, asked); rule >= 0) {
+            LogicalRule renamed = input.design.rules.rules[static_cast<std::size_t>(rule)];
+            fix = ruleText(input.design.rules, rule) + " is for '" + renamed.name + "', which no tensor asks for: was '" + name + "' meant?";
+            repair.text = "Rename rule " + renamed.name + " to " + name;
+            renamed.name = name;
+            repair.changes = { ReplaceRule { rule, std::move(renamed) } };
+        }
         out.add({ "no-rule", use.bytes >= kLarge ? Severity::Warning : Severity::Note, name, use.bytes,
                   "no rule knows the logical name '" + name + "' of " + use.first
                       + (use.tensors > 1 ? " and " + countText(use.tensors - 1) + " more" : std::string())
                       + ", so that dim is replicated",
-                  "add a rule for it; an empty one says that replicated is meant" },
-                Repair { "Add rule " + name + ": replicated", { InsertRule { end, { name, {}, {} } } } });
+                  fix },
+                std::move(repair));
+    }
 }
 
 } // namespace shardboard

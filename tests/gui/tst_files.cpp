@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to a design's file beside saving: samples, unsaved changes after a crash, changes by another program.
+#include "app/desktop/actions.h"
+#include "app/desktop/banner.h"
+#include "app/desktop/fileactions.h"
+#include "app/desktop/fonts.h"
+#include "app/desktop/mainwindow.h"
+#include "app/desktop/recovery.h"
+#include "app/desktop/sample.h"
+#include "app/desktop/settings.h"
+#include "app/desktop/themecontrol.h"
+#include "model/formats/designfile.h"
+#include "model/session/document.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QDir>
+#include <QFile>
+#include <QListWidget>
+#include <QMessageBox>
+#include <QProcess>
+#include <QPushButton>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QTimer>
+#include <QUndoStack>
+
+#include <csignal>
+#include <memory>
+#include <set>
+
+using namespace shardboard;
+
+namespace {
+
+Design withBatch(Design design, int batch)
+{
+    design.workload.batch = batch;
+    return design;
+}
+
+/// In a process of its own: a window that edits the sample, keeps the change and is killed.
+int crash(const QString& folder, const QString& file)
+{
+    Document document;
+    Recovery recovery(&document, folder);
+    recovery.setDelay(0);
+    const Status opened = file.isEmpty() ? document.setDesign(sampleDesign().value()) : document.open(file);
+    if (!opened.ok() || !document.edit(withBatch(document.design(), 4), QStringLiteral("Batch 4")).ok())
+        return 1;
+    while (!QFile::exists(recovery.path()))
+        QCoreApplication::processEvents();
+    return std::raise(SIGKILL);
+}
+
+} // namespace
+
+class TestFiles : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void init();
+    void cleanup();
+
+    void everySampleOpens();
+    void welcomeOpensASampleByKeyboard();
+    void mistakeIsFoundAndMended();
+    void changesOutliveACrash();
+    void changesCanBeDeclined();
+    void restoredChangesKnowTheirFile();
+    void nothingIsLeftBehindByAProperEnd();
+    void aLivingWindowsChangesAreNotOffered();
+    void unwritableFolderIsSaid();
+    void changeByAnotherProgramIsOffered();
+    void ownSavesAreNoChange();
+    void removedFileIsNoticed();
+
+private:
+    void openWindow();
+    void crashWindow(const QString& file = {});
+    QString at(const char* name) const { return m_folder->filePath(QString::fromLatin1(name)); }
+    Document* document() const { return m_window->document(); }
+    /// Names of kept changes, those of this process left out.
+    QStringList kept() const { return QDir(m_settings->unsavedFolder()).entryList({ QStringLiteral("*.unsaved") }); }
+    void choose(const QString& text);
+
+    std::unique_ptr<QTemporaryDir> m_folder;
+    std::unique_ptr<Settings> m_settings;
+    std::unique_ptr<ThemeControl> m_theme;
+    std::unique_ptr<MainWindow> m_window;
+};
+
+void TestFiles::init()
+{
+    m_folder = std::make_unique<QTemporaryDir>();
+    openWindow();
+}
+
+void TestFiles::cleanup()
+{
+    m_window.reset();
+    m_theme.reset();
+    m_settings.reset();
+}
+
+void TestFiles::openWindow()
+{
+    m_window.reset();
+    m_theme.reset();
+    m_settings = std::make_unique<Settings>(at("settings.ini"));
+    m_theme = std::make_unique<ThemeControl>(*qApp, *m_settings);
+    m_window = std::make_unique<MainWindow>(*m_settings, *m_theme);
+    m_window->recovery()->setDelay(0);
+    m_window->show();
+    QVERIFY(QTest::qWaitForWindowExposed(m_window.get()));
+}
+
+void TestFiles::crashWindow(const QString& file)
+{
+    QProcess process;
+    process.start(QCoreApplication::applicationFilePath(), { QStringLiteral("--crash"), m_settings->unsavedFolder(), file });
+    QVERIFY(process.waitForFinished());
+    QCOMPARE(process.exitStatus(), QProcess::CrashExit);
+    QCOMPARE(kept().size(), 1);
+}
+
+void TestFiles::choose(const QString& text)
+{
+    QVERIFY(m_window->banner()->isVisible());
+    for (QPushButton* button : m_window->banner()->choices()) {
+        if (button->text() == text) {
+            QTest::mouseClick(button, Qt::LeftButton);
+            return;
+        }
+    }
+    QFAIL(qPrintable(QStringLiteral("no button %1 beside: %2").arg(text, m_window->banner()->text())));
+}
+
+void TestFiles::everySampleOpens()
+{
+    QVERIFY(samples().size() >= 3);
+    QCOMPARE(openSample(samples().front().id).value(), sampleDesign().value());
+    std::set<std::int64_t> devices;
+    for (const Sample& sample : samples()) {
+        m_window->actionRegistry()->get(QStringLiteral("file.sample.") + sample.id)->trigger();
+        QVERIFY2(!m_window->banner()->isVisible(), qPrintable(m_window->banner()->text()));
+        QVERIFY(document()->hasDesign() && !document()->isModified());
+        // As it would be written again: a sample in an old form would ask to be saved.
+        QFile file(QStringLiteral(":/samples/%1.shardboard").arg(sample.id));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        QCOMPARE(QString::fromStdString(designText(document()->design())), QString::fromUtf8(file.readAll()));
+        devices.insert(document()->evaluation()->plan.mesh.deviceCount());
+        const bool mistake = sample.id.endsWith(QLatin1String("mistake"));
+        QCOMPARE(document()->evaluation()->findings.empty(), !mistake);
+    }
+    QVERIFY(devices.contains(1) && devices.contains(8) && devices.contains(1024));
+}
+
+void TestFiles::welcomeOpensASampleByKeyboard()
+{
+    auto* list = m_window->findChild<QListWidget*>(QStringLiteral("welcome.samples"));
+    QVERIFY(list != nullptr && list->isVisible());
+    list->setFocus();
+    list->setCurrentRow(1);
+    const QString title = list->currentItem()->text();
+    QTest::keyClick(list, Qt::Key_Return);
+    QVERIFY(document()->hasDesign());
+    QVERIFY2(document()->evaluation()->plan.mesh.deviceCount() == 1, qPrintable(title));
+}
+
+void TestFiles::mistakeIsFoundAndMended()
+{
+    m_window->fileActions()->openSample(QStringLiteral("llama3-8b-mistake"));
+    const auto before = document()->evaluation();
+    QCOMPARE(before->findings.size(), std::size_t(1));
+    const auto& finding = before->findings.front();
+    QCOMPARE(finding.severity, Severity::Warning);
+    QVERIFY(finding.costBytes > (std::int64_t { 7 } << 30));
+    QVERIFY(document()->edit(repaired(document()->design(), *finding.fix), QStringLiteral("Mend")).ok());
+    QVERIFY(document()->evaluation()->findings.empty());
+    QVERIFY(document()->evaluation()->plan.memory.peak < before->plan.memory.peak - (std::int64_t { 7 } << 30));
+}
+
+void TestFiles::changesOutliveACrash()
+{
+    crashWindow();
+    m_window->offerRecovery();
+    QVERIFY(m_window->banner()->text().contains(QStringLiteral("llama3-8b")));
+    choose(QStringLiteral("Restore"));
+    QCOMPARE(document()->design(), withBatch(sampleDesign().value(), 4));
+    QVERIFY(document()->isModified());
+    QVERIFY(m_window->isWindowModified());
+    QVERIFY(!m_window->banner()->isVisible());
+    QCOMPARE(kept().size(), 1); // by this window now
+    QVERIFY(m_window->recovery()->leftBehind().isEmpty());
+    QVERIFY(m_window->fileActions()->saveTo(at("a.shardboard")));
+    QVERIFY(kept().isEmpty());
+}
+
+void TestFiles::changesCanBeDeclined()
+{
+    crashWindow();
+    m_window->offerRecovery();
+    choose(QStringLiteral("Discard"));
+    QVERIFY(!document()->hasDesign());
+    QVERIFY(kept().isEmpty());
+    openWindow();
+    m_window->offerRecovery();
+    QVERIFY(!m_window->banner()->isVisible());
+}
+
+void TestFiles::restoredChangesKnowTheirFile()
+{
+    const QString file = at("mine.shardboard");
+    QVERIFY(writeDesign(QFile::encodeName(file).toStdString(), sampleDesign().value()).ok());
+    crashWindow(file);
+    QCOMPARE(readDesign(QFile::encodeName(file).toStdString()).value(), sampleDesign().value()); // untouched
+    m_window->offerRecovery();
+    QVERIFY(m_window->banner()->text().contains(QStringLiteral("mine.shardboard")));
+    choose(QStringLiteral("Restore"));
+    QCOMPARE(document()->filePath(), file);
+    QVERIFY(m_window->fileActions()->save());
+    QCOMPARE(readDesign(QFile::encodeName(file).toStdString()).value().workload.batch, 4);
+}
+
+void TestFiles::nothingIsLeftBehindByAProperEnd()
+{
+    m_window->fileActions()->openSample();
+    QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    QTRY_COMPARE(kept().size(), 1);
+    document()->undoStack()->undo();
+    QVERIFY(kept().isEmpty()); // nothing is unsaved any more
+    document()->undoStack()->redo();
+    QTRY_COMPARE(kept().size(), 1);
+    QTimer::singleShot(0, qApp, [] {
+        auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+        QVERIFY(box != nullptr);
+        box->button(QMessageBox::Discard)->click();
+    });
+    QVERIFY(m_window->close());
+    openWindow();
+    QVERIFY(kept().isEmpty());
+}
+
+void TestFiles::aLivingWindowsChangesAreNotOffered()
+{
+    m_window->fileActions()->openSample();
+    QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    QTRY_COMPARE(kept().size(), 1);
+    Document other;
+    const Recovery beside(&other, m_settings->unsavedFolder());
+    QVERIFY(beside.leftBehind().isEmpty());
+}
+
+void TestFiles::unwritableFolderIsSaid()
+{
+    QFile inTheWay(m_settings->unsavedFolder());
+    QVERIFY(inTheWay.open(QIODevice::WriteOnly)); // a file where the folder should be
+    m_window->fileActions()->openSample();
+    QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    QTRY_VERIFY(m_window->banner()->isVisible());
+    QVERIFY(m_window->banner()->isError());
+    QVERIFY(m_window->banner()->text().contains(m_settings->unsavedFolder()));
+}
+
+void TestFiles::changeByAnotherProgramIsOffered()
+{
+    const QString file = at("shared.shardboard");
+    m_window->fileActions()->openSample();
+    QVERIFY(m_window->fileActions()->saveTo(file));
+    QVERIFY(writeDesign(QFile::encodeName(file).toStdString(), withBatch(document()->design(), 2)).ok());
+    QTRY_VERIFY(m_window->banner()->isVisible());
+    QVERIFY(m_window->banner()->text().contains(file));
+    choose(QStringLiteral("Read It Again"));
+    QCOMPARE(document()->design().workload.batch, 2);
+    // And the next one, too, although the first replaced the file.
+    QVERIFY(writeDesign(QFile::encodeName(file).toStdString(), withBatch(document()->design(), 10)).ok());
+    QTRY_VERIFY(m_window->banner()->isVisible());
+    choose(QStringLiteral("Read It Again"));
+    QCOMPARE(document()->design().workload.batch, 10);
+}
+
+void TestFiles::ownSavesAreNoChange()
+{
+    m_window->fileActions()->openSample();
+    QVERIFY(m_window->fileActions()->saveTo(at("own.shardboard")));
+    QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    QVERIFY(m_window->fileActions()->save());
+    QTest::qWait(600);
+    QVERIFY(!m_window->banner()->isVisible());
+}
+
+void TestFiles::removedFileIsNoticed()
+{
+    const QString file = at("gone.shardboard");
+    m_window->fileActions()->openSample();
+    QVERIFY(m_window->fileActions()->saveTo(file));
+    QVERIFY(QFile::remove(file));
+    QTRY_VERIFY(m_window->banner()->isVisible());
+    choose(QStringLiteral("Write It Again"));
+    QVERIFY(QFile::exists(file));
+    QVERIFY(!m_window->banner()->isVisible());
+}
+
+int main(int argc, char** argv)
+{
+    QApplication application(argc, argv);
+    ensureFonts(application);
+    const QStringList arguments = QCoreApplication::arguments();
+    if (arguments.size() == 4 && arguments[1] == QLatin1String("--crash"))
+        return crash(arguments[2], arguments[3]);
+    TestFiles test;
+    return QTest::qExec(&test, argc, argv);
+}
+
+#include "tst_files.moc"
