@@ -19,83 +19,108 @@ Block& Block::operator=(Block&& other) noexcept
     if (this != &other) {
         release();
         m_arena = std::exchange(other.m_arena, nullptr);
-        m_offset = other.m_offset;
-        m_bytes = other.m_bytes;
+        m_pieces = std::move(other.m_pieces);
     }
     return *this;
 }
 
-std::byte* Block::memory() const
+std::byte* Block::memory() const { return m_arena == nullptr ? nullptr : memory(m_arena->m_placement.own()); }
+
+std::byte* Block::memory(int place) const
 {
-    return m_arena == nullptr || m_arena->m_base == nullptr ? nullptr : m_arena->m_base + m_offset;
+    if (m_arena == nullptr)
+        return nullptr;
+    std::byte* base = m_arena->m_ranges[static_cast<std::size_t>(place)].base;
+    return base == nullptr ? nullptr : base + m_pieces[static_cast<std::size_t>(place)].offset;
 }
 
-float* Block::floats() const { return reinterpret_cast<float*>(memory()); }
+std::int64_t Block::bytes() const
+{
+    return m_arena == nullptr ? 0 : m_pieces[static_cast<std::size_t>(m_arena->m_placement.own())].bytes;
+}
 
 void Block::release()
 {
-    if (m_arena != nullptr)
-        m_arena->giveBack(m_offset, m_bytes);
+    for (std::size_t place = 0; m_arena != nullptr && place < m_pieces.size(); ++place)
+        if (m_pieces[place].bytes > 0)
+            Arena::giveBack(m_arena->m_ranges[place], m_pieces[place].offset, m_pieces[place].bytes);
     m_arena = nullptr;
 }
 
-Arena::Arena(std::int64_t capacity)
-    : m_capacity(std::max<std::int64_t>(capacity, kAlignment))
+Arena::Arena(Placement placement)
+    : m_placement(std::move(placement))
+    , m_ranges(static_cast<std::size_t>(m_placement.places()))
 {
-    void* memory = mmap(nullptr, static_cast<std::size_t>(m_capacity), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED)
-        throw Failure { "memory", "the system gives no room for " + std::to_string(m_capacity) + " bytes", "" };
-    madvise(memory, static_cast<std::size_t>(m_capacity), MADV_HUGEPAGE); // only an advice: without it, it is slower
-    m_base = static_cast<std::byte*>(memory);
-    m_owned = true;
 }
 
 Arena::Arena(std::byte* memory, std::int64_t capacity)
-    : m_base(memory)
-    , m_capacity(capacity)
+    : m_planning(memory == nullptr)
 {
+    m_ranges.front().base = memory;
+    m_ranges.front().capacity = capacity;
+}
+
+Arena::Arena(Placement placement, const std::vector<Segment>& segments)
+    : m_placement(std::move(placement))
+    , m_ranges(segments.size())
+    , m_planning(false)
+{
+    for (std::size_t place = 0; place < segments.size(); ++place) {
+        m_ranges[place].base = segments[place].base;
+        m_ranges[place].capacity = segments[place].capacity;
+    }
+}
+
+Arena::Arena(std::int64_t capacity)
+    : m_planning(false)
+    , m_owned(true)
+{
+    capacity = std::max<std::int64_t>(capacity, kAlignment);
+    void* memory = mmap(nullptr, static_cast<std::size_t>(capacity), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        throw Failure { "memory", "the system gives no room for " + std::to_string(capacity) + " bytes", "" };
+    madvise(memory, static_cast<std::size_t>(capacity), MADV_HUGEPAGE); // only an advice: without it, it is slower
+    m_ranges.front().base = static_cast<std::byte*>(memory);
+    m_ranges.front().capacity = capacity;
 }
 
 Arena::~Arena()
 {
     if (m_owned)
-        munmap(m_base, static_cast<std::size_t>(m_capacity));
+        munmap(m_ranges.front().base, static_cast<std::size_t>(m_ranges.front().capacity));
+}
+
+std::int64_t Arena::highWater() const
+{
+    std::int64_t sum = 0;
+    for (const Range& range : m_ranges)
+        sum += range.highWater;
+    return sum;
 }
 
 Block Arena::allocate(std::int64_t bytes)
 {
+    return allocateAt(std::vector<std::int64_t>(m_ranges.size(), bytes == 0 ? kAlignment : bytes));
+}
+
+Block Arena::allocateAt(const std::vector<std::int64_t>& bytes)
+{
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;
-    if (bytes < 0 || bytes > kMost || m_end > kMost)
-        throw Failure { "memory", "the run needs more memory than can be counted", "" };
-    bytes = std::max(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-    for (auto hole = m_holes.begin(); hole != m_holes.end(); ++hole) {
-        if (hole->second < bytes)
-            continue;
-        const std::int64_t offset = hole->first;
-        const std::int64_t rest = hole->second - bytes;
-        m_holes.erase(hole);
-        if (rest > 0)
-            m_holes.emplace(offset + bytes, rest);
-        poisonWhereWanted(offset, bytes);
-        return Block(this, offset, bytes);
+    Range& mine = m_ranges[static_cast<std::size_t>(m_placement.own())];
+    const std::int64_t before = mine.highWater;
+    Block block(this, std::vector<Block::Piece>(m_ranges.size())); // gives back what it has should there be no more, or touching it be cancelled
+    for (std::size_t place = 0; place < m_ranges.size(); ++place) {
+        if (bytes[place] < 0 || bytes[place] > kMost)
+            throw Failure { "memory", "the run needs more memory than can be counted", "" };
+        const std::int64_t rounded = (bytes[place] + kAlignment - 1) / kAlignment * kAlignment;
+        if (rounded > 0)
+            block.m_pieces[place] = { take(m_ranges[place], rounded), rounded };
     }
-    std::int64_t offset = m_end;
-    if (!m_holes.empty() && m_holes.rbegin()->first + m_holes.rbegin()->second == m_end) {
-        offset = m_holes.rbegin()->first; // grow the last hole instead of leaving it
-        m_holes.erase(offset);
-    }
-    if (!planning() && offset + bytes > m_capacity)
-        throw Failure { "memory", "the run wants more than the " + std::to_string(m_capacity) + " bytes it announced", "" };
-    m_end = offset + bytes;
-    Block block(this, offset, bytes); // given back should touching it be cancelled
-    if (m_end > m_highWater) {
-        const std::int64_t before = m_highWater;
-        m_highWater = m_end;
-        if (m_touch && !planning())
-            m_touch(m_base + before, m_highWater - before);
-    }
-    poisonWhereWanted(offset, bytes);
+    if (m_touch && !planning() && mine.highWater > before)
+        m_touch(mine.base + before, mine.highWater - before);
+    if (m_poison && !planning() && block.bytes() > 0)
+        m_poison(block.memory(), block.bytes());
     return block;
 }
 
@@ -107,10 +132,32 @@ void Arena::poison(bool poisoned)
         m_poison = [](std::byte* memory, std::int64_t bytes) { std::memset(memory, kOfNaN, static_cast<std::size_t>(bytes)); };
 }
 
-void Arena::poisonWhereWanted(std::int64_t offset, std::int64_t bytes)
+std::int64_t Arena::take(Range& range, std::int64_t bytes) const
 {
-    if (m_poison && !planning())
-        m_poison(m_base + offset, bytes);
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;
+    if (range.end > kMost)
+        throw Failure { "memory", "the run needs more memory than can be counted", "" };
+    for (auto hole = range.holes.begin(); hole != range.holes.end(); ++hole) {
+        if (hole->second < bytes)
+            continue;
+        const std::int64_t offset = hole->first;
+        const std::int64_t rest = hole->second - bytes;
+        range.holes.erase(hole);
+        if (rest > 0)
+            range.holes.emplace(offset + bytes, rest);
+        return offset;
+    }
+    std::int64_t offset = range.end;
+    const bool grows = !range.holes.empty() && range.holes.rbegin()->first + range.holes.rbegin()->second == range.end;
+    if (grows)
+        offset = range.holes.rbegin()->first; // grow the last hole instead of leaving it
+    if (!planning() && offset + bytes > range.capacity)
+        throw Failure { "memory", "the run wants more than the " + std::to_string(range.capacity) + " bytes it announced", "" };
+    if (grows)
+        range.holes.erase(offset);
+    range.end = offset + bytes;
+    range.highWater = std::max(range.highWater, range.end);
+    return offset;
 }
 
 Block Arena::allocateFloats(std::int64_t count)
@@ -119,21 +166,21 @@ Block Arena::allocateFloats(std::int64_t count)
     return allocate(std::min(std::max<std::int64_t>(count, 0), kMost) * static_cast<std::int64_t>(sizeof(float)));
 }
 
-void Arena::giveBack(std::int64_t offset, std::int64_t bytes)
+void Arena::giveBack(Range& range, std::int64_t offset, std::int64_t bytes)
 {
-    auto next = m_holes.lower_bound(offset);
-    if (next != m_holes.end() && offset + bytes == next->first) {
+    auto next = range.holes.lower_bound(offset);
+    if (next != range.holes.end() && offset + bytes == next->first) {
         bytes += next->second;
-        next = m_holes.erase(next);
+        next = range.holes.erase(next);
     }
-    if (next != m_holes.begin()) {
+    if (next != range.holes.begin()) {
         const auto previous = std::prev(next);
         if (previous->first + previous->second == offset) {
             previous->second += bytes;
             return;
         }
     }
-    m_holes.emplace(offset, bytes);
+    range.holes.emplace(offset, bytes);
 }
 
 } // namespace shardboard::engine

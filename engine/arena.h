@@ -3,69 +3,90 @@
 // used and then used again, because first touch is the slowest thing that memory does.
 // A planning arena hands out numbers without memory: the run is first walked through with one, and its high-water mark is
 // what the run announces and is held to.
+// Where several processes run a program together, each has a range of its own, and every one of them keeps the books of all
+// ranges: they go through the same allocations, so that each knows without asking where another has put something.
 #pragma once
+
+#include "engine/placement.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <utility>
+#include <vector>
 
 namespace shardboard::engine {
 
 class Arena;
 class DeviceMemory;
 
-/// A piece of an arena; gives itself back. Movable.
+/// A piece of an arena, or of the range of every place; gives itself back. Movable.
 class Block {
 public:
+    struct Piece {
+        std::int64_t offset = 0;
+        std::int64_t bytes = 0; ///< 0: nothing at this place
+    };
+
     Block() = default;
-    Block(Arena* arena, std::int64_t offset, std::int64_t bytes)
+    Block(Arena* arena, std::vector<Piece> pieces)
         : m_arena(arena)
-        , m_offset(offset)
-        , m_bytes(bytes)
+        , m_pieces(std::move(pieces))
     {
     }
     Block(Block&& other) noexcept
         : m_arena(std::exchange(other.m_arena, nullptr))
-        , m_offset(other.m_offset)
-        , m_bytes(other.m_bytes)
+        , m_pieces(std::move(other.m_pieces))
     {
     }
     Block& operator=(Block&& other) noexcept;
     ~Block() { release(); }
 
-    /// Null in a planning arena.
-    float* floats() const;
+    /// What lies in the range of this process. Null in a planning arena.
     std::byte* memory() const;
-    std::int64_t bytes() const { return m_bytes; }
+    float* floats() const { return reinterpret_cast<float*>(memory()); }
+    /// What lies in the range of that place; null where its memory cannot be seen from here.
+    std::byte* memory(int place) const;
+    std::int64_t bytes() const; ///< in the range of this process
     void release();
 
 private:
+    friend class Arena;
     Arena* m_arena = nullptr;
-    std::int64_t m_offset = 0;
-    std::int64_t m_bytes = 0;
+    std::vector<Piece> m_pieces; ///< by place
 };
 
 class Arena {
 public:
+    /// The memory of a place, as it is seen from this process.
+    struct Segment {
+        std::byte* base = nullptr; ///< null: not to be seen from here
+        std::int64_t capacity = 0; ///< bytes
+    };
+
     /// A planning arena: unlimited, without memory.
     Arena() = default;
+    explicit Arena(Placement placement);
     /// Reserves `capacity` bytes of addresses; touches nothing. Throws Failure "memory" when there are none.
     explicit Arena(std::int64_t capacity);
     /// Hands out memory that is somebody else's.
     Arena(std::byte* memory, std::int64_t capacity);
+    /// The same for several places.
+    Arena(Placement placement, const std::vector<Segment>& segments);
     ~Arena();
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
 
-    /// `bytes` rounded up to the alignment of a vector. Throws Failure "memory" when the capacity does not suffice.
+    /// `bytes` rounded up to the alignment of a vector, at every place. Throws Failure "memory" when the capacity does not suffice.
     Block allocate(std::int64_t bytes);
     /// Of `count` floats.
     Block allocateFloats(std::int64_t count);
+    /// `bytes[place]` at each place, possibly none.
+    Block allocateAt(const std::vector<std::int64_t>& bytes);
 
-    /// Called with every stretch of memory before it is handed out for the first time, to have its pages there before
-    /// anything that is timed uses them.
+    /// Called with every stretch of memory of this process before it is handed out for the first time, to have its pages there
+    /// before anything that is timed uses them.
     void onFirstUse(std::function<void(std::byte* memory, std::int64_t bytes)> touch) { m_touch = std::move(touch); }
 
     /// From now on memory holds NaN when it is handed out.
@@ -77,24 +98,31 @@ public:
     void countDevices(DeviceMemory* memory) { m_devices = memory; }
     DeviceMemory* deviceMemory() const { return m_devices; }
 
-    bool planning() const { return m_base == nullptr; }
-    /// Most bytes of the range that were ever handed out at once, holes between them included.
-    std::int64_t highWater() const { return m_highWater; }
+    const Placement& placement() const { return m_placement; }
+    bool planning() const { return m_planning; }
+    /// Most bytes of the range that were ever handed out at once, holes between them included; of all places together.
+    std::int64_t highWater() const;
+    std::int64_t highWater(int place) const { return m_ranges[static_cast<std::size_t>(place)].highWater; }
 
 private:
     friend class Block;
-    void poisonWhereWanted(std::int64_t offset, std::int64_t bytes);
-    void giveBack(std::int64_t offset, std::int64_t bytes);
+    struct Range {
+        std::byte* base = nullptr;
+        std::int64_t capacity = 0;
+        std::int64_t end = 0; ///< first byte behind everything that is handed out or a hole
+        std::int64_t highWater = 0;
+        std::map<std::int64_t, std::int64_t> holes; ///< offset -> bytes, never adjacent
+    };
+    std::int64_t take(Range& range, std::int64_t bytes) const;
+    static void giveBack(Range& range, std::int64_t offset, std::int64_t bytes);
 
-    std::byte* m_base = nullptr;
+    Placement m_placement;
+    std::vector<Range> m_ranges = std::vector<Range>(1); ///< by place
+    bool m_planning = true;
     bool m_owned = false;
-    std::int64_t m_capacity = 0;
-    std::int64_t m_end = 0; ///< first byte behind everything that is handed out or a hole
-    std::int64_t m_highWater = 0;
     std::function<void(std::byte*, std::int64_t)> m_touch;
     std::function<void(std::byte*, std::int64_t)> m_poison;
     DeviceMemory* m_devices = nullptr;
-    std::map<std::int64_t, std::int64_t> m_holes; ///< offset -> bytes, never adjacent
 };
 
 } // namespace shardboard::engine

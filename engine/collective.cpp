@@ -4,6 +4,7 @@
 #include "engine/executor.h"
 #include "engine/failure.h"
 #include "engine/kernels.h"
+#include "engine/team.h"
 
 #include <algorithm>
 #include <cstring>
@@ -109,6 +110,28 @@ struct CopyTask {
     Box piece;
 };
 
+/// What devices read of others.
+std::vector<Delivery> neededBy(const Context& context, const Sharded& before, const std::vector<std::vector<Transfer>>& transfers)
+{
+    std::vector<Delivery> deliveries;
+    for (std::size_t device = 0; device < transfers.size(); ++device)
+        for (const Transfer& transfer : transfers[device])
+            need(deliveries, context, before, transfer.from, transfer.region,
+                 context.arena.placement().of(before.mesh(), static_cast<std::int64_t>(device)));
+    return deliveries;
+}
+
+/// Whether no device reads anything of a device of another process.
+bool allStaysAtHome(const Context& context, const Mesh& mesh, const std::vector<std::vector<Transfer>>& transfers)
+{
+    const Placement& placement = context.arena.placement();
+    for (std::size_t device = 0; device < transfers.size(); ++device)
+        for (const Transfer& transfer : transfers[device])
+            if (placement.of(mesh, transfer.from) != placement.of(mesh, static_cast<std::int64_t>(device)))
+                return false;
+    return true;
+}
+
 Timing runTransfers(Context& context, const Sharded& before, const std::vector<std::vector<Transfer>>& transfers,
                     bool zeroFirst, Sharded& after)
 {
@@ -123,7 +146,7 @@ Timing runTransfers(Context& context, const Sharded& before, const std::vector<s
         }
     }
     const Combine combine = combineOf(before.layout());
-    return runTimed(context, after.deviceCount(), devices, [&](std::size_t index, int) {
+    return runTimed(context, after.mesh(), devices, [&](std::size_t index, int) {
         const CopyTask& task = tasks[index];
         float* out = after.data(task.device);
         if (zeroFirst)
@@ -140,6 +163,45 @@ Timing runTransfers(Context& context, const Sharded& before, const std::vector<s
     });
 }
 
+/// The part of a range that a member of a group sums for all.
+Range partOfSum(const Sharded& tensor, const std::vector<std::int64_t>& group, std::int64_t device)
+{
+    const auto rank = std::find(group.begin(), group.end(), device) - group.begin();
+    return balancedPart(tensor.elements(device), static_cast<std::int64_t>(group.size()), rank);
+}
+
+/// For an all-reduce between hosts: addends of the part that a device sums.
+std::vector<Delivery> addendsFor(const Context& context, const std::vector<int>& axes, const Sharded& before)
+{
+    std::vector<Delivery> deliveries;
+    for (std::int64_t device = 0; device < before.deviceCount(); ++device) {
+        const auto group = before.mesh().group(device, axes);
+        for (const std::int64_t member : group)
+            needElements(deliveries, context, before, member, partOfSum(before, group, device),
+                         context.arena.placement().of(before.mesh(), device));
+    }
+    return deliveries;
+}
+
+/// The sums that a member has made, for the members on other hosts.
+std::vector<Delivery> sumsFor(const Context& context, const std::vector<int>& axes, const Sharded& after)
+{
+    const Placement& placement = context.arena.placement();
+    const Mesh& mesh = after.mesh();
+    std::vector<Delivery> deliveries;
+    for (std::int64_t device = 0; device < after.deviceCount(); ++device) {
+        const auto group = mesh.group(device, axes);
+        const Range part = partOfSum(after, group, device);
+        const Box whole { { 0, after.elements(device) } };
+        for (const std::int64_t member : group)
+            if (part.size() > 0 && !sameHost(context, mesh, device, member))
+                deliveries.push_back({ placement.of(mesh, device), placement.of(mesh, member), { part }, whole,
+                                       reinterpret_cast<float*>(after.address(device)), whole,
+                                       reinterpret_cast<float*>(after.address(member)) });
+    }
+    return deliveries;
+}
+
 /// An all-reduce in which every member sums its part of the range once and writes it to all: each addend is read once and
 /// each result written once, whatever the size of the group.
 Timing runAllReduce(Context& context, const std::vector<int>& axes, const Sharded& before,
@@ -152,20 +214,18 @@ Timing runAllReduce(Context& context, const std::vector<int>& axes, const Sharde
     };
     std::vector<Slice> slices;
     std::vector<std::int64_t> devices;
-    const std::int64_t size = mesh.groupSize(axes);
     const auto accumulate = combineOf(before.layout()) == Combine::Max ? maxInto : addInto;
     for (std::int64_t device = 0; device < after.deviceCount(); ++device) {
-        const auto group = mesh.group(device, axes);
-        const auto rank = std::find(group.begin(), group.end(), device) - group.begin();
-        const Range part = balancedPart(after.elements(device), size, rank);
+        const Range part = partOfSum(after, mesh.group(device, axes), device);
         for (std::int64_t lo = part.lo; lo < part.hi; lo += kPieceElements) {
             slices.push_back({ lo, std::min(part.hi, lo + kPieceElements) });
             devices.push_back(device);
         }
     }
-    return runTimed(context, after.deviceCount(), devices, [&](std::size_t index, int) {
+    return runTimed(context, after.mesh(), devices, [&](std::size_t index, int) {
         auto group = mesh.group(devices[index], axes);
-        const auto targets = group;
+        auto targets = group;
+        std::erase_if(targets, [&](std::int64_t target) { return !sameHost(context, mesh, devices[index], target); });
         if (broken && group.size() > 1)
             group.pop_back();
         float sum[kTile];
@@ -231,10 +291,17 @@ Resharded executeStep(Context& context, const ReshardStep& step, const Sharded& 
         if (broken)
             breakTransfers(transfers.back(), device);
     }
+    const bool alone = context.team == nullptr || (!allReduce && allStaysAtHome(context, tensor.mesh(), transfers));
+    if (!alone)
+        beginReading(context, allReduce ? addendsFor(context, summed, tensor) : neededBy(context, tensor, transfers));
     if (context.planning())
         return out;
     out.timing = allReduce ? runAllReduce(context, summed, tensor, broken, out.tensor)
                            : runTransfers(context, tensor, transfers, broken, out.tensor);
+    if (!alone && allReduce && context.team->spansHosts())
+        context.team->deliver(sumsFor(context, summed, out.tensor));
+    if (!alone)
+        endReading(context);
     return out;
 }
 

@@ -2,6 +2,7 @@
 #include "engine/compare.h"
 
 #include "engine/executor.h"
+#include "engine/team.h"
 
 #include <algorithm>
 #include <cmath>
@@ -77,6 +78,26 @@ Sums comparePiece(const Sharded& y, const Sharded& reference, const Piece& piece
     return sums;
 }
 
+std::vector<Piece> piecesToCompare(const Sharded& y)
+{
+    std::vector<Piece> pieces;
+    for (std::int64_t device = 0; device < y.deviceCount(); ++device)
+        if (y.elements(device) > 0 && !addends(y, device).empty())
+            for (Box& box : piecesOf(y.box(device), kPieceElements))
+                pieces.push_back({ device, std::move(box) });
+    return pieces;
+}
+
+/// What the processes that compare need, each for the pieces that it does.
+std::vector<Delivery> neededOf(const Context& context, const Sharded& y, const std::vector<Piece>& pieces)
+{
+    std::vector<Delivery> deliveries;
+    for (std::size_t i = 0; context.team != nullptr && i < pieces.size(); ++i)
+        for (const std::int64_t member : addends(y, pieces[i].device))
+            need(deliveries, context, y, member, pieces[i].box, context.team->helpers()[i % context.team->helpers().size()]);
+    return deliveries;
+}
+
 } // namespace
 
 double relativeError(Context& context, const Sharded& y, const Sharded& reference, double among)
@@ -88,19 +109,22 @@ double relativeError(Context& context, const Sharded& y, const Sharded& referenc
     if (!reference.allocated())
         context.work.generated += static_cast<double>(y.totalElements());
     const Block scratch = context.scratch(scratchFloats);
+    const auto pieces = piecesToCompare(y);
+    // Several processes share the work, and the first one sums up.
+    std::vector<std::int64_t> bytes(static_cast<std::size_t>(context.arena.placement().places()), 0);
+    bytes.front() = static_cast<std::int64_t>(pieces.size() * sizeof(Sums));
+    const Block room = context.arena.allocateAt(bytes);
+    beginReading(context, neededOf(context, y, pieces));
     if (context.planning())
         return 0;
-
-    std::vector<Piece> pieces;
-    for (std::int64_t device = 0; device < y.deviceCount(); ++device)
-        if (y.elements(device) > 0 && !addends(y, device).empty())
-            for (Box& box : piecesOf(y.box(device), kPieceElements))
-                pieces.push_back({ device, std::move(box) });
-    std::vector<Sums> sums(pieces.size());
-    context.pool->run(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t index, int worker) {
-        const auto i = static_cast<std::size_t>(index);
+    const Together together(context);
+    auto* sums = reinterpret_cast<Sums*>(room.memory(0));
+    runTasks(context, reference.mesh(), std::vector<std::int64_t>(pieces.size(), 0), [&](std::size_t i, int worker) {
         sums[i] = comparePiece(y, reference, pieces[i], scratch.floats() + worker * Context::scratchStride(scratchFloats));
     });
+    endReading(context);
+    if (context.team != nullptr && context.team->helper() != 0)
+        return 0;
 
     std::vector<Sums> devices(static_cast<std::size_t>(y.deviceCount()));
     Sums all;
@@ -133,6 +157,8 @@ double meanSquare(Context& context, const Sharded& reference)
     if (context.planning() || count == 0)
         return 0;
     std::vector<double> sums(static_cast<std::size_t>((count + kPieceElements - 1) / kPieceElements), 0.0);
+    if (context.team != nullptr && context.team->helper() != 0)
+        return 0;
     context.pool->run(static_cast<std::int64_t>(sums.size()), [&](std::int64_t piece, int) {
         const std::int64_t end = std::min(count, (piece + 1) * kPieceElements);
         double sum = 0;

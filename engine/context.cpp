@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/context.h"
 
+#include "engine/team.h"
+
 #include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <numeric>
+#include <utility>
 
 namespace shardboard::engine {
 
@@ -55,7 +57,76 @@ Timing Timing::share(double part) const
     return out;
 }
 
-Timing runTimed(Context& context, std::int64_t deviceCount, const std::vector<std::int64_t>& devices,
+void Context::meet() const
+{
+    if (team != nullptr)
+        team->meet();
+}
+
+bool Context::does(std::size_t task, const Mesh& mesh, std::int64_t position) const
+{
+    if (team == nullptr)
+        return true;
+    if (together)
+        return team->helper() >= 0 && task % team->helpers().size() == static_cast<std::size_t>(team->helper());
+    return arena.placement().isOwn(mesh, position);
+}
+
+Together::Together(Context& context)
+    : m_context(context)
+    , m_before(std::exchange(context.together, true))
+{
+    context.meet();
+}
+
+namespace {
+
+/// Those of the tasks that this process does.
+std::vector<std::size_t> tasksHere(const Context& context, const Mesh& mesh, const std::vector<std::int64_t>& devices)
+{
+    std::vector<std::size_t> tasks;
+    for (std::size_t i = 0; i < devices.size(); ++i)
+        if (context.does(i, mesh, devices[i]))
+            tasks.push_back(i);
+    return tasks;
+}
+
+/// Device after device, and where there are several processes on this host one after the other.
+void runOneAfterTheOther(Context& context, std::vector<std::size_t>& tasks, const std::vector<std::int64_t>& devices,
+                         const std::function<void(std::size_t, int)>& run)
+{
+    std::stable_sort(tasks.begin(), tasks.end(), [&](std::size_t a, std::size_t b) { return devices[a] < devices[b]; });
+    const auto runAll = [&] {
+        context.pool->run(tasks.empty() ? 0 : 1, [&](std::int64_t, int worker) {
+            for (const std::size_t i : tasks) {
+                context.pool->checkCancelled();
+                run(i, worker);
+            }
+        });
+    };
+    if (context.team == nullptr || context.together)
+        return runAll();
+    for (int place = 0; place < context.arena.placement().places(); ++place) {
+        if (place == context.arena.placement().own())
+            runAll();
+        if (context.team->sameHost(place, context.arena.placement().own()))
+            context.meet();
+    }
+}
+
+} // namespace
+
+void runTasks(Context& context, const Mesh& mesh, const std::vector<std::int64_t>& devices,
+              const std::function<void(std::size_t, int)>& task)
+{
+    const auto tasks = tasksHere(context, mesh, devices);
+    context.pool->run(static_cast<std::int64_t>(tasks.size()),
+                      [&](std::int64_t index, int worker) { task(tasks[static_cast<std::size_t>(index)], worker); });
+    if (context.together)
+        context.meet();
+}
+
+Timing runTimed(Context& context, const Mesh& mesh, const std::vector<std::int64_t>& devices,
                 const std::function<double(std::size_t, int)>& task)
 {
     struct Spent {
@@ -75,26 +146,20 @@ Timing runTimed(Context& context, std::int64_t deviceCount, const std::vector<st
         mine.span.end = now();
         mine.wall = std::max(0.0, mine.span.end - mine.span.start - uncounted);
     };
-    const auto count = static_cast<std::int64_t>(devices.size());
-    if (context.serial && count > 0) {
-        std::vector<std::size_t> order(devices.size());
-        std::iota(order.begin(), order.end(), std::size_t { 0 });
-        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return devices[a] < devices[b]; });
-        context.pool->run(1, [&](std::int64_t, int worker) {
-            for (const std::size_t i : order) {
-                context.pool->checkCancelled();
-                runOne(i, worker);
-            }
-        });
-    } else {
-        context.pool->run(count, [&](std::int64_t index, int worker) { runOne(static_cast<std::size_t>(index), worker); });
-    }
+    std::vector<std::size_t> tasks = tasksHere(context, mesh, devices);
+    const auto count = static_cast<std::int64_t>(tasks.size());
+    if (context.serial)
+        runOneAfterTheOther(context, tasks, devices, runOne);
+    else
+        context.pool->run(count, [&](std::int64_t index, int worker) { runOne(tasks[static_cast<std::size_t>(index)], worker); });
+    if (context.together)
+        context.meet();
 
     Timing timing;
-    timing.seconds.assign(static_cast<std::size_t>(deviceCount), 0.0);
-    timing.spans.assign(static_cast<std::size_t>(deviceCount), {});
+    timing.seconds.assign(static_cast<std::size_t>(mesh.deviceCount()), 0.0);
+    timing.spans.assign(static_cast<std::size_t>(mesh.deviceCount()), {});
     std::vector<double> byWorker(static_cast<std::size_t>(context.pool->workers()), 0.0);
-    for (std::size_t i = 0; i < devices.size(); ++i) {
+    for (const std::size_t i : tasks) {
         const auto device = static_cast<std::size_t>(devices[i]);
         Timing::Span& span = timing.spans[device];
         span = span.worked() ? Timing::Span { std::min(span.start, spent[i].span.start), std::max(span.end, spent[i].span.end) }

@@ -14,6 +14,7 @@
 namespace shardboard::engine {
 
 class Executor;
+class Team;
 
 /// What a run does, summed over all logical devices and the reference.
 struct Work {
@@ -29,11 +30,31 @@ struct Context {
     Work work;
     bool serial = false; ///< one device's work after the other, on one worker, for times that nothing else disturbs
     Executor* executor = nullptr; ///< who does the work; null: the workers of the pool
+    Team* team = nullptr; ///< the processes that run the program together; null: this one alone, or planning
+    bool together = false; ///< they share what is to be done for device 0: the work on the unsharded reference
 
     bool planning() const { return pool == nullptr; }
     /// Scratch memory for all workers, `floats` each; worker w has its own from w * scratchStride(floats).
     Block scratch(std::int64_t floats) { return arena.allocateFloats(scratchStride(floats) * workers); }
     static std::int64_t scratchStride(std::int64_t floats) { return (floats + 63) / 64 * 64; }
+    /// Waits for the other processes on this host, if there are any: what they wrote before can be read, and what was read
+    /// before may be overwritten.
+    void meet() const;
+    /// Whether this process does a task (one of several, counted from 0) of the device at a mesh position.
+    bool does(std::size_t task, const Mesh& mesh, std::int64_t position) const;
+};
+
+/// For as long as it lives, the processes share the tasks of the reference. They meet when it begins.
+class Together {
+public:
+    explicit Together(Context& context);
+    ~Together() { m_context.together = m_before; }
+    Together(const Together&) = delete;
+    Together& operator=(const Together&) = delete;
+
+private:
+    Context& m_context;
+    bool m_before;
 };
 
 /// What the logical devices spent on their shards. Making up data is left out of all seconds.
@@ -56,10 +77,14 @@ struct Timing {
     Timing share(double part) const;
 };
 
-/// Runs `task(index, worker)` for each entry of `devices`, the logical device that the task works for. The task returns
-/// the seconds that are not to be counted (making up data). In a serial context device after device, on one worker.
-Timing runTimed(Context& context, std::int64_t deviceCount, const std::vector<std::int64_t>& devices,
+/// Runs `task(index, worker)` for each entry of `devices`, the position in the mesh of the logical device that the task works
+/// for; of those the ones that this process does. The task returns the seconds that are not to be counted (making up data). In a
+/// serial context device after device, on one worker.
+Timing runTimed(Context& context, const Mesh& mesh, const std::vector<std::int64_t>& devices,
                 const std::function<double(std::size_t index, int worker)>& task);
+/// The same untimed and without an order.
+void runTasks(Context& context, const Mesh& mesh, const std::vector<std::int64_t>& devices,
+              const std::function<void(std::size_t index, int worker)>& task);
 
 /// Seconds on a clock that only goes forward.
 double now();

@@ -106,7 +106,7 @@ Timing runRows(Context& context, const Sharded& result, const std::vector<RowPie
     std::vector<std::int64_t> devices;
     for (const RowPiece& piece : pieces)
         devices.push_back(piece.device);
-    return runTimed(context, result.deviceCount(), devices,
+    return runTimed(context, result.mesh(), devices,
                     [&](std::size_t index, int worker) { return task(pieces[index], worker); });
 }
 

@@ -201,7 +201,7 @@ Timing executeAttention(Context& context, const OpCall& call, Sharded& result)
     const Block scratch = context.scratch(scratchFloats);
     if (context.planning())
         return {};
-    return runTimed(context, result.deviceCount(), devices, [&](std::size_t index, int worker) {
+    return runTimed(context, result.mesh(), devices, [&](std::size_t index, int worker) {
         attendBlock(call, sizes, blocks[index], scratch.floats() + worker * Context::scratchStride(scratchFloats), result);
         return 0.0;
     });

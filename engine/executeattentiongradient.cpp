@@ -67,7 +67,7 @@ Timing sinkGradients(Context& context, const AttentionWork& work, const Block& s
             devices.push_back(device);
             heads.push_back(head);
         }
-    return runTimed(context, result.deviceCount(), devices, [&](std::size_t index, int worker) {
+    return runTimed(context, result.mesh(), devices, [&](std::size_t index, int worker) {
         context.pool->checkCancelled();
         AttentionGradients gradients;
         gradients.dSink = result.data(devices[index]) + heads[index];

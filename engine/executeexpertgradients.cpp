@@ -28,7 +28,7 @@ Timing runDevices(Context& context, const Sharded& result, const std::function<v
     for (std::int64_t device = 0; device < result.deviceCount(); ++device)
         if (result.elements(device) > 0)
             devices.push_back(device);
-    return runTimed(context, result.deviceCount(), devices, [&](std::size_t index, int) {
+    return runTimed(context, result.mesh(), devices, [&](std::size_t index, int) {
         task(devices[index]);
         return 0.0;
     });

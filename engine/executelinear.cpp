@@ -93,7 +93,7 @@ Timing executeLinear(Context& context, const OpCall& call, Sharded& result)
     const Block scratch = context.scratch(scratchFloats);
     if (context.planning())
         return {};
-    return runTimed(context, result.deviceCount(), devices, [&](std::size_t index, int worker) {
+    return runTimed(context, result.mesh(), devices, [&](std::size_t index, int worker) {
         const WeightChunk& chunk = chunks[index];
         Box box = weight.box(chunk.device);
         if (weight.allocated()) {

@@ -79,7 +79,7 @@ Timing executeLinearGradX(Context& context, const OpCall& call, Sharded& result)
         return {};
     // Every task has some columns of the result to itself and goes through all rows of the weight, in chunks.
     const Parts tasks(result, result.shape().size() - 1, kColumns);
-    return runTimed(context, result.deviceCount(), tasks.devices, [&](std::size_t index, int worker) {
+    return runTimed(context, result.mesh(), tasks.devices, [&](std::size_t index, int worker) {
         const Part& part = tasks.parts[index];
         const Box& box = weight.box(part.device);
         const std::int64_t rows = rowsOf(result.box(part.device));
@@ -131,7 +131,7 @@ Timing executeLinearGradW(Context& context, const OpCall& call, Sharded& result)
     if (context.planning())
         return {};
     const Parts tasks(result, 0, kRows);
-    return runTimed(context, result.deviceCount(), tasks.devices, [&](std::size_t index, int) {
+    return runTimed(context, result.mesh(), tasks.devices, [&](std::size_t index, int) {
         const Part& part = tasks.parts[index];
         const std::int64_t rows = rowsOf(x.box(part.device));
         const std::int64_t in = result.box(part.device)[1].size();
@@ -167,7 +167,7 @@ Timing executeEmbeddingGrad(Context& context, const OpCall& call, Sharded& resul
     if (context.planning())
         return {};
     const Parts tasks(result, 0, std::max<std::int64_t>(1, kPieceElements / widest));
-    return runTimed(context, result.deviceCount(), tasks.devices, [&](std::size_t index, int) {
+    return runTimed(context, result.mesh(), tasks.devices, [&](std::size_t index, int) {
         const Part& part = tasks.parts[index];
         const Box& box = result.box(part.device);
         const std::int64_t n = box[1].size();

@@ -139,7 +139,7 @@ Timing executeAbsorb(Context& context, const OpCall& call, Sharded& result)
     }
     if (context.planning())
         return {};
-    return runTimed(context, result.deviceCount(), devices, [&](std::size_t index, int) {
+    return runTimed(context, result.mesh(), devices, [&](std::size_t index, int) {
         const std::int64_t device = devices[index];
         const std::int64_t head = localHeads[index];
         const Box& out = result.box(device);

@@ -70,7 +70,17 @@ Timing gradientOfQueries(Context& context, const AttentionWork& work, RingExchan
                          states.dots(task.device, task.batch, task.head), scratch.of(worker), gradients);
         });
     }
+    ring.finish();
     return timing;
+}
+
+std::vector<Delivery> statesOfOwners(const Context& context, const RingExchange& ring, const RingStates& states, const Sharded& result,
+                                     std::int64_t hop)
+{
+    std::vector<Delivery> out;
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device)
+        states.need(out, context, ring.memberAt(device, hop), context.arena.placement().of(result.mesh(), device));
+    return out;
 }
 
 /// The softmax's maxima and sums travel with the queries; they are so small that they are read where they are.
@@ -80,7 +90,7 @@ Timing gradientOfKeys(Context& context, const AttentionWork& work, RingExchange&
     Timing timing;
     const auto tasks = headTasks(result);
     for (std::int64_t hop = 0; hop < ring.hops(); ++hop) {
-        ring.go(hop);
+        ring.go(hop, statesOfOwners(context, ring, states, result, hop));
         timing += runHeads(context, result, tasks, [&](const HeadTask& task, int worker) {
             const AttentionPart dy = ring.part(task.device, 0);
             const AttentionPart q = ring.part(task.device, 1);
@@ -99,6 +109,7 @@ Timing gradientOfKeys(Context& context, const AttentionWork& work, RingExchange&
                              states.dots(owner, task.batch, head), scratch.of(worker), gradients);
         });
     }
+    ring.finish();
     return timing;
 }
 
@@ -108,7 +119,7 @@ Timing gradientOfSinks(Context& context, const AttentionWork& work, const RingSt
     for (std::int64_t device = 0; device < result.deviceCount(); ++device)
         if (result.elements(device) > 0)
             devices.push_back(device);
-    return runTimed(context, result.deviceCount(), devices, [&](std::size_t index, int) {
+    return runTimed(context, result.mesh(), devices, [&](std::size_t index, int) {
         const std::int64_t device = devices[index];
         const Box& box = work.q.box(device);
         for (std::int64_t head = 0; head < result.elements(device); ++head) {
@@ -166,9 +177,11 @@ Timing executeRingAttentionGradient(Context& context, const OpCall& call, Sharde
     const RingScratch scratch(context, work.k);
     Sharded out(work.dy->shape(), work.dy->layout(), work.dy->mesh());
     out.allocate(context.arena);
+    RingExchange kept(context, call, { 2, 3 }, Reading::InPlace);
+    for (std::int64_t hop = 1; context.planning() && queriesTravel && context.team != nullptr && hop < ring.hops(); ++hop)
+        ring.go(hop, statesOfOwners(context, ring, states, result, hop));
     if (context.planning())
         return {};
-    RingExchange kept(context, call, { 2, 3 }, Reading::InPlace);
     Timing timing = attendRing(context, work, forSinks ? ring : kept, states, scratch, out);
     timing += fillDots(context, work, states, out);
     if (forSinks)

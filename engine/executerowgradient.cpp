@@ -94,7 +94,7 @@ Timing executeRowSum(Context& context, const OpCall& call, Sharded& result)
     context.work.touched += static_cast<double>(dy.totalElements()) * (isNorm ? 3 : 1);
     if (context.planning())
         return {};
-    return runTimed(context, result.deviceCount(), devices, [&](std::size_t index, int) {
+    return runTimed(context, result.mesh(), devices, [&](std::size_t index, int) {
         const std::int64_t device = devices[index];
         const std::int64_t n = result.elements(device);
         float* sums = result.data(device);

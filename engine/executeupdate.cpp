@@ -46,7 +46,7 @@ Timing executeAdamStep(Context& context, const OpCall& call, Sharded& result)
     const Block scratch = context.scratch(3 * largest);
     if (context.planning())
         return {};
-    return runTimed(context, result.deviceCount(), devices, [&](std::size_t index, int worker) {
+    return runTimed(context, result.mesh(), devices, [&](std::size_t index, int worker) {
         const Piece& piece = pieces[index];
         const std::int64_t count = volumeOf(piece.box);
         const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);

@@ -5,6 +5,7 @@
 #include "engine/compare.h"
 #include "engine/executor.h"
 #include "engine/failure.h"
+#include "engine/team.h"
 
 #include <algorithm>
 #include <numeric>
@@ -73,6 +74,7 @@ PassageRunner::PassageRunner(const Program& program, const RunOptions& options, 
     , m_maker(program, options)
     , m_stages(program)
     , m_leaving(leavingTensors(program.graph))
+    , m_showsValues(static_cast<bool>(hooks.value))
     , m_begin(now())
 {
     if (DeviceMemory* memory = context.arena.deviceMemory())
@@ -106,6 +108,8 @@ void PassageRunner::runStep(const std::vector<Passage>& passages, bool verify)
     m_referenceCarry = {};
     m_waiting.clear();
     m_referenceWaiting.clear();
+    if (m_context.team != nullptr && !m_context.planning())
+        gatherTimes();
 }
 
 void PassageRunner::runPassage(const Passage& passage)
@@ -331,16 +335,22 @@ double PassageRunner::tolerance(const Passage& passage) const
 
 void PassageRunner::show(const Passage& passage, TensorId tensor)
 {
-    if (!m_hooks.value || m_context.planning())
+    if (!m_showsValues || (m_context.planning() && m_context.team == nullptr))
         return;
     const Sharded* value = m_values.find(tensor, m_current[tensor]);
     const Sharded* unsharded = m_verify ? m_reference.find(tensor, wholeLayout(tensor)) : nullptr;
     const std::string name = concreteName(m_graph.tensor(tensor).name, passage.layer);
-    if (m_context.executor == nullptr)
-        return m_hooks.value({ name, passage.microBatch, *value, unsharded });
-    Brought here(*m_context.executor, value);
-    Brought wholeHere(*m_context.executor, unsharded);
-    m_hooks.value({ name, passage.microBatch, *here.get(), wholeHere.get() });
+    if (m_context.executor != nullptr) {
+        Brought here(*m_context.executor, value);
+        Brought wholeHere(*m_context.executor, unsharded);
+        return m_hooks.value({ name, passage.microBatch, *here.get(), wholeHere.get() });
+    }
+    beginReading(m_context, allToFirst(m_context, *value));
+    if (m_context.planning())
+        return;
+    if (leads() && m_hooks.value)
+        m_hooks.value({ name, passage.microBatch, *value, unsharded });
+    endReading(m_context);
 }
 
 Layout PassageRunner::wholeLayout(TensorId tensor) const { return Layout::replicated(m_graph.tensor(tensor).shape.size()); }
@@ -561,17 +571,22 @@ void PassageRunner::chooseAlike(const Op& op, const OpCall& call)
         return;
     const Sharded& run = *call.operands[logits];
     Sharded* reference = m_reference.find(op.operands[logits], wholeLayout(op.operands[logits]));
-    if (reference == nullptr || m_context.planning() || !run.layout().partial.empty())
+    if (reference == nullptr || !run.layout().partial.empty())
         return;
-    if (m_context.executor != nullptr)
+    if (m_context.executor != nullptr && !m_context.planning())
         return m_context.executor->putTogether(m_context, run, *reference);
-    for (std::int64_t device = 0; device < run.deviceCount(); ++device)
+    beginReading(m_context, allToFirst(m_context, run));
+    if (m_context.planning())
+        return;
+    for (std::int64_t device = 0; device < run.deviceCount() && leads(); ++device)
         if (run.elements(device) > 0)
             copyRegion(run.box(device), run.box(device), run.data(device), reference->box(0), reference->data(0), Combine::Copy);
+    endReading(m_context);
 }
 
 void PassageRunner::runReference(const Passage& passage, std::size_t index, const std::string& id, const Sharded& result)
 {
+    const Together together(m_context);
     const Op& op = opOf(m_graph, passage.planned->ops[index]);
     OpCall call { op.kind, op.attributes, {}, id, m_program.plan.microBatches };
     std::vector<Sharded> made;
@@ -640,24 +655,19 @@ bool PassageRunner::usedLater(const Passage& passage, std::size_t index, TensorI
 
 bool PassageRunner::isMade(TensorId tensor) const { return m_graph.tensor(tensor).role != TensorRole::Activation; }
 
-void PassageRunner::recordTime(const RunOperation& what, double seconds, const Timing& timing, double start)
+void PassageRunner::recordTime(const RunOperation& what, double seconds, const Mesh& mesh, const Timing& timing, double start)
 {
     m_record.addTime(what, seconds);
     if (m_hooks.sample)
-        m_hooks.sample({ what.id, what.kind, m_mesh->deviceId(timing.slowestDevice()), start - m_begin, seconds,
-                         what.bytes });
+        m_hooks.sample({ what.id, what.kind, mesh.deviceId(timing.slowestDevice()), start - m_begin, seconds, what.bytes });
 }
 
 void PassageRunner::recordOp(const RunOperation& what, const PlannedOp& planned, const Timing& timing, double start)
 {
-    if (m_context.planning())
-        return;
-    recordTime(what, timing.slowest(), timing, start);
-    if (m_profiler != nullptr)
-        m_profiler->add(what, planned, place(), *m_mesh, timing);
+    if (!m_context.planning())
+        record({ what, &planned, nullptr, place(), m_mesh, timing, start });
 }
 
-/// It ends for all devices at once, so its time is that of the work of all.
 void PassageRunner::recordCollective(const Collective& collective, const Timing& timing, double start)
 {
     if (m_context.planning())
@@ -667,9 +677,68 @@ void PassageRunner::recordCollective(const Collective& collective, const Timing&
     what.kind = collectiveName(collective.kind);
     what.predictedSeconds = collective.seconds;
     what.bytes = collective.bytes;
-    recordTime(what, timing.together, timing, start);
-    if (m_profiler != nullptr)
-        m_profiler->add(what, collective, place(), *m_mesh, timing);
+    record({ what, nullptr, &collective, place(), m_mesh, timing, start });
+}
+
+void PassageRunner::record(Execution execution)
+{
+    if (m_context.team == nullptr)
+        return write(execution);
+    m_executions.push_back(std::move(execution));
+}
+
+/// A collective ends for all devices at once, so its time is that of the work of all.
+void PassageRunner::write(const Execution& execution)
+{
+    const Timing& timing = execution.timing;
+    recordTime(execution.what, execution.op != nullptr ? timing.slowest() : timing.together, *execution.mesh, timing, execution.start);
+    if (m_profiler == nullptr)
+        return;
+    if (execution.op != nullptr)
+        m_profiler->add(execution.what, *execution.op, execution.place, *execution.mesh, timing);
+    else
+        m_profiler->add(execution.what, *execution.collective, execution.place, *execution.mesh, timing);
+}
+
+/// All have gone through the same executions, each of them with its own devices.
+void PassageRunner::gatherTimes()
+{
+    std::vector<double> said;
+    for (const Execution& execution : m_executions) {
+        said.insert(said.end(), { execution.timing.together, execution.timing.wall });
+        for (std::int64_t device = 0; device < execution.mesh->deviceCount(); ++device) {
+            const auto i = static_cast<std::size_t>(device);
+            const bool has = i < execution.timing.seconds.size();
+            const Timing::Span span = has ? execution.timing.spans[i] : Timing::Span {};
+            said.insert(said.end(), { has ? execution.timing.seconds[i] : 0.0, span.start, span.end });
+        }
+    }
+    const auto all = m_context.team->gather(said);
+    std::size_t next = 0;
+    for (Execution& execution : m_executions) {
+        const auto devices = static_cast<std::size_t>(execution.mesh->deviceCount());
+        Timing sum;
+        sum.seconds.assign(devices, 0.0);
+        sum.spans.assign(devices, {});
+        for (const std::vector<double>& one : all) {
+            const double* values = one.data() + next;
+            Timing timing;
+            for (std::size_t i = 0; i < devices; ++i) {
+                timing.seconds.push_back(values[2 + 3 * i]);
+                timing.spans.push_back({ values[3 + 3 * i], values[4 + 3 * i] });
+            }
+            const double together = std::max(sum.together, values[0]); // it is over when the last one is
+            const double wall = std::max(sum.wall, values[1]);
+            sum += timing;
+            sum.together = together;
+            sum.wall = wall;
+        }
+        next += 2 + 3 * devices;
+        execution.timing = std::move(sum);
+        if (leads())
+            write(execution);
+    }
+    m_executions.clear();
 }
 
 } // namespace shardboard::engine

@@ -31,7 +31,10 @@ public:
     void setProfiler(Profiler* profiler) { m_profiler = profiler; }
     /// Steps that will run, for the progress.
     void setSteps(std::int64_t steps) { m_steps = steps; }
+    /// Where several processes run the program, the first one gets the times of all when a step is over.
     void runStep(const std::vector<Passage>& passages, bool verify);
+    /// Whether somebody wants to see each value; every process has to know, and only the first one calls the hook.
+    void showValues(bool wanted) { m_showsValues = wanted; }
     /// Whether the test hook has broken a collective.
     bool broke() const { return m_broke; }
 
@@ -79,9 +82,23 @@ private:
     bool breaks(const Collective& collective);
     /// Whether an operation after `index` takes the tensor in this layout (any layout: null).
     static bool usedLater(const Passage& passage, std::size_t index, TensorId tensor, const Layout* layout);
-    void recordTime(const RunOperation& what, double seconds, const Timing& timing, double start);
+    /// An execution whose times on other processes are still to come.
+    struct Execution {
+        RunOperation what;
+        const PlannedOp* op = nullptr; ///< or
+        const Collective* collective = nullptr;
+        Profiler::Place place;
+        const Mesh* mesh = nullptr;
+        Timing timing;
+        double start = 0;
+    };
+    void record(Execution execution);
+    void write(const Execution& execution);
+    void gatherTimes();
+    void recordTime(const RunOperation& what, double seconds, const Mesh& mesh, const Timing& timing, double start);
     void recordOp(const RunOperation& what, const PlannedOp& planned, const Timing& timing, double start);
     void recordCollective(const Collective& collective, const Timing& timing, double start);
+    bool leads() const { return m_context.arena.placement().own() == 0; }
     Profiler::Place place() const { return { m_passage->layer, m_passage->microBatch }; }
 
     const Program& m_program;
@@ -108,6 +125,8 @@ private:
     Sharded m_carry; ///< what goes to the next passage; invalid when nothing came before
     Sharded m_referenceCarry;
     std::int64_t m_carryRun = 0; ///< where it lies
+    std::vector<Execution> m_executions; ///< of this step, where several processes run the program
+    bool m_showsValues = false;
     bool m_verify = false;
     bool m_broke = false;
     std::string m_brokenId;

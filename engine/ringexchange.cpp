@@ -10,7 +10,6 @@ namespace shardboard::engine {
 
 namespace {
 
-constexpr std::int64_t kAlignFloats = 64;
 constexpr std::int64_t kPieceFloats = 1 << 18;
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
@@ -43,19 +42,22 @@ RingExchange::RingExchange(Context& context, const OpCall& call, std::vector<std
         room.operand = operand;
         room.inPlace = reading == Reading::InPlace || transferOf(operand)->shared;
         if (!room.inPlace && m_hops > 1) {
-            std::int64_t end = 0;
+            std::vector<std::int64_t> sizes;
+            std::int64_t floats = 0;
             for (const auto& ring : m_rings) {
-                std::int64_t largest = 0;
+                sizes.push_back(0);
                 for (const std::int64_t member : ring)
-                    largest = std::max(largest, call.operands[operand]->elements(member));
-                room.offsets.push_back(end);
-                end += (largest + kAlignFloats - 1) / kAlignFloats * kAlignFloats;
+                    sizes.back() = std::max(sizes.back(), call.operands[operand]->elements(member));
+                floats += sizes.back();
             }
-            room.block = context.arena.allocateFloats(end);
-            context.work.touched += static_cast<double>(end * (m_hops - 1)) * 2;
+            room.parts.allocate(context.arena, call.operands[operand]->mesh(), sizes, sizeof(float));
+            context.work.touched += static_cast<double>(floats * (m_hops - 1)) * 2;
         }
         m_rooms.push_back(std::move(room));
     }
+    for (m_hop = 1; context.planning() && context.team != nullptr && m_hop < m_hops; ++m_hop)
+        go(m_hop);
+    m_hop = 0;
 }
 
 std::int64_t RingExchange::memberAt(std::int64_t device, std::int64_t hop) const { return m_rings[at(device)][at(hop)]; }
@@ -68,14 +70,37 @@ RingTransfer* RingExchange::transferOf(std::size_t operand) const
     return nullptr;
 }
 
-void RingExchange::go(std::int64_t hop)
+void RingExchange::go(std::int64_t hop, std::vector<Delivery> more)
 {
     m_hop = hop;
-    if (hop == 0 || m_reading == Reading::InPlace || m_context.planning())
+    finish();
+    if (hop == 0)
+        return;
+    addNeeds(more);
+    beginReading(m_context, more);
+    m_open = true;
+    if (m_reading == Reading::InPlace || m_context.planning())
         return;
     for (Room& room : m_rooms)
         if (!room.inPlace)
             receive(room);
+}
+
+void RingExchange::finish()
+{
+    if (m_open)
+        endReading(m_context);
+    m_open = false;
+}
+
+void RingExchange::addNeeds(std::vector<Delivery>& deliveries) const
+{
+    for (const Room& room : m_rooms) {
+        const Sharded& tensor = *m_call.operands[room.operand];
+        for (std::int64_t device = 0; device < tensor.deviceCount(); ++device)
+            need(deliveries, m_context, tensor, owner(device), tensor.box(owner(device)),
+                 m_context.arena.placement().of(tensor.mesh(), device));
+    }
 }
 
 void RingExchange::receive(Room& room)
@@ -96,10 +121,10 @@ void RingExchange::receive(Room& room)
         }
     }
     const bool lost = transfer.broken && m_hop + 1 == m_hops;
-    transfer.timing += runTimed(m_context, tensor.deviceCount(), devices, [&](std::size_t index, int) {
+    transfer.timing += runTimed(m_context, tensor.mesh(), devices, [&](std::size_t index, int) {
         const std::int64_t device = devices[index];
         const Piece& piece = pieces[index];
-        float* to = room.block.floats() + room.offsets[at(device)] + piece.first;
+        float* to = room.parts.floats(device) + piece.first;
         if (lost)
             std::memset(to, 0, at(piece.count) * sizeof(float));
         else
@@ -118,7 +143,7 @@ AttentionPart RingExchange::part(std::int64_t device, std::size_t operand) const
         if (room.operand == operand && room.inPlace)
             return { tensor.data(from), &tensor.box(from) };
         else if (room.operand == operand)
-            return { room.block.floats() + room.offsets[at(device)], &tensor.box(from) };
+            return { room.parts.floats(device), &tensor.box(from) };
     return { tensor.data(device), &tensor.box(device) }; // it does not travel
 }
 

@@ -5,6 +5,8 @@
 
 #include "engine/attentionwork.h"
 #include "engine/context.h"
+#include "engine/deviceparts.h"
+#include "engine/team.h"
 
 #include <cstdint>
 #include <vector>
@@ -24,8 +26,10 @@ public:
 
     /// How often a part is worked on: the members of a ring.
     std::int64_t hops() const { return m_hops; }
-    /// Brings the parts of hop `hop` (of the first one every device has its own). When planning only the work is counted.
-    void go(std::int64_t hop);
+    /// Brings the parts of hop `hop` (of the first one every device has its own), and `more` from other hosts.
+    void go(std::int64_t hop, std::vector<Delivery> more = {});
+    /// After the work of the last hop.
+    void finish();
     /// What the device has now.
     AttentionPart part(std::int64_t device, std::size_t operand) const;
     /// Whose part that is.
@@ -38,9 +42,9 @@ private:
     struct Room { ///< what is received of an operand
         std::size_t operand = 0;
         bool inPlace = false;
-        std::vector<std::int64_t> offsets; ///< by device, in floats
-        Block block;
+        DeviceParts parts;
     };
+    void addNeeds(std::vector<Delivery>& deliveries) const;
     void receive(Room& room);
     RingTransfer* transferOf(std::size_t operand) const;
 
@@ -51,6 +55,7 @@ private:
     std::vector<std::vector<std::int64_t>> m_rings; ///< by device
     std::int64_t m_hops = 1;
     std::int64_t m_hop = 0;
+    bool m_open = false; ///< between beginReading and endReading
 };
 
 } // namespace shardboard::engine

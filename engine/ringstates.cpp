@@ -38,7 +38,7 @@ Timing runHeads(Context& context, const Sharded& result, const std::vector<HeadT
     std::vector<std::int64_t> devices;
     for (const HeadTask& task : tasks)
         devices.push_back(task.device);
-    return runTimed(context, result.deviceCount(), devices, [&](std::size_t index, int worker) {
+    return runTimed(context, result.mesh(), devices, [&](std::size_t index, int worker) {
         context.pool->checkCancelled();
         run(tasks[index], worker);
         return 0.0;
@@ -48,20 +48,23 @@ Timing runHeads(Context& context, const Sharded& result, const std::vector<HeadT
 RingStates::RingStates(Context& context, const Sharded& queries)
     : m_queries(queries)
 {
-    std::int64_t end = 0;
     for (std::int64_t device = 0; device < queries.deviceCount(); ++device) {
-        m_offsets.push_back(end);
         const Box& box = queries.box(device);
-        end += (3 * box[0].size() * box[1].size() * box[2].size() + 63) / 64 * 64;
+        m_sizes.push_back(3 * box[0].size() * box[1].size() * box[2].size());
     }
-    m_block = context.arena.allocateFloats(end);
+    m_parts.allocate(context.arena, queries.mesh(), m_sizes, sizeof(float));
 }
 
 float* RingStates::at(std::int64_t which, std::int64_t device, std::int64_t batch, std::int64_t head) const
 {
     const Box& box = m_queries.box(device);
     const std::int64_t row = (which * box[0].size() + batch) * box[2].size() + head;
-    return m_block.floats() + m_offsets[static_cast<std::size_t>(device)] + row * box[1].size();
+    return m_parts.floats(device) + row * box[1].size();
+}
+
+void RingStates::need(std::vector<Delivery>& deliveries, const Context& context, std::int64_t device, int place) const
+{
+    needFloats(deliveries, context, m_queries.mesh(), device, m_parts.floats(device), m_sizes[static_cast<std::size_t>(device)], place);
 }
 
 std::int64_t mostTokens(const Sharded& tensor)
@@ -118,6 +121,7 @@ Timing attendRing(Context& context, const AttentionWork& work, RingExchange& rin
                 ringFinish(block.queries, block.valueDim, state);
         });
     }
+    ring.finish();
     return timing;
 }
 

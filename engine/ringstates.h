@@ -35,13 +35,15 @@ public:
     float* sum(std::int64_t device, std::int64_t batch, std::int64_t head) const { return at(1, device, batch, head); }
     /// For the gradients: of each query the sum of dy * result.
     float* dots(std::int64_t device, std::int64_t batch, std::int64_t head) const { return at(2, device, batch, head); }
+    /// All of a device, for the devices at a place.
+    void need(std::vector<Delivery>& deliveries, const Context& context, std::int64_t device, int place) const;
 
 private:
     float* at(std::int64_t which, std::int64_t device, std::int64_t batch, std::int64_t head) const;
 
     const Sharded& m_queries;
-    std::vector<std::int64_t> m_offsets; ///< by device, in floats
-    Block m_block;
+    std::vector<std::int64_t> m_sizes; ///< by device, in floats
+    DeviceParts m_parts;
 };
 
 /// The most tokens of a sequence that a device has.

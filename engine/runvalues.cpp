@@ -45,8 +45,11 @@ template <class Change>
 void forEachSlice(Context& context, Sharded& tensor, Change change)
 {
     const auto slices = slicesOf(tensor);
-    context.pool->run(static_cast<std::int64_t>(slices.size()), [&](std::int64_t index, int) {
-        const Slice& slice = slices[static_cast<std::size_t>(index)];
+    std::vector<std::int64_t> devices;
+    for (const Slice& slice : slices)
+        devices.push_back(slice.device);
+    runTasks(context, tensor.mesh(), devices, [&](std::size_t index, int) {
+        const Slice& slice = slices[index];
         change(slice, tensor.data(slice.device) + slice.offset);
     });
 }

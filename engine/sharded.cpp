@@ -10,8 +10,6 @@ namespace shardboard::engine {
 
 namespace {
 
-constexpr std::int64_t kAlignFloats = 64; // shards of different devices share no cache line
-
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// Row-major distances between neighbours along each dim of a box.
@@ -165,30 +163,35 @@ Sharded::Sharded(Shape shape, Layout layout, const Mesh& mesh)
     , m_layout(std::move(layout))
     , m_mesh(&mesh)
 {
-    std::int64_t end = 0;
-    for (std::int64_t p = 0; p < mesh.deviceCount(); ++p) {
+    for (std::int64_t p = 0; p < mesh.deviceCount(); ++p)
         m_boxes.push_back(boxAt(m_shape, m_layout, mesh, p));
-        m_offsets.push_back(end);
-        end += (volumeOf(m_boxes.back()) + kAlignFloats - 1) / kAlignFloats * kAlignFloats;
-    }
-    m_offsets.push_back(end);
 }
 
 void Sharded::allocate(Arena& arena)
 {
-    m_block = m_element == Element::F32 ? arena.allocateFloats(m_offsets.back()) : arena.allocate(bytes());
+    std::vector<std::int64_t> counts;
+    for (const Box& box : m_boxes)
+        counts.push_back(volumeOf(box));
+    m_parts.allocate(arena, *m_mesh, counts, bytesOf(m_element));
     m_allocated = true;
     if (DeviceMemory* memory = arena.deviceMemory(); memory != nullptr && memory->watches(*m_mesh)) {
-        std::vector<std::int64_t> held;
-        for (const Box& box : m_boxes)
-            held.push_back(volumeOf(box) * bytesOf(m_element));
-        m_hold = memory->hold(*m_mesh, held);
+        for (std::int64_t& count : counts)
+            count *= bytesOf(m_element);
+        m_hold = memory->hold(*m_mesh, counts);
     }
+}
+
+std::int64_t Sharded::bytes() const
+{
+    std::int64_t elements = 0;
+    for (const Box& box : m_boxes)
+        elements += DeviceParts::roundedUp(volumeOf(box));
+    return elements * bytesOf(m_element);
 }
 
 Sharded Sharded::withMemoryOf(Sharded&& other) &&
 {
-    m_block = std::move(other.m_block);
+    m_parts = std::move(other.m_parts);
     m_hold = std::move(other.m_hold);
     m_allocated = other.m_allocated;
     m_element = other.m_element;

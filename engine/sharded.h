@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tensor as it lies on the logical devices of a mesh: one buffer for each mesh position, all in one block of the arena.
+// A tensor as it lies on the logical devices of a mesh: one buffer for each mesh position.
 // The unsharded tensors of the reference are the same thing on a mesh of one device.
 #pragma once
 
 #include "engine/arena.h"
 #include "engine/devicememory.h"
+#include "engine/deviceparts.h"
 #include "engine/generator.h"
 #include "engine/rounding.h"
 #include "model/core/layout.h"
@@ -76,19 +77,13 @@ public:
     /// Of all devices together, replicas included.
     std::int64_t totalElements() const;
     /// The shard of a device, row-major over its box. Only when allocated and not planning.
-    float* data(std::int64_t device) { return m_block.floats() + m_offsets[static_cast<std::size_t>(device)]; }
-    const float* data(std::int64_t device) const
-    {
-        return m_block.floats() + m_offsets[static_cast<std::size_t>(device)];
-    }
+    float* data(std::int64_t device) { return m_parts.floats(device); }
+    const float* data(std::int64_t device) const { return m_parts.floats(device); }
 
     /// The same, in the executor's memory and of any kind of element.
-    std::byte* address(std::int64_t device) const
-    {
-        return m_block.memory() + m_offsets[static_cast<std::size_t>(device)] * bytesOf(m_element);
-    }
+    std::byte* address(std::int64_t device) const { return m_parts.address(device); }
     /// Of all shards with what lies between them.
-    std::int64_t bytes() const { return m_offsets.back() * bytesOf(m_element); }
+    std::int64_t bytes() const;
 
     /// Set for weights and inputs. A tensor that has a source and no memory is made piece by piece where it is used.
     std::optional<Source> source;
@@ -98,9 +93,8 @@ private:
     Layout m_layout;
     const Mesh* m_mesh = nullptr;
     std::vector<Box> m_boxes;
-    std::vector<std::int64_t> m_offsets; ///< in elements
     Element m_element = Element::F32;
-    Block m_block;
+    DeviceParts m_parts;
     DeviceMemory::Hold m_hold;
     bool m_allocated = false;
 };

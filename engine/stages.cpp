@@ -3,6 +3,7 @@
 
 #include "engine/executor.h"
 #include "engine/failure.h"
+#include "engine/team.h"
 
 #include <algorithm>
 #include <cstring>
@@ -82,6 +83,10 @@ Resharded executeSend(Context& context, const Sharded& value, const Mesh& target
         out.timing = context.executor->send(context, value, broken, out.tensor);
         return out;
     }
+    std::vector<Delivery> deliveries;
+    for (std::int64_t device = 0; device < value.deviceCount(); ++device)
+        need(deliveries, context, value, device, value.box(device), context.arena.placement().of(target, device));
+    beginReading(context, deliveries);
     if (context.planning())
         return out;
     std::vector<Piece> pieces;
@@ -91,7 +96,7 @@ Resharded executeSend(Context& context, const Sharded& value, const Mesh& target
             pieces.push_back({ device, offset, std::min(kPieceElements, value.elements(device) - offset) });
             devices.push_back(device);
         }
-    out.timing = runTimed(context, value.deviceCount(), devices, [&](std::size_t index, int) {
+    out.timing = runTimed(context, out.tensor.mesh(), devices, [&](std::size_t index, int) {
         const Piece& piece = pieces[index];
         float* to = out.tensor.data(piece.device) + piece.offset;
         const std::size_t bytes = static_cast<std::size_t>(piece.count) * sizeof(float);
@@ -101,6 +106,7 @@ Resharded executeSend(Context& context, const Sharded& value, const Mesh& target
             std::memcpy(to, value.data(piece.device) + piece.offset, bytes);
         return 0.0;
     });
+    endReading(context);
     return out;
 }
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes that run one program together. All of them walk through it; each works for the logical devices that are at its
+// place (engine/placement.h). Those of one host see each other's memory, so that what a device needs of another one is read where
+// it lies, after all have come to the point where it is there; from other hosts it is brought.
+#pragma once
+
+#include "engine/context.h"
+#include "engine/sharded.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace shardboard::engine {
+
+/// A region of a tensor that one place hands to another one. Everybody knows all of them.
+struct Delivery {
+    int from = 0;
+    int to = 0;
+    Box region;
+    Box sourceBox; ///< what the row-major buffer at `source` holds; the region lies inside
+    const float* source = nullptr; ///< as seen from `from`
+    Box targetBox;
+    float* target = nullptr; ///< as seen from `to`
+};
+
+/// All functions are called by all processes, in the same order, and throw Stopped when one of them has failed or the run has
+/// been cancelled, and Failure when a process is lost.
+class Team {
+public:
+    virtual ~Team() = default;
+
+    /// Waits until all processes on this host are here.
+    virtual void meet() = 0;
+    /// Whether some of them are on other hosts, or are treated as if they were.
+    virtual bool spansHosts() const = 0;
+    virtual bool sameHost(int a, int b) const = 0;
+    /// The places that share the work on the unsharded reference, which is at place 0: those of its host.
+    virtual const std::vector<int>& helpers() const = 0;
+    /// Which of them this process is; -1: none.
+    virtual int helper() const = 0;
+    /// Hands over what is on its way from one host to another; deliveries within a host are ignored.
+    virtual void deliver(const std::vector<Delivery>& deliveries) = 0;
+    /// The memory into which shards of other hosts were brought may be used for others.
+    virtual void forgetBrought() = 0;
+    /// What every place says, by place; empty but at place 0.
+    virtual std::vector<std::vector<double>> gather(const std::vector<double>& said) = 0;
+};
+
+/// What the devices at a place need of the shard of the device at a mesh position. Once it was brought it is in data(position)
+/// there. Does nothing where the place sees that memory anyway.
+void need(std::vector<Delivery>& deliveries, const Context& context, const Sharded& tensor, std::int64_t position, const Box& region,
+          int place);
+/// The same of some elements of it, counted in its row-major order.
+void needElements(std::vector<Delivery>& deliveries, const Context& context, const Sharded& tensor, std::int64_t position,
+                  const Range& elements, int place);
+/// Of other memory of a device, of `count` floats: all of it.
+void needFloats(std::vector<Delivery>& deliveries, const Context& context, const Mesh& mesh, std::int64_t position, float* values,
+                std::int64_t count, int place);
+/// Between these two, devices may read what others have: all on this host have written it, and what is needed from other hosts
+/// has come. Do nothing for a process that is alone.
+void beginReading(Context& context, const std::vector<Delivery>& deliveries);
+void endReading(Context& context);
+/// Whether the devices at two mesh positions are at places of one host.
+bool sameHost(const Context& context, const Mesh& mesh, std::int64_t a, std::int64_t b);
+/// For somebody who reads all shards at place 0.
+std::vector<Delivery> allToFirst(const Context& context, const Sharded& tensor);
+
+} // namespace shardboard::engine
