@@ -114,6 +114,9 @@ QPushButton:disabled { color: @disabled; }
 QPushButton[primary="true"] { background: @accent; color: @onAccent; border: 1px solid @accent; font-weight: bold; }
 QPushButton[primary="true"]:hover { background: @accentHover; }
 QPushButton[primary="true"]:focus { border: 2px solid @text; padding: 4px 11px; }
+QPushButton[link="true"] { background: transparent; border: 1px solid transparent; color: @accent; text-align: left; padding: 4px 0px; }
+QPushButton[link="true"]:hover { text-decoration: underline; }
+QPushButton[link="true"]:focus { border: 1px solid @accent; }
 QPushButton[primary="true"]:disabled { background: @line; color: @disabled; border: 1px solid @line; }
 QToolButton { background: transparent; color: @text; border: 1px solid transparent; border-radius: 6px; padding: 3px 6px; }
 QToolButton[outlined="true"] { background: @panel; border: 1px solid @line; padding: 4px 8px; }

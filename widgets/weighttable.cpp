@@ -3,6 +3,7 @@
 
 #include "widgets/format.h"
 #include "widgets/shownspec.h"
+#include "widgets/strategyclip.h"
 #include "widgets/theme.h"
 #include "widgets/weightdelegate.h"
 #include "widgets/weightedits.h"
@@ -278,10 +279,8 @@ void WeightPanel::fillMenu(QMenu* menu)
         return;
     menu->setToolTipsVisible(true);
     const Mesh& mesh = document()->design().mesh;
-    const QString what = weightsText(*document(), weights);
     const auto strategy = [&](const QString& title, const Strategy& wanted) {
-        const WeightEdit edit
-            = strategyEdit(*document(), weights, wanted, QStringLiteral("%1: %2").arg(what, qstr(wanted.text())));
+        const WeightEdit edit = pasteEdit(weights, wanted);
         addAction(menu, title, edit.design, edit.text);
     };
     strategy(tr("Replicate"), Strategy {});
@@ -303,6 +302,11 @@ void WeightPanel::fillMenu(QMenu* menu)
     connect(menu->addAction(tr("Edit strategy …")), &QAction::triggered, this, [this] { Q_EMIT strategyRequested(false); });
     const WeightLayout* current = selectedWeight(*document());
     connect(menu->addAction(tr("Write a spec …")), &QAction::triggered, this, [this] { Q_EMIT strategyRequested(true); });
+    menu->addSeparator();
+    if (current)
+        connect(menu->addAction(tr("Copy strategy")), &QAction::triggered, this, &WeightPanel::copy);
+    if (const auto copied = strategyFromMimeData(QGuiApplication::clipboard()->mimeData()))
+        strategy(tr("Paste strategy: %1").arg(qstr(copied->text())), *copied);
     if (current && !current->unknownShape)
         addCopyMenu(menu, current->layout, mesh);
 }
@@ -322,8 +326,29 @@ void WeightPanel::copy() const
         const WeightLayout& layout = document()->evaluation()->weights[static_cast<std::size_t>(weight)];
         lines << qstr(layout.spec.name) + QLatin1Char('\t') + shownSpec(*document(), layout.layout).marked();
     }
-    if (!lines.isEmpty())
-        QGuiApplication::clipboard()->setText(lines.join(QLatin1Char('\n')));
+    if (const WeightLayout* current = selectedWeight(*document()); current && !lines.isEmpty())
+        QGuiApplication::clipboard()->setMimeData(strategyMimeData(current->strategy, lines.join(QLatin1Char('\n'))));
+}
+
+void WeightPanel::paste()
+{
+    const auto weights = selectedWeights();
+    const auto strategy = strategyFromMimeData(QGuiApplication::clipboard()->mimeData());
+    if (weights.empty() || !document()->hasDesign())
+        return;
+    if (!strategy) {
+        m_message->setText(tr("The clipboard has no strategy: copy one from a weight, or a text such as P(None, 'model')."));
+        m_message->show();
+        return;
+    }
+    const WeightEdit edit = pasteEdit(weights, *strategy);
+    apply(edit.design, edit.text);
+}
+
+WeightEdit WeightPanel::pasteEdit(const std::vector<int>& weights, const Strategy& strategy) const
+{
+    return strategyEdit(*document(), weights, strategy,
+                        QStringLiteral("%1: %2").arg(weightsText(*document(), weights), qstr(strategy.text())));
 }
 
 bool WeightPanel::eventFilter(QObject* watched, QEvent* event)
@@ -337,6 +362,10 @@ bool WeightPanel::eventFilter(QObject* watched, QEvent* event)
         }
         if (watched == m_tree && static_cast<QKeyEvent*>(event)->matches(QKeySequence::Copy)) {
             copy();
+            return true;
+        }
+        if (watched == m_tree && static_cast<QKeyEvent*>(event)->matches(QKeySequence::Paste)) {
+            paste();
             return true;
         }
         if ((key == Qt::Key_F2 || key == Qt::Key_Return) && watched == m_tree && !selectedWeights().empty()) {

@@ -15,6 +15,8 @@ namespace shardboard {
 
 class WeightFilter;
 class WeightModel;
+struct Strategy;
+struct WeightEdit;
 
 class WeightPanel : public DocumentView {
     Q_OBJECT
@@ -46,6 +48,8 @@ private:
     void addAction(QMenu* menu, const QString& text, const Design& design, const QString& undoText);
     void contextMenu(const QPoint& point);
     void copy() const;
+    void paste();
+    WeightEdit pasteEdit(const std::vector<int>& weights, const Strategy& strategy) const;
 
     WeightModel* m_model;
     WeightFilter* m_filter;

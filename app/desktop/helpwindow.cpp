@@ -5,33 +5,139 @@
 #include "widgets/theme.h"
 
 #include <QAction>
+#include <QDesktopServices>
+#include <QDockWidget>
 #include <QFile>
+#include <QListWidget>
+#include <QSplitter>
+#include <QTextBlock>
 #include <QTextBrowser>
+#include <QTextCursor>
 #include <QVBoxLayout>
 
 namespace shardboard {
 
+namespace {
+
+const QString kIndex = QStringLiteral("index");
+const QString kShortcuts = QStringLiteral("shortcuts"); // not a file: made of the actions
+
+QString markdownOf(const QString& page)
+{
+    QFile file(QStringLiteral(":/help/%1.md").arg(page));
+    return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
+}
+
+QString titleOf(const QString& markdown) { return markdown.section(QLatin1Char('\n'), 0, 0).mid(2); }
+
+/// Markdown says nothing of distances between lines.
+void loosen(QTextDocument* document)
+{
+    for (QTextBlock block = document->begin(); block.isValid(); block = block.next()) {
+        QTextBlockFormat format = block.blockFormat();
+        format.setLineHeight(130, QTextBlockFormat::ProportionalHeight);
+        QTextCursor(block).setBlockFormat(format);
+    }
+}
+
+} // namespace
+
+const QStringList& HelpWindow::pages()
+{
+    static const QStringList list = QStringLiteral("index first-steps weights mesh tiles flow inspector strategy history collectives cost "
+                                                   "explain pins cuts findings rules memory compare run hardware notation module files export")
+                                        .split(QLatin1Char(' '));
+    return list;
+}
+
+QString HelpWindow::pageOf(const QWidget* widget)
+{
+    for (const QWidget* at = widget; at != nullptr; at = at->parentWidget()) {
+        QString name = at->objectName();
+        if (qobject_cast<const QDockWidget*>(at) == nullptr) {
+            if (!name.endsWith(QLatin1String("View")))
+                continue;
+            name.chop(4); // meshView, tileView, flowView
+            if (name == QLatin1String("tile"))
+                name = QStringLiteral("tiles");
+        }
+        if (pages().contains(name))
+            return name;
+    }
+    return kIndex;
+}
+
 HelpWindow::HelpWindow(const Actions& actions, QWidget* parent)
     : QDialog(parent)
+    , m_actions(actions)
+    , m_list(new QListWidget(this))
+    , m_text(new QTextBrowser(this))
 {
     setObjectName(QStringLiteral("help"));
     setWindowTitle(tr("Help"));
-    QFile file(QStringLiteral(":/help/help.md"));
-    QString text = file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
-    text += tr("\n## Shortcuts\n\n");
-    for (const QAction* action : actions.all()) {
-        if (!action->shortcut().isEmpty())
-            text += QStringLiteral("- **%1** %2\n").arg(action->shortcut().toString(QKeySequence::NativeText),
-                                                      action->text().remove(QLatin1Char('&')));
-    }
-    auto* browser = new QTextBrowser(this);
-    browser->setMarkdown(text);
-    browser->setOpenExternalLinks(true);
-    browser->document()->setDocumentMargin(kPanelMargin);
+    m_list->setObjectName(QStringLiteral("help.pages"));
+    m_list->setAccessibleName(tr("Pages"));
+    for (const QString& page : pages())
+        addPage(page, titleOf(markdownOf(page)));
+    addPage(kShortcuts, tr("Shortcuts"));
+    m_text->setObjectName(QStringLiteral("help.text"));
+    m_text->setAccessibleName(tr("Page"));
+    m_text->setOpenLinks(false);
+    connect(m_text, &QTextBrowser::anchorClicked, this, [this](const QUrl& link) {
+        if (link.scheme().isEmpty())
+            showPage(link.path().section(QLatin1Char('.'), 0, 0));
+        else
+            QDesktopServices::openUrl(link);
+    });
+    connect(m_list, &QListWidget::currentItemChanged, this, [this](const QListWidgetItem* item) {
+        if (item != nullptr)
+            follow(item->data(Qt::UserRole).toString());
+    });
+    auto* splitter = new QSplitter(this);
+    splitter->addWidget(m_list);
+    splitter->addWidget(m_text);
+    splitter->setStretchFactor(1, 1);
+    splitter->setChildrenCollapsible(false);
+    splitter->setSizes({ 210, 690 });
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
-    layout->addWidget(browser);
-    resize(640, 640);
+    layout->addWidget(splitter);
+    resize(900, 680);
+    showPage(kIndex);
+}
+
+void HelpWindow::addPage(const QString& page, const QString& title)
+{
+    auto* item = new QListWidgetItem(title, m_list);
+    item->setData(Qt::UserRole, page);
+}
+
+void HelpWindow::showPage(const QString& page)
+{
+    for (int row = 0; row < m_list->count(); ++row) {
+        if (m_list->item(row)->data(Qt::UserRole).toString() == page)
+            m_list->setCurrentRow(row);
+    }
+}
+
+void HelpWindow::follow(const QString& page)
+{
+    m_page = page;
+    m_text->setMarkdown(page == kShortcuts ? shortcuts() : markdownOf(page));
+    m_text->document()->setDocumentMargin(kPanelMargin);
+    loosen(m_text->document());
+    m_text->moveCursor(QTextCursor::Start);
+}
+
+QString HelpWindow::shortcuts() const
+{
+    QString text = tr("# Shortcuts\n\n| keys | what |\n| --- | --- |\n");
+    for (const QAction* action : m_actions.all()) {
+        if (!action->shortcut().isEmpty())
+            text += QStringLiteral("| **%1** | %2 |\n").arg(action->shortcut().toString(QKeySequence::NativeText),
+                                                          action->text().remove(QLatin1Char('&')));
+    }
+    return text;
 }
 
 } // namespace shardboard

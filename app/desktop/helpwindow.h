@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The help page, with the shortcuts of all commands at its end.
+// Help: one page for each view and task, from the Markdown files in resources/help, beside a list of them. Does not block.
 #pragma once
 
 #include <QDialog>
+#include <QString>
+#include <QStringList>
+
+class QListWidget;
+class QTextBrowser;
 
 namespace shardboard {
 
@@ -11,7 +16,25 @@ class Actions;
 class HelpWindow : public QDialog {
     Q_OBJECT
 public:
-    HelpWindow(const Actions& actions, QWidget* parent = nullptr);
+    explicit HelpWindow(const Actions& actions, QWidget* parent = nullptr);
+
+    /// All pages, in the order of the list; a page's file is `:/help/ID.md`.
+    static const QStringList& pages();
+    /// The page of the view that a widget is in: of its dock, or of its place in the middle. `index` for anything else.
+    static QString pageOf(const QWidget* widget);
+
+    void showPage(const QString& page);
+    QString page() const { return m_page; }
+
+private:
+    void addPage(const QString& page, const QString& title);
+    void follow(const QString& page);
+    QString shortcuts() const;
+
+    const Actions& m_actions;
+    QString m_page;
+    QListWidget* m_list = nullptr;
+    QTextBrowser* m_text = nullptr;
 };
 
 } // namespace shardboard

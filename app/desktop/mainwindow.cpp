@@ -547,6 +547,7 @@ void MainWindow::showHelp()
     auto* help = findChild<HelpWindow*>();
     if (help == nullptr)
         help = new HelpWindow(*m_actions, this);
+    help->showPage(HelpWindow::pageOf(QApplication::focusWidget()));
     help->show();
     help->raise();
     help->activateWindow();

@@ -9,6 +9,7 @@
 #include <QAction>
 #include <QDir>
 #include <QFileInfo>
+#include <QGridLayout>
 #include <QIcon>
 #include <QLabel>
 #include <QListWidget>
@@ -19,7 +20,7 @@ namespace shardboard {
 
 namespace {
 
-constexpr int kColumnWidth = 460;
+constexpr int kColumnWidth = 560;
 constexpr int kIconSize = 72;
 
 QLabel* line(const QString& text, double larger, bool bold, QWidget* parent)
@@ -28,21 +29,6 @@ QLabel* line(const QString& text, double larger, bool bold, QWidget* parent)
     label->setFont(uiFont(label, larger, bold));
     label->setWordWrap(true);
     return label;
-}
-
-/// A list without a frame that is as high as its items.
-QListWidget* list(const QString& name, const QString& accessible, QWidget* parent)
-{
-    auto* out = new QListWidget(parent);
-    out->setObjectName(name);
-    out->setAccessibleName(accessible);
-    return out;
-}
-
-void fitHeight(QListWidget* widget, int most)
-{
-    const int rows = qMin(widget->count(), most);
-    widget->setFixedHeight(qMax(1, rows) * qMax(kRowHeight, widget->sizeHintForRow(0)));
 }
 
 /// A way on: its button, and beside it what it leads to.
@@ -72,7 +58,7 @@ Welcome::Welcome(const Actions& actions, RecentFiles* recent, QWidget* parent)
     : QWidget(parent)
     , m_recent(recent)
     , m_recentBox(new QWidget(this))
-    , m_list(list(QStringLiteral("welcome.recent"), tr("Recent designs"), m_recentBox))
+    , m_list(new QListWidget(m_recentBox))
 {
     setObjectName(QStringLiteral("welcome"));
     auto* icon = new QLabel(this);
@@ -95,8 +81,10 @@ Welcome::Welcome(const Actions& actions, RecentFiles* recent, QWidget* parent)
                           QStringLiteral("welcome.open"), false, this));
     column->addSpacing(12);
 
+    m_list->setObjectName(QStringLiteral("welcome.recent"));
+    m_list->setAccessibleName(tr("Recent designs"));
     column->addWidget(line(tr("More samples"), 0, true, this));
-    column->addWidget(sampleList(actions));
+    column->addWidget(sampleRows(actions));
     column->addSpacing(12);
     auto* recentLayout = new QVBoxLayout(m_recentBox);
     recentLayout->setContentsMargins(0, 0, 0, 0);
@@ -123,24 +111,30 @@ Welcome::Welcome(const Actions& actions, RecentFiles* recent, QWidget* parent)
     fillRecent();
 }
 
-QWidget* Welcome::sampleList(const Actions& actions)
+QWidget* Welcome::sampleRows(const Actions& actions)
 {
-    auto* widget = list(QStringLiteral("welcome.samples"), tr("More samples"), this);
+    auto* rows = new QWidget(this);
+    auto* grid = new QGridLayout(rows);
+    grid->setContentsMargins(0, 0, 0, 0);
+    grid->setHorizontalSpacing(16);
+    grid->setVerticalSpacing(4);
+    grid->setColumnStretch(1, 1);
     for (std::size_t i = 1; i < samples().size(); ++i) {
         const Sample& sample = samples()[i];
-        auto* item = new QListWidgetItem(sample.title, widget);
-        item->setToolTip(sample.text);
-        item->setData(Qt::AccessibleDescriptionRole, sample.text);
-        item->setData(Qt::UserRole, sample.id);
+        auto* button = new QPushButton(sample.title, rows);
+        button->setObjectName(QStringLiteral("welcome.sample.") + sample.id);
+        button->setAccessibleDescription(sample.text);
+        button->setFlat(true);
+        button->setProperty("link", true);
+        button->setAutoDefault(true);
+        connect(button, &QPushButton::clicked, actions.get(QStringLiteral("file.sample.") + sample.id), &QAction::trigger);
+        auto* label = new QLabel(sample.text, rows);
+        label->setForegroundRole(QPalette::PlaceholderText);
+        label->setWordWrap(true);
+        grid->addWidget(button, static_cast<int>(i), 0);
+        grid->addWidget(label, static_cast<int>(i), 1);
     }
-    fitHeight(widget, widget->count());
-    const auto open = [this, &actions](const QListWidgetItem* item) {
-        if (isVisible()) // a double click comes after a click
-            actions.get(QStringLiteral("file.sample.") + item->data(Qt::UserRole).toString())->trigger();
-    };
-    connect(widget, &QListWidget::itemActivated, this, open);
-    connect(widget, &QListWidget::itemClicked, this, open);
-    return widget;
+    return rows;
 }
 
 void Welcome::fillRecent()
@@ -154,7 +148,8 @@ void Welcome::fillRecent()
         if (!info.isFile())
             item->setFlags(Qt::NoItemFlags);
     }
-    fitHeight(m_list, 5);
+    const int rows = qMin(m_list->count(), 5);
+    m_list->setFixedHeight(qMax(1, rows) * qMax(kRowHeight, m_list->sizeHintForRow(0)));
     m_recentBox->setVisible(m_list->count() > 0);
 }
 

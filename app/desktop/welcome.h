@@ -17,7 +17,7 @@ public:
     Welcome(const Actions& actions, RecentFiles* recent, QWidget* parent = nullptr);
 
 private:
-    QWidget* sampleList(const Actions& actions);
+    QWidget* sampleRows(const Actions& actions);
     void fillRecent();
 
     RecentFiles* m_recent;
