@@ -293,8 +293,8 @@ void CollectivesView::selectionChanged()
     if (!index.isValid()) {
         m_table->selectionModel()->clear();
     } else if (!m_table->selectionModel()->isSelected(index)) {
-        m_table->selectRow(index.row());
-        m_table->setCurrentIndex(index);
+        // Not the view's own way, which minds keys that are held: Ctrl of an undo would toggle the row.
+        m_table->selectionModel()->setCurrentIndex(index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
         m_table->scrollTo(index);
     }
     m_following = false;

@@ -308,7 +308,8 @@ void ExplainView::choosePicked()
     while (row < m_rows->rowCount() && m_rows->rowAt(row)->verdict != RankedRow::Verdict::Picked)
         ++row;
     if (row < m_rows->rowCount())
-        m_table->setCurrentIndex(m_rows->index(row, RowsModel::RowColumn));
+        m_table->selectionModel()->setCurrentIndex(m_rows->index(row, RowsModel::RowColumn),
+                                                   QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
     m_table->scrollToTop();
     showDetail();
 }

@@ -326,7 +326,7 @@ void RulesView::editCurrent(int column)
     if (!current.isValid())
         return;
     m_list->setFocus(Qt::OtherFocusReason);
-    m_list->setCurrentIndex(current.siblingAtColumn(column));
+    m_list->selectionModel()->setCurrentIndex(current.siblingAtColumn(column), QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
     m_list->edit(current.siblingAtColumn(column));
 }
 

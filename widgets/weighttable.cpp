@@ -246,7 +246,8 @@ void WeightPanel::selectionChanged()
     const QModelIndex index = m_filter->mapFromSource(m_model->indexOfWeight(selection()->weight()));
     m_tree->selectionModel()->clear();
     if (index.isValid()) {
-        m_tree->setCurrentIndex(index);
+        // Not the view's own way, which minds keys that are held.
+        m_tree->selectionModel()->setCurrentIndex(index, QItemSelectionModel::ClearAndSelect);
         m_tree->scrollTo(index);
         for (const int weight : selection()->weights())
             m_tree->selectionModel()->select(m_filter->mapFromSource(m_model->indexOfWeight(weight)),

@@ -82,7 +82,7 @@ private:
     QAction* at(const QString& path) const { return actionAt(m_window->menuBar()->actions(), path.split(QStringLiteral(" ▸ "))); }
     Document* document() const { return m_window->document(); }
     QString peak() const { return bytesText(document()->evaluation()->plan.memory.peak); }
-    QString step() const { return secondsText(document()->evaluation()->plan.totals.seconds); }
+    QString step() const { return secondsText(document()->evaluation()->plan.seconds()); }
 
     std::unique_ptr<QTemporaryDir> m_folder;
     std::unique_ptr<Settings> m_settings;

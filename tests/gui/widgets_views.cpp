@@ -100,6 +100,7 @@ private Q_SLOTS:
     void selectionIsSharedWithTheTable();
     void severalWeightsAreOneUndoStep();
     void groupStandsForItsWeights();
+    void strategiesAreCopiedAndPasted();
     void collectivesAreLinkedAndCopied();
     void noCollectiveIsSaid();
     void flowSelects();
@@ -414,6 +415,42 @@ void TestWidgetsViews::groupStandsForItsWeights()
         if (const QModelIndex index = tree->model()->index(row, 0); tree->model()->hasChildren(index))
             tree->setCurrentIndex(index);
     QCOMPARE(panel->selectedWeights().size(), std::size_t { 9 });
+}
+
+void TestWidgetsViews::strategiesAreCopiedAndPasted()
+{
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    const auto panel = shown<WeightPanel>(document, { 310, 560 });
+    auto* tree = panel->findChild<QTreeView*>(QStringLiteral("weightTree"));
+    const auto named = [&](const char* part) {
+        const auto& weights = document.evaluation()->weights;
+        const auto it = std::find_if(weights.begin(), weights.end(), [&](const auto& w) { return w.spec.name.find(part) != std::string::npos; });
+        return static_cast<int>(it - weights.begin());
+    };
+    const auto layout = [&](int weight) { return document.evaluation()->weights[static_cast<std::size_t>(weight)].layout; };
+    const int from = named("up_proj");
+    const int first = named("o_proj");
+    const int second = named("down_proj");
+    QVERIFY(!(layout(from) == layout(first)));
+    document.selection()->setWeight(from);
+    tree->setFocus();
+    QTest::keySequence(tree, QKeySequence::Copy);
+    QVERIFY(QApplication::clipboard()->text().contains(QStringLiteral("up_proj.weight\t")));
+    document.selection()->setWeights({ first, second }, first);
+    QTest::keySequence(tree, QKeySequence::Paste);
+    QCOMPARE(layout(first), layout(from));
+    QCOMPARE(layout(second), layout(from));
+    QCOMPARE(document.undoStack()->count(), 1);
+    // A text of another program, and one that is no strategy.
+    QApplication::clipboard()->setText(QStringLiteral("P(None, 'model')\n"));
+    QTest::keySequence(tree, QKeySequence::Paste);
+    QCOMPARE(layout(second), Layout::cut(2, 1, { document.design().mesh.find("model") }));
+    QApplication::clipboard()->setText(QStringLiteral("hello"));
+    QTest::keySequence(tree, QKeySequence::Paste);
+    QCOMPARE(document.undoStack()->count(), 2);
+    const auto* message = panel->findChild<QLabel*>(QStringLiteral("weightMessage"));
+    QVERIFY(message->isVisible() && message->text().contains(QStringLiteral("clipboard")));
 }
 
 void TestWidgetsViews::collectivesAreLinkedAndCopied()
