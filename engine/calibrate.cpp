@@ -78,7 +78,7 @@ public:
         }
         graph.ops.push_back(std::move(described));
         planned.result = Layout::replicated(result.size());
-        const KernelWork work = kernelWorkOf(graph, m_mesh, planned, 1); // counted as in a plan
+        const KernelWork work = kernelWorkOf(graph, m_mesh, planned, {}); // counted as in a plan
         m_result = Sharded(std::move(result), planned.result, m_mesh);
         point.kind = kind;
         point.what = opKindName(op);

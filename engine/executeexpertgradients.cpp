@@ -34,15 +34,6 @@ Timing runDevices(Context& context, const Sharded& result, const std::function<v
     });
 }
 
-void requireSameExperts(const OpCall& call, const Box& tokens, const Box& gates, const Box& ofExperts, bool columns)
-{
-    requireSameTokens(tokens, ofExperts, call);
-    requireSameTokens(gates, ofExperts, call);
-    requireSame(gates[2], ofExperts[0], call, "experts");
-    if (columns)
-        requireSame(tokens[2], ofExperts[3], call, "columns");
-}
-
 } // namespace
 
 Timing executeGatesGrad(Context& context, const OpCall& call, Sharded& result)
@@ -100,21 +91,7 @@ Timing executeDispatchGrad(Context& context, const OpCall& call, Sharded& result
 
 Timing executeCombineGradY(Context& context, const OpCall& call, Sharded& result)
 {
-    const Sharded& dy = *call.operands[0];
-    const Sharded& gates = *call.operands[1];
-    for (std::int64_t device = 0; device < result.deviceCount(); ++device)
-        if (result.elements(device) > 0)
-            requireSameExperts(call, dy.box(device), gates.box(device), result.box(device), true);
-    context.work.touched += static_cast<double>(result.totalElements()) * 2;
-    if (context.planning())
-        return {};
-    return runExperts(context, result, expertTasks(result), [&](const ExpertTask& task, int) {
-        const Box& box = result.box(task.device);
-        const DispatchSizes sizes { 1, tokensOf(box), box[3].size(), box[0].size() };
-        combineBackwardRows(sizes, dy.data(task.device), gates.data(task.device) + task.expert,
-                            result.data(task.device) + task.expert * sizes.rows * sizes.n);
-        return 0.0;
-    });
+    return spreadToExperts(context, call, result, combineBackwardRows);
 }
 
 /// Of a token that an expert did not get the rows are zeros, and so is the product.

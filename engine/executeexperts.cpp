@@ -91,27 +91,7 @@ Timing executeGates(Context& context, const OpCall& call, Sharded& result)
 
 Timing executeDispatch(Context& context, const OpCall& call, Sharded& result)
 {
-    const Sharded& x = *call.operands[0];
-    const Sharded& gates = *call.operands[1];
-    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
-        const Box& box = result.box(device);
-        if (result.elements(device) == 0)
-            continue;
-        requireSameTokens(x.box(device), box, call);
-        requireSameTokens(gates.box(device), box, call);
-        requireSame(x.box(device)[2], box[3], call, "columns of operand and result");
-        requireSame(gates.box(device)[2], box[0], call, "experts of gates and result");
-    }
-    context.work.touched += static_cast<double>(result.totalElements()) * 2;
-    if (context.planning())
-        return {};
-    return runExperts(context, result, expertTasks(result), [&](const ExpertTask& task, int) {
-        const Box& box = result.box(task.device);
-        const DispatchSizes sizes { 1, tokensOf(box), box[3].size(), box[0].size() };
-        dispatchRows(sizes, x.data(task.device), gates.data(task.device) + task.expert,
-                     result.data(task.device) + task.expert * sizes.rows * sizes.n);
-        return 0.0;
-    });
+    return spreadToExperts(context, call, result, dispatchRows);
 }
 
 Timing executeCombine(Context& context, const OpCall& call, Sharded& result)

@@ -11,6 +11,15 @@ void requireSameTokens(const Box& tokens, const Box& ofExperts, const OpCall& ca
     requireSame(tokens[1], ofExperts[2], call, "tokens");
 }
 
+void requireSameExperts(const OpCall& call, const Box& tokens, const Box& gates, const Box& ofExperts, bool columns)
+{
+    requireSameTokens(tokens, ofExperts, call);
+    requireSameTokens(gates, ofExperts, call);
+    requireSame(gates[2], ofExperts[0], call, "experts");
+    if (columns)
+        requireSame(tokens[2], ofExperts[3], call, "columns");
+}
+
 std::int64_t tokensOf(const Box& ofExperts) { return ofExperts[1].size() * ofExperts[2].size(); }
 
 GateRule gateRuleOf(const OpAttributes& attributes, std::int64_t experts)
@@ -41,6 +50,26 @@ Timing runExperts(Context& context, const Sharded& result, const std::vector<Exp
         devices.push_back(task.device);
     return runTimed(context, result.mesh(), devices,
                     [&](std::size_t index, int worker) { return run(tasks[index], worker); });
+}
+
+Timing spreadToExperts(Context& context, const OpCall& call, Sharded& result,
+                       void (*rows)(const DispatchSizes& sizes, const float* tokens, const float* gates, float* out))
+{
+    const Sharded& tokens = *call.operands[0];
+    const Sharded& gates = *call.operands[1];
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device)
+        if (result.elements(device) > 0)
+            requireSameExperts(call, tokens.box(device), gates.box(device), result.box(device), true);
+    context.work.touched += static_cast<double>(result.totalElements()) * 2;
+    if (context.planning())
+        return {};
+    return runExperts(context, result, expertTasks(result), [&](const ExpertTask& task, int) {
+        const Box& box = result.box(task.device);
+        const DispatchSizes sizes { 1, tokensOf(box), box[3].size(), box[0].size() };
+        rows(sizes, tokens.data(task.device), gates.data(task.device) + task.expert,
+             result.data(task.device) + task.expert * sizes.rows * sizes.n);
+        return 0.0;
+    });
 }
 
 } // namespace shardboard::engine

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/execute.h"
+#include "engine/kernels/dispatch.h"
 #include "engine/kernels/gates.h"
 
 #include <functional>
@@ -12,6 +13,9 @@ namespace shardboard::engine {
 
 /// The token dims of a tensor [batch, sequence, ...] and of one [experts, batch, sequence, ...].
 void requireSameTokens(const Box& tokens, const Box& ofExperts, const OpCall& call);
+/// The same of tokens [batch, sequence, n] and gates [batch, sequence, experts], and that they have its experts; with `columns`
+/// that the tokens have its columns, too.
+void requireSameExperts(const OpCall& call, const Box& tokens, const Box& gates, const Box& ofExperts, bool columns);
 std::int64_t tokensOf(const Box& ofExperts);
 
 GateRule gateRuleOf(const OpAttributes& attributes, std::int64_t experts);
@@ -29,5 +33,10 @@ std::vector<ExpertTask> expertTasks(const Sharded& ofExperts);
 
 Timing runExperts(Context& context, const Sharded& result, const std::vector<ExpertTask>& tasks,
                   const std::function<double(const ExpertTask&, int)>& run);
+
+/// From the first operand, rows of tokens, by the gates, the second one, to a result of all experts: what `rows` makes of them
+/// for each expert.
+Timing spreadToExperts(Context& context, const OpCall& call, Sharded& result,
+                       void (*rows)(const DispatchSizes& sizes, const float* tokens, const float* gates, float* out));
 
 } // namespace shardboard::engine

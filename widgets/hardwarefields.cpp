@@ -110,17 +110,22 @@ HardwareSection deviceSection(const Hardware& hardware)
                            [](Hardware& h) -> double& { return h.device.memoryBytes; }, QObject::tr("Decimal: 80 GB are 74.5 GiB")));
     fields.push_back(field(QStringLiteral("device.memory_bytes_per_second"), QObject::tr("memory bandwidth"), QStringLiteral("GB/s"), kGiga,
                            [](Hardware& h) -> double& { return h.device.memoryBytesPerSecond; }));
-    const auto peak = [&](const char* name, auto at) {
+    // A member of PeakFlops is led to by its place among them, which a copy of the hardware has as well.
+    int place = 0;
+    visitPeaks(hardware.device.peak, [&](const char* name, const std::optional<double>&) {
+        const auto at = [place](Hardware& h) -> std::optional<double>& {
+            std::optional<double>* found = nullptr;
+            int next = 0;
+            visitPeaks(h.device.peak, [&](const char*, std::optional<double>& value) {
+                if (next++ == place)
+                    found = &value;
+            });
+            return *found;
+        };
+        ++place;
         fields.push_back(field(QStringLiteral("device.peak_flops.") + QString::fromLatin1(name), QObject::tr("peak %1").arg(QString::fromLatin1(name)),
                                QStringLiteral("TFLOP/s"), kTera, at, QObject::tr("Dense, a multiply-add as two; empty where the device has none")));
-    };
-    peak("bf16", [](Hardware& h) -> std::optional<double>& { return h.device.peak.bf16; });
-    peak("fp8", [](Hardware& h) -> std::optional<double>& { return h.device.peak.fp8; });
-    peak("fp4", [](Hardware& h) -> std::optional<double>& { return h.device.peak.fp4; });
-    peak("fp16", [](Hardware& h) -> std::optional<double>& { return h.device.peak.fp16; });
-    peak("tf32", [](Hardware& h) -> std::optional<double>& { return h.device.peak.tf32; });
-    peak("fp32", [](Hardware& h) -> std::optional<double>& { return h.device.peak.fp32; });
-    peak("int8", [](Hardware& h) -> std::optional<double>& { return h.device.peak.int8; });
+    });
     fields.push_back(field(QStringLiteral("device.kernels.launch_seconds"), QObject::tr("kernel launch"), QStringLiteral("µs"), kMicro,
                            [](Hardware& h) -> double& { return h.device.kernels.launchSeconds; }));
     fields.push_back(field(QStringLiteral("device.kernels.gemm_efficiency"), QObject::tr("matrix products reach"), QStringLiteral("%"), kPercent,

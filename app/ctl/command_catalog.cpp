@@ -27,17 +27,10 @@ std::string digitsOf(double value)
 std::string ratesText(const PeakFlops& peak)
 {
     std::string out;
-    const auto add = [&](const char* name, const std::optional<double>& value) {
+    visitPeaks(peak, [&](const char* name, const std::optional<double>& value) {
         if (value)
             out += (out.empty() ? "" : ", ") + std::string(name) + " " + digitsOf(*value / 1e12);
-    };
-    add("fp32", peak.fp32);
-    add("tf32", peak.tf32);
-    add("bf16", peak.bf16);
-    add("fp16", peak.fp16);
-    add("fp8", peak.fp8);
-    add("fp4", peak.fp4);
-    add("int8", peak.int8);
+    });
     return out + " TFLOP/s, dense";
 }
 

@@ -15,21 +15,6 @@ namespace {
 constexpr std::size_t kMostExplained = 12; ///< of a glob as text; a script gets all
 constexpr int kMostEffects = 64;
 
-std::string kindText(ExplainTarget::Kind kind)
-{
-    switch (kind) {
-    case ExplainTarget::Kind::Collective:
-        return "collective";
-    case ExplainTarget::Kind::Operation:
-        return "operation";
-    case ExplainTarget::Kind::Weight:
-        return "weight";
-    case ExplainTarget::Kind::Activation:
-        break;
-    }
-    return "activation";
-}
-
 } // namespace
 
 int explainCommand(const Arguments& arguments)
@@ -53,7 +38,7 @@ int explainCommand(const Arguments& arguments)
     if (targets.value().size() > kMostExplained && !json) {
         std::cout << "'" << asked << "' means " << targets.value().size() << " things; name one of them:\n";
         for (const ExplainTarget& target : targets.value())
-            std::cout << "  " << kindText(target.kind) << "  " << target.name << "\n";
+            std::cout << "  " << targetKindName(target.kind) << "  " << target.name << "\n";
         return kDone;
     }
     // What is left of a glob is told without evaluating the design for each.

@@ -64,6 +64,10 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
         return usageError("--overlap", "'" + arguments.text("--overlap") + "' does not say what runs beside the computation",
                           "use none, weights or all");
     workload.overlap = *overlap;
+    const auto software = softwareFromName(arguments.text("--software", "fused"));
+    if (!software)
+        return usageError("--software", "there is no software '" + arguments.text("--software") + "'", "use fused, compiled or eager");
+    workload.software = *software;
     const auto batch = arguments.integer("--batch", defaultBatch(mesh, std::min<std::int64_t>(workload.microBatches, 1 << 20)), 1,
                                          std::int64_t { 1 } << 31);
     if (!batch.ok())
@@ -78,7 +82,7 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
     if (arguments.has("--dtype")) {
         const auto dtype = dtypeFromName(arguments.text("--dtype"));
         if (!dtype)
-            return usageError("--dtype", "there is no dtype '" + arguments.text("--dtype") + "'", "use bf16, f16 or f32");
+            return usageError("--dtype", "there is no dtype '" + arguments.text("--dtype") + "'", "use bf16, f16, f32 or f8e4m3");
         workload.dtype = *dtype;
     }
     if (auto status = verifyWorkload(workload, "shardctl new"); !status.ok())

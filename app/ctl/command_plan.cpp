@@ -2,6 +2,7 @@
 // shardctl plan: the collectives of a design with their causes, and memory and time per device.
 #include "app/ctl/commands.h"
 #include "app/ctl/comparetext.h"
+#include "app/ctl/partstext.h"
 #include "app/ctl/table.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
@@ -40,10 +41,21 @@ std::string pickerText(const PickerOptions& options)
     return profileName(options.profile) + (options.picker == PlanPicker::Greedy ? std::string() : ", " + planPickerName(options.picker));
 }
 
+/// `bf16`, `f8e4m3 (bf16 on a100-sxm-80)`; with the software where that is not the usual one.
+std::string computedText(const Design& design)
+{
+    const Workload& workload = design.workload;
+    std::string out = dtypeName(workload.dtype);
+    if (const auto hardware = hardwareOf(design);
+        hardware.ok() && workload.dtype == DType::F8E4M3 && !hardware.value().device.peak.fp8)
+        out += " (computed in bf16: " + hardware.value().device.id + " has no fp8)";
+    return out + (workload.software == Software::Fused ? std::string() : ", " + softwareName(workload.software) + " kernels");
+}
+
 std::string headline(const Design& design, const Evaluation& evaluation)
 {
     return design.model.name + ", " + workloadName(design.workload.kind) + ", batch " + std::to_string(design.workload.batch)
-        + ", sequence " + std::to_string(design.workload.sequence) + ", " + dtypeName(design.workload.dtype) + "; mesh "
+        + ", sequence " + std::to_string(design.workload.sequence) + ", " + computedText(design) + "; mesh "
         + design.mesh.text() + " (" + countText(design.mesh.deviceCount()) + " devices, " + design.hardware + "); picker "
         + pickerText(design.picker) + "\n" + countText(evaluation.parameters) + " parameters, "
         + bytesText(evaluation.weightBytes) + "\n";
@@ -265,6 +277,7 @@ int planCommand(const Arguments& arguments)
                 printFinding(finding);
         auto document = planToJson(evaluation.graph, evaluation.plan);
         document["parameters"] = evaluation.parameters;
+        document["parts"] = partsJson(evaluation.graph, evaluation.plan);
         if (const auto advice = fitAdvice(design); advice.ok())
             document["memory"]["fit"] = fitJson(advice.value());
         std::cout << document.dump(1) << "\n";
@@ -273,6 +286,8 @@ int planCommand(const Arguments& arguments)
     std::cout << headline(design, evaluation) << "\n";
     if (design.model.hasGraph())
         std::cout << collectivesTable(evaluation) << "\n" << perLayer(evaluation.plan);
+    if (arguments.has("--parts") && design.model.hasGraph())
+        std::cout << partsText(evaluation.graph, evaluation.plan) << "\n";
     std::cout << memoryText(evaluation.plan.memory) << recomputedText(evaluation);
     if (const auto& pipeline = evaluation.plan.pipeline)
         std::cout << "pipeline of " << pipeline->stages << " stages over " << evaluation.plan.mesh.axis(pipeline->axis).name << ", "

@@ -77,6 +77,9 @@ int runDesignCommand(const Arguments& arguments)
     const auto command = runCommandOf(arguments, design.model.layers);
     if (!command.ok())
         return report(command.error());
+    if (command.value().options.designDtype && bitsOf(design.workload.dtype) < 16)
+        return report(inputError(arguments.positional().front(), "values of " + dtypeName(design.workload.dtype) + " cannot be imitated on the CPU",
+                                 "run it with --dtype f32"));
     RunCommand run = command.value();
     run.dtype = design.workload.dtype;
     return executeRun(opened.value().evaluation->graph, opened.value().evaluation->plan, run);

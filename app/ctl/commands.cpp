@@ -36,7 +36,9 @@ const std::vector<Command>& commands()
                                    " gradients, as FSDP) or all (none)" },
             { "--batch", "N", "sequences in a step (8)" },
             { "--sequence", "N", "tokens of a sequence; for decode, entries of the KV cache (4096)" },
-            { "--dtype", "TYPE", "bf16, f16 or f32 (as released)" },
+            { "--software", "WHOSE", "kernels beside products: fused (Megatron-LM, XLA), compiled (torch.compile) or eager (fused)" },
+            { "--dtype", "TYPE", "bf16, f16, f32 or f8e4m3 (as released); training in f8e4m3 keeps bf16 but in the products of the"
+                                 " layers; a device without fp8 computes in bf16" },
             { "--preset", "NAME", "replicate, megatron-tp, tp-sp, fsdp, hsdp, tp+fsdp, tp-sp+fsdp, ep, ep+tp, cp-ring, cp-all-gather,\ncp-ulysses, pp-1f1b or pp-interleaved (replicate; for a module megatron-tp)" },
             { "--pin", "PIN", "where activations lie, '*:batch=data,fsdp', or which row operations take,"
                               " 'block/self_attn.attention@context=S1 R R -> S1'; may be repeated", true },
@@ -120,6 +122,7 @@ const std::vector<Command>& commands()
             { "--allow-partial-to-sharded", "", "let partial values be reduced to shards (reduce-scatter; not in G2 and G3)" },
             { "--allow-transitions", "SET", "in G2 and G3: DEFAULT, ALL, or pairs such as P->R,S->R" },
             { "--budget", "BYTES", "in G0: the most that a device may hold of an operation's operands; 0: no limit" },
+            { "--parts", "", "also time and memory of each part of the model and phase (in JSON they always are)" },
             { "--against", "OTHER", "what differs from another design, and what each of them costs" }, kJson },
           planCommand,
           "All rows of a plan are sound in every profile. MAX has none for attention, experts, the loss and gradients: those of\n"
@@ -179,7 +182,9 @@ const std::vector<Command>& commands()
         { "bench", "measures how long an edit takes to evaluate and all weights to resolve, small and large", { "[NAME]" }, { kJson }, benchCommand,
           "  engine    products and collectives of the worker by the best rates of this machine (all sizes when named, else few)\n"
           "  evaluate  from an edit to its consequences: layouts, plan, memory, findings\n"
+          "  price     a plan that is there, on the same hardware and after a link was edited\n"
           "  pick      the row of a menu for an operation, on each mesh axis\n"
+          "  reshard   the cheapest steps between layouts on four mesh axes\n"
           "  resolve   layouts and shards of every weight of a 126-layer model on 131,072 devices\n" },
     };
     return kCommands;

@@ -34,6 +34,10 @@ std::string comparisonText(const DesignComparison& comparison, const std::string
         }
         out = changes.text(0) + "\n";
     }
+    for (const std::string& note : comparison.notes)
+        out += "note: " + note + "\n";
+    if (!comparison.notes.empty())
+        out += "\n";
     Table costs({ "what it costs", ">" + before, ">" + after, ">difference", ">", "" });
     for (const CostLine& line : comparison.costs) {
         const CostLine::Verdict verdict = line.verdict();

@@ -100,7 +100,7 @@ NewDialog::NewDialog(QWidget* parent)
     m_presetWhat->setWordWrap(true);
     m_presetWhat->setTextFormat(Qt::PlainText);
     setTextColor(m_presetWhat, Theme::of(this).quiet);
-    for (const DType type : { DType::BF16, DType::F16, DType::F32 })
+    for (const DType type : computeTypes())
         m_dtype->addItem(qstr(dtypeName(type)), static_cast<int>(type));
     for (const std::string& name : presetNames()) {
         m_preset->addItem(qstr(name));

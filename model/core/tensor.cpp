@@ -62,6 +62,8 @@ std::optional<DType> dtypeFromName(std::string_view name)
     std::string lower = lowered(name);
     if (lower.starts_with("torch."))
         lower.erase(0, 6);
+    if (lower == "fp8" || lower == "float8") // of the two formats the one of weights and activations
+        return DType::F8E4M3;
     if (lower == "half")
         return DType::F16;
     if (lower == "float")

@@ -23,7 +23,7 @@ enum class DType {
 int bitsOf(DType type);
 /// Our spelling, as in `--dtype bf16`: bf16, f32, f16, i32, i8, f8e4m3, …
 std::string dtypeName(DType type);
-/// Accepts our spelling, torch's (`bfloat16`, `float32`) and numpy/JAX's; nothing when unknown.
+/// Accepts our spelling, torch's (`bfloat16`, `float32`) and numpy/JAX's, and `fp8` for f8e4m3; nothing when unknown.
 std::optional<DType> dtypeFromName(std::string_view name);
 /// Accepts the spelling of a safetensors header (`BF16`, `F8_E4M3`).
 std::optional<DType> dtypeFromSafetensors(std::string_view name);

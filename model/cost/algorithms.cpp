@@ -28,7 +28,7 @@ Price rabenseifner(const Group& g) { return PriceLine { g.start + 2 * g.roundsRe
 Price oneShot(const Group& g) { return PriceLine { g.start + g.lowStep, (g.n - 1) * g.byteSeconds }; }
 Price twoShot(const Group& g) { return PriceLine { g.start + 2 * g.lowStep, 2 * others(g) * g.byteSeconds + own(g) }; }
 
-/// On one level alone, where the switch itself sums or multiplies.
+/// On one level alone, where the switch of an island itself sums or multiplies.
 Price nvlsSum(const Group& g)
 {
     if (g.inSwitch == nullptr || g.outer > 1)
@@ -40,6 +40,19 @@ Price nvls(const Group& g)
     if (g.inSwitch == nullptr || g.outer > 1)
         return std::nullopt;
     return PriceLine { g.start + g.inSwitch->startSeconds, others(g) * g.byteSeconds / g.inSwitch->efficiency + own(g) };
+}
+/// The switches of the network sum what goes up and send the result down: every port carries its share of S once each way. An island
+/// sums inside before and spreads the result after that, in its own switch or directly, all at the same time (NCCL's CollNet).
+Price sharpSum(const Group& g)
+{
+    if (g.sharp == nullptr)
+        return std::nullopt;
+    const double between = g.outerByteSeconds / g.sharp->efficiency;
+    double inside = 0;
+    if (g.inner > 1)
+        inside = g.inSwitch != nullptr ? (1 + 1 / g.inner) * g.innerByteSeconds / g.inSwitch->efficiency
+                                       : 2 * (g.inner - 1) / g.inner * g.innerByteSeconds;
+    return PriceLine { g.start + g.sharp->startSeconds + (g.inner > 1 ? 2 * g.innerStep : 0), std::max(inside, between) };
 }
 /// In the switch of every node, a tree between nodes; both work at the same time.
 Price nvlsTree(const Group& g)
@@ -89,6 +102,7 @@ constexpr Row kRows[] {
     { CollectiveKind::AllReduce, Algorithm::TwoShot, false, twoShot },
     { CollectiveKind::AllReduce, Algorithm::Nvls, true, nvlsSum },
     { CollectiveKind::AllReduce, Algorithm::NvlsTree, true, nvlsTree },
+    { CollectiveKind::AllReduce, Algorithm::Sharp, true, sharpSum },
     { CollectiveKind::AllGather, Algorithm::Ring, true, ring },
     { CollectiveKind::AllGather, Algorithm::RecursiveDoubling, false, doubling },
     { CollectiveKind::AllGather, Algorithm::Pat, true, pat },

@@ -32,7 +32,9 @@ struct AlgorithmGroup {
     double ownSeconds = 0; ///< of copying a byte of the own block
     double innerByteSeconds = 0;
     double outerByteSeconds = 0; ///< of a byte between units, all members sending
-    const InSwitchReduction* inSwitch = nullptr; ///< of the innermost level
+    double innerStep = 0; ///< a step on the innermost level
+    const InSwitchReduction* inSwitch = nullptr; ///< of the innermost level, if that is an island
+    const InSwitchReduction* sharp = nullptr; ///< of the outermost level, if that is a network
 };
 
 /// Adds every way of this library to run a collective on a group as a whole.

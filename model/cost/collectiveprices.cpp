@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/cost/collectiveprices.h"
 
+#include "model/cost/collectivesplits.h"
+
 #include <algorithm>
 #include <bit>
 
@@ -25,6 +27,7 @@ CollectivePrices::CollectivePrices(const Mesh& mesh, const Hardware& hardware)
     , m_hardware(&hardware)
 {
     m_levels = hardware.levels;
+    m_library = hardware.library;
     for (int axis = 0; axis < mesh.axisCount(); ++axis) {
         const bool counts = mesh.axis(axis).size > 1;
         m_bits.push_back(counts ? static_cast<int>(m_axes.size()) : -1);
@@ -33,14 +36,20 @@ CollectivePrices::CollectivePrices(const Mesh& mesh, const Hardware& hardware)
     }
 }
 
-void CollectivePrices::setHardware(const Hardware& hardware)
+bool CollectivePrices::setHardware(const Hardware& hardware)
 {
-    if (!joinedAlike(m_levels, hardware.levels)) {
-        m_footprints.clear();
-        m_levels = hardware.levels;
-    }
     m_hardware = &hardware;
+    if (m_levels == hardware.levels && m_library == hardware.library)
+        return false;
+    if (!joinedAlike(m_levels, hardware.levels)) {
+        m_groups.clear(); // they look at the footprints
+        m_footprints.clear();
+    }
+    m_levels = hardware.levels;
+    m_library = hardware.library;
     m_curves.clear();
+    ++m_edition;
+    return true;
 }
 
 CollectivePrices::Mask CollectivePrices::maskOf(const std::vector<int>& axes) const
@@ -103,28 +112,64 @@ const PriceCurve& CollectivePrices::curveBy(CollectiveKind kind, Mask mask)
 /// The collective over `first`, then over `second`.
 void CollectivePrices::addSplit(std::vector<PricedWay>& ways, CollectiveKind kind, Mask first, Mask second)
 {
-    using enum CollectiveKind;
-    switch (kind) {
-    case AllReduce:
-        addStaged(ways, { { &curveBy(AllReduce, first), 1 }, { &curveBy(AllReduce, second), 1 } });
-        addStaged(ways, { { &curveBy(ReduceScatter, first), 1 },
-                          { &curveBy(AllReduce, second), 1 / devicesOf(first) },
-                          { &curveBy(AllGather, first), 1 } });
-        break;
-    case AllGather:
-        addStaged(ways, { { &curveBy(AllGather, first), 1 / devicesOf(second) }, { &curveBy(AllGather, second), 1 } });
-        break;
-    case ReduceScatter:
-        addStaged(ways, { { &curveBy(ReduceScatter, first), 1 }, { &curveBy(ReduceScatter, second), 1 / devicesOf(first) } });
-        break;
-    case AllToAll:
-    case Broadcast:
-    case SendRecv:
-        addStaged(ways, { { &curveBy(kind, first), 1 }, { &curveBy(kind, second), 1 } });
-        break;
-    case LocalSlice:
-        break;
+    const Mask parts[2] { first, second };
+    visitAxisSplits(kind, [&](std::initializer_list<SplitStage> stages) {
+        std::vector<CurveStage> curves;
+        for (const SplitStage& stage : stages)
+            curves.push_back({ &curveBy(stage.kind, parts[stage.part]), stage.whole ? 1 : 1 / devicesOf(parts[1 - stage.part]) });
+        addStaged(ways, curves);
+    });
+}
+
+double CollectivePrices::secondsAtOnce(CollectiveKind kind, const std::vector<int>& axes, std::int64_t bytes)
+{
+    const Mask mask = maskOf(axes);
+    const auto count = static_cast<std::size_t>(std::popcount(mask));
+    if (count > kPointAxes || m_hardware->levels.front().fabric == Fabric::Torus)
+        return curveBy(kind, mask).seconds(bytes);
+    if (count == 0)
+        return 0;
+    m_points.bytes = static_cast<double>(bytes);
+    ++m_points.question;
+    for (std::size_t set = 0; set < std::size_t { 1 } << count; ++set) {
+        Mask part = 0;
+        Mask rest = mask;
+        for (std::size_t bit = 0; bit < count; ++bit, rest &= rest - 1)
+            if (set >> bit & 1)
+                part |= rest & (~rest + 1);
+        m_points.devices[set] = devicesOf(part);
+        if (part == 0)
+            continue;
+        auto known = m_groups.find(part);
+        if (known == m_groups.end())
+            known = m_groups.emplace(part, GroupPoints(footprintBy(part))).first;
+        m_points.groups[set] = &known->second;
     }
+    m_known.resize(kCollectiveKinds * kPointSets * kPointSets);
+    return pointSeconds(kind, (std::size_t { 1 } << count) - 1, 0);
+}
+
+double CollectivePrices::pointSeconds(CollectiveKind kind, std::size_t part, std::size_t without)
+{
+    Known& known = m_known[(static_cast<std::size_t>(kind) * kPointSets + part) * kPointSets + without];
+    if (known.question == m_points.question)
+        return known.seconds;
+    double least = m_points.groups[part]->seconds(kind, m_points.bytes / m_points.devices[without], *m_hardware, m_edition);
+    if (std::popcount(part) > 1)
+        for (std::size_t first = (part - 1) & part; first != 0; first = (first - 1) & part) {
+            const std::size_t parts[2] { first, part & ~first };
+            visitAxisSplits(kind, [&](std::initializer_list<SplitStage> stages) {
+                double sum = 0;
+                for (const SplitStage& stage : stages) {
+                    sum += pointSeconds(stage.kind, parts[stage.part], stage.whole ? without : without | parts[1 - stage.part]);
+                    if (sum >= least)
+                        return;
+                }
+                least = sum;
+            });
+        }
+    known = { m_points.question, least };
+    return least;
 }
 
 } // namespace shardboard

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/cost/groupcurve.h"
 
+#include "model/cost/collectivesplits.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -80,10 +82,8 @@ public:
     GroupCurve(const Footprint& footprint, const Hardware& hardware)
         : m_footprint(footprint)
         , m_hardware(hardware)
+        , m_used(usedLevels(footprint))
     {
-        for (std::size_t level = 0; level < footprint.levels.size(); ++level)
-            if (footprint.levels[level].members > 1)
-                m_used.push_back(level);
     }
 
     PriceCurve curve(CollectiveKind kind) const { return m_used.empty() ? PriceCurve() : curve(kind, 0, m_used.size()); }
@@ -93,7 +93,7 @@ private:
     PriceCurve curve(CollectiveKind kind, std::size_t first, std::size_t end) const
     {
         std::vector<PricedWay> ways;
-        addWhole(ways, kind, first, end);
+        addWholeWays(ways, kind, m_footprint, m_hardware, m_used, first, end);
         if (m_footprint.even)
             for (std::size_t middle = first + 1; middle < end; ++middle)
                 addLevels(ways, kind, first, middle, end);
@@ -108,63 +108,19 @@ private:
         return product;
     }
 
-    void addWhole(std::vector<PricedWay>& ways, CollectiveKind kind, std::size_t first, std::size_t end) const
-    {
-        const Level& level = m_hardware.levels[m_used[first]];
-        const bool single = end == first + 1;
-        if (single && level.link.shared) {
-            ways.push_back(memoryWay(kind, membersOf(first, end), static_cast<double>(m_footprint.groups), level.link));
-            return;
-        }
-        if (single && level.fabric == Fabric::Torus) {
-            ways.push_back(torusWay(kind, m_footprint.levels[m_used[first]], level.link));
-            return;
-        }
-        bool plain = true; // no torus among the levels: its rings have formulas of their own
-        for (std::size_t i = first; i < end; ++i)
-            plain = plain && m_hardware.levels[m_used[i]].fabric != Fabric::Torus && !m_hardware.levels[m_used[i]].link.shared;
-        if (plain || !m_footprint.even || kind == CollectiveKind::SendRecv)
-            addAlgorithms(ways, kind, algorithmGroup(m_footprint, m_hardware, m_used[first], m_used[end - 1] + 1), m_hardware.library);
-    }
-
     void addLevels(std::vector<PricedWay>& ways, CollectiveKind kind, std::size_t first, std::size_t middle, std::size_t end) const
     {
-        using enum CollectiveKind;
-        const double inside = membersOf(first, middle);
-        const double outside = membersOf(middle, end);
-        switch (kind) {
-        case AllReduce: {
-            const PriceCurve scatter = curve(ReduceScatter, first, middle);
-            const PriceCurve sum = curve(AllReduce, middle, end);
-            const PriceCurve gather = curve(AllGather, first, middle);
-            addStaged(ways, { { &scatter, 1 }, { &sum, 1 / inside }, { &gather, 1 } });
-            break;
-        }
-        case AllGather: {
-            const PriceCurve between = curve(AllGather, middle, end);
-            const PriceCurve within = curve(AllGather, first, middle);
-            addStaged(ways, { { &between, 1 / inside }, { &within, 1 } });
-            addStaged(ways, { { &within, 1 / outside }, { &between, 1 } });
-            break;
-        }
-        case ReduceScatter: {
-            const PriceCurve within = curve(ReduceScatter, first, middle);
-            const PriceCurve between = curve(ReduceScatter, middle, end);
-            addStaged(ways, { { &within, 1 }, { &between, 1 / inside } });
-            addStaged(ways, { { &between, 1 }, { &within, 1 / outside } });
-            break;
-        }
-        case AllToAll:
-        case Broadcast: {
-            const PriceCurve between = curve(kind, middle, end);
-            const PriceCurve within = curve(kind, first, middle);
-            addStaged(ways, { { &between, 1 }, { &within, 1 } });
-            break;
-        }
-        case SendRecv:
-        case LocalSlice:
-            break;
-        }
+        const double members[2] { membersOf(first, middle), membersOf(middle, end) };
+        visitLevelSplits(kind, [&](std::initializer_list<SplitStage> stages) {
+            std::vector<PriceCurve> curves;
+            std::vector<CurveStage> shares;
+            curves.reserve(stages.size()); // the stages lead to them
+            for (const SplitStage& stage : stages) {
+                curves.push_back(stage.part == 0 ? curve(stage.kind, first, middle) : curve(stage.kind, middle, end));
+                shares.push_back({ &curves.back(), stage.whole ? 1 : 1 / members[1 - stage.part] });
+            }
+            addStaged(ways, shares);
+        });
     }
 
     const Footprint& m_footprint;
@@ -228,8 +184,45 @@ AlgorithmGroup algorithmGroup(const Footprint& footprint, const Hardware& hardwa
     }
     const LinkSpec& memory = hardware.levels.front().link;
     out.ownSeconds = memory.ownBlock > 0 ? memory.ownBlock / memory.bytesPerSecond : 0;
-    out.inSwitch = hardware.levels[first].inSwitch ? &*hardware.levels[first].inSwitch : nullptr;
+    const auto inSwitch = [&](std::size_t level, bool network) {
+        const Level& it = hardware.levels[level];
+        return it.inSwitch && (it.fabric == Fabric::FatTree) == network ? &*it.inSwitch : nullptr;
+    };
+    out.innerStep = hardware.levels[first].link.step();
+    out.inSwitch = inSwitch(first, false);
+    if (footprint.levels[end - 1].members > 1)
+        out.sharp = inSwitch(end - 1, true);
     return out;
+}
+
+std::vector<std::size_t> usedLevels(const Footprint& footprint)
+{
+    std::vector<std::size_t> used;
+    for (std::size_t level = 0; level < footprint.levels.size(); ++level)
+        if (footprint.levels[level].members > 1)
+            used.push_back(level);
+    return used;
+}
+
+void addWholeWays(std::vector<PricedWay>& ways, CollectiveKind kind, const Footprint& footprint, const Hardware& hardware,
+                  const std::vector<std::size_t>& used, std::size_t first, std::size_t end)
+{
+    const Level& level = hardware.levels[used[first]];
+    const bool single = end == first + 1;
+    if (single && level.link.shared) {
+        ways.push_back(memoryWay(kind, static_cast<double>(footprint.levels[used[first]].members),
+                                 static_cast<double>(footprint.groups), level.link));
+        return;
+    }
+    if (single && level.fabric == Fabric::Torus) {
+        ways.push_back(torusWay(kind, footprint.levels[used[first]], level.link));
+        return;
+    }
+    bool plain = true; // no torus among the levels: its rings have formulas of their own
+    for (std::size_t i = first; i < end; ++i)
+        plain = plain && hardware.levels[used[i]].fabric != Fabric::Torus && !hardware.levels[used[i]].link.shared;
+    if (plain || !footprint.even || kind == CollectiveKind::SendRecv)
+        addAlgorithms(ways, kind, algorithmGroup(footprint, hardware, used[first], used[end - 1] + 1), hardware.library);
 }
 
 PriceCurve groupCurve(CollectiveKind kind, const Footprint& footprint, const Hardware& hardware)

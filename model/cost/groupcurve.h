@@ -17,6 +17,12 @@ namespace shardboard {
 /// broadcast n S, send-recv 2 n S.
 PriceCurve groupCurve(CollectiveKind kind, const Footprint& footprint, const Hardware& hardware);
 
+/// Levels on which the group has more than one member.
+std::vector<std::size_t> usedLevels(const Footprint& footprint);
+/// Adds the ways without stages: on the group as a whole, over its levels from used[first] on to before used[end].
+void addWholeWays(std::vector<PricedWay>& ways, CollectiveKind kind, const Footprint& footprint, const Hardware& hardware,
+                  const std::vector<std::size_t>& used, std::size_t first, std::size_t end);
+
 /// The group as the rows of algorithms.h see it, from level `first` on outwards to before level `end`.
 AlgorithmGroup algorithmGroup(const Footprint& footprint, const Hardware& hardware, std::size_t first, std::size_t end);
 inline AlgorithmGroup algorithmGroup(const Footprint& footprint, const Hardware& hardware)

@@ -27,13 +27,13 @@ double kernelSeconds(const KernelWork& work, const Hardware& hardware)
         rate *= kernels.gemmEfficiency * waveShare(work.gemm, hardware.device.multiprocessors);
         break;
     case KernelClass::Attention:
-        rate *= kernels.attentionEfficiency;
+        rate *= work.flash2 ? kernels.flash2Efficiency.value_or(kernels.attentionEfficiency) : kernels.attentionEfficiency;
         break;
     case KernelClass::UnfusedAttention:
         rate *= kernels.gemmEfficiency;
         break;
     default:
-        return kernels.launchSeconds + memory;
+        return work.launches * kernels.launchSeconds + memory;
     }
     return work.launches * kernels.launchSeconds + std::max(work.flops / rate, memory)
         + work.between / (kernels.memoryEfficiency * hardware.memoryBytesPerSecond());

@@ -3,6 +3,7 @@
 //
 //   matrix product  t0 + max(F / (0.78 P w), bytes / (0.80 BW))   performance 2.1, fitted on 54 H100 products (4.9 % mean)
 //   attention       t0 + max(F / (0.60 P), bytes / (0.80 BW))     fused, on tensor cores
+//                   FlashAttention-2: 0.35 on Hopper (KernelConstants::flash2Efficiency)
 //   unfused         3 t0 + max(F / (0.78 P), bytes / (0.80 BW)) + (bytes of the softmax) / (0.80 BW)
 //   the others      t0 + bytes / (0.80 BW)
 //

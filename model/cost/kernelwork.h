@@ -36,12 +36,13 @@ struct GemmDims {
 /// Per occurrence, on the device that works the most.
 struct KernelWork {
     KernelClass kernel = KernelClass::None;
-    DType dtype = DType::BF16; ///< of the result
+    DType dtype = DType::BF16; ///< of the result; of products in fp8 that
     double flops = 0; ///< a multiply-add is 2; in products only (of attention the causal half)
     double bytes = 0; ///< read and written in the device's memory, each operand once
     GemmDims gemm; ///< of class Gemm: flops = 2 b m n k
     double launches = 1; ///< kernels that are started
-    double between = 0; ///< of class UnfusedAttention: bytes of the kernels between the products, which `bytes` does not count
+    double between = 0; ///< bytes of kernels before or between the products, which `bytes` does not count: softmax, casts to fp8
+    bool flash2 = false; ///< of class Attention: by FlashAttention-2
     friend bool operator==(const KernelWork&, const KernelWork&) = default;
 };
 

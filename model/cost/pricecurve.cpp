@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::array<const char*, kCollectiveKinds> kKinds { "all-reduce", "all-gather", "reduce-scatter", "all-to-all",
                                                              "send-recv", "broadcast", "local-slice" };
-constexpr std::array<const char*, 18> kAlgorithms {
+constexpr std::array<const char*, 19> kAlgorithms {
     "none", "ring", "tree", "double binary tree", "recursive doubling", "halving and doubling", "one-shot", "two-shot", "NVLS",
-    "NVLS tree", "PAT", "direct", "Bruck", "chain", "binomial tree", "point to point", "torus rings", "one pass through memory"
+    "NVLS tree", "SHARP", "PAT", "direct", "Bruck", "chain", "binomial tree", "point to point", "torus rings", "one pass through memory"
 };
 
 double floors(const PricedWay& way)

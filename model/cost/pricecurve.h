@@ -13,7 +13,7 @@
 namespace shardboard {
 
 enum class Algorithm : std::uint8_t {
-    None, Ring, ChainTree, DoubleTree, RecursiveDoubling, Rabenseifner, OneShot, TwoShot, Nvls, NvlsTree, Pat, Direct, Bruck,
+    None, Ring, ChainTree, DoubleTree, RecursiveDoubling, Rabenseifner, OneShot, TwoShot, Nvls, NvlsTree, Sharp, Pat, Direct, Bruck,
     Chain, Binomial, Point, Torus, SharedMemory
 };
 std::string algorithmName(Algorithm algorithm); ///< ring, NVLS, recursive doubling, …

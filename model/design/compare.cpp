@@ -110,6 +110,7 @@ public:
         weights();
         pins();
         costs();
+        notes();
         return std::move(m_out);
     }
 
@@ -141,6 +142,7 @@ private:
         changed(Part::Workload, "recompute", recomputeName(a.recompute), recomputeName(b.recompute));
         changed(Part::Workload, "attention", attentionKernelName(a.attention), attentionKernelName(b.attention));
         changed(Part::Workload, "overlap", overlapName(a.overlap), overlapName(b.overlap));
+        changed(Part::Workload, "software", softwareName(a.software), softwareName(b.software));
         changed(Part::Workload, "optimizer states", optimizerText(a.optimizer), optimizerText(b.optimizer));
     }
 
@@ -290,6 +292,36 @@ private:
         line("collective_count", "collectives a step", CostUnit::Count, Better::Neither, occurrences(a), occurrences(b), false, true);
         line("findings", "findings", CostUnit::Count, Better::Lower, static_cast<double>(m_old.findings.size()),
              static_cast<double>(m_new.findings.size()), false, true);
+    }
+
+    /// `training of 2,048 sequences of 8,192 tokens`
+    static std::string workText(const Workload& workload)
+    {
+        const std::string sequences = countText(workload.batch) + " sequences of " + countText(workload.sequence) + " tokens";
+        switch (workload.kind) {
+        case WorkloadKind::Train:
+            return "a training step of " + sequences;
+        case WorkloadKind::Decode:
+            return "decoding one token of " + sequences;
+        case WorkloadKind::Prefill:
+            break;
+        }
+        return "a prefill of " + sequences;
+    }
+
+    void notes()
+    {
+        const Workload& a = m_before.workload;
+        const Workload& b = m_after.workload;
+        if (a.kind != b.kind)
+            m_out.notes.push_back("the two designs do different work: " + workText(a) + " before, " + workText(b)
+                                  + " after; times and memory do not compare");
+        else if (a.batch != b.batch || a.sequence != b.sequence)
+            m_out.notes.push_back("the two designs do different work: " + workText(a) + " before, " + workText(b)
+                                  + " after; compare tokens/s and MFU, not the step");
+        if (m_before.model != m_after.model)
+            m_out.notes.push_back("the two designs have different models: " + m_before.model.name + ", " + countText(m_old.parameters)
+                                  + " parameters, before, " + m_after.model.name + ", " + countText(m_new.parameters) + " parameters, after");
     }
 
     void memory(const MemoryByCause& a, const MemoryByCause& b)

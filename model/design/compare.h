@@ -51,6 +51,8 @@ struct DesignComparison {
     /// Step time with its parts, collectives by kind and mesh axes, bytes, tokens per second, MFU, memory by cause. What is 0 on
     /// both sides is left out, but for the main figures.
     std::vector<CostLine> costs;
+    /// What to keep in mind with the figures, a sentence each: `the two designs do different work: …`.
+    std::vector<std::string> notes;
     bool same() const { return changes.empty(); }
     /// By key; null when it is not there.
     const CostLine* cost(const std::string& key) const;

@@ -40,7 +40,7 @@ nlohmann::json comparisonToJson(const DesignComparison& comparison)
                           { "after", line.after },
                           { "difference", line.difference() },
                           { "verdict", verdictName(line.verdict()) } });
-    return { { "same", comparison.same() }, { "changes", std::move(changes) }, { "costs", std::move(costs) } };
+    return { { "same", comparison.same() }, { "notes", comparison.notes }, { "changes", std::move(changes) }, { "costs", std::move(costs) } };
 }
 
 } // namespace shardboard

@@ -25,6 +25,7 @@ struct ExplainTarget {
     TensorId tensor = kNoTensor; ///< of Weight and Activation
     std::int64_t layer = -1; ///< the layer that was asked for, -1 for all
 };
+std::string targetKindName(ExplainTarget::Kind kind); ///< collective, operation, weight, activation
 
 /// One step from the root of a cause to what it led to.
 struct CauseLink {

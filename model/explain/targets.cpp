@@ -197,6 +197,21 @@ std::string operationId(const Evaluation& evaluation, int segment, int op)
     return planned.name + "/" + evaluation.graph.op(planned.ops[static_cast<std::size_t>(op)].op).name;
 }
 
+std::string targetKindName(ExplainTarget::Kind kind)
+{
+    switch (kind) {
+    case ExplainTarget::Kind::Collective:
+        return "collective";
+    case ExplainTarget::Kind::Operation:
+        return "operation";
+    case ExplainTarget::Kind::Weight:
+        return "weight";
+    case ExplainTarget::Kind::Activation:
+        break;
+    }
+    return "activation";
+}
+
 ExplainTarget operationTarget(const Evaluation& evaluation, int segment, int op)
 {
     ExplainTarget target;

@@ -293,6 +293,8 @@ private:
                                   "flash or unfused", AttentionKernel::Flash);
         workload.overlap = word(fields, "overlap", fields.text("overlap", "none"), overlapFromName, "none, weights or all",
                                 Overlap::None);
+        workload.software = word(fields, "software", fields.text("software", "fused"), softwareFromName, "fused, compiled or eager",
+                                 Software::Fused);
         workload.batch = fields.integer("batch", 1, kLargest);
         workload.sequence = fields.integer("sequence", 1, kLargest);
         workload.dtype = dtypeField(fields, "dtype");

@@ -265,6 +265,8 @@ std::string designText(const Design& design)
         top["workload"]["attention"] = attentionKernelName(design.workload.attention);
     if (design.workload.overlap != Overlap::None)
         top["workload"]["overlap"] = overlapName(design.workload.overlap);
+    if (design.workload.software != Software::Fused)
+        top["workload"]["software"] = softwareName(design.workload.software);
     if (design.pipeline.present())
         top["pipeline"] = { { "axis", design.pipeline.axis }, { "chunks", design.pipeline.chunks } };
     if (design.memory != MemorySettings {})

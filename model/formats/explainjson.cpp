@@ -11,21 +11,6 @@ using nlohmann::json;
 
 namespace {
 
-const char* targetName(ExplainTarget::Kind kind)
-{
-    switch (kind) {
-    case ExplainTarget::Kind::Collective:
-        return "collective";
-    case ExplainTarget::Kind::Operation:
-        return "operation";
-    case ExplainTarget::Kind::Weight:
-        return "weight";
-    case ExplainTarget::Kind::Activation:
-        break;
-    }
-    return "activation";
-}
-
 const char* linkName(CauseLink::Kind kind)
 {
     switch (kind) {
@@ -101,7 +86,7 @@ public:
 
     json write(const Explanation& it) const
     {
-        json out { { "kind", targetName(it.target.kind) }, { "name", it.target.name }, { "picker", it.picker } };
+        json out { { "kind", targetKindName(it.target.kind) }, { "name", it.target.name }, { "picker", it.picker } };
         if (it.target.layer >= 0)
             out["layer"] = it.target.layer;
         if (it.target.kind == ExplainTarget::Kind::Collective)

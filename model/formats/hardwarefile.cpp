@@ -21,18 +21,11 @@ constexpr std::int64_t kMostCount = std::int64_t { 1 } << 20;
 json deviceJson(const DeviceSpec& device)
 {
     json peak = json::object();
-    const auto add = [&](const char* key, const std::optional<double>& value) {
+    visitPeaks(device.peak, [&](const char* key, const std::optional<double>& value) {
         if (value)
             peak[key] = *value;
-    };
-    add("fp32", device.peak.fp32);
-    add("tf32", device.peak.tf32);
-    add("bf16", device.peak.bf16);
-    add("fp16", device.peak.fp16);
-    add("fp8", device.peak.fp8);
-    add("fp4", device.peak.fp4);
-    add("int8", device.peak.int8);
-    return { { "id", device.id }, { "name", device.name }, { "kind", deviceKindName(device.kind) }, { "peak_flops", peak },
+    });
+    json out { { "id", device.id }, { "name", device.name }, { "kind", deviceKindName(device.kind) }, { "peak_flops", peak },
              { "memory_bytes", device.memoryBytes }, { "memory_bytes_per_second", device.memoryBytesPerSecond },
              { "multiprocessors", device.multiprocessors },
              { "kernels",
@@ -40,6 +33,9 @@ json deviceJson(const DeviceSpec& device)
                  { "memory_efficiency", device.kernels.memoryEfficiency },
                  { "attention_efficiency", device.kernels.attentionEfficiency } } },
              { "source", device.source } };
+    if (device.kernels.flash2Efficiency)
+        out["kernels"]["flash2_efficiency"] = *device.kernels.flash2Efficiency;
+    return out;
 }
 
 json linkJson(const LinkSpec& link)
@@ -273,14 +269,14 @@ private:
         static const json nothing = json::object();
         const json* peak = fields.find("peak_flops");
         JsonFields peaks(peak ? *peak : nothing, m_where, "device.peak_flops");
-        out.peak = { maybe(peaks, "fp32"), maybe(peaks, "tf32"), maybe(peaks, "bf16"), maybe(peaks, "fp16"), maybe(peaks, "fp8"), maybe(peaks, "fp4"),
-                     maybe(peaks, "int8") };
+        visitPeaks(out.peak, [&](const char* key, std::optional<double>& rate) { rate = maybe(peaks, key); });
         const json* kernels = fields.find("kernels");
         JsonFields constants(kernels ? *kernels : nothing, m_where, "device.kernels");
         out.kernels.launchSeconds = number(constants, "launch_seconds", out.kernels.launchSeconds);
         out.kernels.gemmEfficiency = number(constants, "gemm_efficiency", out.kernels.gemmEfficiency);
         out.kernels.memoryEfficiency = number(constants, "memory_efficiency", out.kernels.memoryEfficiency);
         out.kernels.attentionEfficiency = number(constants, "attention_efficiency", out.kernels.attentionEfficiency);
+        out.kernels.flash2Efficiency = maybe(constants, "flash2_efficiency");
         finish(peaks);
         finish(constants);
         finish(fields);

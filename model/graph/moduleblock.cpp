@@ -17,7 +17,7 @@ class LinearBuilder {
 public:
     LinearBuilder(const ModelSpec& model, const Workload& workload)
         : m_linear(model.linear)
-        , m_dtype(workload.dtype)
+        , m_dtype(storageType(workload))
         , m_rows { workload.batch, workload.kind == WorkloadKind::Decode ? 1 : workload.sequence }
         , m_input(inputName(model))
     {

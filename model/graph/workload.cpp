@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/graph/workload.h"
 
+#include <algorithm>
+
 namespace shardboard {
 
 std::string workloadName(WorkloadKind kind)
@@ -55,6 +57,30 @@ std::optional<Overlap> overlapFromName(std::string_view name)
     return std::nullopt;
 }
 
+std::string softwareName(Software software)
+{
+    return software == Software::Fused ? "fused" : software == Software::Compiled ? "compiled" : "eager";
+}
+
+std::optional<Software> softwareFromName(std::string_view name)
+{
+    for (const Software software : { Software::Fused, Software::Compiled, Software::Eager })
+        if (name == softwareName(software))
+            return software;
+    return std::nullopt;
+}
+
+const std::vector<DType>& computeTypes()
+{
+    static const std::vector<DType> types { DType::BF16, DType::F16, DType::F32, DType::F8E4M3 };
+    return types;
+}
+
+DType storageType(const Workload& workload)
+{
+    return workload.dtype == DType::F8E4M3 && workload.kind == WorkloadKind::Train ? DType::BF16 : workload.dtype;
+}
+
 Status verifyWorkload(const Workload& workload, const std::string& where)
 {
     constexpr std::int64_t kLargest = std::int64_t { 1 } << 31;
@@ -66,15 +92,11 @@ Status verifyWorkload(const Workload& workload, const std::string& where)
         return inputError(where, "batch " + std::to_string(workload.batch) + " cannot be cut into "
                               + std::to_string(workload.microBatches) + " micro-batches",
                           "use a number that divides it");
-    switch (workload.dtype) {
-    case DType::BF16:
-    case DType::F16:
-    case DType::F32:
-        return done();
-    default:
+    const auto& types = computeTypes();
+    if (std::find(types.begin(), types.end(), workload.dtype) == types.end())
         return inputError(where, "dtype " + dtypeName(workload.dtype) + " is not one a model is computed in",
-                          "use bf16, f16 or f32");
-    }
+                          "use bf16, f16, f32 or f8e4m3");
+    return done();
 }
 
 } // namespace shardboard

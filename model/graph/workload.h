@@ -46,6 +46,15 @@ enum class Overlap { None, Weights, All };
 std::string overlapName(Overlap overlap); ///< none, weights, all
 std::optional<Overlap> overlapFromName(std::string_view name);
 
+/// Whose kernels compute what is no matrix product.
+/// Fused: every operation reads its operands and writes its result once, attention runs in a kernel made for the device (Megatron-LM
+///   with Transformer Engine, XLA). Compiled: torch.compile fuses as much, but attention is FlashAttention-2, as in PyTorch's
+///   scaled_dot_product_attention, and what fp8 products take is measured and cast by kernels of its own. Eager: PyTorch without a
+///   compiler, where also norms, rotation and cross-entropy are one kernel for each step of their formula, in float32 (OpDefinition::eager).
+enum class Software { Fused, Compiled, Eager };
+std::string softwareName(Software software); ///< fused, compiled, eager
+std::optional<Software> softwareFromName(std::string_view name);
+
 /// Optimizer states cut over mesh axes over which the weights are whole: each device makes the step for its part, then the weights
 /// are gathered. ZeRO stage 1 (arXiv 1910.02054): gradients are summed straight into the parts, once a step. Stage 2: so are
 /// those of every micro-batch, and a device keeps its part alone. (Stage 3 is in the layouts of the weights.)
@@ -60,16 +69,26 @@ struct Workload {
     WorkloadKind kind = WorkloadKind::Prefill;
     std::int64_t batch = 8;
     std::int64_t sequence = 4096;
-    DType dtype = DType::BF16; ///< of weights and activations
+    DType dtype = DType::BF16; ///< that products are computed in; of weights and activations: storageType
     std::int64_t microBatches = 1; ///< Train: the batch goes through in so many parts; gradients are added up
     Recompute recompute = Recompute::None; ///< Train
     AttentionKernel attention = AttentionKernel::Flash;
     Overlap overlap = Overlap::None;
     OptimizerSharding optimizer {}; ///< Train
+    Software software = Software::Fused;
     friend bool operator==(const Workload&, const Workload&) = default;
 };
 
-/// Rules: batch and sequence from 1 to 2^31; dtype bf16, f16 or f32; micro-batches divide the batch.
+/// What a model can be computed in: bf16, f16, f32, f8e4m3.
+const std::vector<DType>& computeTypes();
+
+/// Of weights, activations and cache. That is the workload's dtype, but for training in f8e4m3, which keeps all of them in bf16 beside
+/// the optimizer's f32 copy, and casts what goes into the matrix products of the layers (not embedding, head and attention), as
+/// Transformer Engine and torchao's float8 training do (arXiv 2209.05433; TorchTitan docs/float8.md). Inference in f8e4m3 counts one byte
+/// for everything: engines that keep the residual stream in 16 bits take more for it.
+DType storageType(const Workload& workload);
+
+/// Rules: batch and sequence from 1 to 2^31; dtype one of computeTypes; micro-batches divide the batch.
 Status verifyWorkload(const Workload& workload, const std::string& where);
 
 } // namespace shardboard

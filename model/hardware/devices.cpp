@@ -21,6 +21,13 @@ DeviceSpec device(const char* id, const char* name, DeviceKind kind, const PeakF
     return { id, name, kind, peak, bytes, bytesPerSecond, {}, source, multiprocessors };
 }
 
+DeviceSpec hopperDevice(const char* id, const char* name, double bytes, double bytesPerSecond, const char* source)
+{
+    DeviceSpec out = device(id, name, DeviceKind::Gpu, hopper(), bytes, bytesPerSecond, source, 132);
+    out.kernels.flash2Efficiency = 0.35; // arXiv 2407.08608
+    return out;
+}
+
 std::vector<DeviceSpec> gpus()
 {
     using enum DeviceKind;
@@ -29,10 +36,10 @@ std::vector<DeviceSpec> gpus()
                "NVIDIA A100 datasheet us-nvidia-1758950-r4", 108),
         device("a100-sxm-80", "NVIDIA A100 SXM4 80 GB", Gpu, ampere(), 80 * kGiga, 2.039 * kTera,
                "NVIDIA A100 datasheet; Calculon systems/a100_80g.json has 312 TFLOP/s, too", 108),
-        device("h100-sxm", "NVIDIA H100 SXM5 80 GB", Gpu, hopper(), 80 * kGiga, 3.35 * kTera,
-               "NVIDIA H100 datasheet; modal.com/gpu-glossary/perf/memory-bandwidth", 132),
-        device("h200-sxm", "NVIDIA H200 SXM5 141 GB", Gpu, hopper(), 141 * kGiga, 4.8 * kTera,
-               "the die of the H100; memory as in the MLPerf v4.1 system description H200-SXM-141GBx8", 132),
+        hopperDevice("h100-sxm", "NVIDIA H100 SXM5 80 GB", 80 * kGiga, 3.35 * kTera,
+                     "NVIDIA H100 datasheet; modal.com/gpu-glossary/perf/memory-bandwidth"),
+        hopperDevice("h200-sxm", "NVIDIA H200 SXM5 141 GB", 141 * kGiga, 4.8 * kTera,
+                     "the die of the H100; memory as in the MLPerf v4.1 system description H200-SXM-141GBx8"),
         device("b200-sxm", "NVIDIA B200 SXM 180 GB", Gpu,
                { tera(75), tera(1100), tera(2250), tera(2250), tera(4500), tera(9000), tera(4500) }, 180 * kGiga, 8 * kTera,
                "modal.com/gpu-glossary/perf/memory-bandwidth; memory as in a DGX B200; fp32 and tf32 are nominal, not verified", 148),

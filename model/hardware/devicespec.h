@@ -28,6 +28,19 @@ struct PeakFlops {
     friend bool operator==(const PeakFlops&, const PeakFlops&) = default;
 };
 
+/// Calls `each(name, value)` for every type, in order: for files, checks and tables.
+template <class Peaks, class Each>
+void visitPeaks(Peaks& peaks, Each each)
+{
+    each("fp32", peaks.fp32);
+    each("tf32", peaks.tf32);
+    each("bf16", peaks.bf16);
+    each("fp16", peaks.fp16);
+    each("fp8", peaks.fp8);
+    each("fp4", peaks.fp4);
+    each("int8", peaks.int8);
+}
+
 /// How near kernels come to the peaks: seconds = launch + max(flops / (efficiency peak), bytes / (memoryEfficiency
 /// bandwidth)). Fitted on GEMMs of an H100 (openxla/xla default_matmul_perf_table, bf16: mean error 5 %); attention's
 /// share of the peak is a usual one of fused kernels on Hopper. A calibration replaces them.
@@ -36,6 +49,9 @@ struct KernelConstants {
     double gemmEfficiency = 0.78;
     double memoryEfficiency = 0.80;
     double attentionEfficiency = 0.60;
+    /// Attention by FlashAttention-2, whose kernels use nothing that is newer than the A100; nothing: as attentionEfficiency. On the
+    /// H100 it reaches 35 % (arXiv 2407.08608, abstract).
+    std::optional<double> flash2Efficiency {};
     friend bool operator==(const KernelConstants&, const KernelConstants&) = default;
 };
 

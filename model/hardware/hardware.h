@@ -17,8 +17,8 @@ enum class Fabric { Switch, FatTree, Torus, Dcn, SharedMemory };
 std::string fabricName(Fabric fabric); ///< switch, fat-tree, torus, dcn, shared-memory
 std::optional<Fabric> fabricFromName(std::string_view name);
 
-/// Sums made in the switch (NVLink SHARP): an all-reduce of S bytes over n devices takes startSeconds + (1 + 1/n) S /
-/// (efficiency x the link's rate).
+/// Sums made in the switch. Of an island (NVLink SHARP) an all-reduce of S bytes over n devices takes startSeconds + (1 + 1/n) S /
+/// (efficiency x the link's rate); of a fat tree (SHARP of InfiniBand) startSeconds + S / (efficiency x the rate).
 struct InSwitchReduction {
     double startSeconds = 0; ///< besides the link's own start
     double efficiency = 1;

@@ -70,22 +70,17 @@ void checkDevice(const DeviceSpec& device, Checker& check)
 {
     check.rate("device.memory_bytes", device.memoryBytes, "bytes");
     check.rate("device.memory_bytes_per_second", device.memoryBytesPerSecond, "bytes/s");
-    const auto peak = [&](const char* key, const std::optional<double>& value) {
+    visitPeaks(device.peak, [&](const char* key, const std::optional<double>& value) {
         check.rate(std::string("device.peak_flops.") + key, value, "FLOP/s");
-    };
-    peak("fp32", device.peak.fp32);
-    peak("tf32", device.peak.tf32);
-    peak("bf16", device.peak.bf16);
-    peak("fp16", device.peak.fp16);
-    peak("fp8", device.peak.fp8);
-    peak("fp4", device.peak.fp4);
-    peak("int8", device.peak.int8);
+    });
     if (device.peakFlops(DType::BF16) <= 0 || device.peakFlops(DType::F32) <= 0)
         check.fail("device.peak_flops", "has no rate for bf16 nor fp32", "add one in FLOP/s");
     check.seconds("device.kernels.launch_seconds", device.kernels.launchSeconds);
     check.share("device.kernels.gemm_efficiency", device.kernels.gemmEfficiency, 1);
     check.share("device.kernels.memory_efficiency", device.kernels.memoryEfficiency, 1);
     check.share("device.kernels.attention_efficiency", device.kernels.attentionEfficiency, 1);
+    if (device.kernels.flash2Efficiency)
+        check.share("device.kernels.flash2_efficiency", *device.kernels.flash2Efficiency, 1);
 }
 
 void checkLink(const LinkSpec& link, const std::string& place, Checker& check)

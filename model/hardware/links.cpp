@@ -5,6 +5,7 @@
 #include "model/hardware/linkspec.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace shardboard {
 
@@ -16,52 +17,47 @@ constexpr double kStart = 5.2 * kMicro;
 constexpr double kMessage = 6.4 * kMicro;
 constexpr double kOwnBlock = 0.362;
 
-LinkSpec pcie(const char* id, const char* name, double peak, double rate, const char* source)
+/// Steps of NCCL's ring, in microseconds, by protocol.
+struct RingSteps {
+    double ll;
+    double ll128;
+    double simple;
+};
+
+LinkSpec ncclLink(const char* id, const char* name, RingSteps steps, double peak, double rate, std::string source)
 {
     LinkSpec link;
     link.id = id;
     link.name = name;
-    link.alphaSeconds = 1.0 * kMicro;
-    link.alphaLl128 = 2.5 * kMicro;
-    link.alphaSimple = 5.7 * kMicro;
+    link.alphaSeconds = steps.ll * kMicro;
+    link.alphaLl128 = steps.ll128 * kMicro;
+    link.alphaSimple = steps.simple * kMicro;
     link.peakBytesPerSecond = peak * kGiga;
     link.bytesPerSecond = rate * kGiga;
     link.startSeconds = kStart;
-    link.source = std::string(source) + "; steps: NCCL tuning.cc";
+    link.source = std::move(source) + "; steps: NCCL tuning.cc";
     return link;
+}
+
+LinkSpec pcie(const char* id, const char* name, double peak, double rate, const char* source)
+{
+    return ncclLink(id, name, { 1.0, 2.5, 5.7 }, peak, rate, source);
 }
 
 LinkSpec nvlink(const char* id, const char* name, double peak, double rate, int links, const char* source)
 {
-    LinkSpec link;
-    link.id = id;
-    link.name = name;
-    link.alphaSeconds = 0.6 * kMicro;
-    link.alphaLl128 = 1.9 * kMicro;
-    link.alphaSimple = 3.4 * kMicro;
-    link.peakBytesPerSecond = peak * kGiga;
-    link.bytesPerSecond = rate * kGiga;
-    link.startSeconds = kStart;
+    LinkSpec link = ncclLink(id, name, { 0.6, 1.9, 3.4 }, peak, rate, source);
     link.messageSeconds = kMessage;
     link.ownBlock = kOwnBlock;
     link.linksPerDevice = links;
-    link.source = std::string(source) + "; steps: NCCL tuning.cc";
     return link;
 }
 
 LinkSpec infiniband(const char* id, const char* name, double peak, double rate)
 {
-    LinkSpec link;
-    link.id = id;
-    link.name = name;
-    link.alphaSeconds = 2.7 * kMicro;
-    link.alphaLl128 = 4.0 * kMicro;
-    link.alphaSimple = 14 * kMicro;
-    link.peakBytesPerSecond = peak * kGiga;
-    link.bytesPerSecond = rate * kGiga;
-    link.startSeconds = kStart;
+    LinkSpec link = ncclLink(id, name, { 2.7, 4.0, 14 }, peak, rate, "line rate; NCCL topo.h counts 12 GB/s for 100 Gb/s");
     link.messageSeconds = kMessage;
-    link.source = "line rate; NCCL topo.h counts 12 GB/s for 100 Gb/s; steps: NCCL tuning.cc (2.7 µs in PyTorch DTensor, too)";
+    link.source += " (2.7 µs in PyTorch DTensor, too)";
     return link;
 }
 

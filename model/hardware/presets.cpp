@@ -11,6 +11,18 @@ namespace {
 constexpr InSwitchReduction kHopperSwitch { 25e-6, 0.83 };
 constexpr InSwitchReduction kBlackwellSwitch { 25e-6, 0.74 };
 
+/// InfiniBand's SHARP: 31 us in NCCL's tuner (collnet_direct, net); what its ports reach of their rate was not measured.
+constexpr InSwitchReduction kSharp { 31e-6, 1 };
+
+Hardware withSharp(Hardware hardware, const char* id, const char* name)
+{
+    hardware.id = id;
+    hardware.name = name;
+    hardware.source += "; SHARP as in NCCL v2.28.9-1 tuning.cc (NCCL_COLLNET_ENABLE=1), its rate assumed to be that of the ports";
+    hardware.levels.back().inSwitch = kSharp;
+    return hardware;
+}
+
 Hardware gpus(const char* id, const char* name, const char* device, std::int64_t perNode, const char* inner,
               std::optional<InSwitchReduction> inSwitch, const char* network, const char* source)
 {
@@ -21,6 +33,12 @@ Hardware gpus(const char* id, const char* name, const char* device, std::int64_t
     out.device = *findDevice(device);
     out.levels.front().inSwitch = inSwitch;
     return out;
+}
+
+Hardware dgxH100()
+{
+    return gpus("dgx-h100", "DGX H100 cluster: islands of 8 on NVLink 4, InfiniBand NDR", "h100-sxm", 8, "nvlink4", kHopperSwitch, "ib-ndr",
+                "NVIDIA DGX H100: 8 GPUs, NVSwitch 3, eight 400 Gb/s ports; torchtitan docs/performance.md has 400 Gb/s a GPU, too");
 }
 
 Hardware tpus(const char* id, const char* name, const char* device, std::vector<std::int64_t> shape, bool wraps, const char* link,
@@ -62,8 +80,7 @@ Hardware virtualMesh(const char* id, const char* name, const char* device, const
 const std::vector<Hardware>& hardwarePresets()
 {
     static const std::vector<Hardware> presets {
-        gpus("dgx-h100", "DGX H100 cluster: islands of 8 on NVLink 4, InfiniBand NDR", "h100-sxm", 8, "nvlink4", kHopperSwitch, "ib-ndr",
-             "NVIDIA DGX H100: 8 GPUs, NVSwitch 3, eight 400 Gb/s ports; torchtitan docs/performance.md has 400 Gb/s a GPU, too"),
+        dgxH100(),
         gpus("dgx-h200", "DGX H200 cluster: islands of 8 on NVLink 4, InfiniBand NDR", "h200-sxm", 8, "nvlink4", kHopperSwitch, "ib-ndr",
              "MLPerf v4.1 system description H200-SXM-141GBx8"),
         gpus("dgx-a100", "DGX A100 80 GB cluster: islands of 8 on NVLink 3, InfiniBand HDR", "a100-sxm-80", 8, "nvlink3", std::nullopt, "ib-hdr",
@@ -72,6 +89,7 @@ const std::vector<Hardware>& hardwarePresets()
              "8 GPUs on NVLink 5, 400 Gb/s ports (NVIDIA/nccl-tests#389)"),
         gpus("gb200-nvl72", "GB200 NVL72: 72 GPUs on NVLink 5, InfiniBand NDR", "gb200", 72, "nvlink5", kBlackwellSwitch, "ib-ndr",
              "18 trays of 4 GPUs, one 400 Gb/s port a GPU: MLPerf v6.1 system description GB200-NVL72"),
+        withSharp(dgxH100(), "dgx-h100-sharp", "DGX H100 cluster whose InfiniBand switches sum (SHARP)"),
         tpus("tpu-v5e-pod", "TPU v5e pod, 16 x 16", "tpu-v5e", { 16, 16 }, true, "ici-v5e", "dcn-v5e",
              "scaling-book tpus.md; docs.cloud.google.com/tpu/docs/v6e; a dim closes to a ring where it has 16 chips"),
         tpus("tpu-v5e-4x4", "TPU v5e slice, 4 x 4 without wraparound", "tpu-v5e", { 4, 4 }, false, "ici-v5e", "dcn-v5e",

@@ -62,6 +62,9 @@ void sinkAttentionGradient(GradientBuilder& builder, const Op& op)
     builder.give(3, builder.add(OpKind::SinkAttentionGradS, "grad_sinks", all, op.operands[3], op.attributes));
 }
 
+// Rotation as a product of complex numbers: x.float(), times, type_as (Meta's Llama, TorchTitan).
+constexpr EagerPasses kEagerRotation { 2, 4, 3 };
+
 const std::array kTable {
     OpDefinition { .kind = OpKind::SplitHeads, .name = "split_heads", .rule = "b s heads*d! -> b s heads d! ; P -> P",
                    .gradient = reshapeGradient<OpKind::MergeHeads>, .view = true },
@@ -69,8 +72,8 @@ const std::array kTable {
                    .gradient = reshapeGradient<OpKind::SplitHeads>, .view = true },
     // Pairs along the head dim are rotated together.
     OpDefinition { .kind = OpKind::Rope, .name = "rope", .rule = "... d! -> ... d!",
-                   .gradient = reshapeGradient<OpKind::RopeGrad> },
-    OpDefinition { .kind = OpKind::RopeGrad, .name = "rope_grad", .rule = "... d! -> ... d! ; P -> P" },
+                   .gradient = reshapeGradient<OpKind::RopeGrad>, .eager = kEagerRotation },
+    OpDefinition { .kind = OpKind::RopeGrad, .name = "rope_grad", .rule = "... d! -> ... d! ; P -> P", .eager = kEagerRotation },
     // The new token is not a cut of the cache.
     OpDefinition { .kind = OpKind::KvAppend, .name = "kv_append", .rule = "b s! heads d! -> b c! heads d!" },
     // Where there are fewer KV heads than devices every device has all of them.

@@ -20,6 +20,14 @@ struct LocalShapes {
     const std::vector<Shape>* globalOperands = nullptr;
 };
 
+/// How an eager framework runs an operation that is otherwise one kernel: how often its elements (of the first operand) go from or to
+/// memory in their own type and in float32, and in how many kernels.
+struct EagerPasses {
+    double narrow = 0; ///< 0: one kernel there, too
+    double wide = 0;
+    double launches = 1;
+};
+
 class GradientBuilder; // model/graph/differentiate.h
 
 struct OpDefinition {
@@ -50,6 +58,7 @@ struct OpDefinition {
     std::int64_t (*statistics)(const OpAttributes& attributes, const Shape& result, std::int64_t keys, DType dtype) = nullptr;
     /// Operand of which only the rows that are looked up are read, or -1.
     int lookedUp = -1;
+    EagerPasses eager {};
     KernelClass kernel = KernelClass::Memory; ///< where nothing above tells it, see kernelClassOf
 };
 

@@ -36,12 +36,13 @@ class PlanBuilder {
 public:
     PlanBuilder(const Graph& graph, const Mesh& mesh, const PickerOptions& options, const Hardware& hardware,
                 const std::vector<Pin>& pins, std::int64_t microBatches, const PipelineSpec& pipeline, Overlap overlap,
-                const MemorySettings& memory, const OptimizerSharding& optimizer)
+                const MemorySettings& memory, const OptimizerSharding& optimizer, Software software, bool fp8Products)
         : m_graph(graph)
         , m_wholeMesh(mesh)
         , m_mesh(pickedMesh(mesh, pipeline))
         , m_pipeline(pipeline)
         , m_optimizer(optimizer)
+        , m_kernels { microBatches, software, fp8Products }
         , m_options(options)
         , m_hardware(hardware)
         , m_resharding(mesh, hardware)
@@ -398,7 +399,7 @@ private:
                 layout(use.tensor) = use.layout;
         layout(op.result) = planned.result;
         m_made[static_cast<std::size_t>(op.result)] = planned.result;
-        price(planned);
+        price(planned, segment.isLayer);
         m_uses[static_cast<std::size_t>(id)] = planned.operands;
         m_plan.segments.back().ops.push_back(std::move(planned));
         return done();
@@ -511,9 +512,12 @@ private:
         return op < 0 ? Producer {} : Producer { op, m_uses[static_cast<std::size_t>(op)] };
     }
 
-    void price(PlannedOp& planned) const
+    /// Embedding and head are not computed in fp8.
+    void price(PlannedOp& planned, bool inLayer) const
     {
-        planned.work = kernelWorkOf(m_graph, m_mesh, planned, m_plan.microBatches);
+        KernelSettings settings = m_kernels;
+        settings.fp8Products = settings.fp8Products && inLayer;
+        planned.work = kernelWorkOf(m_graph, m_mesh, planned, settings);
         planned.seconds = kernelSeconds(planned.work, m_hardware);
     }
 
@@ -522,6 +526,7 @@ private:
     const Mesh m_mesh; ///< with one stage, where there is a pipeline: no operation is cut over the stages
     const PipelineSpec& m_pipeline;
     const OptimizerSharding& m_optimizer;
+    const KernelSettings m_kernels;
     std::vector<int> m_optimizerAxes;
     const PickerOptions& m_options;
     const Hardware& m_hardware;
@@ -585,9 +590,10 @@ std::int64_t largestShard(const Shape& shape, const Layout& layout, const Mesh& 
 Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<Layout>& layouts,
                        const PickerOptions& options, const Hardware& hardware, const std::vector<Pin>& pins,
                        std::int64_t microBatches, const PipelineSpec& pipeline, Overlap overlap, const MemorySettings& memory,
-                       const OptimizerSharding& optimizer)
+                       const OptimizerSharding& optimizer, Software software, bool fp8Products)
 {
-    return PlanBuilder(graph, mesh, options, hardware, pins, microBatches, pipeline, overlap, memory, optimizer).build(layouts);
+    return PlanBuilder(graph, mesh, options, hardware, pins, microBatches, pipeline, overlap, memory, optimizer, software, fp8Products)
+        .build(layouts);
 }
 
 } // namespace shardboard

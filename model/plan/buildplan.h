@@ -18,7 +18,8 @@ namespace shardboard {
 Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<Layout>& layouts,
                        const PickerOptions& options, const Hardware& hardware, const std::vector<Pin>& pins = {},
                        std::int64_t microBatches = 1, const PipelineSpec& pipeline = {}, Overlap overlap = Overlap::None,
-                       const MemorySettings& memory = {}, const OptimizerSharding& optimizer = {});
+                       const MemorySettings& memory = {}, const OptimizerSharding& optimizer = {},
+                       Software software = Software::Fused, bool fp8Products = false);
 
 /// Names of the activations that a backward segment computes again.
 std::vector<std::string> recomputedIn(const Graph& graph, const PlannedSegment& segment);

@@ -2,28 +2,12 @@
 #include "model/plan/compiledcost.h"
 
 #include "model/cost/kerneltime.h"
+#include "model/plan/pipeline.h"
 #include "model/plan/reprice.h"
 
 #include <algorithm>
 
 namespace shardboard {
-
-namespace {
-
-/// What its price depends on, and the layouts that tell what kind of send it is.
-Collective bare(const Collective& collective)
-{
-    Collective out;
-    out.kind = collective.kind;
-    out.axes = collective.axes;
-    out.groupSize = collective.groupSize;
-    out.bytes = collective.bytes;
-    if (collective.kind == CollectiveKind::SendRecv)
-        out.step = collective.step;
-    return out;
-}
-
-} // namespace
 
 CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
     : m_times(plan.segments.size())
@@ -58,42 +42,60 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
     for (const Collective& collective : plan.collectives) {
         if (collective.kind == CollectiveKind::LocalSlice)
             continue;
-        Transfer transfer { bare(collective), static_cast<double>(collective.count), static_cast<std::size_t>(collective.plannedSegment),
-                            movesWeight(graph, collective) };
+        if (isStageSend(plan, collective)) {
+            Collective send;
+            send.axes = collective.axes;
+            send.bytes = collective.bytes;
+            send.step = collective.step;
+            m_sends.emplace_back(std::move(send), static_cast<double>(collective.count));
+            continue;
+        }
+        const std::int64_t hops = hopsOf(plan, collective);
+        const Price price { collective.kind, collective.axes, collective.bytes / hops };
+        const auto priced = std::find(m_questions.begin(), m_questions.end(), price);
+        const auto place = static_cast<std::size_t>(priced - m_questions.begin());
+        if (priced == m_questions.end())
+            m_questions.push_back(price);
+        const Transfer transfer { place, static_cast<double>(collective.count * hops), static_cast<std::size_t>(collective.plannedSegment),
+                                  movesWeight(graph, collective) };
         const auto alike = std::find_if(m_transfers.begin(), m_transfers.end(), [&](const Transfer& t) {
-            return t.segment == transfer.segment && t.weight == transfer.weight && t.what.kind == transfer.what.kind
-                && t.what.axes == transfer.what.axes && t.what.bytes == transfer.what.bytes && t.what.step.before == transfer.what.step.before;
+            return t.price == transfer.price && t.segment == transfer.segment && t.weight == transfer.weight;
         });
         if (alike != m_transfers.end())
             alike->count += transfer.count;
         else
-            m_transfers.push_back(std::move(transfer));
+            m_transfers.push_back(transfer);
     }
+    m_answers.resize(m_questions.size());
+}
+
+void CompiledCost::askPrices()
+{
+    for (std::size_t i = 0; i < m_questions.size(); ++i)
+        m_answers[i] = m_prices->secondsAtOnce(m_questions[i].kind, m_questions[i].axes, m_questions[i].bytes);
+    m_sendSeconds = 0;
+    for (const auto& [send, count] : m_sends)
+        m_sendSeconds += count * sendPrice(send, *m_prices).seconds;
 }
 
 StepCost CompiledCost::on(const Hardware& hardware)
 {
-    if (m_prices)
-        m_prices->setHardware(hardware);
-    else
+    const bool first = !m_prices;
+    if (first)
         m_prices = std::make_shared<CollectivePrices>(*m_mesh, hardware);
-    CollectivePrices& prices = *m_prices;
+    if (m_prices->setHardware(hardware) || first)
+        askPrices();
     std::fill(m_times.begin(), m_times.end(), SegmentTime {});
     for (const Kernel& kernel : m_kernels)
         m_times[kernel.segment].compute += kernel.count * kernelSeconds(kernel.work, hardware);
-    double sends = 0;
     for (const Transfer& transfer : m_transfers) {
-        const double seconds = transfer.count * occurrenceSeconds(m_plan, transfer.what, prices);
-        if (isStageSend(m_plan, transfer.what)) {
-            sends += seconds;
-            continue;
-        }
+        const double seconds = transfer.count * m_answers[transfer.price];
         m_times[transfer.segment].collectives += seconds;
         m_times[transfer.segment].weights += transfer.weight ? seconds : 0;
     }
     for (SegmentTime& time : m_times)
         time.hide(m_plan.overlap);
-    setStepTimes(m_frame, m_times, sends, m_plan);
+    setStepTimes(m_frame, m_times, m_sendSeconds, m_plan);
     StepCost out { m_plan.seconds(), m_plan.computeSeconds, m_plan.collectiveSeconds, m_plan.exposedSeconds, m_plan.performance, m_plan.memory,
                    m_plan.memory.total(), true };
     out.fits = static_cast<double>(out.peakBytes) <= hardware.memoryBytes();

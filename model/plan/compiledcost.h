@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace shardboard {
@@ -34,7 +35,7 @@ public:
     StepCost on(const Hardware& hardware);
 
     std::size_t kernels() const { return m_kernels.size(); } ///< that are priced
-    std::size_t collectives() const { return m_transfers.size(); }
+    std::size_t collectives() const { return m_transfers.size() + m_sends.size(); }
 
 private:
     struct Kernel {
@@ -42,15 +43,28 @@ private:
         double count = 0;
         std::size_t segment = 0;
     };
+    /// What is asked of the prices; the same for many collectives.
+    struct Price {
+        CollectiveKind kind = CollectiveKind::AllReduce;
+        std::vector<int> axes;
+        std::int64_t bytes = 0;
+        friend bool operator==(const Price&, const Price&) = default;
+    };
     struct Transfer {
-        Collective what; ///< without texts, and layouts only of sends
+        std::size_t price = 0; ///< index into m_questions
         double count = 0;
         std::size_t segment = 0;
         bool weight = false; ///< moves a weight or its gradient
     };
 
+    void askPrices();
+
     std::vector<Kernel> m_kernels;
     std::vector<Transfer> m_transfers;
+    std::vector<std::pair<Collective, double>> m_sends; ///< between stages, with their number
+    std::vector<Price> m_questions;
+    std::vector<double> m_answers; ///< seconds
+    double m_sendSeconds = 0; ///< of all of m_sends
     std::shared_ptr<const Mesh> m_mesh;
     std::shared_ptr<CollectivePrices> m_prices; ///< of the hardware that was asked for last
     Graph m_frame; ///< segments without operations

@@ -60,9 +60,20 @@ void unfuse(KernelWork& work, const Op& op, const LocalShapes& local)
     }
 }
 
+/// `elements` of both operands are cast from 16 bits.
+void castToFp8(KernelWork& work, double elements, bool fused)
+{
+    work.dtype = DType::F8E4M3;
+    if (fused)
+        return;
+    work.bytes -= elements;
+    work.between += 5 * elements;
+    work.launches += 4;
+}
+
 } // namespace
 
-KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& planned, std::int64_t microBatches)
+KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& planned, const KernelSettings& settings)
 {
     const Op& op = graph.op(planned.op);
     const OpDefinition& definition = definitionOf(op.kind);
@@ -76,9 +87,10 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
     std::vector<Shape> shapes;
     LocalShapes local { {}, largestShape(out.shape, planned.result, mesh), &shapes };
     if (work.kernel == KernelClass::Optimizer) {
-        work.bytes = optimizerBytes(volume(local.result), out.dtype, microBatches);
+        work.bytes = optimizerBytes(volume(local.result), out.dtype, settings.microBatches);
         return work;
     }
+    double elements = 0; // of the operands
     double least = densityOf(op.result); // rows without data are not worked on
     work.bytes = bytesOfShape(local.result, out.dtype) * least;
     for (std::size_t i = 0; i < planned.operands.size(); ++i) {
@@ -86,6 +98,7 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
         const TensorSpec& spec = graph.tensor(use.tensor);
         shapes.push_back(spec.shape);
         local.operands.push_back(largestShape(spec.shape, use.layout, mesh));
+        elements += volume(local.operands.back()) * densityOf(use.tensor);
         if (static_cast<int>(i) == definition.lookedUp) // as many rows as the result has
             work.bytes += bytesOfShape(local.result, out.dtype);
         else
@@ -96,6 +109,16 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
         work.flops = definition.flops(local) * least;
     if (op.attributes.unfused)
         unfuse(work, op, local);
+    else if (work.kernel == KernelClass::Attention)
+        work.flash2 = settings.software != Software::Fused;
+    if (settings.software == Software::Eager && definition.eager.narrow + definition.eager.wide > 0) {
+        const EagerPasses& eager = definition.eager;
+        const double bytes = bitsOf(graph.tensor(planned.operands.front().tensor).dtype) / 8.0;
+        work.bytes = volume(local.operands.front()) * least * (eager.narrow * bytes + eager.wide * 4);
+        work.launches = eager.launches;
+    }
+    if (settings.fp8Products && work.kernel == KernelClass::Gemm && bitsOf(out.dtype) == 16)
+        castToFp8(work, elements, settings.software == Software::Fused);
     if (definition.gemm != nullptr) {
         work.gemm = definition.gemm(local);
         (definition.sumsRows ? work.gemm.k : work.gemm.m) *= least;

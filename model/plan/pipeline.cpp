@@ -40,8 +40,7 @@ void addSend(const Graph& graph, CollectivePrices& prices, std::size_t segment, 
     send.step = { CollectiveKind::SendRecv, send.axes, use.before, use.before };
     send.bytes = bytesOf(largestShard(spec.shape, use.before, plan.mesh), spec.dtype);
     send.count = count;
-    setPrice(send, send.bytes, prices);
-    send.seconds = sendSeconds(send, prices);
+    priceSend(send, prices);
     send.plannedSegment = static_cast<int>(segment);
     send.op = op.op;
     send.operand = static_cast<int>(operand);
@@ -125,9 +124,9 @@ void addSendsBetweenEnds(const Graph& graph, CollectivePrices& prices, Plan& pla
 
 } // namespace
 
-double sendSeconds(const Collective& send, CollectivePrices& prices)
+SendPrice sendPrice(const Collective& send, CollectivePrices& prices)
 {
-    const double whole = prices.seconds(CollectiveKind::SendRecv, send.axes, send.bytes);
+    SendPrice out { prices.secondsAtOnce(CollectiveKind::SendRecv, send.axes, send.bytes), {} };
     const Mesh& mesh = prices.mesh();
     const double rate = widestLink(prices.footprint(send.axes), prices.hardware()).bytesPerSecond;
     std::vector<int> copies;
@@ -137,9 +136,25 @@ double sendSeconds(const Collective& send, CollectivePrices& prices)
             copies.push_back(axis);
     const std::int64_t group = mesh.groupSize(copies);
     if (group <= 1)
-        return whole;
-    return std::min(whole, prices.seconds(CollectiveKind::SendRecv, send.axes, (send.bytes + group - 1) / group)
-                        + prices.seconds(CollectiveKind::AllGather, copies, send.bytes));
+        return out;
+    const double inParts = prices.secondsAtOnce(CollectiveKind::SendRecv, send.axes, (send.bytes + group - 1) / group)
+        + prices.secondsAtOnce(CollectiveKind::AllGather, copies, send.bytes);
+    if (inParts < out.seconds)
+        out = { inParts, std::move(copies) };
+    return out;
+}
+
+void priceSend(Collective& send, CollectivePrices& prices)
+{
+    setPrice(send, send.bytes, prices);
+    const SendPrice price = sendPrice(send, prices);
+    send.seconds = price.seconds;
+    if (price.gathered.empty())
+        return;
+    std::string names;
+    for (const int axis : price.gathered)
+        names += (names.empty() ? "" : ", ") + prices.mesh().axis(axis).name;
+    send.algorithm = "in parts, then all-gather over " + names;
 }
 
 std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage)

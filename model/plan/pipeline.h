@@ -21,7 +21,14 @@ Result<PlannedPipeline> plannedPipeline(const PipelineSpec& spec, const Graph& g
 void addPipeline(const Graph& graph, CollectivePrices& prices, Plan& plan);
 
 /// Of a send between stages. Devices of one node that hold the same value need not all send all of it: each sends its part, and
-/// they gather it behind the slow link (arXiv 2104.04473, 4.1), where that is faster.
-double sendSeconds(const Collective& send, CollectivePrices& prices);
+/// they gather it behind the slow link (arXiv 2104.04473, 4.1), where that is faster. The collective's algorithm says so; the engine,
+/// whose devices share one memory, sends the whole, which comes to the same values.
+struct SendPrice {
+    double seconds = 0;
+    std::vector<int> gathered; ///< mesh axes over which the parts are gathered; empty: it is sent whole
+};
+SendPrice sendPrice(const Collective& send, CollectivePrices& prices);
+/// Sets seconds, link and algorithm.
+void priceSend(Collective& send, CollectivePrices& prices);
 
 } // namespace shardboard

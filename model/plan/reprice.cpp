@@ -10,13 +10,12 @@
 
 namespace shardboard {
 
-double occurrenceSeconds(const Plan& plan, const Collective& collective, CollectivePrices& prices)
+std::int64_t hopsOf(const Plan& plan, const Collective& collective)
 {
     if (isStageSend(plan, collective))
-        return sendSeconds(collective, prices);
+        return 1;
     const bool ring = collective.kind == CollectiveKind::SendRecv && collective.step.before == collective.step.after;
-    const std::int64_t hops = ring ? std::max<std::int64_t>(1, collective.groupSize - 1) : 1;
-    return static_cast<double>(hops) * prices.seconds(collective.kind, collective.axes, collective.bytes / hops);
+    return ring ? std::max<std::int64_t>(1, collective.groupSize - 1) : 1;
 }
 
 void reprice(const Graph& graph, Plan& plan, const Hardware& hardware, DType dtype)
@@ -26,8 +25,13 @@ void reprice(const Graph& graph, Plan& plan, const Hardware& hardware, DType dty
         for (PlannedOp& op : segment.ops)
             op.seconds = kernelSeconds(op.work, hardware);
     for (Collective& collective : plan.collectives) {
+        if (isStageSend(plan, collective)) {
+            priceSend(collective, prices);
+            continue;
+        }
         setPrice(collective, collective.bytes, prices);
-        collective.seconds = occurrenceSeconds(plan, collective, prices);
+        if (const std::int64_t hops = hopsOf(plan, collective); hops > 1)
+            collective.seconds = static_cast<double>(hops) * prices.seconds(collective.kind, collective.axes, collective.bytes / hops);
     }
     setStepTimes(graph, plan);
     plan.performance.rate(plan.seconds(), static_cast<double>(plan.mesh.deviceCount()), hardware.peakFlops(dtype));

@@ -7,8 +7,9 @@
 
 namespace shardboard {
 
-/// Seconds of one occurrence of a planned collective: around a ring all its hops; between stages as sendSeconds has it.
-double occurrenceSeconds(const Plan& plan, const Collective& collective, CollectivePrices& prices);
+/// Sends one after the other that one occurrence of a planned collective consists of, of its bytes by as many each: around a ring
+/// all its hops, else 1.
+std::int64_t hopsOf(const Plan& plan, const Collective& collective);
 
 /// Prices all operations and collectives of a plan again, and what follows: totals, pipeline, performance (but for the peak that
 /// utilization is measured by: `dtype` is that of the workload). What was picked and how values go from layout to layout stays, though

@@ -26,8 +26,8 @@ struct SegmentTime {
     void hide(Overlap overlap); ///< sets `exposed`
 };
 
-/// By index into Plan::segments, without the sends between stages. What overlaps is hidden as far as the computation of its segment lasts: with `weights`
-/// max(0, weights' - compute) + the others; with `all` max(0, collectives - compute).
+/// By index into Plan::segments, without the sends between stages. What overlaps is hidden as far as the computation of its
+/// segment lasts: with `weights` max(0, weights' - compute) + the others; with `all` max(0, collectives - compute).
 std::vector<SegmentTime> segmentTimes(const Graph& graph, const Plan& plan);
 
 /// From the seconds of a step's parts to those of the step: the totals of a plan and the times of its pipeline. Layers are

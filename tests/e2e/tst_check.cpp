@@ -210,6 +210,23 @@ private Q_SLOTS:
         QCOMPARE(rows[0]["devices"].toInt(), 131072);
         QCOMPARE(shardctl({ "bench", "nothing" }).code, 2);
     }
+
+    /// A changed link is priced well below the 20 us that are wanted, and hardware that stays faster still.
+    void pricingAPlanAgainIsQuick()
+    {
+        const Outcome bench = shardctl({ "bench", "price" });
+        QCOMPARE(bench.code, 0);
+        for (const char* text : { "nothing changed", "a link changed", "of 20 us", "llama3.1-405b, train", "16,384", "pod=4,data=8,fsdp=64,model=8",
+                                  "stage=16,fsdp=128,model=8" })
+            QVERIFY2(bench.out.contains(QLatin1String(text)), text);
+        const QJsonArray rows = shardctl({ "bench", "price", "--json" }).json()["benchmarks"].toArray();
+        QCOMPARE(rows.size(), 2);
+        for (const QJsonValue& row : rows) {
+            QVERIFY(row["unchanged_seconds"].toDouble() > 0);
+            QVERIFY(row["unchanged_seconds"].toDouble() < row["seconds"].toDouble());
+            QVERIFY2(row["seconds"].toDouble() < 60e-6, qPrintable(bench.out)); // a busy machine gets room
+        }
+    }
 };
 
 QTEST_GUILESS_MAIN(TestCheck)

@@ -6,6 +6,8 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <cmath>
+
 using namespace shardboard::test;
 
 class TestPlanCommand : public QObject {
@@ -53,6 +55,68 @@ private Q_SLOTS:
             QCOMPARE(line["before"].toDouble(), figures("whole.shardboard")["memory"].toObject()["peak_bytes_per_device"].toDouble());
         }
         QVERIFY(seen);
+    }
+
+    void partsAsTextAndDocument()
+    {
+        const QString plain = shardctl({ "plan", path("tp.shardboard") }).out;
+        QVERIFY(!plain.contains(QLatin1String("Parts of the model")));
+        const Outcome it = shardctl({ "plan", path("tp.shardboard"), "--parts" });
+        QCOMPARE(it.code, 0);
+        for (const char* text : { "Parts of the model in one step", "of a layer", "embed", "block", "head", "forward" })
+            QVERIFY2(it.out.contains(QLatin1String(text)), text);
+        const QJsonObject document = shardctl({ "plan", path("tp.shardboard"), "--json" }).json();
+        double seconds = 0;
+        double operations = 0;
+        int layers = 0;
+        for (const QJsonValue& part : document["parts"].toArray()) {
+            seconds += part["seconds"].toDouble();
+            layers += part["layers"].toInt();
+            for (const QJsonValue& operation : part["operations"].toArray())
+                operations += operation["compute_seconds"].toDouble() + operation["collective_seconds"].toDouble();
+        }
+        const double step = document["totals"].toObject()["seconds"].toDouble();
+        QVERIFY(step > 0);
+        QVERIFY(std::abs(seconds - step) < 1e-9 * step);
+        QVERIFY(std::abs(operations - step) < 1e-9 * step); // nothing is hidden in this design
+        QCOMPARE(layers, 1 + 32 + 1);
+    }
+
+    void otherWorkIsSaid()
+    {
+        QCOMPARE(shardctl({ "new", "--model", "llama3-8b", "--mesh", "data=2,model=4", "--preset", "megatron-tp", "--batch", "8", "--sequence",
+                            "2048", "--workload", "train", "-o", path("train.shardboard") })
+                     .code,
+                 0);
+        const Outcome it = shardctl({ "plan", path("tp.shardboard"), "--against", path("train.shardboard") });
+        QVERIFY(it.out.contains(QLatin1String("note: the two designs do different work: a training step of 8 sequences of 2,048 tokens before, "
+                                              "a prefill of 8 sequences of 2,048 tokens after; times and memory do not compare\n")));
+        const QJsonObject document
+            = shardctl({ "plan", path("tp.shardboard"), "--against", path("train.shardboard"), "--json" }).json();
+        QVERIFY(document["notes"].toArray().at(0).toString().startsWith(QLatin1String("the two designs do different work")));
+        QVERIFY(shardctl({ "plan", path("tp.shardboard"), "--against", path("whole.shardboard"), "--json" }).json()["notes"].toArray().isEmpty());
+    }
+
+    void fp8AndSoftware()
+    {
+        const auto make = [&](const char* file, const QStringList& more) {
+            return shardctl(QStringList { "new", "--model", "llama3-8b", "--mesh", "data=2,model=4", "--preset", "megatron-tp", "--batch", "8",
+                                          "--sequence", "2048", "-o", path(file) }
+                            + more);
+        };
+        QCOMPARE(make("fp8.shardboard", { "--dtype", "fp8", "--workload", "train", "--software", "eager" }).code, 0);
+        const QString h100 = shardctl({ "plan", path("fp8.shardboard") }).out;
+        QVERIFY(h100.contains(QLatin1String(", f8e4m3, eager kernels; mesh")));
+        QVERIFY(shardctl({ "plan", path("fp8.shardboard"), "--hardware", "dgx-a100" })
+                    .out.contains(QLatin1String("f8e4m3 (computed in bf16: a100-sxm-80 has no fp8), eager kernels")));
+        const Outcome run = shardctl({ "run", path("fp8.shardboard"), "--layers", "1", "--dtype", "design" });
+        QCOMPARE(run.code, 3);
+        QCOMPARE(run.err.count(QLatin1Char('\n')), 1);
+        QVERIFY(run.err.contains(QLatin1String("f8e4m3 cannot be imitated on the CPU")) && run.err.contains(QLatin1String("--dtype f32")));
+        const Outcome software = make("x.shardboard", { "--software", "lazy" });
+        QCOMPARE(software.code, 2);
+        QVERIFY(software.err.contains(QLatin1String("use fused, compiled or eager")));
+        QVERIFY(make("x.shardboard", { "--dtype", "f8e5m2" }).err.contains(QLatin1String("use bf16, f16, f32 or f8e4m3")));
     }
 
     void withItself()

@@ -57,6 +57,16 @@ Design moduleSample()
     return design;
 }
 
+/// ZeRO-2 over an axis of its own, on other software.
+Design shardedOptimizerSample(bool gradients)
+{
+    Design design = sample();
+    design.workload = { WorkloadKind::Train, 8, 777, DType::F8E4M3, 1, Recompute::None };
+    design.workload.optimizer = { { "data", "model" }, gradients };
+    design.workload.software = gradients ? Software::Eager : Software::Compiled;
+    return design;
+}
+
 /// With all that training designs have.
 Design trainingSample()
 {
@@ -84,13 +94,36 @@ class TestDesignFile : public QObject {
 private Q_SLOTS:
     void roundTripIsExact()
     {
-        for (const Design& design : { sample(), looseSample(), moduleSample(), trainingSample() }) {
+        for (const Design& design : { sample(), looseSample(), moduleSample(), trainingSample(), shardedOptimizerSample(false),
+                                       shardedOptimizerSample(true) }) {
             const std::string text = designText(design);
             const auto back = designFromText(text, "d");
             QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
             QVERIFY(back.value() == design);
             QCOMPARE(designText(back.value()), text);
         }
+    }
+
+    void optimizerShardingIsSaid()
+    {
+        const std::string text = designText(shardedOptimizerSample(true));
+        const auto back = designFromText(text, "d");
+        QVERIFY(back.ok());
+        const OptimizerSharding expected { { "data", "model" }, true };
+        QVERIFY(back.value().workload.optimizer == expected);
+        QVERIFY(text.find("optimizer_sharding") != std::string::npos);
+        // Nothing of it where there is none, and never of inference.
+        QVERIFY(designText(trainingSample()).find("optimizer_sharding") == std::string::npos);
+        const auto wrong = designFromText(replaced(text, "{\"axes\":[\"data\",\"model\"]", "{\"axes\":7"), "d");
+        QVERIFY(!wrong.ok());
+        QVERIFY2(wrong.error().text().find("d:workload.optimizer_sharding") != std::string::npos, wrong.error().text().c_str());
+        const auto software = designFromText(replaced(text, "\"eager\"", "\"lazy\""), "d");
+        QVERIFY(!software.ok());
+        QVERIFY2(software.error().text().find("d:workload.software: cannot be 'lazy'") != std::string::npos, software.error().text().c_str());
+        // In the file it is f8e4m3; people may write fp8.
+        QVERIFY(text.find("\"f8e4m3\"") != std::string::npos);
+        const auto fp8 = designFromText(replaced(text, "\"f8e4m3\"", "\"fp8\""), "d");
+        QVERIFY(fp8.ok() && fp8.value().workload.dtype == DType::F8E4M3);
     }
 
     void everyBuiltinRoundTrips()

@@ -35,7 +35,7 @@ class TestHardwareFile : public QObject {
 private Q_SLOTS:
     void presetsAreSound()
     {
-        QCOMPARE(hardwarePresets().size(), std::size_t { 13 });
+        QCOMPARE(hardwarePresets().size(), std::size_t { 14 });
         QCOMPARE(devicePresets().size(), std::size_t { 11 });
         QCOMPARE(linkPresets().size(), std::size_t { 18 });
         for (const Hardware& hardware : hardwarePresets()) {
@@ -72,6 +72,9 @@ private Q_SLOTS:
         const auto other = hardwareFromText(edit(R"("id": "mine", "device": "h200-sxm", "levels": [{"link": {"base": "nvlink5", "alpha_seconds": 0}}, {"link": "ib-xdr"}])"), "f.json");
         QVERIFY2(other.ok(), other.ok() ? "" : other.error().text().c_str());
         QCOMPARE(other.value().device, *findDevice("h200-sxm"));
+        QCOMPARE(other.value().device.kernels.flash2Efficiency, std::optional(0.35));
+        const auto beyond = hardwareFromText(edit(R"("device": {"kernels": {"flash2_efficiency": 1.5}})"), "f.json");
+        QVERIFY(!beyond.ok() && beyond.error().where == "f.json:device.kernels.flash2_efficiency");
         QCOMPARE(other.value().levels[0].link.alphaSeconds, 0.0);
         QCOMPARE(other.value().levels[0].link.bytesPerSecond, findLink("nvlink5")->bytesPerSecond);
         QCOMPARE(other.value().levels[1].link, *findLink("ib-xdr"));

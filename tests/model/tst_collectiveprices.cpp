@@ -146,6 +146,31 @@ private Q_SLOTS:
         QCOMPARE(QString::fromStdString(with.curve(AllReduce, { 0 }).at(1000).algorithm), QString("ring"));
     }
 
+    /// Switches of the network (performance 1.1): S / B on every port; in islands only an eighth of it goes there.
+    void theNetworkSums()
+    {
+        Hardware hardware = twoLevelHardware(8, link(1e-6, 400e9), link(5e-6, 50e9));
+        hardware.levels[1].inSwitch = InSwitchReduction { 31e-6, 0.9 };
+        const Mesh mesh = Mesh::parse("nodes=16,island=8").value();
+        CollectivePrices prices(mesh, hardware);
+        const CollectiveTime between = prices.curve(AllReduce, { 0 }).at(1 << 30);
+        QCOMPARE(QString::fromStdString(between.algorithm), QString("SHARP"));
+        QVERIFY(near(between.seconds, 31e-6 + (1 << 30) / (0.9 * 50e9)));
+        // An island sends an eighth on each of its ports, while it sums and spreads inside.
+        const double inside = 2 * 7.0 / 8 * 1e10 / 400e9;
+        const auto large = prices.curve(AllReduce, { 0, 1 }).at(10'000'000'000);
+        QCOMPARE(QString::fromStdString(large.algorithm), QString("SHARP"));
+        QVERIFY(near(large.seconds, 31e-6 + 2 * 1e-6 + inside));
+        hardware.levels[1].link.bytesPerSecond = 10e9;
+        CollectivePrices slow(mesh, hardware);
+        QVERIFY(near(slow.seconds(AllReduce, { 0, 1 }, 10'000'000'000), 31e-6 + 2 * 1e-6 + 1e10 / 8 / (0.9 * 10e9)));
+        const Hardware preset = findHardware("dgx-h100-sharp").value();
+        CollectivePrices sharp(mesh, preset);
+        CollectivePrices plain(mesh, findHardware("dgx-h100").value());
+        QVERIFY(sharp.seconds(AllReduce, { 0 }, 1 << 30) < plain.seconds(AllReduce, { 0 }, 1 << 30));
+        QCOMPARE(sharp.seconds(AllGather, { 0, 1 }, 1 << 30), plain.seconds(AllGather, { 0, 1 }, 1 << 30));
+    }
+
     /// Islands of 8, four of them: reduce-scatter inside, all-reduce of an eighth between, all-gather inside.
     void hierarchies()
     {
@@ -293,6 +318,53 @@ private Q_SLOTS:
                 for (const std::vector<int>& axes : { std::vector { 0 }, std::vector { 1, 2 }, std::vector { 0, 1, 2 } })
                     QCOMPARE(kept.seconds(kind, axes, 1 << 20), fresh.seconds(kind, axes, 1 << 20));
         }
+    }
+
+    /// Without curves the same comes out, also where parts of the mesh need a curve (a torus, five axes).
+    void atOnceIsAsTheCurves()
+    {
+        std::mt19937 random(77);
+        int several = 0;
+        for (const char* text : { "a=16", "a=4,b=4,c=2", "a=2,b=4,c=2,d=2", "a=2,b=2,c=2,d=2,e=2" }) {
+            const Mesh mesh = Mesh::parse(text).value();
+            std::optional<CollectivePrices> kept;
+            Hardware hardware;
+            for (int trial = 0; trial < 60; ++trial) {
+                hardware = randomHardware(random);
+                if (kept)
+                    kept->setHardware(hardware);
+                else
+                    kept.emplace(mesh, hardware);
+                CollectivePrices curves(mesh, hardware);
+                for (const CollectiveKind kind : kAll) {
+                    std::vector<int> axes;
+                    for (int axis = 0; axis < mesh.axisCount(); ++axis)
+                        if (random() % 3 > 0)
+                            axes.push_back(axis);
+                    several += axes.size() > 1;
+                    for (const std::int64_t bytes : { std::int64_t { 512 }, std::int64_t { 1 } << 20, std::int64_t { 1 } << 33 })
+                        QVERIFY2(near(kept->secondsAtOnce(kind, axes, bytes), curves.seconds(kind, axes, bytes)),
+                                 qPrintable(QString::fromStdString(hardware.id + " " + collectiveName(kind))));
+                }
+            }
+        }
+        QVERIFY(several > 500);
+    }
+
+    void theSameHardwareAgainChangesNothing()
+    {
+        Hardware hardware = findHardware("dgx-h100").value();
+        const Mesh mesh = line(16);
+        CollectivePrices prices(mesh, hardware);
+        QVERIFY(!prices.setHardware(hardware));
+        const double before = prices.secondsAtOnce(AllReduce, { 0 }, 1 << 26);
+        hardware.device.memoryBytes *= 2;
+        QVERIFY(!prices.setHardware(hardware)); // no price of a collective is of it
+        hardware.levels[1].link.bytesPerSecond /= 2;
+        QVERIFY(prices.setHardware(hardware));
+        QVERIFY(prices.secondsAtOnce(AllReduce, { 0 }, 1 << 26) > before);
+        hardware.library = CollectiveLibrary::Any;
+        QVERIFY(prices.setHardware(hardware));
     }
 
     void deviceOrderDecides()

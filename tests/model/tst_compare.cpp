@@ -68,11 +68,13 @@ private Q_SLOTS:
         after.workload.attention = AttentionKernel::Unfused;
         after.workload.overlap = Overlap::All;
         after.workload.optimizer = { { "data" }, true };
+        after.workload.software = Software::Eager;
         const DesignComparison comparison = compared(before, after);
         const std::pair<const char*, std::pair<const char*, const char*>> expected[] = {
             { "batch", { "8", "16" } },           { "sequence", { "2,048", "1,024" } },     { "dtype", { "bf16", "f32" } },
             { "micro-batches", { "1", "2" } },    { "recompute", { "none", "full" } },      { "attention", { "flash", "unfused" } },
             { "overlap", { "none", "all" } },       { "optimizer states", { "as the weights", "cut over data, gradients too" } },
+            { "software", { "fused", "eager" } },
         };
         QCOMPARE(comparison.changes.size(), std::size(expected));
         for (const auto& [name, sides] : expected) {
@@ -130,6 +132,27 @@ private Q_SLOTS:
             if (line.key.starts_with("collectives/"))
                 parts += line.before;
         QVERIFY(std::abs(parts - old->plan.collectiveSeconds) < 1e-9 * old->plan.collectiveSeconds);
+    }
+
+    /// What was compared has to be said where it is not the same work.
+    void otherWorkIsNoted()
+    {
+        const Design prefill = smallDesign();
+        QVERIFY(compared(prefill, prefill).notes.empty());
+        Design train = prefill;
+        train.workload.kind = WorkloadKind::Train;
+        const DesignComparison kinds = compared(prefill, train);
+        QCOMPARE(kinds.notes.size(), std::size_t { 1 });
+        QCOMPARE(kinds.notes.front(), std::string("the two designs do different work: a prefill of 8 sequences of 2,048 tokens before, a "
+                                                  "training step of 8 sequences of 2,048 tokens after; times and memory do not compare"));
+        QVERIFY(comparisonToJson(kinds)["notes"] == nlohmann::json::array({ kinds.notes.front() }));
+        Design more = prefill;
+        more.workload.batch = 16;
+        QVERIFY(compared(prefill, more).notes.at(0).find("compare tokens/s and MFU, not the step") != std::string::npos);
+        Design smaller = prefill;
+        smaller.model.name = "half";
+        smaller.model.layers = 16;
+        QVERIFY(compared(prefill, smaller).notes.at(0).starts_with("the two designs have different models: dense, 8,030,261,248 parameters, before, half, "));
     }
 
     void swappedSidesSwapTheVerdict()

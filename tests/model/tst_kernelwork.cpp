@@ -13,12 +13,15 @@ using namespace shardboard;
 
 namespace {
 
-std::shared_ptr<const Evaluation> evaluated(const ModelSpec& model, const char* mesh, const char* preset, std::int64_t microBatches = 1)
+std::shared_ptr<const Evaluation> evaluated(const ModelSpec& model, const char* mesh, const char* preset, std::int64_t microBatches = 1,
+                                            DType dtype = DType::BF16, Software software = Software::Fused,
+                                            WorkloadKind kind = WorkloadKind::Train)
 {
     Design design;
     design.mesh = Mesh::parse(mesh).value();
     design.model = model;
-    design.workload = { WorkloadKind::Train, 8, 4096, DType::BF16, microBatches };
+    design.workload = { kind, 8, 4096, dtype, microBatches };
+    design.workload.software = software;
     if (const auto applied = applyPreset(design, preset); !applied.ok())
         qFatal("%s", applied.error().text().c_str());
     auto evaluation = evaluate(design);
@@ -104,6 +107,88 @@ private Q_SLOTS:
         const double products = 8030261248.0 - 128256.0 * 4096 - 65 * 4096.0;
         const double perToken = 3 * linearFlopsPerToken(products) + 3.5 * attentionFlopsPerToken(4096, 4096, 32, true);
         QCOMPARE(flops / (8 * 4096), perToken);
+    }
+
+    /// Counted kernel by kernel, for a value of 16 bits: a norm 36 bytes forward and 92 backward, where a fused one takes 4 and 6; a
+    /// rotation 20; the loss 6 for the cast, 8 for log_softmax, 22 backward. What is one kernel in PyTorch, too, stays.
+    void eagerKernelsPassOften()
+    {
+        const auto eager = evaluated(llama3Model(), "data=8", "replicate", 1, DType::BF16, Software::Eager);
+        const auto fused = evaluated(llama3Model(), "data=8", "replicate");
+        const double values = 4096.0 * 4096; // one sequence a device
+        const auto bytes = [](const Evaluation& e, Phase phase, const char* name) { return find(e, phase, name).work.bytes; };
+        const double weight = 2.0 * 4096;
+        QCOMPARE(bytes(*fused, Phase::Forward, "input_layernorm"), 4 * values + weight);
+        QCOMPARE(bytes(*eager, Phase::Forward, "input_layernorm"), 36 * values);
+        QCOMPARE(bytes(*fused, Phase::Backward, "input_layernorm.grad_x"), 6 * values + weight);
+        QCOMPARE(bytes(*eager, Phase::Backward, "input_layernorm.grad_x"), 92 * values);
+        QCOMPARE(find(*eager, Phase::Forward, "input_layernorm").work.launches, 6.0);
+        double rotations = 0;
+        double loss = 0;
+        for (const PlannedSegment& segment : eager->plan.segments)
+            for (const PlannedOp& op : segment.ops) {
+                const OpKind kind = eager->graph.op(op.op).kind;
+                if (segment.phase == Phase::Forward && kind == OpKind::Rope)
+                    rotations += op.work.bytes;
+                if (kind == OpKind::LogitMax || kind == OpKind::SumExp || kind == OpKind::LogitGrad)
+                    loss += op.work.bytes;
+            }
+        QCOMPARE(rotations, 20 * (values + values / 4));
+        QCOMPARE(loss, 36.0 * 4096 * 128256);
+        for (const char* name : { "mlp.up_proj", "mlp.act", "mlp.mul", "embed_tokens" })
+            QVERIFY2(find(*eager, Phase::Forward, name).work == find(*fused, Phase::Forward, name).work, name);
+        QVERIFY(find(*eager, Phase::Forward, "self_attn.attention").work.flash2);
+        QVERIFY(!find(*fused, Phase::Forward, "self_attn.attention").work.flash2);
+        // On the H100 that is 35 % of the peak in place of 60 %.
+        const double ratio = (find(*eager, Phase::Forward, "self_attn.attention").seconds - 5.5e-6)
+            / (find(*fused, Phase::Forward, "self_attn.attention").seconds - 5.5e-6);
+        QVERIFY(std::abs(ratio - 0.60 / 0.35) < 1e-9);
+        // What torch.compile makes of it is as good but for attention.
+        const auto compiled = evaluated(llama3Model(), "data=8", "replicate", 1, DType::BF16, Software::Compiled);
+        QCOMPARE(bytes(*compiled, Phase::Forward, "input_layernorm"), 4 * values + weight);
+        QVERIFY(find(*compiled, Phase::Forward, "self_attn.attention").work.flash2);
+    }
+
+    /// Training: the layers' products in fp8, everything kept as in bf16. Inference: one byte for all.
+    void productsInFp8()
+    {
+        const auto plain = evaluated(llama3Model(), "data=8", "replicate");
+        const auto training = evaluated(llama3Model(), "data=8", "replicate", 1, DType::F8E4M3);
+        for (const char* name : { "self_attn.q_proj", "mlp.up_proj", "mlp.down_proj" })
+            QCOMPARE(find(*training, Phase::Forward, name).work.dtype, DType::F8E4M3);
+        for (const char* name : { "mlp.up_proj.grad_x", "mlp.up_proj.grad_w" })
+            QCOMPARE(find(*training, Phase::Backward, name).work.dtype, DType::F8E4M3);
+        for (const char* name : { "lm_head", "self_attn.attention", "input_layernorm", "embed_tokens" })
+            QVERIFY2(find(*training, Phase::Forward, name).work == find(*plain, Phase::Forward, name).work, name);
+        QCOMPARE(training->plan.memory.peak, plain->plan.memory.peak);
+        QCOMPARE(training->weightBytes, plain->weightBytes);
+        // Twice the peak: these products take half as long but for the launch and what is left of their last wave.
+        const double up = find(*plain, Phase::Forward, "mlp.up_proj").seconds - 5.5e-6;
+        const double fp8 = find(*training, Phase::Forward, "mlp.up_proj").seconds - 5.5e-6;
+        QVERIFY(std::abs(fp8 / up - 989.4 / 1978.9) < 1e-9);
+        // Dynamic scaling: 2 bytes for the largest value and 2 + 1 for the cast of each element, in four kernels more.
+        const KernelWork cast = find(*evaluated(llama3Model(), "data=8", "replicate", 1, DType::F8E4M3, Software::Compiled), Phase::Forward,
+                                     "mlp.up_proj").work;
+        const double operands = 4096.0 * 4096 + 14336.0 * 4096;
+        QCOMPARE(cast.between, 5 * operands);
+        QCOMPARE(cast.bytes, operands + 2 * 4096.0 * 14336);
+        QCOMPARE(cast.launches, 5.0);
+
+        const auto wide = evaluated(llama3Model(), "data=8", "replicate", 1, DType::BF16, Software::Fused, WorkloadKind::Decode);
+        const auto narrow = evaluated(llama3Model(), "data=8", "replicate", 1, DType::F8E4M3, Software::Fused, WorkloadKind::Decode);
+        QCOMPARE(2 * narrow->weightBytes, wide->weightBytes);
+        QCOMPARE(2 * narrow->plan.memory.kvCache, wide->plan.memory.kvCache);
+        QCOMPARE(2 * find(*narrow, Phase::Forward, "mlp.up_proj").work.bytes, find(*wide, Phase::Forward, "mlp.up_proj").work.bytes);
+    }
+
+    /// A device without units for it computes in the next wider type.
+    void devicesWithoutFp8ComputeInBf16()
+    {
+        const DeviceSpec a100 = *findDevice("a100-sxm-80");
+        QVERIFY(!a100.peak.fp8);
+        QCOMPARE(a100.peakFlops(DType::F8E4M3), a100.peakFlops(DType::BF16));
+        const DeviceSpec h100 = *findDevice("h100-sxm");
+        QCOMPARE(h100.peakFlops(DType::F8E4M3), 1978.9e12);
     }
 
     /// Adam reads gradient (2 or 4 bytes) and 12 bytes of states, and writes states and weight.

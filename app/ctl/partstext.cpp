@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/ctl/partstext.h"
+
+#include "app/ctl/table.h"
+#include "model/core/numbers.h"
+#include "model/plan/partcosts.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+
+namespace shardboard {
+
+namespace {
+
+std::string shareText(double part, double whole)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f %%", whole > 0 ? 100 * part / whole : 0);
+    return text;
+}
+
+} // namespace
+
+std::string partsText(const Graph& graph, const Plan& plan)
+{
+    Table table({ "part", "phase", ">layers", ">compute", ">collectives", ">exposed", ">time", ">share", ">of a layer", ">moved", ">kept" });
+    const double whole = plan.computeSeconds + plan.exposedSeconds;
+    for (const PartCost& part : partCosts(graph, plan)) {
+        const double seconds = part.seconds();
+        table.add({ part.name, phaseName(part.phase), std::to_string(part.layers), secondsText(part.compute), secondsText(part.collectives),
+                    secondsText(part.exposed), secondsText(seconds), shareText(seconds, whole),
+                    secondsText(seconds / static_cast<double>(part.layers)), bytesText(part.moved), bytesText(part.kept) });
+    }
+    return "Parts of the model in one step (time: compute and exposed collectives"
+        + std::string(plan.pipeline ? ", of all stages" : "") + "; kept: for the backward pass, per device, one micro-batch)\n" + table.text();
+}
+
+nlohmann::json partsJson(const Graph& graph, const Plan& plan)
+{
+    nlohmann::json out = nlohmann::json::array();
+    for (const PartCost& part : partCosts(graph, plan)) {
+        nlohmann::json operations = nlohmann::json::array();
+        for (const OperationCost& operation : part.operations)
+            operations.push_back({ { "name", graph.op(operation.op).name },
+                                   { "compute_seconds", operation.compute },
+                                   { "collective_seconds", operation.collectives } });
+        out.push_back({ { "name", part.name },
+                        { "phase", phaseName(part.phase) },
+                        { "layers", part.layers },
+                        { "compute_seconds", part.compute },
+                        { "collective_seconds", part.collectives },
+                        { "exposed_seconds", part.exposed },
+                        { "seconds", part.seconds() },
+                        { "moved_bytes", part.moved },
+                        { "kept_bytes", part.kept },
+                        { "operations", std::move(operations) } });
+    }
+    return out;
+}
+
+} // namespace shardboard
