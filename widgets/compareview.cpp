@@ -320,6 +320,8 @@ void CompareView::showComparison()
             parts << tr("%1 a device").arg(bytesDeltaText(std::llround(memory->before), std::llround(memory->after)));
         parts << (m_comparison.changes.size() == 1 ? tr("1 difference") : tr("%1 differences").arg(m_comparison.changes.size()));
     }
+    for (const std::string& note : m_comparison.notes)
+        parts << qstr(note);
     m_verdict->setText(parts.join(QStringLiteral(" · ")));
     m_verdict->setToolTip(m_verdict->text());
     fitColumns();

@@ -132,6 +132,9 @@ HardwareSection deviceSection(const Hardware& hardware)
                            [](Hardware& h) -> double& { return h.device.kernels.gemmEfficiency; }, QObject::tr("Share of the peak")));
     fields.push_back(field(QStringLiteral("device.kernels.attention_efficiency"), QObject::tr("attention reaches"), QStringLiteral("%"), kPercent,
                            [](Hardware& h) -> double& { return h.device.kernels.attentionEfficiency; }, QObject::tr("Share of the peak")));
+    fields.push_back(field(QStringLiteral("device.kernels.flash2_efficiency"), QObject::tr("FlashAttention-2 reaches"), QStringLiteral("%"), kPercent,
+                           [](Hardware& h) -> std::optional<double>& { return h.device.kernels.flash2Efficiency; },
+                           QObject::tr("Share of the peak; empty: as attention")));
     fields.push_back(field(QStringLiteral("device.kernels.memory_efficiency"), QObject::tr("memory reaches"), QStringLiteral("%"), kPercent,
                            [](Hardware& h) -> double& { return h.device.kernels.memoryEfficiency; }, QObject::tr("Share of the bandwidth")));
     return out;

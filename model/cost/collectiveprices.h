@@ -35,6 +35,7 @@ public:
     /// Prices on other hardware from now on; whether any can differ. Where its levels are joined as before, groups need not be
     /// looked for again.
     bool setHardware(const Hardware& hardware);
+    std::uint64_t edition() const { return m_edition; } ///< another one whenever prices can differ
 
 private:
     using Mask = std::uint32_t; ///< of axes with more than one device: there are at most twenty

@@ -121,7 +121,8 @@ void settleByCheckpoint(ConfigModel& config, const Checkpoint& checkpoint)
         return;
     config.findings.push_back(
         checkpointFinding("config", Severity::Warning, checkpoint.place,
-                          "the graph cannot compute in " + dtypeName(model.dtype) + "; bf16 is used", ""));
+                          "its weights are " + dtypeName(model.dtype) + "; the graph is computed in bf16",
+                          "--dtype takes another type: bf16, f16, f32 or f8e4m3"));
     model.dtype = DType::BF16;
 }
 

@@ -73,6 +73,7 @@ void CompiledCost::askPrices()
 {
     for (std::size_t i = 0; i < m_questions.size(); ++i)
         m_answers[i] = m_prices->secondsAtOnce(m_questions[i].kind, m_questions[i].axes, m_questions[i].bytes);
+    m_asked = m_prices->edition();
     m_sendSeconds = 0;
     for (const auto& [send, count] : m_sends)
         m_sendSeconds += count * sendPrice(send, *m_prices).seconds;
@@ -80,10 +81,10 @@ void CompiledCost::askPrices()
 
 StepCost CompiledCost::on(const Hardware& hardware)
 {
-    const bool first = !m_prices;
-    if (first)
+    if (!m_prices)
         m_prices = std::make_shared<CollectivePrices>(*m_mesh, hardware);
-    if (m_prices->setHardware(hardware) || first)
+    m_prices->setHardware(hardware);
+    if (m_asked != m_prices->edition()) // a copy of this may have asked for other hardware
         askPrices();
     std::fill(m_times.begin(), m_times.end(), SegmentTime {});
     for (const Kernel& kernel : m_kernels)

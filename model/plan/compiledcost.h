@@ -65,6 +65,7 @@ private:
     std::vector<Price> m_questions;
     std::vector<double> m_answers; ///< seconds
     double m_sendSeconds = 0; ///< of all of m_sends
+    std::uint64_t m_asked = 0; ///< edition of the prices that these are
     std::shared_ptr<const Mesh> m_mesh;
     std::shared_ptr<CollectivePrices> m_prices; ///< of the hardware that was asked for last
     Graph m_frame; ///< segments without operations

@@ -114,7 +114,7 @@ private Q_SLOTS:
         QVERIFY(text.find("optimizer_sharding") != std::string::npos);
         // Nothing of it where there is none, and never of inference.
         QVERIFY(designText(trainingSample()).find("optimizer_sharding") == std::string::npos);
-        const auto wrong = designFromText(replaced(text, "{\"axes\":[\"data\",\"model\"]", "{\"axes\":7"), "d");
+        const auto wrong = designFromText(replaced(text, "\"gradients\":true", "\"gradients\":7"), "d");
         QVERIFY(!wrong.ok());
         QVERIFY2(wrong.error().text().find("d:workload.optimizer_sharding") != std::string::npos, wrong.error().text().c_str());
         const auto software = designFromText(replaced(text, "\"eager\"", "\"lazy\""), "d");

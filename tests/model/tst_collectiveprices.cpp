@@ -166,7 +166,8 @@ private Q_SLOTS:
         QVERIFY(near(slow.seconds(AllReduce, { 0, 1 }, 10'000'000'000), 31e-6 + 2 * 1e-6 + 1e10 / 8 / (0.9 * 10e9)));
         const Hardware preset = findHardware("dgx-h100-sharp").value();
         CollectivePrices sharp(mesh, preset);
-        CollectivePrices plain(mesh, findHardware("dgx-h100").value());
+        const Hardware without = findHardware("dgx-h100").value();
+        CollectivePrices plain(mesh, without);
         QVERIFY(sharp.seconds(AllReduce, { 0 }, 1 << 30) < plain.seconds(AllReduce, { 0 }, 1 << 30));
         QCOMPARE(sharp.seconds(AllGather, { 0, 1 }, 1 << 30), plain.seconds(AllGather, { 0, 1 }, 1 << 30));
     }

@@ -72,6 +72,53 @@ private Q_SLOTS:
         }
     }
 
+    /// A send that is priced in parts, gathered behind the slow link, says so, in plans and when priced again; one that is not, not.
+    void sendsSayHowTheyArePriced()
+    {
+        int inParts = 0;
+        int whole = 0;
+        for (const char* preset : { "megatron-tp", "tp-sp" }) {
+            Design design = designOf(kCases[3]);
+            if (const auto applied = applyPreset(design, preset); !applied.ok())
+                qFatal("%s", applied.error().text().c_str());
+            design.pipeline = { "stage", 1 };
+            const auto evaluation = evaluate(design);
+            Plan again = evaluation.value()->plan;
+            const Hardware hardware = findHardware(design.hardware).value();
+            reprice(evaluation.value()->graph, again, hardware, DType::BF16);
+            const Plan& plan = evaluation.value()->plan;
+            for (std::size_t i = 0; i < plan.collectives.size(); ++i) {
+                const Collective& send = plan.collectives[i];
+                if (!isStageSend(plan, send))
+                    continue;
+                QCOMPARE(again.collectives[i].algorithm, send.algorithm);
+                QCOMPARE(again.collectives[i].seconds, send.seconds);
+                CollectivePrices prices(plan.mesh, hardware);
+                const double point = prices.seconds(CollectiveKind::SendRecv, send.axes, send.bytes);
+                const bool parts = send.algorithm == "in parts, then all-gather over model";
+                QCOMPARE(send.seconds < point * (1 - 1e-9), parts);
+                ++(parts ? inParts : whole);
+            }
+        }
+        QVERIFY(inParts > 0 && whole > 0);
+    }
+
+    /// Copies do not mislead each other.
+    void copiesPriceOnTheirOwn()
+    {
+        const auto evaluation = evaluate(designOf(kCases[1]));
+        CompiledCost one(evaluation.value()->graph, evaluation.value()->plan, DType::BF16);
+        const Hardware fast = findHardware("dgx-b200").value();
+        const Hardware slow = findHardware("dgx-a100").value();
+        const double onFast = one.on(fast).seconds;
+        CompiledCost other = one;
+        const double onSlow = other.on(slow).seconds;
+        QVERIFY(onSlow > onFast);
+        QCOMPARE(one.on(slow).seconds, onSlow);
+        QCOMPARE(other.on(fast).seconds, onFast);
+        QCOMPARE(one.on(fast).seconds, onFast);
+    }
+
     /// Other hardware: plain and compiled agree, and faster links make a step no slower.
     void otherHardware()
     {
