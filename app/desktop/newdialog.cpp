@@ -55,6 +55,7 @@ NewDialog::NewDialog(QWidget* parent)
     , m_recompute(new QComboBox(this))
     , m_attention(new QComboBox(this))
     , m_overlap(new QComboBox(this))
+    , m_software(new QComboBox(this))
     , m_dtype(new QComboBox(this))
     , m_preset(new QComboBox(this))
     , m_presetWhat(new QLabel(this))
@@ -96,10 +97,16 @@ NewDialog::NewDialog(QWidget* parent)
     m_overlap->setToolTip(tr("Collectives that run while the device computes: none, those of weights and gradients, or all (a lower bound)"));
     for (const Overlap overlap : { Overlap::None, Overlap::Weights, Overlap::All })
         m_overlap->addItem(qstr(overlapName(overlap)), static_cast<int>(overlap));
+    m_software->setObjectName(QStringLiteral("new.software"));
+    m_software->setToolTip(tr("Whose kernels run beside the products: fused (Megatron-LM, XLA), compiled (torch.compile) or eager (PyTorch alone)"));
+    for (const Software software : { Software::Fused, Software::Compiled, Software::Eager })
+        m_software->addItem(qstr(softwareName(software)), static_cast<int>(software));
     m_presetWhat->setObjectName(QStringLiteral("new.presetWhat"));
     m_presetWhat->setWordWrap(true);
     m_presetWhat->setTextFormat(Qt::PlainText);
     setTextColor(m_presetWhat, Theme::of(this).quiet);
+    m_dtype->setObjectName(QStringLiteral("new.dtype"));
+    m_dtype->setToolTip(tr("f8e4m3: one byte for everything in inference; in training the layers' products alone, the rest stays bf16"));
     for (const DType type : computeTypes())
         m_dtype->addItem(qstr(dtypeName(type)), static_cast<int>(type));
     for (const std::string& name : presetNames()) {
@@ -141,6 +148,7 @@ NewDialog::NewDialog(QWidget* parent)
     form->addRow(tr("&Recompute"), m_recompute);
     form->addRow(tr("&Attention"), m_attention);
     form->addRow(tr("O&verlap"), m_overlap);
+    form->addRow(tr("Softwar&e"), m_software);
     form->addRow(tr("&Type"), m_dtype);
     form->addRow(tr("&Layout"), m_preset);
     form->addRow(QString(), m_presetWhat);
@@ -224,6 +232,7 @@ NewDesign NewDialog::wanted() const
                         m_sequence->value(), static_cast<DType>(m_dtype->currentData().toInt()) };
     wanted.workload.attention = static_cast<AttentionKernel>(m_attention->currentData().toInt());
     wanted.workload.overlap = static_cast<Overlap>(m_overlap->currentData().toInt());
+    wanted.workload.software = static_cast<Software>(m_software->currentData().toInt());
     if (wanted.workload.kind == WorkloadKind::Train) {
         wanted.workload.microBatches = m_microBatches->value();
         wanted.workload.recompute = static_cast<Recompute>(m_recompute->currentData().toInt());

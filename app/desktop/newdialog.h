@@ -56,6 +56,7 @@ private:
     QComboBox* m_recompute = nullptr;
     QComboBox* m_attention = nullptr;
     QComboBox* m_overlap = nullptr;
+    QComboBox* m_software = nullptr;
     QComboBox* m_dtype = nullptr;
     QComboBox* m_preset = nullptr;
     QLabel* m_presetWhat = nullptr;

@@ -489,12 +489,17 @@ void TestMainWindow::newDialogOffersWhatShardctlNewDoes()
     recompute->setCurrentText(QStringLiteral("selective"));
     dialog.findChild<QComboBox*>(QStringLiteral("new.attention"))->setCurrentText(QStringLiteral("unfused"));
     dialog.findChild<QComboBox*>(QStringLiteral("new.overlap"))->setCurrentText(QStringLiteral("weights"));
+    dialog.findChild<QComboBox*>(QStringLiteral("new.software"))->setCurrentText(QStringLiteral("eager"));
+    auto* dtype = dialog.findChild<QComboBox*>(QStringLiteral("new.dtype"));
+    dtype->setCurrentText(QStringLiteral("f8e4m3"));
+    QCOMPARE(dtype->count(), static_cast<int>(computeTypes().size()));
     preset->setCurrentText(QStringLiteral("pp-interleaved"));
     dialog.accept();
     QCOMPARE(dialog.result(), int(QDialog::Accepted));
     const Design& made = dialog.design();
     QVERIFY(made.workload.kind == WorkloadKind::Train && made.workload.recompute == Recompute::Selective);
     QVERIFY(made.workload.attention == AttentionKernel::Unfused && made.workload.overlap == Overlap::Weights);
+    QVERIFY(made.workload.software == Software::Eager && made.workload.dtype == DType::F8E4M3);
     QCOMPARE(made.workload.microBatches, std::int64_t { 8 });
     QCOMPARE(made.pipeline.axis, std::string("pipe"));
     QVERIFY(m_window->document()->setDesign(made).ok());
