@@ -93,18 +93,6 @@ std::int64_t sendRecvSource(const ReshardStep& step, const Mesh& mesh, std::int6
     return sources[at(rank)];
 }
 
-/// Leaves out the last transfer that comes from another device; the range stays zero or lacks an addend.
-void breakTransfers(std::vector<Transfer>& transfers, std::int64_t device)
-{
-    if (transfers.empty())
-        return;
-    auto victim = std::prev(transfers.end());
-    for (auto it = transfers.begin(); it != transfers.end(); ++it)
-        if (it->from != device)
-            victim = it;
-    transfers.erase(victim);
-}
-
 struct CopyTask {
     std::int64_t device = 0;
     Box piece;
@@ -242,6 +230,17 @@ Timing runAllReduce(Context& context, const std::vector<int>& axes, const Sharde
 }
 
 } // namespace
+
+void breakTransfers(std::vector<Transfer>& transfers, std::int64_t device)
+{
+    if (transfers.empty())
+        return;
+    auto victim = std::prev(transfers.end());
+    for (auto it = transfers.begin(); it != transfers.end(); ++it)
+        if (it->from != device)
+            victim = it;
+    transfers.erase(victim);
+}
 
 std::vector<Transfer> transfersOf(const ReshardStep& step, const Sharded& before, const Sharded& after, std::int64_t device,
                                   const std::string& where)

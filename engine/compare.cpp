@@ -14,33 +14,15 @@ namespace {
 
 constexpr std::int64_t kPieceElements = 1 << 16;
 
-struct Sums {
-    double difference = 0; ///< sum of (y - r)^2
-    double reference = 0; ///< sum of r^2
-    std::int64_t count = 0;
-};
-
 struct Piece {
     std::int64_t device = 0; ///< the first of the devices whose addends make the value
     Box box;
 };
 
-/// All devices whose addends make the value that `device` holds one of, or nothing when another device stands for them.
-std::vector<std::int64_t> addends(const Sharded& y, std::int64_t device)
+SquareSums comparePiece(const Sharded& y, const Sharded& reference, const Piece& piece, float* made)
 {
-    std::vector<int> axes;
-    for (const AxisRef& ref : y.layout().partial) {
-        if (y.mesh().coordinate(device, ref.axis) != 0)
-            return {};
-        axes.push_back(ref.axis);
-    }
-    return y.mesh().group(device, axes);
-}
-
-Sums comparePiece(const Sharded& y, const Sharded& reference, const Piece& piece, float* made)
-{
-    Sums sums;
-    const auto members = addends(y, piece.device);
+    SquareSums sums;
+    const auto members = addendsOf(y, piece.device);
     Box whole(y.shape().size());
     for (std::size_t d = 0; d < whole.size(); ++d)
         whole[d] = { 0, y.shape()[d] };
@@ -82,7 +64,7 @@ std::vector<Piece> piecesToCompare(const Sharded& y)
 {
     std::vector<Piece> pieces;
     for (std::int64_t device = 0; device < y.deviceCount(); ++device)
-        if (y.elements(device) > 0 && !addends(y, device).empty())
+        if (y.elements(device) > 0 && !addendsOf(y, device).empty())
             for (Box& box : piecesOf(y.box(device), kPieceElements))
                 pieces.push_back({ device, std::move(box) });
     return pieces;
@@ -93,12 +75,42 @@ std::vector<Delivery> neededOf(const Context& context, const Sharded& y, const s
 {
     std::vector<Delivery> deliveries;
     for (std::size_t i = 0; context.team != nullptr && i < pieces.size(); ++i)
-        for (const std::int64_t member : addends(y, pieces[i].device))
+        for (const std::int64_t member : addendsOf(y, pieces[i].device))
             need(deliveries, context, y, member, pieces[i].box, context.team->helpers()[i % context.team->helpers().size()]);
     return deliveries;
 }
 
 } // namespace
+
+std::vector<std::int64_t> addendsOf(const Sharded& y, std::int64_t device)
+{
+    std::vector<int> axes;
+    for (const AxisRef& ref : y.layout().partial) {
+        if (y.mesh().coordinate(device, ref.axis) != 0)
+            return {};
+        axes.push_back(ref.axis);
+    }
+    return y.mesh().group(device, axes);
+}
+
+double worstError(const std::vector<SquareSums>& devices, double among)
+{
+    SquareSums all;
+    for (const SquareSums& device : devices) {
+        all.reference += device.reference;
+        all.count += device.count;
+    }
+    double worst = 0;
+    for (const SquareSums& device : devices) {
+        if (device.count == 0 || device.difference == 0)
+            continue;
+        const double average = all.reference / static_cast<double>(all.count) * static_cast<double>(device.count);
+        const double size = std::max({ device.reference, average, among * static_cast<double>(device.count) });
+        const double error = std::sqrt(device.difference / size);
+        worst = std::max(worst, std::isfinite(error) ? error : std::numeric_limits<double>::infinity());
+    }
+    return worst;
+}
 
 double relativeError(Context& context, const Sharded& y, const Sharded& reference, double among)
 {
@@ -112,13 +124,13 @@ double relativeError(Context& context, const Sharded& y, const Sharded& referenc
     const auto pieces = piecesToCompare(y);
     // Several processes share the work, and the first one sums up.
     std::vector<std::int64_t> bytes(static_cast<std::size_t>(context.arena.placement().places()), 0);
-    bytes.front() = static_cast<std::int64_t>(pieces.size() * sizeof(Sums));
+    bytes.front() = static_cast<std::int64_t>(pieces.size() * sizeof(SquareSums));
     const Block room = context.arena.allocateAt(bytes);
     beginReading(context, neededOf(context, y, pieces));
     if (context.planning())
         return 0;
     const Together together(context);
-    auto* sums = reinterpret_cast<Sums*>(room.memory(0));
+    auto* sums = reinterpret_cast<SquareSums*>(room.memory(0));
     runTasks(context, reference.mesh(), std::vector<std::int64_t>(pieces.size(), 0), [&](std::size_t i, int worker) {
         sums[i] = comparePiece(y, reference, pieces[i], scratch.floats() + worker * Context::scratchStride(scratchFloats));
     });
@@ -126,26 +138,14 @@ double relativeError(Context& context, const Sharded& y, const Sharded& referenc
     if (context.team != nullptr && context.team->helper() != 0)
         return 0;
 
-    std::vector<Sums> devices(static_cast<std::size_t>(y.deviceCount()));
-    Sums all;
+    std::vector<SquareSums> devices(static_cast<std::size_t>(y.deviceCount()));
     for (std::size_t i = 0; i < pieces.size(); ++i) {
-        Sums& device = devices[static_cast<std::size_t>(pieces[i].device)];
-        for (Sums* target : { &device, &all }) {
-            target->difference += sums[i].difference;
-            target->reference += sums[i].reference;
-            target->count += sums[i].count;
-        }
+        SquareSums& device = devices[static_cast<std::size_t>(pieces[i].device)];
+        device.difference += sums[i].difference;
+        device.reference += sums[i].reference;
+        device.count += sums[i].count;
     }
-    double worst = 0;
-    for (const Sums& device : devices) {
-        if (device.count == 0 || device.difference == 0)
-            continue;
-        const double average = all.reference / static_cast<double>(all.count) * static_cast<double>(device.count);
-        const double size = std::max({ device.reference, average, among * static_cast<double>(device.count) });
-        const double error = std::sqrt(device.difference / size);
-        worst = std::max(worst, std::isfinite(error) ? error : std::numeric_limits<double>::infinity());
-    }
-    return worst;
+    return worstError(devices, among);
 }
 
 double meanSquare(Context& context, const Sharded& reference)

@@ -4,6 +4,8 @@
 // the unsharded computation makes the same ones.
 #pragma once
 
+#include "engine/generatorhash.h"
+
 #include <cstdint>
 #include <string_view>
 
@@ -19,12 +21,10 @@ public:
 
     /// Values of the elements [start, start + count) of the tensor.
     void fill(std::int64_t start, std::int64_t count, float* out) const;
+    const ValueRule& rule() const { return m_rule; }
 
 private:
-    std::uint64_t m_key = 0;
-    float m_mean = 0;
-    float m_scale = 0; ///< of a 32-bit signed number
-    std::uint32_t m_vocabulary = 0; ///< 0: values
+    ValueRule m_rule;
 };
 
 } // namespace shardboard::engine

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/cuda/cudaexecutor.h"
+
+#include "engine/compare.h"
+#include "engine/cuda/launches.h"
+#include "engine/failure.h"
+#include "engine/kernels.h"
+#include "model/plan/planjson.h"
+#include "model/protocol/messages.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace shardboard::engine::cuda {
+
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t { 1 } << 20;
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+/// The checks and the account of work that the threads of this process make for the same operation.
+void planHere(Context& context, const OpCall& call, Sharded& result)
+{
+    Arena none;
+    Context here { none, nullptr, 1, {} };
+    executeOpHere(here, call, result);
+    context.work.flops += here.work.flops;
+    context.work.generated += here.work.generated;
+    context.work.touched += here.work.touched;
+}
+
+/// What a launch does for the operation.
+void launchOp(Launches& launches, const OpCall& call, Sharded& result)
+{
+    switch (call.kind) {
+    case OpKind::RmsNorm:
+    case OpKind::LayerNorm:
+    case OpKind::RmsNormGradX:
+    case OpKind::LayerNormGradX:
+        return launchNorm(launches, call, result);
+    case OpKind::RmsNormGradW:
+    case OpKind::LayerNormGradW:
+    case OpKind::SumLeading:
+        return launchRowSum(launches, call, result);
+    case OpKind::SliceLast:
+    case OpKind::EveryOther:
+    case OpKind::JoinLast:
+    case OpKind::JoinKeys:
+    case OpKind::PadLast:
+    case OpKind::SpreadOther:
+    case OpKind::SumHeads:
+        return launchMove(launches, call, result);
+    case OpKind::Linear:
+    case OpKind::LinearGradX:
+    case OpKind::LinearGradW:
+        return launchLinear(launches, call, result);
+    case OpKind::AbsorbKeys:
+    case OpKind::AbsorbValues:
+        return launchAbsorb(launches, call, result);
+    case OpKind::ExpertLinear:
+    case OpKind::ExpertLinearT:
+    case OpKind::ExpertLinearGradW:
+        return launchExpertLinear(launches, call, result);
+    case OpKind::Embedding:
+        return launchEmbedding(launches, call, result);
+    case OpKind::EmbeddingGrad:
+        return launchEmbeddingGradient(launches, call, result);
+    case OpKind::LogitMax:
+    case OpKind::SumExp:
+    case OpKind::TargetLogit:
+    case OpKind::TokenLoss:
+    case OpKind::LogitGrad:
+        return launchLoss(launches, call, result);
+    case OpKind::AdamStep:
+        return launchAdam(launches, call, result);
+    case OpKind::TopKGates:
+    case OpKind::BiasedTopKGates:
+    case OpKind::TopKGatesGrad:
+    case OpKind::BiasedTopKGatesGrad:
+        return launchGates(launches, call, result);
+    case OpKind::Dispatch:
+    case OpKind::Combine:
+    case OpKind::DispatchGrad:
+    case OpKind::CombineGradY:
+    case OpKind::CombineGradGates:
+        return launchRoute(launches, call, result);
+    case OpKind::ExpertBias:
+    case OpKind::ExpertBiasGrad:
+        return launchExpertBias(launches, call, result);
+    case OpKind::Attention:
+    case OpKind::SinkAttention:
+        return launchAttention(launches, call, result);
+    case OpKind::AttentionGradQ:
+    case OpKind::AttentionGradK:
+    case OpKind::AttentionGradV:
+    case OpKind::SinkAttentionGradQ:
+    case OpKind::SinkAttentionGradK:
+    case OpKind::SinkAttentionGradV:
+    case OpKind::SinkAttentionGradS:
+        return launchAttentionGradient(launches, call, result);
+    default:
+        return launchElementwise(launches, call, result);
+    }
+}
+
+} // namespace
+
+CudaExecutor::CudaExecutor(Runtime& runtime)
+    : m_runtime(runtime)
+{
+}
+
+CudaExecutor::~CudaExecutor()
+{
+    if (m_heap != nullptr)
+        m_runtime.release(m_heap);
+}
+
+void CudaExecutor::check(const Program& program, const RunOptions&) const
+{
+    for (const PlannedSegment& segment : program.plan.segments)
+        for (const PlannedOp& planned : segment.ops) {
+            const Op& op = program.graph.op(planned.op);
+            const std::string where = segment.name + "/" + op.name;
+            for (const OperandUse& use : planned.operands)
+                for (const int number : use.collectives) {
+                    const Collective& collective = program.plan.collectives[static_cast<std::size_t>(number)];
+                    const bool stage = program.plan.pipeline && collective.axes == std::vector<int> { program.plan.pipeline->axis };
+                    if (collective.kind == CollectiveKind::SendRecv && collective.step.before == collective.step.after && !stage)
+                        throw Failure { "backend", "unusable: attention around a ring has no CUDA kernel yet; run it on the cpu", where };
+                }
+            const bool gates = op.kind == OpKind::TopKGates || op.kind == OpKind::BiasedTopKGates;
+            if (gates && (program.graph.tensor(op.result).shape.back() > kMostExperts || op.attributes.chosen > kMostChosen
+                          || op.attributes.groups > kMostGroups))
+                throw Failure { "backend",
+                                "unusable: the CUDA router takes at most " + std::to_string(kMostExperts) + " experts, "
+                                    + std::to_string(kMostChosen) + " chosen of them and " + std::to_string(kMostGroups) + " groups",
+                                where };
+        }
+}
+
+std::int64_t CudaExecutor::availableBytes() const { return m_runtime.freeBytes() + m_heapBytes; }
+
+/// Tables, angles, and what the libraries take.
+std::int64_t CudaExecutor::overheadBytes() const { return 256 * kMiB; }
+
+std::byte* CudaExecutor::reserve(std::int64_t bytes)
+{
+    bytes = std::max<std::int64_t>(bytes, 256);
+    if (bytes > m_heapBytes) {
+        if (m_heap != nullptr)
+            m_runtime.release(m_heap);
+        m_heap = nullptr;
+        m_heapBytes = 0;
+        m_heap = m_runtime.allocate(bytes);
+        m_heapBytes = bytes;
+    }
+    return m_heap;
+}
+
+void CudaExecutor::poison(std::byte* memory, std::int64_t bytes) { m_runtime.set(memory, 0xff, bytes); }
+
+double CudaExecutor::secondsOf(const Work& work) const
+{
+    return work.flops / (0.5 * m_runtime.flopsGuess(false)) + (work.generated + 4 * work.touched) * 4 / m_runtime.bytesGuess() + 0.5;
+}
+
+Element CudaExecutor::elementOf(Rounding rounding) const { return rounding == Rounding::BF16 ? Element::BF16 : Element::F32; }
+
+const float* CudaExecutor::anglesOf(const OpCall& call, std::int64_t sequence, std::int64_t d)
+{
+    const auto [place, isNew] = m_angles.emplace(std::tuple { call.attributes.position, sequence, d, call.attributes.ropeTheta }, nullptr);
+    if (isNew) {
+        std::vector<float> table(at(sequence * d));
+        for (std::int64_t s = 0; s < sequence; ++s)
+            ropeAngles(call.attributes.position + s, d, call.attributes.ropeTheta, table.data() + s * d, table.data() + s * d + d / 2);
+        place->second = static_cast<const float*>(
+            m_runtime.table(table.data(), static_cast<std::int64_t>(table.size() * sizeof(float))));
+    }
+    return place->second;
+}
+
+Timing CudaExecutor::op(Context& context, const OpCall& call, Sharded& result)
+{
+    if (context.planning())
+        planHere(context, call, result);
+    Launches launches(m_runtime, context);
+    if (call.kind == OpKind::Rope || call.kind == OpKind::RopeGrad) {
+        if (context.planning())
+            return {};
+        const std::int64_t d = call.attributes.count > 0 ? call.attributes.count : result.shape()[3];
+        launchRope(launches, call, result, anglesOf(call, result.shape()[1], d));
+    } else if (call.kind == OpKind::KvAppend) {
+        if (context.planning())
+            return {};
+        if (result.shape()[1] > call.operands[0]->shape()[1]) // the old tokens are made, untimed
+            fillShards(m_runtime, *result.source, result);
+        launchKvAppend(launches, call, result);
+    } else {
+        launchOp(launches, call, result);
+    }
+    Timing timing = launches.run(result.deviceCount());
+    if (call.kind == OpKind::Output || call.kind == OpKind::GatherLast || call.kind == OpKind::ReduceGrad)
+        timing.seconds.assign(timing.seconds.size(), 0.0); // it only names a value; the copy is the engine's own way
+    return timing;
+}
+
+Timing CudaExecutor::exchange(const Sharded& before, const Sharded& after, const std::vector<std::vector<Transfer>>& transfers,
+                              bool onto, Sharded* zeroFirst)
+{
+    std::vector<ExchangeLaunch> launches;
+    for (const Regions& regions : regionsOf(before, after, transfers, onto))
+        for (ExchangeLaunch& launch : exchangeLaunches(before, after, regions))
+            launches.push_back(std::move(launch));
+    return runTogether(m_runtime, after.deviceCount(), [&] {
+        if (zeroFirst != nullptr)
+            m_runtime.set(zeroFirst->address(0), 0, zeroFirst->bytes());
+        for (const ExchangeLaunch& launch : launches)
+            launchExchange(m_runtime, launch);
+    });
+}
+
+Timing CudaExecutor::reshard(Context& context, const ReshardStep& step, const Sharded& before, bool broken, const std::string& where,
+                             Sharded& after)
+{
+    context.work.touched += static_cast<double>(before.totalElements() + after.totalElements());
+    std::vector<std::vector<Transfer>> transfers;
+    for (std::int64_t device = 0; device < after.deviceCount(); ++device) {
+        transfers.push_back(transfersOf(step, before, after, device, where));
+        if (broken)
+            breakTransfers(transfers.back(), device);
+    }
+    if (context.planning())
+        return {};
+    return exchange(before, after, transfers, broken, broken ? &after : nullptr);
+}
+
+Timing CudaExecutor::send(Context& context, const Sharded& value, bool broken, Sharded& there)
+{
+    if (context.planning())
+        return {};
+    return runTogether(m_runtime, value.deviceCount(), [&] {
+        if (broken)
+            m_runtime.set(there.address(0), 0, there.bytes());
+        else
+            eachOfShards(m_runtime, Each::Copy, 0, value, nullptr, there);
+    });
+}
+
+void CudaExecutor::fill(Context& context, const Source& source, Sharded& tensor)
+{
+    if (!context.planning())
+        fillShards(m_runtime, source, tensor);
+}
+
+void CudaExecutor::round(Context& context, Rounding rounding, Sharded& tensor)
+{
+    const bool already = rounding == Rounding::BF16 && tensor.element() == Element::BF16;
+    if (!context.planning() && !already)
+        eachOfShards(m_runtime, Each::Round, static_cast<float>(rounding), tensor, nullptr, tensor);
+}
+
+void CudaExecutor::add(Context& context, const Sharded& value, Sharded& sum)
+{
+    if (!context.planning())
+        eachOfShards(m_runtime, Each::Add, 0, sum, &value, sum);
+}
+
+void CudaExecutor::copy(Context& context, const Sharded& value, Sharded& copy)
+{
+    if (!context.planning())
+        m_runtime.copy(copy.address(0), value.address(0), value.bytes());
+}
+
+void CudaExecutor::scale(Context& context, float factor, Sharded& tensor)
+{
+    if (!context.planning())
+        eachOfShards(m_runtime, Each::Scale, factor, tensor, nullptr, tensor);
+}
+
+void CudaExecutor::putTogether(Context& context, const Sharded& value, Sharded& whole)
+{
+    if (context.planning())
+        return;
+    std::vector<std::vector<Transfer>> transfers(1);
+    for (std::int64_t device = 0; device < value.deviceCount(); ++device) {
+        const Box& box = value.box(device);
+        const auto same = [&](const Transfer& t) { return t.region == box; };
+        if (volumeOf(box) > 0 && std::none_of(transfers[0].begin(), transfers[0].end(), same))
+            transfers[0].push_back({ device, box, false });
+    }
+    exchange(value, whole, transfers, false, nullptr);
+}
+
+double CudaExecutor::relativeError(Context& context, const Sharded& y, const Sharded& reference, double among)
+{
+    const bool highest = y.layout().op == ReduceOp::Max;
+    std::vector<CompareBody::Entry> entries;
+    std::vector<void*> pointers;
+    std::vector<std::int64_t> devices;
+    std::int64_t items = 0;
+    std::int64_t all = 0;
+    for (std::int64_t device = 0; device < y.deviceCount(); ++device) {
+        const auto members = addendsOf(y, device);
+        if (y.elements(device) == 0 || members.empty())
+            continue;
+        CompareBody::Entry entry;
+        entry.firstAddend = static_cast<std::int64_t>(pointers.size());
+        entry.addends = static_cast<std::int64_t>(members.size());
+        entry.half = y.element() == Element::BF16 ? 1 : 0;
+        entry.highest = highest ? 1 : 0;
+        entry.map = mapOf(y.box(device), y.shape());
+        entry.count = y.elements(device);
+        if (!context.planning()) {
+            for (const std::int64_t member : members)
+                pointers.push_back(y.address(member));
+            if (reference.allocated())
+                entry.reference = elementsOf(reference, 0);
+        }
+        entries.push_back(entry);
+        devices.push_back(device);
+        items = std::max(items, tilesOf(entry.count, kCompareTile));
+        all += tilesOf(entry.count, kCompareTile);
+    }
+    const Block sums = context.arena.allocate(std::max<std::int64_t>(1, all) * 2 * static_cast<std::int64_t>(sizeof(double)));
+    if (context.planning() || entries.empty())
+        return 0;
+    auto* next = reinterpret_cast<double*>(sums.memory());
+    for (CompareBody::Entry& entry : entries) {
+        entry.sums = next;
+        next += 2 * tilesOf(entry.count, kCompareTile);
+    }
+    CompareBody body;
+    body.entries = static_cast<const CompareBody::Entry*>(
+        m_runtime.table(entries.data(), static_cast<std::int64_t>(entries.size() * sizeof entries[0])));
+    body.pointers = static_cast<void* const*>(m_runtime.table(pointers.data(), static_cast<std::int64_t>(pointers.size() * sizeof(void*))));
+    if (reference.source)
+        body.made = madeOf(*reference.source);
+    m_runtime.launch(body, Grid { items, 0, static_cast<std::int64_t>(entries.size()) });
+    std::vector<double> values(at(2 * all));
+    m_runtime.download(values.data(), sums.memory(), static_cast<std::int64_t>(values.size() * sizeof(double)));
+
+    std::vector<SquareSums> parts;
+    std::size_t value = 0;
+    for (const CompareBody::Entry& entry : entries) {
+        SquareSums part;
+        part.count = entry.count;
+        for (std::int64_t item = 0; item < tilesOf(entry.count, kCompareTile); ++item) {
+            part.difference += values[value++];
+            part.reference += values[value++];
+        }
+        parts.push_back(part);
+    }
+    return worstError(parts, among);
+}
+
+double CudaExecutor::meanSquare(Context& context, const Sharded& reference)
+{
+    const std::int64_t count = reference.elements(0);
+    const std::int64_t items = tilesOf(count, kCompareTile);
+    const Block sums = context.arena.allocate(std::max<std::int64_t>(1, items) * 2 * static_cast<std::int64_t>(sizeof(double)));
+    if (context.planning() || count == 0)
+        return 0;
+    CompareBody::Entry entry;
+    entry.reference = elementsOf(reference, 0);
+    entry.map = mapOf(reference.box(0), reference.shape());
+    entry.count = count;
+    entry.sums = reinterpret_cast<double*>(sums.memory());
+    CompareBody body;
+    body.entries = static_cast<const CompareBody::Entry*>(m_runtime.table(&entry, sizeof entry));
+    m_runtime.launch(body, Grid { items, 0, 1 });
+    std::vector<double> values(at(2 * items));
+    m_runtime.download(values.data(), sums.memory(), static_cast<std::int64_t>(values.size() * sizeof(double)));
+    double sum = 0;
+    for (std::size_t i = 1; i < values.size(); i += 2)
+        sum += values[i];
+    return sum / static_cast<double>(count);
+}
+
+void CudaExecutor::bringHere(const Sharded& value, Sharded& there)
+{
+    std::vector<std::byte> bytes;
+    for (std::int64_t device = 0; device < value.deviceCount(); ++device) {
+        const std::int64_t count = value.elements(device);
+        if (count == 0)
+            continue;
+        bytes.resize(at(count * bytesOf(value.element())));
+        m_runtime.download(bytes.data(), value.address(device), static_cast<std::int64_t>(bytes.size()));
+        Elements from;
+        from.data = bytes.data();
+        from.half = value.element() == Element::BF16 ? 1 : 0;
+        for (std::int64_t i = 0; i < count; ++i)
+            there.data(device)[i] = from.at(i);
+    }
+}
+
+MachineLimits CudaExecutor::measureLimits()
+{
+    return {};
+}
+
+} // namespace shardboard::engine::cuda

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/cuda/launches.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace shardboard::engine::cuda {
+
+namespace {
+
+std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+
+auto keyOf(const Gemm& g)
+{
+    return std::tie(g.transposeA, g.transposeB, g.m, g.n, g.k, g.lda, g.ldb, g.ldc, g.alpha, g.beta, g.half, g.halfC);
+}
+
+Box wholeBox(const Shape& shape)
+{
+    Box box;
+    for (const std::int64_t size : shape)
+        box.push_back({ 0, size });
+    return box;
+}
+
+} // namespace
+
+Elements elementsOf(const Sharded& tensor, std::int64_t device)
+{
+    Elements out;
+    out.data = tensor.address(device);
+    out.half = tensor.element() == Element::BF16 ? 1 : 0;
+    return out;
+}
+
+BoxMap mapOf(const std::vector<std::int64_t>& sizes, const std::vector<std::int64_t>& strides, std::int64_t base)
+{
+    BoxMap map;
+    map.base = base;
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+        if (sizes[d] == 1)
+            continue;
+        if (map.dims > 0 && map.stride[map.dims - 1] == sizes[d] * strides[d]) {
+            map.size[map.dims - 1] *= sizes[d];
+            map.stride[map.dims - 1] = strides[d];
+            continue;
+        }
+        map.size[map.dims] = sizes[d];
+        map.stride[map.dims++] = strides[d];
+    }
+    if (map.dims == 0) {
+        map.dims = 1;
+        map.size[0] = 1;
+        map.stride[0] = 1;
+    }
+    return map;
+}
+
+BoxMap mapOf(const Box& box, const Box& whole)
+{
+    std::vector<std::int64_t> sizes(box.size());
+    std::vector<std::int64_t> strides(box.size());
+    std::int64_t stride = 1;
+    std::int64_t base = 0;
+    for (std::size_t d = box.size(); d-- > 0;) {
+        sizes[d] = box[d].size();
+        strides[d] = stride;
+        base += (box[d].lo - whole[d].lo) * stride;
+        stride *= whole[d].size();
+    }
+    return mapOf(sizes, strides, base);
+}
+
+BoxMap mapOf(const Box& box, const Shape& shape) { return mapOf(box, wholeBox(shape)); }
+
+MadeValue madeOf(const Source& source)
+{
+    MadeValue made;
+    made.rule = source.generator.rule();
+    made.share = source.share;
+    made.rounding = static_cast<std::int32_t>(source.rounding);
+    return made;
+}
+
+std::int64_t tilesOf(std::int64_t count, std::int64_t tile) { return (count + tile - 1) / tile; }
+
+void Products::add(std::int64_t device, const Gemm& shape, const Gemm::Product& product)
+{
+    m_all.push_back({ device, shape, product });
+}
+
+void Products::run(Runtime& runtime, std::int64_t firstDevice, std::int64_t devices) const
+{
+    std::vector<Gemm> groups;
+    for (const One& one : m_all) {
+        if (one.device < firstDevice || one.device >= firstDevice + devices)
+            continue;
+        auto group = std::find_if(groups.begin(), groups.end(), [&](const Gemm& g) { return keyOf(g) == keyOf(one.shape); });
+        if (group == groups.end())
+            group = groups.insert(groups.end(), one.shape);
+        group->products.push_back(one.product);
+    }
+    for (const Gemm& group : groups)
+        runtime.gemm(group);
+}
+
+float* Launches::scratch(std::int64_t floats)
+{
+    m_blocks.push_back(m_context.arena.allocateFloats(floats));
+    return m_blocks.back().floats();
+}
+
+Sharded& Launches::like(const Sharded& tensor, Element element)
+{
+    m_tensors.push_back(std::make_unique<Sharded>(tensor.shape(), tensor.layout(), tensor.mesh()));
+    m_tensors.back()->setElement(element);
+    m_tensors.back()->allocate(m_context.arena);
+    return *m_tensors.back();
+}
+
+const Sharded& Launches::present(const Sharded& tensor)
+{
+    if (tensor.allocated())
+        return tensor;
+    Sharded& made = like(tensor, tensor.element());
+    if (!planning())
+        fillShards(m_runtime, *tensor.source, made);
+    return made;
+}
+
+const Sharded& Launches::as(Element element, const Sharded& tensor)
+{
+    if (tensor.element() == element)
+        return tensor;
+    Sharded& out = like(tensor, element);
+    convert(tensor, out);
+    return out;
+}
+
+void Launches::convert(const Sharded& from, Sharded& to)
+{
+    if (planning())
+        return;
+    Table<EachBody::Entry> table;
+    for (std::int64_t device = 0; device < to.deviceCount(); ++device) {
+        EachBody::Entry entry;
+        entry.a = elementsOf(from, device);
+        entry.out = elementsOf(to, device);
+        entry.count = to.elements(device);
+        table.add(entry, tilesOf(entry.count));
+        table.endDevice();
+    }
+    launch(EachBody {}, std::move(table));
+}
+
+void Launches::multiply(Products products)
+{
+    if (planning() || products.empty())
+        return;
+    step([this, all = std::move(products)](std::int64_t first, std::int64_t devices) { all.run(m_runtime, first, devices); });
+}
+
+Timing Launches::run(std::int64_t devices)
+{
+    if (planning())
+        return {};
+    const auto all = [&](std::int64_t first, std::int64_t count) {
+        for (const auto& work : m_steps)
+            work(first, count);
+    };
+    if (!m_context.serial)
+        return runTogether(m_runtime, devices, [&] { all(0, devices); });
+    Timing timing;
+    for (std::int64_t device = 0; device < devices; ++device) {
+        const Timing one = runTogether(m_runtime, 1, [&] { all(device, 1); });
+        timing.seconds.push_back(one.seconds.front());
+        timing.spans.push_back(one.spans.front());
+        timing.together += one.together;
+        timing.wall += one.wall;
+    }
+    return timing;
+}
+
+Timing runTogether(Runtime& runtime, std::int64_t devices, const std::function<void()>& work)
+{
+    runtime.beginTimed();
+    work();
+    const double seconds = runtime.endTimed();
+    const double end = now();
+    Timing timing;
+    timing.seconds.assign(at(devices), seconds);
+    timing.spans.assign(at(devices), { end - seconds, end });
+    timing.together = seconds;
+    timing.wall = seconds;
+    return timing;
+}
+
+void fillShards(Runtime& runtime, const Source& source, Sharded& tensor)
+{
+    std::vector<FillBody::Entry> entries;
+    std::int64_t items = 0;
+    for (std::int64_t device = 0; device < tensor.deviceCount(); ++device) {
+        FillBody::Entry entry;
+        entry.out = elementsOf(tensor, device);
+        entry.map = mapOf(tensor.box(device), tensor.shape());
+        entry.count = tensor.elements(device);
+        entries.push_back(entry);
+        items = std::max(items, tilesOf(entry.count));
+    }
+    FillBody body;
+    body.entries = static_cast<const FillBody::Entry*>(
+        runtime.table(entries.data(), static_cast<std::int64_t>(entries.size() * sizeof entries[0])));
+    body.value = madeOf(source);
+    if (items > 0)
+        runtime.launch(body, Grid { items, 0, tensor.deviceCount() });
+}
+
+void eachOfShards(Runtime& runtime, Each kind, float number, const Sharded& a, const Sharded* b, Sharded& out)
+{
+    std::vector<EachBody::Entry> entries;
+    std::int64_t items = 0;
+    for (std::int64_t device = 0; device < out.deviceCount(); ++device) {
+        EachBody::Entry entry;
+        entry.a = elementsOf(a, device);
+        if (b != nullptr)
+            entry.b = elementsOf(*b, device);
+        entry.out = elementsOf(out, device);
+        entry.count = out.elements(device);
+        entries.push_back(entry);
+        items = std::max(items, tilesOf(entry.count));
+    }
+    EachBody body;
+    body.entries = static_cast<const EachBody::Entry*>(
+        runtime.table(entries.data(), static_cast<std::int64_t>(entries.size() * sizeof entries[0])));
+    body.kind = kind;
+    body.number = number;
+    if (items > 0)
+        runtime.launch(body, Grid { items, 0, out.deviceCount() });
+}
+
+} // namespace shardboard::engine::cuda
