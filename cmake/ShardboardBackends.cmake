@@ -36,9 +36,10 @@ if(SHARDBOARD_CUDA)
             set(CMAKE_CUDA_COMPILER ${SHARDBOARD_NVCC})
             set(CMAKE_CUDA_STANDARD 17) # the newest that CMake 3.25 knows for nvcc: keep kernels behind plain headers
             if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-                set(CMAKE_CUDA_ARCHITECTURES 80 90)
+                set(CMAKE_CUDA_ARCHITECTURES 80-real 90) # newer ones from the code for 90
             endif()
             enable_language(CUDA)
+            find_package(CUDAToolkit REQUIRED)
         endif()
     endif()
 endif()

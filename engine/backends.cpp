@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/backend.h"
 
+#ifdef SHARDBOARD_WITH_CUDA
+#include "engine/cuda/backend.h"
+#endif
 #include "engine/gemm.h"
 #include "engine/machine.h"
 
@@ -24,6 +27,9 @@ const std::vector<Backend>& backends()
 {
     static const std::vector<Backend> list = [] {
         std::vector<Backend> all { cpuBackend() };
+#ifdef SHARDBOARD_WITH_CUDA
+        all.push_back(cudaBackend());
+#endif
         return all;
     }();
     return list;

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GPU as the runtime of the CUDA backend. Plain C++: whoever uses it needs none of CUDA's headers.
+#pragma once
+
+#include "engine/cuda/runtime.h"
+
+#include <memory>
+#include <string>
+
+namespace shardboard::engine::cuda {
+
+/// Empty, or what is missing for a run on a GPU: a driver, a device that kernels were built for, cuBLAS.
+std::string whyNoGpu();
+
+struct GpuFacts {
+    std::string name;
+    int multiprocessors = 0;
+    std::int64_t memoryBytes = 0;
+};
+/// Of the first GPU, which is there.
+GpuFacts gpuFacts();
+
+/// The first GPU. Throws Failure "backend" with the text of whyNoGpu().
+std::unique_ptr<Runtime> makeCudaRuntime();
+
+} // namespace shardboard::engine::cuda

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA backend without a GPU: its plans, tables and kernels on the stand-in, through the suite that every backend passes.
+#include "engine/conformance/conformance.h"
+#include "engine/cuda/cudaexecutor.h"
+#include "engine/cuda/hostruntime.h"
+
+#include <QTest>
+
+using namespace shardboard;
+using namespace shardboard::conformance;
+using shardboard::engine::Backend;
+using shardboard::engine::cuda::CudaExecutor;
+using shardboard::engine::cuda::HostRuntime;
+
+namespace {
+
+constexpr std::int64_t kGiB = std::int64_t { 1 } << 30;
+
+/// Never offered to users: it is no GPU.
+const Backend& standIn()
+{
+    static const Backend backend = [] {
+        Backend out;
+        out.name = "cuda-on-cpu";
+        out.claims = { DType::F32, DType::BF16, DType::F16 };
+        out.run = [](const Program& program, const RunOptions& options, const engine::RunHooks& hooks, const engine::RunLimits& limits) {
+            HostRuntime runtime(4 * kGiB);
+            CudaExecutor executor(runtime);
+            return engine::runProgramOn(executor, program, options, hooks, limits);
+        };
+        return out;
+    }();
+    return backend;
+}
+
+const std::vector<Case>& cases()
+{
+    static const std::vector<Case> all = casesFor(standIn(), {});
+    return all;
+}
+
+} // namespace
+
+class TestCudaOnHost : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void conforms_data()
+    {
+        QTest::addColumn<int>("number");
+        int number = 0;
+        for (const Case& which : cases())
+            QTest::addRow("%s, %d", which.name.c_str(), static_cast<int>(which.dtype)) << number++;
+    }
+    void conforms()
+    {
+        QFETCH(int, number);
+        const CaseResult result = runCase(cases()[static_cast<std::size_t>(number)], standIn(), {});
+        if (result.message.find("unusable: ") != std::string::npos)
+            QSKIP(result.message.c_str());
+        QVERIFY2(result.passed, result.message.c_str());
+        QVERIFY(result.programs > 0);
+    }
+};
+
+QTEST_APPLESS_MAIN(TestCudaOnHost)
+#include "tst_cudaonhost.moc"
