@@ -12,6 +12,7 @@
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
+#include <QPaintEngine>
 #include <QPainter>
 #include <QToolTip>
 #include <QWheelEvent>
@@ -143,10 +144,15 @@ void MeshCanvas::renderBase()
 {
     m_base = QPixmap(size() * devicePixelRatioF());
     m_base.setDevicePixelRatio(devicePixelRatioF());
-    m_base.fill(Theme::of(this).window);
+    QPainter painter(&m_base);
+    paintBase(painter);
+}
+
+void MeshCanvas::paintBase(QPainter& painter)
+{
+    painter.fillRect(rect(), Theme::of(this).window);
     if (!m_document->hasDesign())
         return;
-    QPainter painter(&m_base);
     painter.save();
     painter.setClipRect(gridArea().adjusted(-1, -1, 1, 1));
     paintCells(painter);
@@ -383,10 +389,16 @@ void MeshCanvas::paintOutline(QPainter& painter, std::int64_t position, bool sel
 
 void MeshCanvas::paintEvent(QPaintEvent*)
 {
-    if (m_base.isNull() || m_base.size() != (size() * devicePixelRatioF()))
-        renderBase();
     QPainter painter(this);
-    painter.drawPixmap(0, 0, m_base);
+    const bool onScreen = painter.paintEngine()->type() == QPaintEngine::Raster
+        && qFuzzyCompare(painter.device()->devicePixelRatioF(), devicePixelRatioF());
+    if (!onScreen) {
+        paintBase(painter); // a picture for a file: lines stay lines
+    } else {
+        if (m_base.isNull() || m_base.size() != (size() * devicePixelRatioF()))
+            renderBase();
+        painter.drawPixmap(0, 0, m_base);
+    }
     if (!m_document->hasDesign())
         return;
     paintGroup(painter);

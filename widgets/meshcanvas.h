@@ -57,6 +57,7 @@ private:
     QRectF gridArea() const;
     void layoutBars();
     void renderBase();
+    void paintBase(QPainter& painter);
     void paintCells(QPainter& painter);
     void paintCell(QPainter& painter, std::int64_t position, const QRectF& rect);
     void paintCard(QPainter& painter, std::int64_t position, const QRectF& rect, const PartColor& color);

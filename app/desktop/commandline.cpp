@@ -28,6 +28,12 @@ Status setOption(CommandLine& line, const QString& name, const QString& value)
         if (value.isEmpty())
             return usageError("--tour", "the folder is empty", "name a folder to write the pictures to");
         line.tourFolder = value;
+    } else if (name == QLatin1String("--picture")) {
+        if (value.isEmpty())
+            return usageError("--picture", "the file is empty", "name a file that ends in .png, .svg or .pdf");
+        line.picture = value;
+    } else if (name == QLatin1String("--view")) {
+        line.view = value;
     } else if (name == QLatin1String("--theme")) {
         if (value != QLatin1String("light") && value != QLatin1String("dark"))
             return usageError("--theme", "“" + value.toStdString() + "” is not a theme", "use light or dark");
@@ -44,7 +50,7 @@ Status setOption(CommandLine& line, const QString& name, const QString& value)
 
 bool takesValue(const QString& name)
 {
-    return name == QLatin1String("--tour") || name == QLatin1String("--theme") || name == QLatin1String("--size");
+    return name == QLatin1String("--picture") || name == QLatin1String("--view") || name == QLatin1String("--tour") || name == QLatin1String("--theme") || name == QLatin1String("--size");
 }
 
 } // namespace
@@ -84,11 +90,13 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments)
 
 QString helpText()
 {
-    return QStringLiteral("shardboard [FILE] [--tour DIR] [--theme light|dark] [--size WIDTHxHEIGHT]\n"
+    return QStringLiteral("shardboard [FILE] [--tour DIR | --picture FILE [--view NAME]] [--theme light|dark] [--size WIDTHxHEIGHT]\n"
                           "Opens the desktop program, with the design FILE (*.shardboard) if one is given.\n"
                           "\n"
                           "  --tour DIR         write a PNG of every view and of the whole window to DIR and leave;\n"
                           "                     on FILE or the built-in sample; works without a display\n"
+                          "  --picture FILE     write one view as .png, .svg or .pdf to FILE and leave\n"
+                          "  --view NAME        which: window, mesh, tiles, flow, collectives, memory, … (window)\n"
                           "  --theme light|dark colours; otherwise the system's, and both for a tour\n"
                           "  --size WxH         size of the window in pixels (1600x1000)\n"
                           "  --help, --version  this text, or the version\n"

@@ -13,6 +13,8 @@ namespace shardboard {
 struct CommandLine {
     QString file; ///< empty: none given
     QString tourFolder; ///< empty: no tour
+    QString picture; ///< a file to write a picture of `view` to; empty: none
+    QString view { QStringLiteral("window") };
     QString theme; ///< light, dark, or empty for the system's (tour: both)
     QSize size { 1600, 1000 };
     bool sizeGiven = false;

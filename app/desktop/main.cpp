@@ -66,11 +66,11 @@ int main(int argc, char** argv)
         std::fputs(line.help ? helpText().toLocal8Bit().constData() : "shardboard " SHARDBOARD_VERSION "\n", stdout);
         return 0;
     }
-    const bool tour = !line.tourFolder.isEmpty();
+    const bool tour = !line.tourFolder.isEmpty() || !line.picture.isEmpty();
     if (!hasDisplay()) {
         if (!tour)
             return fail(inputError("display", "there is none (neither DISPLAY nor WAYLAND_DISPLAY is set)",
-                                   "use --tour DIR for pictures, or shardctl"));
+                                   "use --tour DIR or --picture FILE, or shardctl"));
         qputenv("QT_QPA_PLATFORM", "offscreen");
     }
     QApplication::setApplicationName(QStringLiteral("shardboard"));
@@ -82,6 +82,6 @@ int main(int argc, char** argv)
     ensureFonts(application);
     if (!tour)
         return showWindow(line, application);
-    const Status status = writeTour(application, line);
+    const Status status = line.picture.isEmpty() ? writeTour(application, line) : writeOnePicture(application, line);
     return status.ok() ? 0 : fail(status.error());
 }

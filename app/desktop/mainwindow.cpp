@@ -10,6 +10,7 @@
 #include "app/desktop/filewatch.h"
 #include "app/desktop/helpwindow.h"
 #include "app/desktop/notationmenu.h"
+#include "app/desktop/pictures.h"
 #include "app/desktop/recentfiles.h"
 #include "app/desktop/recovery.h"
 #include "app/desktop/rulefiles.h"
@@ -84,6 +85,7 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
     createActions();
     createCentre();
     createDocks();
+    createPictureActions();
     createMenus();
     createStatus();
     connectDocument();
@@ -155,6 +157,9 @@ void MainWindow::createMenus()
     add(file, "file.save");
     add(file, "file.saveAs");
     add(file, "file.exportJax");
+    QMenu* pictures = file->addMenu(tr("Save &Picture of"));
+    for (const QString& name : viewNames())
+        pictures->addAction(m_actions->get(QStringLiteral("picture.") + name));
     file->addSeparator();
     add(file, "file.quit");
     QMenu* edit = menuBar()->addMenu(tr("&Edit"));
@@ -196,6 +201,59 @@ void MainWindow::createMenus()
     QMenu* help = menuBar()->addMenu(tr("&Help"));
     add(help, "help.show");
     add(help, "help.about");
+}
+
+QStringList MainWindow::viewNames() const
+{
+    QStringList out { QStringLiteral("window"), QStringLiteral("mesh"), QStringLiteral("tiles"), QStringLiteral("flow") };
+    for (const QDockWidget* dock : m_docks->all())
+        out << dock->objectName();
+    return out;
+}
+
+QWidget* MainWindow::showView(const QString& name)
+{
+    if (name == QLatin1String("window"))
+        return this;
+    if (name == QLatin1String("mesh"))
+        return m_meshView;
+    if (name == QLatin1String("tiles"))
+        return m_tileView;
+    if (name == QLatin1String("flow"))
+        return findChild<FlowView*>();
+    const QDockWidget* dock = m_docks->find(name);
+    m_docks->raise(name);
+    return dock == nullptr ? nullptr : dock->widget();
+}
+
+void MainWindow::createPictureActions()
+{
+    for (const QString& name : viewNames()) {
+        const QDockWidget* dock = m_docks->find(name);
+        const QString title = dock != nullptr ? dock->windowTitle()
+            : name == QLatin1String("window") ? tr("Whole Window")
+            : name == QLatin1String("mesh")   ? tr("Mesh")
+            : name == QLatin1String("tiles")  ? tr("Tiles")
+                                              : tr("Flow");
+        m_actions->add(QStringLiteral("picture.") + name, title + tr(" …"), {}, [this, name] { savePicture(name); });
+    }
+}
+
+void MainWindow::savePicture(const QString& view)
+{
+    const QString design = m_document->filePath().isEmpty() ? qstr(m_document->design().model.name)
+                                                            : QFileInfo(m_document->filePath()).completeBaseName();
+    QString filter;
+    const QString name = QFileDialog::getSaveFileName(this, tr("Save Picture"), m_settings.lastFolder() + QStringLiteral("/%1-%2.svg").arg(design, view),
+                                                      pictureFilter(), &filter);
+    if (name.isEmpty())
+        return;
+    const QString path = withPictureSuffix(name, filter);
+    const Status status = writePicture(showView(view), path);
+    if (status.ok())
+        m_banner->showInfo(tr("The picture is in %1").arg(path));
+    else
+        m_banner->showError(qstr(status.error().text()));
 }
 
 void MainWindow::createThemeMenu(QMenu* view)
@@ -530,6 +588,8 @@ void MainWindow::updateActions()
     enable("file.save", design);
     enable("file.saveAs", design);
     enable("file.exportJax", design);
+    for (const QString& name : viewNames())
+        m_actions->get(QStringLiteral("picture.") + name)->setEnabled(design);
     enable("view.reset", design);
     enable("edit.find", design);
     enable("edit.strategy", design);

@@ -49,6 +49,10 @@ public:
     RulesView* rulesView() const { return m_rules; }
     RuleFiles* ruleFiles() const { return m_ruleFiles; }
     Recovery* recovery() const { return m_recovery; }
+    /// Views that can be saved as pictures: docks by their names, `mesh`, `tiles`, `flow`, and `window`.
+    QStringList viewNames() const;
+    /// Brought to the front. Null for an unknown name.
+    QWidget* showView(const QString& name);
     /// Asks about unsaved changes that a crash left behind, if there are any.
     void offerRecovery();
 
@@ -61,6 +65,8 @@ private:
     void createActions();
     void createMenus();
     void createThemeMenu(QMenu* view);
+    void createPictureActions();
+    void savePicture(const QString& view);
     void createCentre();
     void createDocks();
     void createStatus();

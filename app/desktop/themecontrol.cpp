@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/themecontrol.h"
 
+#include "app/desktop/desktopscheme.h"
 #include "widgets/theme.h"
 
 #include <QApplication>
@@ -10,12 +11,8 @@ namespace shardboard {
 
 namespace {
 
-/// Qt 6.4 has no colour scheme hint; an unset palette is the system's.
-bool systemIsDark(QApplication& application)
-{
-    application.setPalette(QPalette());
-    return QApplication::palette().color(QPalette::Window).lightness() < 128;
-}
+/// A tour and a test have the colours that they ask for.
+bool hasDesktop() { return QGuiApplication::platformName() != QLatin1String("offscreen") && QGuiApplication::platformName() != QLatin1String("minimal"); }
 
 } // namespace
 
@@ -23,11 +20,28 @@ ThemeControl::ThemeControl(QApplication& application, Settings& settings, QObjec
     : QObject(parent)
     , m_application(application)
     , m_settings(settings)
+    , m_desktop(hasDesktop() ? new DesktopScheme(QDBusConnection::sessionBus(), this) : nullptr)
     , m_choice(settings.theme())
-    , m_systemDark(systemIsDark(application))
+    , m_systemDark(systemIsDark())
 {
     apply();
+    const auto follow = [this] {
+        m_systemDark = systemIsDark();
+        apply();
+    };
+    if (m_desktop != nullptr)
+        connect(m_desktop, &DesktopScheme::changed, this, follow);
     application.installEventFilter(this);
+}
+
+/// The desktop's word; else its palette, which is what an unset one is.
+bool ThemeControl::systemIsDark() const
+{
+    using Scheme = DesktopScheme::Scheme;
+    if (m_desktop != nullptr && m_desktop->scheme() != Scheme::Unknown)
+        return m_desktop->scheme() == Scheme::Dark;
+    m_application.setPalette(QPalette());
+    return QApplication::palette().color(QPalette::Window).lightness() < 128;
 }
 
 void ThemeControl::setChoice(ThemeChoice choice, bool remember)
@@ -50,7 +64,7 @@ void ThemeControl::apply() { applyTheme(m_application, isDark() ? Theme::dark() 
 bool ThemeControl::eventFilter(QObject* watched, QEvent* event)
 {
     if (watched == &m_application && event->type() == QEvent::ThemeChange) {
-        m_systemDark = systemIsDark(m_application);
+        m_systemDark = systemIsDark();
         apply();
     }
     return QObject::eventFilter(watched, event);

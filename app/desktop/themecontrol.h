@@ -10,6 +10,8 @@ class QApplication;
 
 namespace shardboard {
 
+class DesktopScheme;
+
 class ThemeControl : public QObject {
     Q_OBJECT
 public:
@@ -26,9 +28,11 @@ protected:
 
 private:
     void apply();
+    bool systemIsDark() const;
 
     QApplication& m_application;
     Settings& m_settings;
+    DesktopScheme* m_desktop = nullptr; ///< null without a desktop
     ThemeChoice m_choice;
     bool m_systemDark;
 };

@@ -5,6 +5,7 @@
 #include "app/desktop/enginesession.h"
 #include "app/desktop/fileactions.h"
 #include "app/desktop/mainwindow.h"
+#include "app/desktop/pictures.h"
 #include "app/desktop/runpanel.h"
 #include "app/desktop/sample.h"
 #include "app/desktop/settings.h"
@@ -394,6 +395,15 @@ private:
     MainWindow& m_window;
 };
 
+/// The file of the command line, or the sample.
+Status openFor(const CommandLine& line, MainWindow& window)
+{
+    if (!line.file.isEmpty())
+        return window.document()->open(line.file);
+    const auto design = sampleDesign();
+    return design.ok() ? window.document()->setDesign(design.value()) : Status(design.error());
+}
+
 Status tourInTheme(const CommandLine& line, ThemeControl& control, Settings& settings, ThemeChoice choice,
                    const QString& suffix, const QDir& folder)
 {
@@ -403,18 +413,31 @@ Status tourInTheme(const CommandLine& line, ThemeControl& control, Settings& set
     window.show();
     Tour tour(folder, suffix, window);
     Status status = tour.welcome();
-    if (!status.ok())
-        return status;
-    if (line.file.isEmpty()) {
-        const auto design = sampleDesign();
-        status = design.ok() ? window.document()->setDesign(design.value()) : Status(design.error());
-    } else {
-        status = window.document()->open(line.file);
-    }
+    if (status.ok())
+        status = openFor(line, window);
     return status.ok() ? tour.pictures() : status;
 }
 
 } // namespace
+
+Status writeOnePicture(QApplication& application, const CommandLine& line)
+{
+    const QTemporaryDir temporary;
+    Settings settings(temporary.filePath(QStringLiteral("settings.ini")));
+    ThemeControl control(application, settings);
+    control.setChoice(line.theme == QLatin1String("dark") ? ThemeChoice::Dark : ThemeChoice::Light);
+    MainWindow window(settings, control);
+    if (!window.viewNames().contains(line.view))
+        return usageError("--view", "“" + line.view.toStdString() + "” is not a view", "use " + window.viewNames().join(QStringLiteral(", ")).toStdString());
+    window.resize(line.size);
+    window.show();
+    const Status status = openFor(line, window);
+    if (!status.ok())
+        return status;
+    QWidget* view = window.showView(line.view);
+    settle(&window);
+    return writePicture(view, line.picture);
+}
 
 Status writeTour(QApplication& application, const CommandLine& line)
 {
