@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the engine can use on this machine. Everything here is optional: without it the engine falls back and says so.
 #   SHARDBOARD_GEMM        onednn (link DNNL::dnnl), openblas (CBLAS_INCLUDE_DIR, CBLAS_LIBRARY) or plain
+#   SHARDBOARD_MPI_FOUND   an MPI library with its headers (link MPI::MPI_CXX); switch it off with -DSHARDBOARD_MPI=OFF
 #   SHARDBOARD_CUDA_FOUND  the CUDA language is there, or would be switched on by a first source below engine/cuda
 
 # Matrix products on the CPU: oneDNN, else a CBLAS (OpenBLAS), else our own plain loops. oneDNN is looked for by its
@@ -44,13 +45,25 @@ if(SHARDBOARD_CUDA)
     endif()
 endif()
 
+# MPI: any with a wrapper compiler; what is tried out is the distribution's Open MPI. Asking takes a moment, so only where there
+# is a wrapper.
+option(SHARDBOARD_MPI "Build the mpi backend where an MPI library is found" ON)
+set(SHARDBOARD_MPI_FOUND OFF)
+find_program(SHARDBOARD_MPICXX NAMES mpicxx.openmpi mpicxx)
+mark_as_advanced(SHARDBOARD_MPICXX)
+if(SHARDBOARD_MPI AND SHARDBOARD_MPICXX)
+    find_package(MPI QUIET COMPONENTS CXX)
+    if(MPI_CXX_FOUND)
+        set(SHARDBOARD_MPI_FOUND ON)
+    endif()
+endif()
+
 # Detected for later backends; reported so that nobody wonders what a build can do.
 find_library(NCCL_LIBRARY NAMES nccl HINTS ENV NCCL_HOME /usr/local/cuda PATH_SUFFIXES lib lib64)
-find_program(SHARDBOARD_MPICXX mpicxx)
-mark_as_advanced(NCCL_LIBRARY SHARDBOARD_MPICXX)
+mark_as_advanced(NCCL_LIBRARY)
 
 set(optional_parts "")
-foreach(part CUDA:SHARDBOARD_CUDA_FOUND NCCL:NCCL_LIBRARY MPI:SHARDBOARD_MPICXX)
+foreach(part CUDA:SHARDBOARD_CUDA_FOUND NCCL:NCCL_LIBRARY MPI:SHARDBOARD_MPI_FOUND)
     string(REPLACE ":" ";" part ${part})
     list(GET part 0 name)
     list(GET part 1 variable)

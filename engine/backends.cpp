@@ -6,6 +6,9 @@
 #endif
 #include "engine/gemm.h"
 #include "engine/machine.h"
+#ifdef SHARDBOARD_MPI
+#include "engine/mpi/mpibackend.h"
+#endif
 
 #include <algorithm>
 
@@ -27,6 +30,14 @@ const std::vector<Backend>& backends()
 {
     static const std::vector<Backend> list = [] {
         std::vector<Backend> all { cpuBackend() };
+#ifdef SHARDBOARD_MPI
+        all.push_back(mpiBackend());
+#else
+        Backend mpi;
+        mpi.name = "mpi";
+        mpi.unusable = "this build has no MPI; install Open MPI with its headers (libopenmpi-dev, openmpi-bin) and build again";
+        all.push_back(std::move(mpi));
+#endif
 #ifdef SHARDBOARD_WITH_CUDA
         all.push_back(cudaBackend());
 #endif

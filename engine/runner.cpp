@@ -8,12 +8,14 @@
 #include "engine/passagerunner.h"
 #include "engine/profiler.h"
 #include "engine/schedule.h"
+#include "engine/team.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <optional>
 
 namespace shardboard::engine {
@@ -35,7 +37,9 @@ std::string sizeText(std::int64_t bytes)
 std::int64_t overheadBytes(int workers) { return 96 * kMiB + workers * 40 * kMiB; }
 
 struct Estimate {
-    std::int64_t arenaBytes = 0;
+    std::int64_t arenaBytes = 0; ///< of all processes
+    std::vector<std::int64_t> arenaByPlace;
+    std::vector<std::int64_t> broughtByPlace; ///< memory for what comes from other hosts
     double seconds = 0;
     DeviceMemory devices; ///< whose peaks stay when all is given back
 };
@@ -52,22 +56,32 @@ double secondsOf(const Work& work, int workers)
     return (work.flops / (0.75 * measuredFlops()) + work.generated / kGenerated + work.touched / kTouched) / workers;
 }
 
+Placement placementOf(const Program& program, const Team* team)
+{
+    return team != nullptr ? Placement(program.plan.mesh, team->places(), team->place()) : Placement();
+}
+
 /// Walks through one step with and one without verification, computing nothing.
 Estimate plan(const Program& program, const RunOptions& options, const std::vector<Passage>& passages,
-              const RunHooks& hooks, int workers, Executor* executor)
+              const RunHooks& hooks, int workers, Executor* executor, const Team* team)
 {
     Estimate out;
-    Arena arena;
+    Arena arena(placementOf(program, team));
     arena.countDevices(&out.devices);
     Context context { arena, nullptr, workers, {} };
     context.executor = executor;
-    const auto seconds = [executor](const Work& work, int on) {
-        return executor != nullptr ? executor->secondsOf(work) : secondsOf(work, on);
+    std::optional<PlanningTeam> counting;
+    if (team != nullptr)
+        context.team = &counting.emplace(*team);
+    const int processes = team != nullptr ? team->places() : 1;
+    const auto seconds = [&](const Work& work, int on) {
+        return executor != nullptr ? executor->secondsOf(work) : secondsOf(work, on * processes);
     };
     RunRecord record;
     RunHooks silent;
     silent.cancel = hooks.cancel;
     PassageRunner runner(program, options, silent, context, record);
+    runner.showValues(team != nullptr ? team->showsValues() : static_cast<bool>(hooks.value));
     const int busy = options.profile == ProfileMode::Serial ? 1 : workers;
     runner.runStep(passages, options.verify);
     out.seconds = seconds(context.work, busy);
@@ -77,6 +91,10 @@ Estimate plan(const Program& program, const RunOptions& options, const std::vect
         out.seconds += static_cast<double>(stepsOf(options) - 1) * seconds(context.work, busy);
     }
     out.arenaBytes = arena.highWater();
+    for (int place = 0; place < processes; ++place) {
+        out.arenaByPlace.push_back(arena.highWater(place));
+        out.broughtByPlace.push_back(counting ? counting->mostBrought(place) : 0);
+    }
     if (executor == nullptr)
         out.seconds += static_cast<double>(out.arenaBytes) / 2e9; // first touch
     if (options.profile != ProfileMode::None)
@@ -104,10 +122,37 @@ void checkMemory(std::int64_t needed, std::int64_t available)
                         "" };
 }
 
-/// Without an executor on the workers of this process.
-RunResult run(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits, Executor* executor)
+/// Of every process. The limits of the machine are measured by the first one, and their memory given back, before the run
+/// takes its own.
+std::vector<std::int64_t> neededByPlace(const Estimate& estimate, bool profiled, int workers)
 {
-    if (executor == nullptr && options.backend != "cpu")
+    std::vector<std::int64_t> needed;
+    for (std::size_t place = 0; place < estimate.arenaByPlace.size(); ++place)
+        needed.push_back(std::max(estimate.arenaByPlace[place] + estimate.broughtByPlace[place],
+                                  profiled && place == 0 ? limitsMemory(workers) : 0)
+                         + overheadBytes(workers));
+    return needed;
+}
+
+std::int64_t onThisHost(const std::vector<std::int64_t>& byPlace, const Team* team)
+{
+    std::int64_t sum = 0;
+    for (std::size_t place = 0; place < byPlace.size(); ++place)
+        if (team == nullptr || team->sameHost(static_cast<int>(place), team->place()))
+            sum += byPlace[place];
+    return sum;
+}
+
+/// Who runs a program: without both the workers of this process.
+struct By {
+    Executor* executor = nullptr;
+    Team* team = nullptr;
+};
+
+RunResult run(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits, const By& by)
+{
+    Executor* executor = by.executor;
+    if (executor == nullptr && by.team == nullptr && options.backend != "cpu")
         failPlan("this runs on the cpu alone, not on '" + options.backend + "'", "options.backend");
     if (options.steps < 1 || options.steps > kMostSteps)
         failPlan("steps must be 1 to " + std::to_string(kMostSteps), "options.steps");
@@ -117,19 +162,20 @@ RunResult run(const Program& program, const RunOptions& options, const RunHooks&
     const auto passages = scheduleOf(program, options);
     const int workers = executor != nullptr ? 1 : limits.workers > 0 ? limits.workers : std::min(usableCores(), 64);
     const bool profiled = options.profile != ProfileMode::None;
-    const Estimate estimate = plan(program, options, passages, hooks, workers, executor);
-    // The limits are measured, and their memory given back, before the run takes its own.
-    const std::int64_t needed = executor != nullptr
-        ? estimate.arenaBytes + executor->overheadBytes()
-        : std::max(estimate.arenaBytes, profiled ? limitsMemory(workers) : 0) + overheadBytes(workers);
+    const Estimate estimate = plan(program, options, passages, hooks, workers, executor, by.team);
+    const auto byPlace = neededByPlace(estimate, profiled, workers);
+    const std::int64_t needed
+        = executor != nullptr ? estimate.arenaBytes + executor->overheadBytes() : std::accumulate(byPlace.begin(), byPlace.end(), std::int64_t { 0 });
+    if (by.team != nullptr && hooks.announceByProcess)
+        hooks.announceByProcess(byPlace);
     if (hooks.announce)
         hooks.announce(needed, estimate.seconds);
-    checkMemory(needed, limits.availableBytes > 0 ? limits.availableBytes
+    checkMemory(executor != nullptr ? needed : onThisHost(byPlace, by.team), limits.availableBytes > 0 ? limits.availableBytes
                     : executor != nullptr         ? executor->availableBytes()
                                                   : availableMemory());
 
     TaskPool pool(workers, hooks.cancel);
-    const MachineLimits limitsHere = !profiled ? MachineLimits {}
+    const MachineLimits limitsHere = !profiled || (by.team != nullptr && by.team->place() != 0) ? MachineLimits {}
         : executor != nullptr                  ? executor->measureLimits()
                                                : measureLimits(pool);
     DeviceMemory memory;
@@ -139,18 +185,23 @@ RunResult run(const Program& program, const RunOptions& options, const RunHooks&
         if (limits.poison)
             room->poisonWith([executor](std::byte* first, std::int64_t bytes) { executor->poison(first, bytes); });
     } else {
-        room.emplace(estimate.arenaBytes);
+        if (by.team != nullptr)
+            room.emplace(placementOf(program, by.team), by.team->reserve(estimate.arenaByPlace));
+        else
+            room.emplace(estimate.arenaBytes);
         room->poison(limits.poison);
         room->onFirstUse([&](std::byte* first, std::int64_t bytes) { touchPages(pool, first, bytes); });
     }
     Arena& arena = *room;
     if (profiled)
         arena.countDevices(&memory);
-    Context context { arena, &pool, workers, {}, options.profile == ProfileMode::Serial, executor };
+    Context context { arena, &pool, workers, {}, options.profile == ProfileMode::Serial, executor, by.team };
     RunRecord record;
     Profiler profiler(program, memory, now());
     PassageRunner runner(program, options, hooks, context, record);
     runner.setSteps(stepsOf(options));
+    if (by.team != nullptr)
+        runner.showValues(by.team->showsValues());
     if (profiled)
         runner.setProfiler(&profiler);
     for (std::int64_t step = 0; step < stepsOf(options); ++step) {
@@ -174,6 +225,8 @@ RunResult run(const Program& program, const RunOptions& options, const RunHooks&
         result.tolerance = std::max(result.tolerance, toleranceOf(passage.segment->phase, options.designDtype));
     result.peakBytes = arena.highWater();
     record.finish(result);
+    if (by.team != nullptr)
+        by.team->meet(); // nobody's memory goes before all are done with it
     if (profiled && hooks.profile) {
         RunProfile profile = profiler.take(options.profile, workers);
         profile.limits = limitsHere;
@@ -195,10 +248,10 @@ double toleranceOf(Phase phase, bool rounded)
 
 namespace {
 
-RunOutcome runOn(Executor* executor, const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
+RunOutcome runBy(const By& by, const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
 {
     try {
-        return run(program, options, hooks, limits, executor);
+        return run(program, options, hooks, limits, by);
     } catch (const Failure& failure) {
         return failure;
     } catch (const Stopped&) {
@@ -214,13 +267,19 @@ RunOutcome runOn(Executor* executor, const Program& program, const RunOptions& o
 
 RunOutcome runProgram(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
 {
-    return runOn(nullptr, program, options, hooks, limits);
+    return runBy({}, program, options, hooks, limits);
 }
 
 RunOutcome runProgramOn(Executor& executor, const Program& program, const RunOptions& options, const RunHooks& hooks,
                         const RunLimits& limits)
 {
-    return runOn(&executor, program, options, hooks, limits);
+    return runBy({ &executor, nullptr }, program, options, hooks, limits);
+}
+
+RunOutcome runProgramTogether(Team& team, const Program& program, const RunOptions& options, const RunHooks& hooks,
+                              const RunLimits& limits)
+{
+    return runBy({ nullptr, &team }, program, options, hooks, limits);
 }
 
 } // namespace shardboard::engine

@@ -12,6 +12,7 @@
 #include <functional>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace shardboard::engine {
 
@@ -36,6 +37,8 @@ struct SeenValue {
 
 /// Called on the thread that calls runProgram; any may be empty.
 struct RunHooks {
+    /// Before `announce`, where several processes run the program: what each of them needs, in bytes.
+    std::function<void(const std::vector<std::int64_t>& bytes)> announceByProcess;
     std::function<void(std::int64_t bytes, double seconds)> announce; ///< before anything large is touched
     std::function<void(std::int64_t step, std::int64_t of, const std::string& what)> progress; ///< after each operation
     std::function<void(const Sample&)> sample; ///< each operation and collective of each layer
@@ -64,6 +67,12 @@ double toleranceOf(Phase phase, bool rounded);
 
 /// On the CPU, whatever else the build has (engine/backend.h). Never throws. The result depends on the program and the options alone, not on the number of threads.
 RunOutcome runProgram(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits);
+
+class Team;
+/// The same by several processes, each of which calls this and does its part on its CPU. limits.workers must be the same for
+/// all, hooks be set in the first one only (`cancel` in all). What it returns elsewhere tells nothing but whether it went well.
+RunOutcome runProgramTogether(Team& team, const Program& program, const RunOptions& options, const RunHooks& hooks,
+                              const RunLimits& limits);
 
 class Executor;
 /// The same with all work done by an executor in its memory.

@@ -6,6 +6,7 @@
 #include "model/protocol/jsonline.h"
 
 #include <cerrno>
+#include <chrono>
 #include <memory>
 #include <new>
 #include <unistd.h>
@@ -126,6 +127,13 @@ bool Server::handle(std::string_view line)
     return true;
 }
 
+void Server::stop(double seconds)
+{
+    m_cancel = true;
+    for (double waited = 0; m_running && waited < seconds; waited += 0.002)
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+}
+
 void Server::cancel(std::int64_t id)
 {
     if (m_running && id == m_runId)
@@ -213,8 +221,13 @@ void Server::run(std::int64_t id, const Program& program, const RunOptions& opti
     Pacer pacer;
     RunHooks hooks;
     hooks.cancel = &m_cancel;
+    std::vector<std::int64_t> byProcess;
+    hooks.announceByProcess = [&](const std::vector<std::int64_t>& bytes) { byProcess = bytes; };
     hooks.announce = [&](std::int64_t bytes, double seconds) {
-        m_outbox.send({ { "type", "announce" }, { "id", id }, { "bytes", bytes }, { "seconds", seconds } });
+        json message { { "type", "announce" }, { "id", id }, { "bytes", bytes }, { "seconds", seconds } };
+        if (!byProcess.empty())
+            message["by_process"] = byProcess;
+        m_outbox.send(message);
     };
     hooks.progress = [&](std::int64_t step, std::int64_t of, const std::string& what) {
         if (pacer.progressDue(step == of))

@@ -31,6 +31,8 @@ public:
 
     /// Handles one request. False when it was `quit`.
     bool handle(std::string_view line);
+    /// Cancels a run that is going on and waits for its end, but no longer than this many seconds.
+    void stop(double seconds);
     /// Says that a line was too long to be read.
     void refuseLongLine();
 

@@ -1,7 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/team.h"
 
+#include <algorithm>
+
 namespace shardboard::engine {
+
+std::int64_t broughtBytes(const Delivery& delivery)
+{
+    const Box& box = delivery.targetBox;
+    std::int64_t run = 1; // contiguous elements
+    for (std::size_t d = box.size(); d-- > 0;) {
+        run *= delivery.region[d].size();
+        if (delivery.region[d] != box[d])
+            break;
+    }
+    constexpr std::int64_t kPages = 8192; // that the ends of a run may share with others
+    const std::int64_t elements = volumeOf(delivery.region);
+    const auto bytes = static_cast<std::int64_t>(sizeof(float));
+    return elements == 0 ? 0 : std::min(volumeOf(box) * bytes + kPages, elements / run * (run * bytes + kPages));
+}
+
+void PlanningTeam::deliver(const std::vector<Delivery>& deliveries)
+{
+    std::vector<std::int64_t> bytes(m_most.size(), 0);
+    for (const Delivery& delivery : deliveries)
+        bytes[static_cast<std::size_t>(delivery.to)] += broughtBytes(delivery);
+    for (std::size_t place = 0; place < m_most.size(); ++place)
+        m_most[place] = std::max(m_most[place], bytes[place]);
+}
+
+std::int64_t PlanningTeam::mostBrought(int place) const
+{
+    const std::int64_t most = m_most[static_cast<std::size_t>(place)];
+    return most == 0 ? 0 : most + kKeptBrought;
+}
 
 namespace {
 

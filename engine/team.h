@@ -29,6 +29,11 @@ class Team {
 public:
     virtual ~Team() = default;
 
+    /// Which of the places is this process.
+    virtual int place() const = 0;
+    virtual int places() const = 0;
+    /// Whether somebody wants to see the values of the run: place 0 has the hook, and all have to know.
+    virtual bool showsValues() const = 0;
     /// Waits until all processes on this host are here.
     virtual void meet() = 0;
     /// Whether some of them are on other hosts, or are treated as if they were.
@@ -38,12 +43,48 @@ public:
     virtual const std::vector<int>& helpers() const = 0;
     /// Which of them this process is; -1: none.
     virtual int helper() const = 0;
+    /// Memory for all places, of so many bytes each. For places on other hosts there is as much room to bring things to.
+    virtual std::vector<Arena::Segment> reserve(const std::vector<std::int64_t>& bytes) = 0;
     /// Hands over what is on its way from one host to another; deliveries within a host are ignored.
     virtual void deliver(const std::vector<Delivery>& deliveries) = 0;
     /// The memory into which shards of other hosts were brought may be used for others.
     virtual void forgetBrought() = 0;
     /// What every place says, by place; empty but at place 0.
     virtual std::vector<std::vector<double>> gather(const std::vector<double>& said) = 0;
+};
+
+/// Memory that a delivery takes where it arrives, in bytes, whole pages counted.
+std::int64_t broughtBytes(const Delivery& delivery);
+/// So much of what was brought may stay in memory until it is in the way.
+inline constexpr std::int64_t kKeptBrought = std::int64_t { 64 } << 20;
+
+/// For the walk through a program that computes nothing: does nothing but count what is brought to every place.
+class PlanningTeam : public Team {
+public:
+    explicit PlanningTeam(const Team& team)
+        : m_team(team)
+        , m_most(static_cast<std::size_t>(team.places()), 0)
+    {
+    }
+    int place() const override { return m_team.place(); }
+    int places() const override { return m_team.places(); }
+    bool showsValues() const override { return m_team.showsValues(); }
+    void meet() override { }
+    bool spansHosts() const override { return m_team.spansHosts(); }
+    bool sameHost(int a, int b) const override { return m_team.sameHost(a, b); }
+    const std::vector<int>& helpers() const override { return m_team.helpers(); }
+    int helper() const override { return m_team.helper(); }
+    std::vector<Arena::Segment> reserve(const std::vector<std::int64_t>&) override { return {}; }
+    void deliver(const std::vector<Delivery>& deliveries) override;
+    void forgetBrought() override { }
+    std::vector<std::vector<double>> gather(const std::vector<double>&) override { return {}; }
+
+    /// Most bytes that things brought take at a place.
+    std::int64_t mostBrought(int place) const;
+
+private:
+    const Team& m_team;
+    std::vector<std::int64_t> m_most;
 };
 
 /// What the devices at a place need of the shard of the device at a mesh position. Once it was brought it is in data(position)

@@ -2,6 +2,9 @@
 // shardboard-engine: the worker. Requests come in on standard input, answers go out on standard output, one JSON object a
 // line; people's logs go to standard error. It leaves when its input is closed.
 #include "engine/conformance/command.h"
+#ifdef SHARDBOARD_MPI
+#include "engine/mpi/mpibackend.h"
+#endif
 #include "engine/server.h"
 
 #include <csignal>
@@ -25,6 +28,26 @@ void chooseBlasKernels([[maybe_unused]] char** argv)
 #endif
 }
 
+/// Where a launcher has started several of us, only the first one goes on from here.
+void joinOthers()
+{
+#ifdef SHARDBOARD_MPI
+    shardboard::engine::followIfNotFirst();
+#endif
+}
+
+/// The others wait for us; they have to be sent home, and a run that is going on must not talk to them any more.
+void leaveOthers([[maybe_unused]] shardboard::engine::Server* server)
+{
+#ifdef SHARDBOARD_MPI
+    if (shardboard::engine::hasOthers()) {
+        if (server != nullptr)
+            server->stop(1.0);
+        shardboard::engine::leaveTogether();
+    }
+#endif
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -40,17 +63,22 @@ int main(int argc, char** argv)
         return help ? 0 : 2;
     }
     chooseBlasKernels(argv);
-    if (conformance)
-        return shardboard::conformance::runCommand(argc - 2, argv + 2);
     std::signal(SIGPIPE, SIG_IGN);
     // The matrix products take and return packing buffers all the time: keep them, first touch is slow.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
-    // The protocol gets a descriptor of its own; whatever a library prints goes to standard error.
+    // The protocol gets a descriptor of its own; whatever a library or another process prints goes to standard error.
     const int output = dup(STDOUT_FILENO);
     if (output < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
         std::perror("shardboard-engine: standard output");
         return 4;
+    }
+    joinOthers();
+    if (conformance) {
+        dup2(output, STDOUT_FILENO);
+        const int status = shardboard::conformance::runCommand(argc - 2, argv + 2);
+        leaveOthers(nullptr);
+        return status;
     }
     shardboard::engine::Outbox outbox(output);
     outbox.send(shardboard::engine::helloMessage());
@@ -58,5 +86,6 @@ int main(int argc, char** argv)
     shardboard::engine::serve(STDIN_FILENO, server);
     // At once, whatever is still running: nobody waits for its answer. Only what was said already is sent.
     outbox.drain(0.1);
+    leaveOthers(&server);
     _exit(0);
 }

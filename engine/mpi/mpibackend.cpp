@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/mpi/mpibackend.h"
+
+#include "engine/gemm.h"
+#include "engine/machine.h"
+#include "engine/mpi/mpiteam.h"
+#include "model/plan/planjson.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <thread>
+#include <unistd.h>
+
+namespace shardboard::engine {
+
+namespace {
+
+using mpi::MpiTeam;
+using mpi::World;
+using nlohmann::json;
+
+constexpr double kMostStopSeconds = 10; ///< that the others get to end a run that has failed
+constexpr double kMostLeaveSeconds = 1.5;
+
+void pause(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }
+
+/// Threads for each process, the same for all: as many as the cores of a host give to each of its processes.
+int workersFor(const World& world)
+{
+    std::int64_t least = 64;
+    for (const mpi::Member& member : world.members()) {
+        std::int64_t neighbours = 0;
+        for (const mpi::Member& other : world.members())
+            neighbours += other.host == member.host ? 1 : 0;
+        least = std::min(least, std::max<std::int64_t>(1, member.cores / neighbours));
+    }
+    return static_cast<int>(least);
+}
+
+/// How a run ended in one process.
+struct Report {
+    bool there = false;
+    bool ok = false;
+    Failure failure;
+};
+
+bool isStop(const Report& report) { return report.there && !report.ok && report.failure.code == "cancelled"; }
+
+/// Keeps up with messages while the first process runs a program: reports of the others, and the client's wish to cancel.
+class Watch {
+public:
+    Watch(World& world, MpiTeam& team, std::int64_t number, const std::atomic<bool>* cancel)
+        : m_world(world)
+        , m_team(team)
+        , m_number(number)
+        , m_cancel(cancel)
+        , m_reports(world.members().size())
+        , m_thread([this] { watch(); })
+    {
+    }
+    ~Watch()
+    {
+        m_leave = true;
+        m_thread.join();
+    }
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+
+    /// Ends the run everywhere.
+    void stop()
+    {
+        if (m_stopped.exchange(true))
+            return;
+        m_team.stop();
+        for (int other = 1; other < m_world.size(); ++other)
+            m_world.post(other, json { { "type", "stop" }, { "number", m_number } }.dump());
+    }
+    /// Waits for the reports of all; the first process that gives none, or -1.
+    int waitForAll()
+    {
+        auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kMostStopSeconds);
+        while (true) {
+            const int missing = firstMissing();
+            if (missing < 0)
+                return -1;
+            const auto time = std::chrono::steady_clock::now();
+            if (!m_stopped) // all went well here, so it does there
+                end = time + std::chrono::duration<double>(kMostStopSeconds);
+            if (const int lost = m_world.lostNeighbour(); lost > 0 || time > end)
+                return lost > 0 ? lost : missing;
+            pause(std::chrono::milliseconds(1));
+        }
+    }
+    const std::vector<Report>& reports() const { return m_reports; }
+    /// Why no more messages come; empty: they do.
+    std::string trouble()
+    {
+        const std::lock_guard guard(m_lock);
+        return m_trouble;
+    }
+
+private:
+    int firstMissing()
+    {
+        const std::lock_guard guard(m_lock);
+        for (std::size_t rank = 1; rank < m_reports.size(); ++rank)
+            if (!m_reports[rank].there)
+                return static_cast<int>(rank);
+        return -1;
+    }
+    void watch()
+    {
+        while (!m_leave) {
+            if (m_cancel != nullptr && *m_cancel)
+                stop();
+            try {
+                if (auto message = m_world.take())
+                    takeIn(*message);
+                else
+                    pause(std::chrono::milliseconds(1));
+            } catch (const Failure& failure) {
+                m_team.stop();
+                const std::lock_guard guard(m_lock);
+                m_trouble = failure.message;
+                return;
+            }
+        }
+    }
+    void takeIn(const World::Message& message)
+    {
+        const json read = json::parse(message.text);
+        if (read.value("number", std::int64_t { 0 }) != m_number)
+            return; // of a run that has been given up
+        Report report { true, read.value("ok", false),
+                        { read.value("code", ""), read.value("message", ""), read.value("where", "") } };
+        const bool failed = !report.ok;
+        {
+            const std::lock_guard guard(m_lock);
+            m_reports[static_cast<std::size_t>(message.from)] = std::move(report);
+        }
+        if (failed)
+            stop();
+    }
+
+    World& m_world;
+    MpiTeam& m_team;
+    std::int64_t m_number;
+    const std::atomic<bool>* m_cancel;
+    std::atomic<bool> m_leave { false };
+    std::atomic<bool> m_stopped { false };
+    std::mutex m_lock;
+    std::vector<Report> m_reports; ///< by rank; guarded by m_lock, as is the next
+    std::string m_trouble;
+    std::thread m_thread;
+};
+
+/// What the first process knows from run to run.
+struct Lead {
+    World& world;
+    std::int64_t runs = 0;
+    std::string broken; ///< why nothing can be run any more
+};
+
+json requestOf(const Program& program, const RunOptions& options, const RunLimits& limits, bool showsValues, std::int64_t number)
+{
+    return { { "type", "run" }, { "number", number }, { "plan", planToJson(program.graph, program.plan) }, { "options", toJson(options) },
+             { "workers", limits.workers }, { "available_bytes", limits.availableBytes }, { "poison", limits.poison },
+             { "shows_values", showsValues } };
+}
+
+/// The failure that made the others stop, with the name of the process where it happened.
+Failure causeOf(const World& world, const Failure& own, const std::vector<Report>& reports, bool cancelled)
+{
+    if (own.code != "cancelled" || cancelled)
+        return own;
+    for (std::size_t rank = 1; rank < reports.size(); ++rank)
+        if (const Report& report = reports[rank]; report.there && !report.ok && !isStop(report))
+            return { report.failure.code, world.nameOf(static_cast<int>(rank)) + ": " + report.failure.message, report.failure.where };
+    return { "internal", "the run was stopped, and no process says why", "" };
+}
+
+RunOutcome lead(Lead& lead, const Program& program, const RunOptions& options, const RunHooks& hooks, RunLimits limits)
+{
+    World& world = lead.world;
+    if (!lead.broken.empty())
+        return Failure { "lost", lead.broken, "" };
+    try {
+        limits.workers = limits.workers > 0 ? limits.workers : workersFor(world);
+        const std::int64_t number = ++lead.runs;
+        const std::string request = requestOf(program, options, limits, static_cast<bool>(hooks.value), number).dump();
+        for (int other = 1; other < world.size(); ++other)
+            world.post(other, request);
+        MpiTeam team(world, number, static_cast<bool>(hooks.value));
+        Watch watch(world, team, number, hooks.cancel);
+        RunHooks mine = hooks;
+        mine.cancel = &team.stopped();
+        RunOutcome outcome = runProgramTogether(team, program, options, mine, limits);
+        const auto* failure = std::get_if<Failure>(&outcome);
+        if (failure != nullptr)
+            watch.stop();
+        const int silent = watch.waitForAll();
+        if (!watch.trouble().empty())
+            lead.broken = watch.trouble();
+        const bool cancelled = hooks.cancel != nullptr && *hooks.cancel;
+        if (silent >= 0)
+            lead.broken = world.nameOf(silent) + " was lost; start the worker again";
+        if (failure != nullptr && failure->code == "lost")
+            lead.broken = failure->message;
+        if (failure == nullptr)
+            for (const Report& report : watch.reports())
+                if (report.there && !report.ok)
+                    return causeOf(world, { "cancelled", "", "" }, watch.reports(), false);
+        if (failure == nullptr && silent >= 0)
+            return Failure { "lost", lead.broken, "" };
+        if (failure != nullptr && silent >= 0 && failure->code == "cancelled" && !cancelled)
+            return Failure { "lost", lead.broken, "" };
+        return failure != nullptr ? RunOutcome(causeOf(world, *failure, watch.reports(), cancelled)) : std::move(outcome);
+    } catch (const Failure& failure) {
+        lead.broken = failure.message; // nobody knows what the others are doing
+        return failure;
+    } catch (const Stopped&) {
+        return Failure { "cancelled", "the run was cancelled", "" };
+    } catch (const std::exception& e) {
+        lead.broken = e.what();
+        return Failure { "internal", e.what(), "" };
+    }
+}
+
+/// One of the other processes.
+class Follower {
+public:
+    explicit Follower(World& world)
+        : m_world(world)
+    {
+    }
+
+    [[noreturn]] void follow()
+    {
+        try {
+            while (true) {
+                auto message = m_world.take();
+                if (!message) {
+                    pause(std::chrono::milliseconds(m_running ? 1 : 5));
+                    continue;
+                }
+                const json read = json::parse(message->text);
+                const std::string type = read.value("type", "");
+                if (type == "quit")
+                    break;
+                if (type == "stop")
+                    stop(read.value("number", std::int64_t { 0 }));
+                if (type == "run")
+                    start(read);
+            }
+        } catch (const Failure& failure) {
+            std::fprintf(stderr, "shardboard-engine: %s\n", failure.message.c_str());
+            m_world.abort(4);
+        }
+        stop(m_number);
+        for (int waited = 0; m_running && waited < 1500; ++waited)
+            pause(std::chrono::milliseconds(1));
+        m_world.leave(kMostLeaveSeconds);
+        _exit(0);
+    }
+
+private:
+    void stop(std::int64_t number)
+    {
+        const std::lock_guard guard(m_lock);
+        m_stopNumber = std::max(m_stopNumber, number);
+        if (m_team != nullptr && m_number == number)
+            m_team->stop();
+    }
+
+    void start(json request)
+    {
+        if (m_thread.joinable())
+            m_thread.join();
+        m_running = true;
+        m_number = request.value("number", std::int64_t { 0 });
+        m_thread = std::thread([this, asked = std::move(request)] { run(asked); });
+    }
+
+    void run(const json& request)
+    {
+        json report { { "type", "report" }, { "number", m_number.load() } };
+        RunOutcome outcome = Failure { "internal", "it did not begin", "" };
+        try {
+            MpiTeam team(m_world, m_number, request.value("shows_values", false));
+            {
+                const std::lock_guard guard(m_lock);
+                m_team = &team;
+                if (m_stopNumber >= m_number)
+                    team.stop();
+            }
+            outcome = runWith(team, request);
+            if (std::holds_alternative<Failure>(outcome))
+                team.stop();
+            const std::lock_guard guard(m_lock);
+            m_team = nullptr;
+        } catch (const Failure& failure) {
+            outcome = failure;
+        } catch (const std::exception& e) {
+            outcome = Failure { "internal", e.what(), "" };
+        }
+        const auto* failure = std::get_if<Failure>(&outcome);
+        report["ok"] = failure == nullptr;
+        if (failure != nullptr) {
+            report["code"] = failure->code;
+            report["message"] = failure->message;
+            report["where"] = failure->where;
+        }
+        m_running = false; // before the report, which the next run may follow at once
+        m_world.post(0, report.dump(-1, ' ', false, json::error_handler_t::replace));
+    }
+
+    RunOutcome runWith(MpiTeam& team, const json& request)
+    {
+        const auto program = planFromJson(request["plan"]);
+        const auto options = runOptionsFromJson(request["options"]);
+        if (!program.ok() || !options.ok())
+            return Failure { "internal", "it does not understand what the first process hands on", "" };
+        RunHooks hooks;
+        hooks.cancel = &team.stopped();
+        RunLimits limits;
+        limits.workers = request.value("workers", 1);
+        limits.availableBytes = request.value("available_bytes", std::int64_t { 0 });
+        limits.poison = request.value("poison", false);
+        return runProgramTogether(team, program.value(), options.value(), hooks, limits);
+    }
+
+    World& m_world;
+    std::thread m_thread;
+    std::atomic<bool> m_running { false };
+    std::atomic<std::int64_t> m_number { 0 };
+    std::mutex m_lock;
+    MpiTeam* m_team = nullptr; ///< guarded by m_lock, as is the next
+    std::int64_t m_stopNumber = 0;
+};
+
+} // namespace
+
+Backend mpiBackend()
+{
+    Backend backend;
+    backend.name = "mpi";
+    backend.claims = { DType::F32, DType::BF16, DType::F16 };
+    World* world = World::ofThisProcess();
+    if (world == nullptr) {
+        backend.unusable = "this worker was started alone; start it as 'mpirun -n 4 shardboard-engine', with srun, or let "
+                           "shardctl do it (without --engine)";
+        return backend;
+    }
+    for (const mpi::Member& member : world->members())
+        backend.devices.push_back({ { "name", member.host + ", " + gemmName() }, { "threads", workersFor(*world) },
+                                    { "memory_bytes", member.memoryBytes } });
+    auto state = std::make_shared<Lead>(*world);
+    backend.run = [state](const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits) {
+        return lead(*state, program, options, hooks, limits);
+    };
+    return backend;
+}
+
+void followIfNotFirst()
+{
+    if (World* world = World::ofThisProcess(); world != nullptr && world->rank() > 0)
+        Follower(*world).follow();
+}
+
+bool hasOthers() { return World::ofThisProcess() != nullptr; }
+
+void leaveTogether()
+{
+    World* world = World::ofThisProcess();
+    if (world == nullptr)
+        return;
+    try {
+        for (int other = 1; other < world->size(); ++other)
+            world->post(other, json { { "type", "quit" } }.dump());
+        if (world->drain(kMostLeaveSeconds) && world->leave(2 * kMostLeaveSeconds))
+            return;
+    } catch (const Failure&) {
+    }
+    world->abort(0);
+}
+
+} // namespace shardboard::engine

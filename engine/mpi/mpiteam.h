@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes of an MPI world that run one program together (engine/team.h).
+#pragma once
+
+#include "engine/mpi/meeting.h"
+#include "engine/mpi/sharedsegment.h"
+#include "engine/mpi/world.h"
+#include "engine/team.h"
+
+#include <atomic>
+#include <optional>
+#include <vector>
+
+namespace shardboard::engine::mpi {
+
+class MpiTeam : public Team {
+public:
+    /// All processes of the world make one, with the same number, which is another one for each run. Throws Failure.
+    MpiTeam(World& world, std::int64_t number, bool showsValues);
+
+    int place() const override { return m_world.rank(); }
+    int places() const override { return m_world.size(); }
+    bool showsValues() const override { return m_showsValues; }
+    void meet() override;
+    bool spansHosts() const override { return m_spansHosts; }
+    bool sameHost(int a, int b) const override { return m_world.sameGroup(a, b); }
+    const std::vector<int>& helpers() const override { return m_helpers; }
+    int helper() const override { return m_helper; }
+    std::vector<Arena::Segment> reserve(const std::vector<std::int64_t>& bytes) override;
+    void deliver(const std::vector<Delivery>& deliveries) override;
+    void forgetBrought() override;
+    std::vector<std::vector<double>> gather(const std::vector<double>& said) override;
+
+    /// Ends the run on this host. From any thread.
+    void stop() { m_meeting->stop(); }
+    const std::atomic<bool>& stopped() const { return m_meeting->stopped(); }
+
+private:
+    /// What every place says, at every place.
+    std::vector<std::vector<double>> tellAll(const std::vector<double>& said);
+    /// Sends and receives until all is done; throws Stopped when the run is stopped.
+    class Traffic;
+    void lookForLost() const;
+
+    World& m_world;
+    int m_tag;
+    bool m_showsValues;
+    bool m_spansHosts = false;
+    std::vector<int> m_helpers;
+    int m_helper = -1;
+    std::optional<SharedSegment> m_control;
+    std::optional<Meeting> m_meeting;
+    std::vector<std::optional<SharedSegment>> m_segments; ///< by place
+    struct Brought {
+        std::byte* memory;
+        std::int64_t bytes;
+    };
+    std::vector<Brought> m_brought;
+    std::int64_t m_broughtBytes = 0;
+};
+
+} // namespace shardboard::engine::mpi
