@@ -120,6 +120,8 @@ void runTasks(Context& context, const Mesh& mesh, const std::vector<std::int64_t
               const std::function<void(std::size_t, int)>& task)
 {
     const auto tasks = tasksHere(context, mesh, devices);
+    if (context.together)
+        context.meet(); // the memory that is written to is ready at its place
     context.pool->run(static_cast<std::int64_t>(tasks.size()),
                       [&](std::int64_t index, int worker) { task(tasks[static_cast<std::size_t>(index)], worker); });
     if (context.together)
@@ -148,6 +150,8 @@ Timing runTimed(Context& context, const Mesh& mesh, const std::vector<std::int64
     };
     std::vector<std::size_t> tasks = tasksHere(context, mesh, devices);
     const auto count = static_cast<std::int64_t>(tasks.size());
+    if (context.together)
+        context.meet();
     if (context.serial)
         runOneAfterTheOther(context, tasks, devices, runOne);
     else

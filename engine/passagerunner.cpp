@@ -684,6 +684,7 @@ void PassageRunner::record(Execution execution)
 {
     if (m_context.team == nullptr)
         return write(execution);
+    m_record.expect(execution.what);
     m_executions.push_back(std::move(execution));
 }
 

@@ -55,7 +55,7 @@ int main(int argc, char** argv)
     const bool conformance = argc > 1 && std::strcmp(argv[1], "--conformance") == 0;
     if (argc > 1 && !conformance) {
         const bool help = std::strcmp(argv[1], "--help") == 0;
-        std::fputs("usage: shardboard-engine [--conformance [BACKEND] [--filter TEXT] [--devices N] [--seed N] [--verbose]]\n"
+        std::fputs("usage: shardboard-engine [--conformance [BACKEND] [--filter TEXT] [--devices N] [--seed N] [--same-as BACKEND] [--verbose]]\n"
                    "The worker of shardboard and shardctl, which start it. Reads requests from standard input, one JSON\n"
                    "object a line, and answers on standard output. Leaves when its input is closed. With --conformance it holds a\n"
                    "backend (cpu) to double precision instead, operation by operation, and says what fails.\n",

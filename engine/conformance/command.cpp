@@ -2,6 +2,7 @@
 #include "engine/conformance/command.h"
 
 #include "engine/conformance/conformance.h"
+#include "engine/conformance/sameas.h"
 #include "engine/context.h"
 
 #include <charconv>
@@ -23,7 +24,7 @@ bool readNumber(const char* text, std::uint64_t& out)
 int usage(const std::string& what)
 {
     std::fprintf(stderr, "shardboard-engine --conformance: %s\n"
-                         "usage: shardboard-engine --conformance [BACKEND] [--filter TEXT] [--devices N] [--seed N] [--verbose]\n",
+                         "usage: shardboard-engine --conformance [BACKEND] [--filter TEXT] [--devices N] [--seed N] [--same-as BACKEND] [--verbose]\n",
                  what.c_str());
     return 2;
 }
@@ -34,15 +35,19 @@ int runCommand(int argc, char** argv)
 {
     Options options;
     std::string name = "cpu";
+    std::string reference; // held to it bit for bit
     bool verbose = false;
     for (int i = 0; i < argc; ++i) {
         const std::string argument = argv[i];
-        const bool takes = argument == "--filter" || argument == "--devices" || argument == "--seed";
+        const bool takes = argument == "--filter" || argument == "--devices" || argument == "--seed"
+            || argument == "--same-as";
         if (takes && i + 1 == argc)
             return usage(argument + " needs a value");
         std::uint64_t number = 0;
         if (argument == "--filter")
             options.filter = argv[++i];
+        else if (argument == "--same-as")
+            reference = argv[++i];
         else if (argument == "--verbose")
             verbose = true;
         else if (takes && !readNumber(argv[++i], number))
@@ -63,8 +68,17 @@ int runCommand(int argc, char** argv)
         std::fprintf(stderr, "%s\n", failure->message.c_str());
         return 4;
     }
+    engine::Backend held = *std::get<const engine::Backend*>(backend);
+    if (!reference.empty()) {
+        const auto other = engine::backendNamed(reference, "--same-as");
+        if (const auto* failure = std::get_if<engine::Failure>(&other)) {
+            std::fprintf(stderr, "%s\n", failure->message.c_str());
+            return 4;
+        }
+        held = sameAs(*std::get<const engine::Backend*>(backend), *std::get<const engine::Backend*>(other));
+    }
     const double start = engine::now();
-    const Summary summary = runAll(*std::get<const engine::Backend*>(backend), options, [&](const Case& which, const CaseResult& result) {
+    const Summary summary = runAll(held, options, [&](const Case& which, const CaseResult& result) {
         if (!result.passed)
             std::printf("FAIL %s: %s\n", which.name.c_str(), result.message.c_str());
         else if (verbose)

@@ -238,11 +238,14 @@ public:
 
     [[noreturn]] void follow()
     {
+        int idle = 0;
         try {
             while (true) {
                 auto message = m_world.take();
                 if (!message) {
-                    pause(std::chrono::milliseconds(m_running ? 1 : 5));
+                    // Soon after a run the next one may come; later nobody notices a few milliseconds.
+                    idle = m_running ? 0 : idle + 1;
+                    pause(std::chrono::milliseconds(idle < 200 ? 1 : 5));
                     continue;
                 }
                 const json read = json::parse(message->text);
