@@ -23,6 +23,8 @@ Result<BenchmarkReport> benchEvaluate();
 /// What the worker's products and collectives reach of the best rates of this machine, all measured in one session.
 Result<BenchmarkReport> benchEngine();
 Result<BenchmarkReport> benchEngineQuick();
+/// Collectives between processes beside those of the MPI library, in one run; at most 64 MiB a process.
+Result<BenchmarkReport> benchMpi();
 /// Layouts, shard maps and bytes of every weight of a 126-layer model, each layer on its own, on 131,072 devices.
 Result<BenchmarkReport> benchResolve();
 /// One row per mesh axis picked for an operation, its menu being there.

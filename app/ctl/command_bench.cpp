@@ -14,6 +14,7 @@ int benchCommand(const Arguments& arguments)
     using Benchmark = Result<BenchmarkReport> (*)();
     const std::pair<const char*, Benchmark> all[] = { { "resolve", benchResolve },
                                                      { "engine", wanted == "engine" ? benchEngine : benchEngineQuick },
+                                                     { "mpi", wanted == "mpi" ? benchMpi : nullptr }, // of no use without MPI
                                                      { "evaluate", benchEvaluate },
                                                      { "pick", benchPick },
                                                      { "price", benchPrice },
@@ -21,7 +22,7 @@ int benchCommand(const Arguments& arguments)
     nlohmann::json list = nlohmann::json::array();
     std::string text;
     for (const auto& [name, run] : all) {
-        if (!wanted.empty() && wanted != name)
+        if (run == nullptr || (!wanted.empty() && wanted != name))
             continue;
         const auto result = run();
         if (!result.ok())
@@ -30,7 +31,7 @@ int benchCommand(const Arguments& arguments)
         text += (text.empty() ? "" : "\n") + result.value().text;
     }
     if (text.empty())
-        return report(usageError("shardctl bench", "there is no benchmark '" + wanted + "'", "benchmarks are engine, evaluate, pick, price, reshard and resolve"));
+        return report(usageError("shardctl bench", "there is no benchmark '" + wanted + "'", "benchmarks are engine, evaluate, mpi, pick, price, reshard and resolve"));
     std::cout << (arguments.has("--json") ? nlohmann::json { { "benchmarks", list } }.dump(1) + "\n" : text);
     return kDone;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl run: from a design to the worker.
 #include "app/ctl/commands.h"
+#include "app/ctl/launcher.h"
 #include "app/ctl/runcommand.h"
 #include "model/formats/hardwarefile.h"
 #include "model/protocol/backends.h"
@@ -81,6 +82,15 @@ int runDesignCommand(const Arguments& arguments)
         return report(inputError(arguments.positional().front(), "values of " + dtypeName(design.workload.dtype) + " cannot be imitated on the CPU",
                                  "run it with --dtype f32"));
     RunCommand run = command.value();
+    const auto ranks = arguments.integer("--ranks", 0, 1, 4096);
+    if (!ranks.ok())
+        return report(ranks.error());
+    if (arguments.has("--ranks") && (run.options.backend != "mpi" || !run.engine.empty()))
+        return report(usageError("--ranks", "it is for --backend mpi where mpirun is started here", "give the number to mpirun or srun in --engine"));
+    const auto engine = engineCommandFor(run.options.backend, run.engine, ranks.value(), design.mesh.deviceCount());
+    if (!engine.ok())
+        return report(engine.error());
+    run.engine = engine.value();
     run.dtype = design.workload.dtype;
     return executeRun(opened.value().evaluation->graph, opened.value().evaluation->plan, run);
 }

@@ -149,6 +149,7 @@ const std::vector<Command>& commands()
             { "--trace", "FILE", "write a timeline that Perfetto and chrome://tracing open" },
             { "--project", "HARDWARE", "also tell a step with communication as this hardware has it, by the cost model" },
             { "--seed", "N", "of the made-up weights (1)" },
+            { "--ranks", "N", "processes that mpirun starts on this host for --backend mpi (one for each device, at most the cores)" },
             { "--engine", "COMMAND", "command that starts the worker (shardboard-engine beside shardctl)" },
             { "--break-collective", "ID", "test hook: execute this collective (or any) wrongly" }, kJson },
           runDesignCommand, {} },

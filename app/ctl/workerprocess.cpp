@@ -110,13 +110,15 @@ std::string statusText(int status)
 
 } // namespace
 
+std::string WorkerProcess::ownEngine() { return besideThisProgram("shardboard-engine"); }
+
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& command)
 {
     std::unique_ptr<WorkerProcess> worker(new WorkerProcess);
     std::string shellCommand = command;
     if (const char* fromEnvironment = std::getenv("SHARDBOARD_ENGINE"); shellCommand.empty() && fromEnvironment != nullptr)
         shellCommand = fromEnvironment;
-    const std::string program = besideThisProgram("shardboard-engine");
+    const std::string program = ownEngine();
     worker->m_command = shellCommand.empty() ? program : shellCommand;
     std::signal(SIGPIPE, SIG_IGN); // a worker that has left is noticed by its pipes
     Pipes pipes;
@@ -220,6 +222,9 @@ Error WorkerProcess::endedError()
     for (int i = 0; i < 16 && m_errors >= 0; ++i)
         pump(0.02, false, writable);
     std::string what = m_ended ? "the engine " + statusText(m_status) : "the engine has closed its output";
+    // mpirun frames what it says with lines of dashes.
+    for (std::size_t dashes = m_errorTail.find("\n-----"); dashes != std::string::npos; dashes = m_errorTail.find("\n-----"))
+        m_errorTail.erase(dashes, m_errorTail.find_first_not_of('-', dashes + 1) - dashes);
     while (!m_errorTail.empty() && (m_errorTail.back() == '\n' || m_errorTail.back() == ' '))
         m_errorTail.pop_back();
     if (!m_errorTail.empty()) {

@@ -30,6 +30,9 @@ public:
     /// status or signal and the last of what it wrote on stderr), or sent a line above the protocol's limit.
     Result<std::optional<std::string>> readLine(double timeoutSeconds);
 
+    /// The shardboard-engine beside the running program.
+    static std::string ownEngine();
+
     pid_t pid() const { return m_pid; }
     const std::string& command() const { return m_command; }
 

@@ -3,6 +3,7 @@
 // line; people's logs go to standard error. It leaves when its input is closed.
 #include "engine/conformance/command.h"
 #ifdef SHARDBOARD_MPI
+#include "engine/mpi/benchcollectives.h"
 #include "engine/mpi/mpibackend.h"
 #endif
 #include "engine/server.h"
@@ -53,9 +54,11 @@ void leaveOthers([[maybe_unused]] shardboard::engine::Server* server)
 int main(int argc, char** argv)
 {
     const bool conformance = argc > 1 && std::strcmp(argv[1], "--conformance") == 0;
-    if (argc > 1 && !conformance) {
+    const bool collectives = argc > 1 && std::strcmp(argv[1], "--bench-collectives") == 0;
+    if (argc > 1 && !conformance && !collectives) {
         const bool help = std::strcmp(argv[1], "--help") == 0;
         std::fputs("usage: shardboard-engine [--conformance [BACKEND] [--filter TEXT] [--devices N] [--seed N] [--same-as BACKEND] [--verbose]]\n"
+                   "       mpirun -n N shardboard-engine --bench-collectives [MIB]\n"
                    "The worker of shardboard and shardctl, which start it. Reads requests from standard input, one JSON\n"
                    "object a line, and answers on standard output. Leaves when its input is closed. With --conformance it holds a\n"
                    "backend (cpu) to double precision instead, operation by operation, and says what fails.\n",
@@ -63,6 +66,10 @@ int main(int argc, char** argv)
         return help ? 0 : 2;
     }
     chooseBlasKernels(argv);
+#ifdef SHARDBOARD_MPI
+    if (collectives)
+        return shardboard::engine::benchCollectives(argc > 2 ? std::atoi(argv[2]) : 64, 7);
+#endif
     std::signal(SIGPIPE, SIG_IGN);
     // The matrix products take and return packing buffers all the time: keep them, first touch is slow.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our collectives between processes of this host beside those of the MPI library.
+#include "app/ctl/benchmarks.h"
+#include "app/ctl/launcher.h"
+#include "app/ctl/table.h"
+#include "app/ctl/workerprocess.h"
+#include "app/ctl/workertalk.h"
+#include "model/core/numbers.h"
+
+#include <cstdio>
+
+namespace shardboard {
+
+namespace {
+
+constexpr double kMostSeconds = 300;
+
+/// A line for each collective.
+Status measure(std::int64_t processes, std::vector<nlohmann::json>& rows)
+{
+    const auto command = engineCommandFor("mpi", "", processes, processes);
+    if (!command.ok())
+        return command.error();
+    auto worker = WorkerProcess::start(command.value() + " --bench-collectives 64");
+    if (!worker.ok())
+        return worker.error();
+    for (int i = 0; i < 4; ++i) {
+        const auto line = worker.value()->readLine(kMostSeconds);
+        if (!line.ok())
+            return line.error();
+        if (!line.value())
+            return engineError("it took longer than " + std::to_string(static_cast<int>(kMostSeconds)) + " s");
+        auto row = nlohmann::json::parse(*line.value(), nullptr, false);
+        if (!row.is_object())
+            return engineError("it said something that is no result: " + *line.value());
+        rows.push_back(std::move(row));
+    }
+    return done();
+}
+
+std::string text(const char* format, double value)
+{
+    char out[64];
+    std::snprintf(out, sizeof out, format, value);
+    return out;
+}
+
+} // namespace
+
+Result<BenchmarkReport> benchMpi()
+{
+    std::vector<nlohmann::json> rows;
+    for (const std::int64_t processes : { 2, 4 })
+        if (const auto status = measure(processes, rows); !status.ok())
+            return status.error();
+    BenchmarkReport report;
+    Table table({ "between processes", ">processes", ">bytes each", ">seconds", ">MPI library", ">times faster", ">of the copy rate", "right" });
+    for (const nlohmann::json& row : rows) {
+        table.add({ messageText(row, "collective"), std::to_string(messageWhole(row, "processes")), bytesText(messageWhole(row, "bytes")),
+                    secondsText(messageNumber(row, "seconds")), secondsText(messageNumber(row, "library_seconds")),
+                    text("%.1f", messageNumber(row, "times_library")), text("%.0f %%", 100 * messageNumber(row, "of_copy_rate")),
+                    row.value("right", false) ? "yes" : "NO" });
+        report.rows.push_back(row);
+    }
+    report.text = table.text(0);
+    return report;
+}
+
+} // namespace shardboard

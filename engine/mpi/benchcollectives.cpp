@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/mpi/benchcollectives.h"
+
+#include "engine/collective.h"
+#include "engine/failure.h"
+#include "engine/limits.h"
+#include "engine/mpi/mpiteam.h"
+#include "model/core/statistics.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <optional>
+
+namespace shardboard::engine {
+
+namespace {
+
+using mpi::MpiTeam;
+using mpi::World;
+
+struct Case {
+    std::string name;
+    ReshardStep step;
+    double floorBytes = 0; ///< read and written by all processes together, at least
+    std::function<void(const float* from, float* to)> library;
+};
+
+std::vector<Case> casesFor(std::int64_t n, std::int64_t floats)
+{
+    const double s = static_cast<double>(floats) * sizeof(float);
+    const auto devices = static_cast<double>(n);
+    const int whole = static_cast<int>(floats);
+    const int part = static_cast<int>(floats / n);
+    const Layout replicated = Layout::replicated(2);
+    Layout partial = replicated;
+    partial.partial.push_back({ 0 });
+    const Layout rows = Layout::cut(2, 0, { 0 });
+    const Layout columns = Layout::cut(2, 1, { 0 });
+    return {
+        { "all-reduce", { CollectiveKind::AllReduce, { 0 }, partial, replicated }, 2 * devices * s,
+          [=](const float* from, float* to) { MPI_Allreduce(from, to, whole, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); } },
+        { "all-gather", { CollectiveKind::AllGather, { 0 }, rows, replicated }, (1 + devices) * s,
+          [=](const float* from, float* to) { MPI_Allgather(from, part, MPI_FLOAT, to, part, MPI_FLOAT, MPI_COMM_WORLD); } },
+        { "reduce-scatter", { CollectiveKind::ReduceScatter, { 0 }, partial, rows }, (1 + devices) * s,
+          [=](const float* from, float* to) { MPI_Reduce_scatter_block(from, to, part, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); } },
+        { "all-to-all", { CollectiveKind::AllToAll, { 0 }, rows, columns }, 2 * s,
+          [=](const float* from, float* to) { MPI_Alltoall(from, part / static_cast<int>(n), MPI_FLOAT, to, part / static_cast<int>(n), MPI_FLOAT, MPI_COMM_WORLD); } },
+    };
+}
+
+/// Of the slowest process, from a moment at which all begin.
+double secondsOf(const std::function<void()>& work)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = now();
+    work();
+    double seconds = now() - start;
+    double slowest = 0;
+    MPI_Allreduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return slowest;
+}
+
+/// Copies past the caches by all processes at once, in bytes a second read and written.
+double copyRate(float* from, float* to, std::int64_t floats, std::int64_t n)
+{
+    std::vector<double> seconds;
+    for (int round = 0; round < 7; ++round)
+        seconds.push_back(secondsOf([&] { copyPastCaches(from, floats, to); }));
+    return 2.0 * sizeof(float) * static_cast<double>(floats * n) / median(seconds);
+}
+
+/// Whether every device has what it should: device d began with d + 1 + a part that depends on the element.
+double worstError(const Sharded& result, std::int64_t position, bool summed, std::int64_t n, const std::vector<float>& values)
+{
+    double worst = 0;
+    const Box& box = result.box(position);
+    const std::int64_t columns = result.shape()[1];
+    for (std::int64_t r = box[0].lo, i = 0; r < box[0].hi; ++r)
+        for (std::int64_t c = box[1].lo; c < box[1].hi; ++c, ++i) {
+            const double value = values[static_cast<std::size_t>((r * columns + c) % static_cast<std::int64_t>(values.size()))];
+            const double expected = summed ? static_cast<double>(n) * value + static_cast<double>(n * (n - 1)) / 2 : value;
+            worst = std::max(worst, std::fabs(double { result.data(position)[i] } - expected));
+        }
+    return worst;
+}
+
+void runCase(const Case& which, Context& context, const Mesh& mesh, const Shape& shape, int rounds, double copies)
+{
+    const int place = context.team->place();
+    const std::int64_t n = mesh.deviceCount();
+    const std::vector<float> values { 1, 2, 3, 5, 8, 13, 21 };
+    Sharded before(shape, which.step.before, mesh);
+    before.allocate(context.arena);
+    const bool summed = !which.step.before.partial.empty();
+    const Box& box = before.box(place);
+    for (std::int64_t r = box[0].lo, i = 0; r < box[0].hi; ++r)
+        for (std::int64_t c = box[1].lo; c < box[1].hi; ++c, ++i)
+            before.data(place)[i] = values[static_cast<std::size_t>((r * shape[1] + c) % static_cast<std::int64_t>(values.size()))]
+                + (summed ? static_cast<float>(place) : 0.0f);
+    Sharded theirs(shape, which.step.after, mesh);
+    theirs.allocate(context.arena);
+    which.library(before.data(place), theirs.data(place)); // connections, buffers
+    std::vector<double> ours;
+    std::vector<double> library;
+    double worst = 0;
+    for (int round = 0; round <= rounds; ++round) {
+        std::optional<Resharded> result;
+        const double mine = secondsOf([&] { result = executeStep(context, which.step, before, false, which.name); });
+        if (round == 0) // first touch; and the numbers
+            worst = worstError(result->tensor, place, summed, n, values);
+        result.reset();
+        context.meet();
+        if (round > 0)
+            ours.push_back(mine);
+        if (round > 0)
+            library.push_back(secondsOf([&] { which.library(before.data(place), theirs.data(place)); }));
+    }
+    double worstOfAll = 0;
+    MPI_Allreduce(&worst, &worstOfAll, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    if (place != 0)
+        return;
+    const Spread spread = spreadOf(ours);
+    const Spread other = spreadOf(library);
+    const nlohmann::json row { { "name", "mpi" }, { "collective", which.name }, { "processes", n },
+                               { "bytes", shape[0] * shape[1] * static_cast<std::int64_t>(sizeof(float)) },
+                               { "seconds", spread.median }, { "seconds_quartiles", { spread.quartile1, spread.quartile3 } },
+                               { "library_seconds", other.median }, { "library_seconds_quartiles", { other.quartile1, other.quartile3 } },
+                               { "times_library", other.median / spread.median }, { "bytes_per_second", which.floorBytes / spread.median },
+                               { "of_copy_rate", which.floorBytes / spread.median / copies }, { "copy_bytes_per_second", copies },
+                               { "right", worstOfAll == 0 } };
+    std::printf("%s\n", row.dump().c_str());
+    std::fflush(stdout);
+}
+
+} // namespace
+
+int benchCollectives(int mib, int rounds)
+{
+    World* world = World::ofThisProcess();
+    if (world == nullptr) {
+        std::fprintf(stderr, "start this as 'mpirun -n 4 shardboard-engine --bench-collectives'\n");
+        return 4;
+    }
+    try {
+        const std::int64_t n = world->size();
+        const auto mesh = Mesh::parse("model=" + std::to_string(n));
+        // Rows and columns that divide by the number of processes.
+        const std::int64_t columns = 1024 * n;
+        const std::int64_t rows = std::max<std::int64_t>(1, std::int64_t { mib } * (1 << 18) / columns / n) * n;
+        const Shape shape { rows, columns };
+        MpiTeam team(*world, 1, false);
+        TaskPool pool(1, &team.stopped());
+        const std::int64_t room = 3 * rows * columns * static_cast<std::int64_t>(sizeof(float)) + (1 << 20);
+        Arena arena(Placement(mesh.value(), team.places(), team.place()), team.reserve(std::vector<std::int64_t>(static_cast<std::size_t>(n), room)));
+        arena.onFirstUse([](std::byte* memory, std::int64_t bytes) { std::memset(memory, 0, static_cast<std::size_t>(bytes)); });
+        Context context { arena, &pool, 1, {} };
+        context.team = &team;
+        double copies = 0;
+        {
+            const Block from = arena.allocateFloats(rows * columns);
+            const Block to = arena.allocateFloats(rows * columns);
+            copies = copyRate(from.floats(), to.floats(), rows * columns, n);
+        }
+        for (const Case& which : casesFor(n, rows * columns)) {
+            context.meet();
+            runCase(which, context, mesh.value(), shape, rounds, copies);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Finalize();
+        return 0;
+    } catch (const Failure& failure) {
+        std::fprintf(stderr, "%s\n", failure.message.c_str());
+        world->abort(4);
+    }
+}
+
+} // namespace shardboard::engine
