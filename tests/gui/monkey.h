@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A user without a plan: clicks, keys, drags, drops, menus, resizes, opened files. Every choice comes from the seed.
+#pragma once
+
+#include <QPoint>
+#include <QRandomGenerator>
+#include <QString>
+#include <QTimer>
+
+class QWidget;
+
+namespace shardboard {
+
+class MainWindow;
+
+class Monkey {
+public:
+    /// `folder` has files to open and takes what is saved.
+    Monkey(MainWindow& window, const QString& folder, quint32 seed);
+    Monkey(const Monkey&) = delete; // its timer calls it
+    Monkey& operator=(const Monkey&) = delete;
+
+    void act();
+    QString last() const { return m_last; } ///< what it did, for whoever asks what broke the window
+
+private:
+    QWidget* someWidget();
+    QPoint somePoint(const QWidget* widget);
+    int upTo(int end) { return static_cast<int>(m_random.bounded(end)); }
+    void click();
+    void key();
+    void dragMouse();
+    void wheel();
+    void trigger();
+    void dropAxis();
+    void dropFile();
+    void resize();
+    void undoOrRedo();
+    void openSample();
+    void type();
+    /// Whatever waits for an answer gets one: menus, boxes, dialogs, drags.
+    void answer();
+    void answerDialog(QWidget* dialog);
+
+    MainWindow& m_window;
+    QString m_folder;
+    QRandomGenerator m_random;
+    QTimer m_answers;
+    QString m_last;
+};
+
+} // namespace shardboard

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window under random hands: it lives, its document stays sound, and it does not grow. As a test a fixed number of deeds;
+// `tst_monkey --seconds N [--seed S]` goes on for as long as one likes, best under sanitizers.
+#include "app/desktop/fonts.h"
+#include "app/desktop/mainwindow.h"
+#include "app/desktop/sample.h"
+#include "app/desktop/settings.h"
+#include "app/desktop/themecontrol.h"
+#include "model/formats/designfile.h"
+#include "model/session/document.h"
+#include "tests/gui/monkey.h"
+
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <cstdio>
+#include <memory>
+#include <unistd.h>
+
+using namespace shardboard;
+
+namespace {
+
+double residentMiB()
+{
+    QFile file(QStringLiteral("/proc/self/statm"));
+    if (!file.open(QIODevice::ReadOnly))
+        return 0;
+    return file.readAll().split(' ').value(1).toDouble() * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+
+struct Stage {
+    QTemporaryDir folder;
+    std::unique_ptr<Settings> settings;
+    std::unique_ptr<ThemeControl> theme;
+    std::unique_ptr<MainWindow> window;
+    std::unique_ptr<Monkey> monkey;
+
+    explicit Stage(quint32 seed)
+    {
+        settings = std::make_unique<Settings>(folder.filePath(QStringLiteral("settings.ini")));
+        settings->setLastFolder(folder.path());
+        settings->setEngineCommand(QStringLiteral("\"" SHARDBOARD_BINARY_DIR "/tests/fakeengine\" slow"));
+        theme = std::make_unique<ThemeControl>(*qApp, *settings);
+        window = std::make_unique<MainWindow>(*settings, *theme);
+        window->resize(1280, 800);
+        window->show();
+        (void)writeDesign(path("good.shardboard"), sampleDesign().value()).ok();
+        (void)writeFileAtomically(path("wrong.shardboard"), "{ \"format\": 1,").ok();
+        (void)writeFileAtomically(path("rules.yml"), "logical_axis_rules: [['mlp', 'model']]\n").ok();
+        (void)writeFileAtomically(path("picture.png"), "no picture").ok();
+        monkey = std::make_unique<Monkey>(*window, folder.path(), seed);
+    }
+    std::string path(const char* name) const { return QFile::encodeName(folder.filePath(QString::fromLatin1(name))).toStdString(); }
+
+    /// What is shown is what the design says, and it can be written and read again.
+    bool sound() const
+    {
+        const Document* document = window->document();
+        if (!document->hasDesign())
+            return true;
+        const auto fresh = evaluate(document->design(), Misfits::Replicate);
+        const auto again = designFromText(designText(document->design()), "again");
+        return fresh.ok() && again.ok() && again.value() == document->design()
+            && fresh.value()->plan.seconds() == document->evaluation()->plan.seconds()
+            && fresh.value()->plan.memory.peak == document->evaluation()->plan.memory.peak;
+    }
+};
+
+int forSeconds(int seconds, quint32 seed)
+{
+    Stage stage(seed);
+    QElapsedTimer clock;
+    clock.start();
+    double settled = 0;
+    qint64 deeds = 0;
+    for (; clock.elapsed() < qint64 { seconds } * 1000; ++deeds) {
+        stage.monkey->act();
+        if (deeds % 500 == 0) {
+            const double now = residentMiB();
+            if (settled == 0 && clock.elapsed() > qint64 { seconds } * 300)
+                settled = now;
+            std::printf("%lld s, %lld deeds, %.0f MiB, last %s\n", static_cast<long long>(clock.elapsed() / 1000), static_cast<long long>(deeds), now, qPrintable(stage.monkey->last()));
+            std::fflush(stdout);
+            if (!stage.sound()) {
+                std::printf("the document is not sound after: %s\n", qPrintable(stage.monkey->last()));
+                return 1;
+            }
+        }
+    }
+    std::printf("%lld deeds; %.0f MiB after 30 %% of the time, %.0f MiB at the end\n", static_cast<long long>(deeds), settled, residentMiB());
+    return 0;
+}
+
+} // namespace
+
+class TestMonkey : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void randomHands_data()
+    {
+        QTest::addColumn<quint32>("seed");
+        for (const quint32 seed : { 1U, 2U, 3U })
+            QTest::addRow("seed %u", seed) << seed;
+    }
+    void randomHands()
+    {
+        QFETCH(quint32, seed);
+        Stage stage(seed);
+        constexpr int kDeeds = 400;
+        for (int i = 0; i < kDeeds; ++i) {
+            stage.monkey->act();
+            if (i % 50 == 0)
+                QVERIFY2(stage.sound(), qPrintable(stage.monkey->last()));
+        }
+        QVERIFY2(stage.sound(), qPrintable(stage.monkey->last()));
+    }
+};
+
+int main(int argc, char** argv)
+{
+    QApplication application(argc, argv);
+    QApplication::setQuitOnLastWindowClosed(false);
+    ensureFonts(application);
+    const QStringList arguments = QCoreApplication::arguments();
+    if (const auto at = arguments.indexOf(QStringLiteral("--seconds")); at > 0) {
+        const auto seed = arguments.indexOf(QStringLiteral("--seed"));
+        return forSeconds(arguments.value(at + 1).toInt(), seed > 0 ? arguments.value(seed + 1).toUInt() : 1);
+    }
+    TestMonkey test;
+    return QTest::qExec(&test, argc, argv);
+}
+
+#include "tst_monkey.moc"
