@@ -24,6 +24,7 @@
 #include <QMimeData>
 #include <QPointer>
 #include <QTest>
+#include <QTimer>
 #include <QUndoStack>
 #include <QUrl>
 #include <QWheelEvent>
@@ -50,9 +51,16 @@ Monkey::Monkey(MainWindow& window, const QString& folder, quint32 seed)
     , m_folder(folder)
     , m_random(seed)
 {
-    m_answers.setInterval(kAnswerMs);
-    QObject::connect(&m_answers, &QTimer::timeout, &m_answers, [this] { answer(); });
-    m_answers.start();
+    answerSoon();
+}
+
+/// One timer for each answer: a timer does not come again while what it called waits in a dialog of its own.
+void Monkey::answerSoon()
+{
+    QTimer::singleShot(kAnswerMs, &m_answers, [this] {
+        answerSoon();
+        answer();
+    });
 }
 
 void Monkey::act()

@@ -2,10 +2,10 @@
 // A user without a plan: clicks, keys, drags, drops, menus, resizes, opened files. Every choice comes from the seed.
 #pragma once
 
+#include <QObject>
 #include <QPoint>
 #include <QRandomGenerator>
 #include <QString>
-#include <QTimer>
 
 class QWidget;
 
@@ -39,13 +39,14 @@ private:
     void openSample();
     void type();
     /// Whatever waits for an answer gets one: menus, boxes, dialogs, drags.
+    void answerSoon();
     void answer();
     void answerDialog(QWidget* dialog);
 
     MainWindow& m_window;
     QString m_folder;
     QRandomGenerator m_random;
-    QTimer m_answers;
+    QObject m_answers; ///< ends with the monkey, and its timers with it
     QString m_last;
 };
 
