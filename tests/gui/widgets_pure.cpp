@@ -14,6 +14,8 @@
 
 #include <QTest>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 using namespace shardboard;
@@ -28,6 +30,7 @@ private Q_SLOTS:
     void countsAreGrouped();
     void labelsAreReadable();
     void neighboursDifferInLightness();
+    void huesStayApartForTheColourBlind();
     void pastSevenThereIsHatching();
     void themesAreReadable();
     void devicesWithEqualShardsShareAColour();
@@ -111,6 +114,46 @@ void TestWidgetsPure::neighboursDifferInLightness()
     for (int i = 0; i + 1 < kHueCount; ++i)
         QVERIFY2(std::abs(lightness(partColor(i).fill) - lightness(partColor(i + 1).fill)) >= 10,
                  qPrintable(QString::number(i)));
+}
+
+/// In CIELAB, as eyes of three kinds see them (Machado, Oliveira and Fernandes 2009, severity 1).
+void TestWidgetsPure::huesStayApartForTheColourBlind()
+{
+    using Matrix = std::array<std::array<double, 3>, 3>;
+    constexpr Matrix kinds[] = {
+        { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } } },
+        { { { 0.152286, 1.052583, -0.204868 }, { 0.114503, 0.786281, 0.099216 }, { -0.003882, -0.048116, 1.051998 } } },
+        { { { 0.367322, 0.860646, -0.227968 }, { 0.280085, 0.672501, 0.047413 }, { -0.011820, 0.042940, 0.968881 } } },
+        { { { 1.255528, -0.076749, -0.178779 }, { -0.078411, 0.930809, 0.147602 }, { 0.004733, 0.691367, 0.303900 } } },
+    };
+    const auto lab = [](const QColor& color, const Matrix& eye) {
+        const auto linear = [](double c) { return c <= 0.04045 ? c / 12.92 : std::pow((c + 0.055) / 1.055, 2.4); };
+        const std::array<double, 3> rgb { linear(color.redF()), linear(color.greenF()), linear(color.blueF()) };
+        const auto times = [](const Matrix& m, const std::array<double, 3>& v) {
+            std::array<double, 3> out {};
+            for (std::size_t i = 0; i < 3; ++i)
+                out[i] = m[i][0] * v[0] + m[i][1] * v[1] + m[i][2] * v[2];
+            return out;
+        };
+        std::array<double, 3> seen = times(eye, rgb);
+        for (double& value : seen)
+            value = std::clamp(value, 0.0, 1.0);
+        constexpr Matrix toXyz { { { 0.4124564, 0.3575761, 0.1804375 }, { 0.2126729, 0.7151522, 0.0721750 }, { 0.0193339, 0.1191920, 0.9503041 } } };
+        const std::array<double, 3> xyz = times(toXyz, seen);
+        const auto f = [](double t) { return t > 0.008856 ? std::cbrt(t) : 7.787 * t + 16.0 / 116; };
+        const double x = f(xyz[0] / 0.95047);
+        const double y = f(xyz[1]);
+        const double z = f(xyz[2] / 1.08883);
+        return std::array<double, 3> { 116 * y - 16, 500 * (x - y), 200 * (y - z) };
+    };
+    for (const Matrix& eye : kinds)
+        for (int a = 0; a < kHueCount; ++a)
+            for (int b = 0; b < a; ++b) {
+                const auto p = lab(partColor(a).fill, eye);
+                const auto q = lab(partColor(b).fill, eye);
+                const double distance = std::hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]);
+                QVERIFY2(distance >= 15, qPrintable(QStringLiteral("%1 and %2 for kind %3: %4").arg(a).arg(b).arg(&eye - kinds).arg(distance)));
+            }
 }
 
 void TestWidgetsPure::pastSevenThereIsHatching()
