@@ -3,7 +3,9 @@
 
 #include "engine/executor.h"
 #include "engine/failure.h"
+#include "engine/fusions.h"
 #include "engine/kernels.h"
+#include "engine/regions.h"
 #include "engine/team.h"
 
 #include <algorithm>
@@ -14,7 +16,6 @@ namespace shardboard::engine {
 namespace {
 
 constexpr std::int64_t kPieceElements = 1 << 18;
-constexpr std::int64_t kTile = 4096; ///< floats that are summed at once and stay in the cache
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
@@ -202,7 +203,8 @@ Timing runAllReduce(Context& context, const std::vector<int>& axes, const Sharde
     };
     std::vector<Slice> slices;
     std::vector<std::int64_t> devices;
-    const auto accumulate = combineOf(before.layout()) == Combine::Max ? maxInto : addInto;
+    const FusedSum sum = combineOf(before.layout()) == Combine::Max ? FusedSum::Max : FusedSum::Add;
+    const bool past = goesPastCaches(2 * after.bytes());
     for (std::int64_t device = 0; device < after.deviceCount(); ++device) {
         const Range part = partOfSum(after, mesh.group(device, axes), device);
         for (std::int64_t lo = part.lo; lo < part.hi; lo += kPieceElements) {
@@ -216,15 +218,24 @@ Timing runAllReduce(Context& context, const std::vector<int>& axes, const Sharde
         std::erase_if(targets, [&](std::int64_t target) { return !sameHost(context, mesh, devices[index], target); });
         if (broken && group.size() > 1)
             group.pop_back();
-        float sum[kTile];
-        for (std::int64_t lo = slices[index].lo; lo < slices[index].hi; lo += kTile) {
-            const std::int64_t count = std::min(kTile, slices[index].hi - lo);
-            std::memcpy(sum, before.data(group.front()) + lo, at(count) * sizeof(float));
-            for (std::size_t m = 1; m < group.size(); ++m)
-                accumulate(before.data(group[m]) + lo, count, sum);
-            for (const std::int64_t target : targets)
-                std::memcpy(after.data(target) + lo, sum, at(count) * sizeof(float));
-        }
+        const Slice& slice = slices[index];
+        std::vector<const float*> from;
+        std::vector<float*> to;
+        for (const std::int64_t member : group)
+            from.push_back(before.data(member) + slice.lo);
+        for (const std::int64_t target : targets)
+            to.push_back(after.data(target) + slice.lo);
+        FusedRun run;
+        run.from = from.data();
+        run.sources = static_cast<std::int64_t>(from.size());
+        run.to = to.data();
+        run.targets = static_cast<std::int64_t>(to.size());
+        run.count = slice.hi - slice.lo;
+        run.sum = sum;
+        run.pastCaches = past;
+        fusedTiles(run);
+        if (past)
+            finishRuns();
         return 0.0;
     });
 }
@@ -295,7 +306,11 @@ Resharded executeStep(Context& context, const ReshardStep& step, const Sharded& 
         beginReading(context, allReduce ? addendsFor(context, summed, tensor) : neededBy(context, tensor, transfers));
     if (context.planning())
         return out;
+    // Nobody writes into the memory of other processes but in an all-reduce, for which they meet.
+    const auto fusions = allReduce || broken ? std::optional<std::vector<Fusion>> {} : fusionsOf(transfers, alone);
+    const FusedSum sum = combineOf(tensor.layout()) == Combine::Max ? FusedSum::Max : FusedSum::Add;
     out.timing = allReduce ? runAllReduce(context, summed, tensor, broken, out.tensor)
+        : fusions          ? runFusions(context, tensor, *fusions, sum, out.tensor)
                            : runTransfers(context, tensor, transfers, broken, out.tensor);
     if (!alone && allReduce && context.team->spansHosts())
         context.team->deliver(sumsFor(context, summed, out.tensor));

@@ -5,6 +5,7 @@
 #include "engine/context.h"
 #include "engine/gemm.h"
 #include "engine/generator.h"
+#include "engine/kernels/fusedrun.h"
 #include "engine/measure.h"
 
 #include <algorithm>
@@ -12,10 +13,6 @@
 #include <numeric>
 #include <unistd.h>
 #include <vector>
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 namespace shardboard::engine {
 
@@ -51,18 +48,8 @@ double secondsOn(TaskPool& pool, int workers, const std::function<void(std::int6
 
 void copyPastCaches(const float* from, std::int64_t count, float* to)
 {
-    std::int64_t done = 0;
-#ifdef __SSE2__
-    while (done < count && reinterpret_cast<std::uintptr_t>(to + done) % 16 != 0) {
-        to[done] = from[done];
-        ++done;
-    }
-    for (; done + 16 <= count; done += 16)
-        for (std::int64_t i = done; i < done + 16; i += 4)
-            _mm_stream_ps(to + i, _mm_loadu_ps(from + i));
-    _mm_sfence();
-#endif
-    std::memcpy(to + done, from + done, at(count - done) * sizeof(float));
+    copyRun(from, count, to, true);
+    finishRuns();
 }
 
 std::int64_t limitsMemory(int workers) { return copyBytes() + (2 + workers) * kProduct * kProduct * std::int64_t { sizeof(float) } + (1 << 20); }

@@ -3,6 +3,7 @@
 
 #include "engine/executor.h"
 #include "engine/failure.h"
+#include "engine/kernels/fusedrun.h"
 #include "engine/team.h"
 
 #include <algorithm>
@@ -96,6 +97,7 @@ Resharded executeSend(Context& context, const Sharded& value, const Mesh& target
             pieces.push_back({ device, offset, std::min(kPieceElements, value.elements(device) - offset) });
             devices.push_back(device);
         }
+    const bool past = goesPastCaches(2 * value.bytes());
     out.timing = runTimed(context, out.tensor.mesh(), devices, [&](std::size_t index, int) {
         const Piece& piece = pieces[index];
         float* to = out.tensor.data(piece.device) + piece.offset;
@@ -103,7 +105,9 @@ Resharded executeSend(Context& context, const Sharded& value, const Mesh& target
         if (broken)
             std::memset(to, 0, bytes);
         else
-            std::memcpy(to, value.data(piece.device) + piece.offset, bytes);
+            copyRun(value.data(piece.device) + piece.offset, piece.count, to, past);
+        if (past)
+            finishRuns();
         return 0.0;
     });
     endReading(context);
