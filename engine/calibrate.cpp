@@ -4,10 +4,12 @@
 #include "engine/collective.h"
 #include "engine/execute.h"
 #include "engine/gemm.h"
+#include "engine/kernels/fusedrun.h"
 #include "engine/limits.h"
 #include "engine/machine.h"
 #include "engine/measure.h"
 #include "engine/stages.h"
+#include "model/core/statistics.h"
 #include "model/plan/kernelworkof.h"
 #include "model/protocol/profiledocument.h"
 
@@ -226,6 +228,44 @@ Trials trialsOf(const CalibrationOptions& options)
     return out;
 }
 
+/// Whether a trial is held against the memory's own speed: what no cache holds.
+bool besideMemory(const CalibrationPoint& point) { return point.groupSize > 1 && goesPastCaches(static_cast<std::int64_t>(point.bytes)); }
+
+/// Seconds of samples with the memory's rates in turn with them, because on a machine that is shared these change from one
+/// moment to the next.
+class Alternating {
+public:
+    Alternating(MemoryProbe& probe, int workers)
+        : m_probe(probe)
+        , m_workers(workers)
+    {
+    }
+    double sample(const std::function<double()>& trial, double bytes)
+    {
+        m_copy.push_back(m_probe.copyRate(m_workers));
+        m_store.push_back(m_probe.storeRate(m_workers));
+        const double seconds = trial();
+        m_share.push_back(bytes / seconds / m_copy.back());
+        return seconds;
+    }
+    void tell(std::size_t samples, CalibrationPoint& point) const
+    {
+        const auto median = [&](const std::vector<double>& all) {
+            return spreadOf(std::vector<double>(all.end() - static_cast<std::ptrdiff_t>(std::min(samples, all.size())), all.end())).median;
+        };
+        point.copyRate = median(m_copy);
+        point.storeRate = median(m_store);
+        point.ofCopy = median(m_share);
+    }
+
+private:
+    MemoryProbe& m_probe;
+    int m_workers;
+    std::vector<double> m_copy;
+    std::vector<double> m_store;
+    std::vector<double> m_share;
+};
+
 std::int64_t memoryOf(const Trials& trials, int workers)
 {
     std::int64_t most = 0;
@@ -269,7 +309,7 @@ Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& 
     {
         const Trials planned = trialsOf(options);
         count = static_cast<std::int64_t>(planned.size());
-        arenaBytes = memoryOf(planned, workers);
+        arenaBytes = memoryOf(planned, workers) + 2 * probeFloats() * static_cast<std::int64_t>(sizeof(float));
     }
     const std::int64_t needed = std::max(arenaBytes, limitsMemory(workers)) + kOverhead;
     if (hooks.announce)
@@ -292,6 +332,11 @@ Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& 
     const MeasureRules rules { .trials = options.quick ? 5 : 9, .mostRounds = options.quick ? 3 : 5, .agree = 0.02,
                                .mostSeconds = options.quick ? 0.1 : 0.6 };
     Context context { arena, &pool, workers, {} };
+    const Block from = arena.allocateFloats(probeFloats());
+    const Block to = arena.allocateFloats(probeFloats());
+    for (std::int64_t i = 0; i < probeFloats(); ++i)
+        from.floats()[i] = static_cast<float>(i % 8191) - 4095.0f;
+    MemoryProbe probe(pool, from.floats(), to.floats(), probeFloats());
     const Trials trials = trialsOf(options); // after the arena, whose memory they give back
     const std::int64_t total = count + 1;
     for (std::size_t i = 0; i < trials.size(); ++i) {
@@ -299,8 +344,13 @@ Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& 
         if (hooks.progress)
             hooks.progress(static_cast<std::int64_t>(i) + 1, total, trial.point.what);
         trial.prepare(context);
-        const Measured measured = measure([&] { return secondsOfOne(trial, context); }, rules);
+        Alternating alternating(probe, workers);
+        const bool beside = besideMemory(trial.point);
+        const auto once = [&] { return secondsOfOne(trial, context); };
+        const Measured measured = measure([&] { return beside ? alternating.sample(once, trial.point.bytes) : once(); }, rules);
         trial.release();
+        if (beside)
+            alternating.tell(measured.samples.size(), trial.point);
         trial.point.seconds = measured.median;
         trial.point.spread = measured.spread;
         trial.point.settled = measured.settled;

@@ -6,12 +6,13 @@
 #include "engine/gemm.h"
 #include "engine/generator.h"
 #include "engine/kernels/fusedrun.h"
+#include "engine/machine.h"
 #include "engine/measure.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <numeric>
-#include <unistd.h>
 #include <vector>
 
 namespace shardboard::engine {
@@ -28,8 +29,7 @@ std::int64_t copyBytes()
 {
     constexpr std::int64_t kLeast = std::int64_t { 64 } << 20;
     constexpr std::int64_t kMost = std::int64_t { 512 } << 20;
-    const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    return std::clamp<std::int64_t>(4 * std::max(0L, cache), kLeast, kMost) / 1024 * 1024;
+    return std::clamp<std::int64_t>(4 * lastCacheBytes(), kLeast, kMost) / 1024 * 1024;
 }
 
 /// Runs the same on `workers` of the pool at once; the seconds of a core that each took, on average.
@@ -46,6 +46,48 @@ double secondsOn(TaskPool& pool, int workers, const std::function<void(std::int6
 
 } // namespace
 
+std::int64_t probeFloats() { return copyBytes() / 2 / static_cast<std::int64_t>(sizeof(float)); }
+
+MemoryProbe::MemoryProbe(TaskPool& pool, const float* from, float* to, std::int64_t floats)
+    : m_pool(pool)
+    , m_from(from)
+    , m_to(to)
+    , m_floats(floats)
+{
+}
+
+/// The pieces go to whoever is free, and the clock is that of the threads: as collectives are done and timed.
+double MemoryProbe::secondsOfPieces(int workers, const std::function<void(std::int64_t first, std::int64_t count)>& work)
+{
+    constexpr std::int64_t kPiece = 1 << 18;
+    std::vector<double> seconds(static_cast<std::size_t>(workers), 0.0);
+    std::atomic<std::int64_t> next { 0 };
+    m_pool.run(workers, [&](std::int64_t part, int) {
+        const double start = coreSeconds();
+        for (std::int64_t first = kPiece * next++; first < m_floats; first = kPiece * next++)
+            work(first, std::min(kPiece, m_floats - first));
+        seconds[at(part)] = coreSeconds() - start;
+    });
+    return std::accumulate(seconds.begin(), seconds.end(), 0.0) / workers;
+}
+
+double MemoryProbe::copyRate(int workers)
+{
+    const double seconds = secondsOfPieces(workers, [&](std::int64_t first, std::int64_t count) { copyPastCaches(m_from + first, count, m_to + first); });
+    return 2.0 * sizeof(float) * static_cast<double>(m_floats) / seconds;
+}
+
+double MemoryProbe::storeRate(int workers)
+{
+    constexpr std::int64_t kTile = 4096; // read from the first cache
+    const double seconds = secondsOfPieces(workers, [&](std::int64_t first, std::int64_t count) {
+        for (std::int64_t i = 0; i < count; i += kTile)
+            copyRun(m_from, std::min(kTile, count - i), m_to + first + i, true);
+        finishRuns();
+    });
+    return sizeof(float) * static_cast<double>(m_floats) / seconds;
+}
+
 void copyPastCaches(const float* from, std::int64_t count, float* to)
 {
     copyRun(from, count, to, true);
@@ -58,7 +100,7 @@ MachineLimits measureLimits(TaskPool& pool)
 {
     const int workers = pool.workers();
     Arena arena(limitsMemory(workers));
-    const std::int64_t floats = copyBytes() / 2 / static_cast<std::int64_t>(sizeof(float));
+    const std::int64_t floats = probeFloats();
     const Block from = arena.allocateFloats(floats);
     const Block to = arena.allocateFloats(floats);
     const Block operands = arena.allocateFloats(2 * kProduct * kProduct);
@@ -74,15 +116,8 @@ MachineLimits measureLimits(TaskPool& pool)
     std::memcpy(operands.floats(), from.floats(), at(operands.bytes()));
     std::memset(products.floats(), 0, at(products.bytes()));
 
-    const auto copyRate = [&](int on) {
-        const std::int64_t share = floats / on;
-        const Measured time = measure([&] {
-            return secondsOn(pool, on, [&](std::int64_t part) {
-                copyPastCaches(from.floats() + part * share, share, to.floats() + part * share);
-            });
-        }, kRules);
-        return 2.0 * sizeof(float) * static_cast<double>(share * on) / time.median;
-    };
+    MemoryProbe probe(pool, from.floats(), to.floats(), floats);
+    const auto copyRate = [&](int on) { return 1 / measure([&] { return 1 / probe.copyRate(on); }, kRules).median; };
     const auto gemmRateOf = [&](int on, std::int64_t n) {
         const Measured time = measure([&] {
             return secondsOn(pool, on, [&](std::int64_t part) {

@@ -60,6 +60,24 @@ std::int64_t availableMemory()
                                            "/sys/fs/cgroup/memory/memory.usage_in_bytes"));
 }
 
+std::int64_t lastCacheBytes()
+{
+    static const std::int64_t bytes = [] {
+        // Not sysconf: on some processors it counts the caches of all groups of cores.
+        std::int64_t last = 0;
+        for (int index = 0; index < 8; ++index) {
+            std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size");
+            std::int64_t size = 0;
+            char unit = 0;
+            if (file >> size)
+                last = std::max(last, size * (file >> unit ? (unit == 'M' ? std::int64_t { 1 } << 20 : 1024) : 1));
+        }
+        constexpr std::int64_t kUsual = std::int64_t { 32 } << 20;
+        return last > 0 ? last : kUsual;
+    }();
+    return bytes;
+}
+
 std::string processorName()
 {
     std::ifstream file("/proc/cpuinfo");

@@ -11,6 +11,8 @@ namespace shardboard::engine {
 int usableCores();
 /// Bytes that can be taken without swapping: MemAvailable, less where the container's limit is lower.
 std::int64_t availableMemory();
+/// Bytes of the last cache that a core shares with its neighbours; a usual size where the system does not say.
+std::int64_t lastCacheBytes();
 /// Model name of the processor, for people.
 std::string processorName();
 /// Measures the matrix products of one thread for about 20 ms. In FLOP/s; once per process.

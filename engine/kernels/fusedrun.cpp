@@ -2,9 +2,7 @@
 #include "engine/kernels/fusedrun.h"
 
 #include "engine/kernels/fusedloops.h"
-
-#include <algorithm>
-#include <unistd.h>
+#include "engine/machine.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -80,14 +78,6 @@ void copyRun(const float* from, std::int64_t count, float* to, bool pastCaches)
     fusedRun(run);
 }
 
-bool goesPastCaches(std::int64_t bytes)
-{
-    static const std::int64_t cache = [] {
-        constexpr std::int64_t kUsual = std::int64_t { 32 } << 20; // where the system does not say
-        const long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
-        return size > 0 ? static_cast<std::int64_t>(size) : kUsual;
-    }();
-    return bytes > cache;
-}
+bool goesPastCaches(std::int64_t bytes) { return bytes > lastCacheBytes(); }
 
 } // namespace shardboard::engine

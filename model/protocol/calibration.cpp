@@ -14,9 +14,12 @@ namespace {
 
 json pointToJson(const CalibrationPoint& point)
 {
-    return { { "kind", point.kind }, { "what", point.what }, { "dtype", point.dtype }, { "flops", point.flops }, { "bytes", point.bytes },
-             { "group_size", point.groupSize }, { "message_bytes", point.messageBytes }, { "seconds", point.seconds },
-             { "spread", point.spread }, { "settled", point.settled }, { "samples", point.samples } };
+    json out { { "kind", point.kind }, { "what", point.what }, { "dtype", point.dtype }, { "flops", point.flops }, { "bytes", point.bytes },
+               { "group_size", point.groupSize }, { "message_bytes", point.messageBytes }, { "seconds", point.seconds },
+               { "spread", point.spread }, { "settled", point.settled }, { "samples", point.samples } };
+    if (point.copyRate > 0)
+        out.update({ { "copy_rate", point.copyRate }, { "store_rate", point.storeRate }, { "of_copy", point.ofCopy } });
+    return out;
 }
 
 CalibrationPoint pointFromJson(JsonReader reader)
@@ -32,6 +35,9 @@ CalibrationPoint pointFromJson(JsonReader reader)
     out.seconds = reader.number("seconds");
     out.spread = reader.number("spread");
     out.settled = reader.boolean("settled");
+    reader.readNumber("copy_rate", out.copyRate);
+    reader.readNumber("store_rate", out.storeRate);
+    reader.readNumber("of_copy", out.ofCopy);
     for (JsonReader& sample : reader.items("samples"))
         out.samples.push_back(sample.asNumber());
     if (!(out.seconds > 0) || !(out.bytes > 0) || !(out.flops >= 0) || !std::isfinite(out.seconds + out.bytes + out.flops))

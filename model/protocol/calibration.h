@@ -30,6 +30,10 @@ struct CalibrationPoint {
     double spread = 0; ///< distance of the quartiles, by the median
     bool settled = false; ///< false: it was disturbed, or time was up
     std::vector<double> samples;
+    /// Of what goes past the caches, measured in turn with the samples, in bytes/s by all workers; 0: not measured.
+    double copyRate = 0; ///< of a copy, read and written
+    double storeRate = 0; ///< of writing alone
+    double ofCopy = 0; ///< median of bytes / seconds by the copy's rate right before it
     friend bool operator==(const CalibrationPoint&, const CalibrationPoint&) = default;
 };
 

@@ -10,6 +10,9 @@
 
 #include <cmath>
 #include <csignal>
+#include <fcntl.h>
+#include <map>
+#include <random>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +46,33 @@ json runRequest(const Program& program, int id, const RunOptions& options = {})
 {
     return { { "type", "run" }, { "id", id }, { "plan", planToJson(program.graph, program.plan) },
              { "options", toJson(options) } };
+}
+
+/// The document with one random place of it made into something else, or taken out.
+void spoil(json& document, std::mt19937& random)
+{
+    json* place = &document;
+    while (place->is_structured() && !place->empty() && random() % 8 != 0) {
+        auto child = place->begin();
+        std::advance(child, static_cast<std::ptrdiff_t>(random() % place->size()));
+        if (random() % 40 == 0) {
+            place->erase(child);
+            return;
+        }
+        place = &*child;
+    }
+    const json others[] { nullptr, -1, 0, 3, 1e300, "x", "P('nobody')", json::array(), json::object(), json::array({ 1, 2, 3 }), true,
+                          std::int64_t { 1 } << 62, std::string(5000, 'a') };
+    *place = others[random() % std::size(others)];
+}
+
+/// Descriptors that this process has open.
+int openDescriptors()
+{
+    int count = 0;
+    for (int descriptor = 0; descriptor < 1024; ++descriptor)
+        count += fcntl(descriptor, F_GETFD) >= 0;
+    return count;
 }
 
 } // namespace
@@ -229,6 +259,117 @@ private Q_SLOTS:
         const json end = next("never", 5);
         QVERIFY2(end["message"].get<std::string>().find("signal 9") != std::string::npos, end.dump().c_str());
         while (m_worker->send({ { "type", "quit" } }).ok()) { }
+    }
+
+    /// Kills, cancels and bad messages in any order and at any time: there is an answer to everything, a worker that was not
+    /// ended works on, one that was is noticed, and nothing is left behind. SHARDBOARD_TRIALS sets how many (50).
+    void randomTrials()
+    {
+        const int trials = qEnvironmentVariableIntValue("SHARDBOARD_TRIALS") > 0 ? qEnvironmentVariableIntValue("SHARDBOARD_TRIALS") : 50;
+        std::mt19937 random(11);
+        const json slow = runRequest(slowProgram(), 1);
+        const json quick = runRequest(programOf({}), 1);
+        m_worker.reset();
+        const int before = openDescriptors();
+        std::map<std::string, int> happened;
+        for (int trial = 0; trial < trials; ++trial) {
+            if (!m_worker) {
+                auto started = WorkerProcess::start(engineCommand());
+                QVERIFY(started.ok());
+                m_worker = std::move(started).value();
+            }
+            const auto pause = [&] { usleep(static_cast<unsigned>(random() % 150) * 1000); };
+            const auto ended = [&] {
+                const json end = next("never", 5);
+                return end.value("type", "") == "ended" ? end.value("message", "") : std::string("still there");
+            };
+            const std::string told = "trial " + std::to_string(trial) + ": ";
+            const unsigned kind = random() % 8;
+            ++happened[std::to_string(kind)];
+            if (kind == 0) { // a spoiled request: an error, or a run that can be cancelled
+                json request = quick;
+                for (unsigned i = 0; i <= random() % 3; ++i)
+                    spoil(request, random);
+                if (request.is_object())
+                    request["id"] = 1;
+                if (request == json { { "type", "quit" } })
+                    continue;
+                QVERIFY(m_worker->send(request).ok());
+                QElapsedTimer timer;
+                timer.start();
+                bool answered = false;
+                bool cancelled = false;
+                while (!answered) {
+                    QVERIFY2(timer.elapsed() < 30000, (told + request.dump().substr(0, 3000)).c_str());
+                    auto line = m_worker->readLine(1);
+                    QVERIFY2(line.ok(), (told + (line.ok() ? "" : line.error().text()) + request.dump().substr(0, 3000)).c_str());
+                    if (!line.value() && !cancelled) {
+                        cancelled = true;
+                        QVERIFY(m_worker->send({ { "type", "cancel" }, { "id", 1 } }).ok());
+                    }
+                    const json message = line.value() ? json::parse(*line.value()) : json { { "type", "" } };
+                    answered = message["type"] == "error" || message["type"] == "result";
+                    happened["spoiled, " + message.value("code", message["type"].get<std::string>())] += answered;
+                }
+            } else if (kind == 1) {
+                QVERIFY(m_worker->send(quick).ok());
+                QVERIFY2(next("result")["id"] == 1, told.c_str());
+            } else if (kind == 2) {
+                QVERIFY(m_worker->send(slow).ok());
+                pause();
+                QVERIFY(m_worker->send({ { "type", "cancel" }, { "id", 1 } }).ok());
+                QVERIFY2(next("error", 10)["code"] == "cancelled", told.c_str());
+            } else if (kind == 3) {
+                QVERIFY(m_worker->send(random() % 2 ? slow : quick).ok());
+                pause();
+                kill(m_worker->pid(), SIGKILL);
+                const std::string end = ended();
+                QVERIFY2(end.find("signal 9") != std::string::npos, (told + end).c_str());
+                m_worker.reset();
+            } else if (kind == 4) {
+                QVERIFY(m_worker->send(slow).ok());
+                pause();
+                const pid_t pid = m_worker->pid();
+                QElapsedTimer timer;
+                timer.start();
+                m_worker.reset();
+                QVERIFY2(timer.elapsed() < 2500 && kill(pid, 0) == -1, told.c_str());
+            } else if (kind == 5) {
+                QVERIFY(m_worker->send(slow).ok());
+                pause();
+                QVERIFY(m_worker->send({ { "type", "quit" }, { "id", 2 } }).ok());
+                const std::string end = ended();
+                QVERIFY2(end.find("exit status 0") != std::string::npos, (told + end).c_str());
+                m_worker.reset();
+            } else if (kind == 6) { // more than a pipe holds before anything is read
+                const int count = 2000;
+                for (int i = 0; i < count; ++i)
+                    QVERIFY(m_worker->send({ { "type", std::string(200, 'z') }, { "id", i } }).ok());
+                for (int i = 0; i < count; ++i)
+                    QVERIFY2(next("error")["id"] == i, (told + std::to_string(i)).c_str());
+            } else { // it hangs for a while, with a request in its pipe
+                kill(m_worker->pid(), SIGSTOP);
+                QVERIFY(m_worker->send({ { "type", "dance" }, { "id", 5 } }).ok());
+                pause();
+                const bool wakes = random() % 2 != 0;
+                kill(m_worker->pid(), wakes ? SIGCONT : SIGKILL);
+                if (wakes)
+                    QVERIFY2(next("error")["id"] == 5, told.c_str());
+                else
+                    m_worker.reset();
+            }
+            if (m_worker && random() % 3 == 0) {
+                QVERIFY(m_worker->send({ { "type", "dance" }, { "id", 9 } }).ok());
+                QVERIFY2(next("error")["code"] == "unknown-request", told.c_str());
+            }
+        }
+        m_worker.reset();
+        QCOMPARE(openDescriptors(), before);
+        QVERIFY(waitpid(-1, nullptr, WNOHANG) == -1); // no child is left
+        std::string text;
+        for (const auto& [what, count] : happened)
+            text += what + " " + std::to_string(count) + "; ";
+        qInfo("%d trials: %s", trials, text.c_str());
     }
 
     void reportsExitStatusAndLastWords()
