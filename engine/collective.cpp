@@ -4,7 +4,6 @@
 #include "engine/executor.h"
 #include "engine/failure.h"
 #include "engine/fusions.h"
-#include "engine/kernels.h"
 #include "engine/regions.h"
 #include "engine/team.h"
 
