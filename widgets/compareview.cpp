@@ -5,6 +5,8 @@
 #include "widgets/choicebox.h"
 #include "widgets/format.h"
 #include "widgets/theme.h"
+#include "widgets/wrappedlabel.h"
+#include "widgets/wrappedrows.h"
 
 #include <QFile>
 #include <QFileInfo>
@@ -12,6 +14,7 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
+#include <QResizeEvent>
 #include <QSplitter>
 #include <QTreeWidget>
 #include <QUndoStack>
@@ -365,7 +368,6 @@ void CompareView::showCosts(const QString& other)
         if (verdict == CostLine::Verdict::Better)
             for (const int column : { CostDifference, CostChange, CostVerdict })
                 item->setForeground(column, theme.accent);
-        item->setSizeHint(CostName, QSize(20, 24));
     }
 }
 
@@ -374,15 +376,16 @@ void CompareView::showChanges(const QString& other)
     m_changes->setHeaderLabels({ tr("what differs"), other, tr("now") });
     for (const DesignDifference& change : m_comparison.changes) {
         auto* item = new QTreeWidgetItem(m_changes);
-        item->setText(ChangeName, namesText(change.names, 2));
-        item->setText(ChangeBefore, change.before.empty() ? QStringLiteral("–") : qstr(change.before));
-        item->setText(ChangeAfter, change.after.empty() ? QStringLiteral("–") : qstr(change.after));
+        item->setText(ChangeName, breakable(namesText(change.names, 2)));
+        item->setText(ChangeBefore, change.before.empty() ? QStringLiteral("–") : breakable(qstr(change.before)));
+        item->setText(ChangeAfter, change.after.empty() ? QStringLiteral("–") : breakable(qstr(change.after)));
         item->setToolTip(ChangeName, qstr(changePartName(change.part)) + QLatin1Char('\n') + namesText(change.names, 40));
+        for (const int column : { ChangeName, ChangeBefore, ChangeAfter })
+            item->setData(column, Qt::AccessibleTextRole, unbroken(item->text(column)));
         for (const int column : { ChangeBefore, ChangeAfter }) {
             item->setFont(column, monoFont(this, -0.5));
-            item->setToolTip(column, item->text(column));
+            item->setToolTip(column, unbroken(item->text(column)));
         }
-        item->setSizeHint(ChangeName, QSize(20, 24));
     }
     m_changes->setVisible(!m_comparison.same());
     m_same->setVisible(m_comparison.same());
@@ -395,6 +398,7 @@ void CompareView::fitColumns()
     if (m_costs->topLevelItemCount() == 0)
         return;
     constexpr int kLeastName = 130;
+    constexpr int kRow = 24;
     m_costs->header()->setStretchLastSection(false);
     int left = m_costs->viewport()->width();
     for (int column = CostBefore; column < CostColumns; ++column) {
@@ -402,13 +406,16 @@ void CompareView::fitColumns()
         m_costs->resizeColumnToContents(column);
         left -= m_costs->columnWidth(column);
     }
-    // Where there is no room for all, the share of the change goes first, the word for it last.
-    for (const int column : { CostChange, CostBefore })
-        if (left < kLeastName) {
+    // Where there is no room for all, the share of the change goes first; names wrap before a number goes.
+    const QAbstractItemView* cells = m_costs;
+    const int wholeNames = cells->sizeHintForColumn(CostName) + 8;
+    for (const auto& [column, needed] : { std::pair(CostChange, wholeNames), std::pair(CostBefore, kLeastName) })
+        if (left < needed) {
             left += m_costs->columnWidth(column);
             m_costs->setColumnHidden(column, true);
         }
     m_costs->setColumnWidth(CostName, std::max(60, left));
+    wrapRows(m_costs, kRow);
     m_changes->header()->setStretchLastSection(false);
     m_changes->resizeColumnToContents(ChangeName);
     const int room = m_changes->viewport()->width();
@@ -416,11 +423,15 @@ void CompareView::fitColumns()
     const int values = room - m_changes->columnWidth(ChangeName);
     m_changes->setColumnWidth(ChangeBefore, values / 2);
     m_changes->setColumnWidth(ChangeAfter, values - values / 2);
+    wrapRows(m_changes, kRow);
 }
 
 void CompareView::resizeEvent(QResizeEvent* event)
 {
     DocumentView::resizeEvent(event);
+    constexpr int kWide = 800;
+    if ((event->size().width() < kWide) != (event->oldSize().width() < kWide)) // names and values need their room first
+        m_split->setSizes(event->size().width() < kWide ? QList<int> { 540, 460 } : QList<int> { 650, 350 });
     layout()->activate(); // the tables have their new width only then
     fitColumns();
 }

@@ -36,19 +36,38 @@ double contrastRatio(const QColor& a, const QColor& b)
     return (std::max(la, lb) + 0.05) / (std::min(la, lb) + 0.05);
 }
 
-PartColor partColor(std::int64_t index)
+namespace {
+
+PartColor makePartColor(std::size_t index)
 {
     PartColor out;
-    out.fill = hue(kHues[static_cast<std::size_t>(index % kHueCount)]);
+    out.fill = hue(kHues[index % kHueCount]);
     const QColor ink(QRgb(0xff0b0d10u));
     out.label = contrastRatio(out.fill, Qt::white) >= 4.5 ? QColor(Qt::white) : ink;
-    const std::int64_t round = index / kHueCount;
+    const std::size_t round = index / kHueCount;
     if (round > 0) {
-        out.hatch = kHatches[static_cast<std::size_t>((round - 1) % static_cast<std::int64_t>(kHatches.size()))];
+        out.hatch = kHatches[(round - 1) % kHatches.size()];
         // Away from the label, so that the lines add contrast under it instead of taking it.
         out.hatchColor = out.label == QColor(Qt::white) ? out.fill.darker(150) : out.fill.lighter(145);
     }
     return out;
+}
+
+} // namespace
+
+PartColor partColor(std::int64_t index)
+{
+    // Asked for each of thousands of devices: without hatching, then every hatching, which come again and again.
+    constexpr std::size_t kPlain = kHueCount;
+    constexpr std::size_t kHatched = kHueCount * kHatches.size();
+    static const auto table = [] {
+        std::array<PartColor, kPlain + kHatched> out;
+        for (std::size_t i = 0; i < out.size(); ++i)
+            out[i] = makePartColor(i);
+        return out;
+    }();
+    const auto at = static_cast<std::size_t>(std::max<std::int64_t>(index, 0));
+    return table[at < kPlain ? at : kPlain + (at - kPlain) % kHatched];
 }
 
 QColor axisColor(int axis) { return hue(kAxisHues[static_cast<std::size_t>(std::max(axis, 0) % kHueCount)]); }

@@ -8,16 +8,44 @@
 #include <QLabel>
 #include <QResizeEvent>
 
+#include <utility>
+
 namespace shardboard {
 
 DocumentView::DocumentView(Document* document, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
 {
-    connect(document, &Document::evaluated, this, [this] { refresh(); });
-    connect(document, &Document::notationChanged, this, [this] { refresh(); });
-    connect(document->selection(), &Selection::changed, this, [this] { selectionChanged(); });
-    connect(document->selection(), &Selection::hoverChanged, this, [this] { hoverChanged(); });
+    connect(document, &Document::evaluated, this, [this] { follow(true); });
+    connect(document, &Document::notationChanged, this, [this] { follow(true); });
+    connect(document->selection(), &Selection::changed, this, [this] { follow(false); });
+    connect(document->selection(), &Selection::hoverChanged, this, [this] {
+        if (!m_asleep)
+            hoverChanged();
+    });
+}
+
+void DocumentView::follow(bool replaced)
+{
+    if (m_asleep)
+        (replaced ? m_missedDesign : m_missedSelection) = true;
+    else if (replaced)
+        refresh();
+    else
+        selectionChanged();
+}
+
+void DocumentView::setAsleep(bool asleep)
+{
+    m_asleep = asleep && !isFollowed();
+    if (m_asleep)
+        return;
+    const bool design = std::exchange(m_missedDesign, false);
+    const bool moved = std::exchange(m_missedSelection, false);
+    if (design)
+        refresh();
+    if (moved)
+        selectionChanged();
 }
 
 void DocumentView::start()
@@ -35,7 +63,10 @@ void DocumentView::changeEvent(QEvent* event)
     m_themePending = true;
     const auto follow = [this] {
         m_themePending = false;
-        themeChanged();
+        if (m_asleep)
+            m_missedDesign = true; // whoever wakes prepares everything anew, colours as well
+        else
+            themeChanged();
     };
     QMetaObject::invokeMethod(this, follow, Qt::QueuedConnection);
 }

@@ -17,6 +17,10 @@ class DocumentView : public QWidget {
 public:
     explicit DocumentView(Document* document, QWidget* parent = nullptr);
 
+    /// A view that nobody sees (behind another tab) sleeps: it follows nothing until it wakes, and then once. Views begin awake.
+    void setAsleep(bool asleep);
+    bool isAsleep() const { return m_asleep; }
+
 protected:
     /// A derived class calls this when it is built; nothing reaches it before.
     void start();
@@ -26,6 +30,8 @@ protected:
     virtual void selectionChanged() { }
     /// Another device is under the mouse.
     virtual void hoverChanged() { }
+    /// Whether others follow what this view prepares, so that it has to stay awake.
+    virtual bool isFollowed() const { return false; }
     /// Light and dark were switched.
     virtual void themeChanged() { refresh(); }
     void changeEvent(QEvent* event) override;
@@ -34,7 +40,12 @@ protected:
     Selection* selection() const { return m_document->selection(); }
 
 private:
+    void follow(bool replaced);
+
     Document* m_document;
+    bool m_asleep = false;
+    bool m_missedDesign = false; ///< while asleep: another evaluation, or other notation
+    bool m_missedSelection = false;
     bool m_started = false;
     bool m_themePending = false;
 };

@@ -124,7 +124,8 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
     m_table->setSelectionMode(QAbstractItemView::SingleSelection);
     m_table->setShowGrid(false);
-    m_table->setWordWrap(false);
+    m_table->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel); // rows can be high
+    m_table->setWordWrap(true);
     m_table->setTabKeyNavigation(false);
     m_table->viewport()->installEventFilter(this);
     m_table->verticalHeader()->hide();
@@ -358,6 +359,7 @@ void ExplainView::fitColumns()
     constexpr int kAction = 82;
     constexpr int kStep = 76;
     constexpr int kNarrow = 90; // what a text needs to say anything
+    constexpr int kReadable = 150; // in less a sentence is a column of single words: it is told below the table alone
     const int axis = std::clamp(cells->sizeHintForColumn(RowsModel::AxisColumn) + kPadding, 56, 100);
     const int row = std::clamp(cells->sizeHintForColumn(RowsModel::RowColumn) + kPadding, 80, 200);
     const int price = PriceDelegate::kTextWidth + (room > 760 ? 64 : 16);
@@ -368,13 +370,17 @@ void ExplainView::fitColumns()
     const int moved = moves ? std::clamp(cells->sizeHintForColumn(RowsModel::MovesColumn) + kPadding, kNarrow, left / 2) : 0;
     m_table->setColumnHidden(RowsModel::StepColumn, !step);
     m_table->setColumnHidden(RowsModel::MovesColumn, !moves);
-    const std::pair<int, int> widths[] { { RowsModel::AxisColumn, axis },   { RowsModel::RowColumn, row },
+    const bool notes = left - moved >= kReadable;
+    m_table->setColumnHidden(RowsModel::NoteColumn, !notes);
+    const std::pair<int, int> widths[] { { RowsModel::AxisColumn, axis },   { RowsModel::RowColumn, row + (notes ? 0 : std::max(0, left - moved)) },
                                          { RowsModel::PriceColumn, price }, { RowsModel::MovesColumn, moved },
-                                         { RowsModel::StepColumn, kStep },  { RowsModel::NoteColumn, std::max(40, left - moved) },
+                                         { RowsModel::StepColumn, kStep },  { RowsModel::NoteColumn, notes ? left - moved : 0 },
                                          { RowsModel::ActionColumn, kAction } };
     for (const auto& [column, width] : widths)
         if (width > 0)
             m_table->setColumnWidth(column, width);
+    for (int it = 0; it < m_rows->rowCount(); ++it) // texts wrap, so that they are read in full
+        m_table->setRowHeight(it, std::max(kRowHeight, cells->sizeHintForRow(it)));
 }
 
 void ExplainView::follow(const CauseLink& link)

@@ -27,6 +27,7 @@ Q_SIGNALS:
     void placeChosen(const FindingPlace& place); ///< a finding about pins, rules or memory was chosen: it stands in another view
 
 protected:
+    bool isFollowed() const override { return true; } // its actions are in menus
     void refresh() override;
     void selectionChanged() override;
     void resizeEvent(QResizeEvent* event) override;

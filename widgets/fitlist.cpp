@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/fitlist.h"
 
-#include "widgets/elidedlabel.h"
 #include "widgets/fitadvisor.h"
 #include "widgets/format.h"
 #include "widgets/theme.h"
+#include "widgets/wrappedlabel.h"
 
 #include <QHBoxLayout>
 #include <QLabel>
@@ -75,14 +75,14 @@ void FitList::refresh()
     m_title->setFont(uiFont(this, -0.5));
     m_advisor->forget();
     m_stale = true;
-    if (isVisible())
+    if (isVisible() && !isAsleep())
         look();
 }
 
 void FitList::showEvent(QShowEvent* event)
 {
     DocumentView::showEvent(event);
-    if (m_stale)
+    if (m_stale && !isAsleep())
         look();
 }
 
@@ -139,11 +139,10 @@ void FitList::addOption(const FitOption& option)
     const QString price = priceText(option, *m_advisor->advice());
     take->setAccessibleName(tr("Apply: %1, %2").arg(what, price));
     take->setToolTip(tr("%1\n%2, %3 a step\nOne edit; undo takes it back").arg(what, exactBytesText(option.peakBytes), secondsText(option.seconds)));
-    auto* name = new ElidedLabel(row);
-    name->setText(what);
+    auto* name = new WrappedLabel(what, row);
+    name->setObjectName(QStringLiteral("fitWhat"));
     name->setFont(uiFont(this, 0, option.fits));
-    auto* detail = new ElidedLabel(row);
-    detail->setText(price);
+    auto* detail = new WrappedLabel(price, row);
     detail->setFont(uiFont(this, -1));
     setTextColor(detail, Theme::of(this).quiet);
     auto* texts = new QVBoxLayout;

@@ -314,7 +314,7 @@ HardwareSection levelSection(const Hardware& hardware, std::size_t index)
         fields.push_back(wrapsField(place, index, level));
     }
     fields.push_back(linkField(link, index, level));
-    fields.push_back(nameField(link + QStringLiteral(".name"), QObject::tr("name of the link"), [at](Hardware& h) -> std::string& { return at(h).link.name; }));
+    fields.push_back(nameField(link + QStringLiteral(".name"), QObject::tr("link's name"), [at](Hardware& h) -> std::string& { return at(h).link.name; }));
     fields.push_back(field(link + QStringLiteral(".bytes_per_second"), level.link.shared ? QObject::tr("rate, all devices") : QObject::tr("rate of a device"),
                            QStringLiteral("GB/s"), kGiga, [at](Hardware& h) -> double& { return at(h).link.bytesPerSecond; },
                            QObject::tr("Effective, in one direction")));

@@ -64,8 +64,10 @@ QString HardwareView::Row::text() const
 
 void HardwareView::Row::setText(const QString& text) const
 {
-    if (edit)
+    if (edit) {
         edit->setText(text);
+        edit->setCursorPosition(0); // names are read from their beginning
+    }
     if (choice)
         choice->choose(text);
     for (std::size_t i = 0; i < flags.size(); ++i) {

@@ -146,14 +146,22 @@ void HardwareView::addRow(QGridLayout* grid, const HardwareSection& section, con
     const int at = grid->rowCount();
     QWidget* box = grid->parentWidget();
     auto* label = new QLabel(field.label, box);
-    grid->addWidget(label, at, 0);
     Row row { field, nullptr, nullptr, {}, newError(box) };
+    if (field.kind != HardwareField::Kind::Text)
+        grid->addWidget(label, at, 0);
     if (field.kind == HardwareField::Kind::Choice)
         addChoice(grid, at, row);
     else if (field.kind == HardwareField::Kind::Flags)
         addFlags(grid, at, row);
     else
         addEdit(grid, at, row);
+    if (field.kind == HardwareField::Kind::Text) { // names are long, and get the room that their label leaves
+        auto* line = new QHBoxLayout;
+        line->setSpacing(12);
+        line->addWidget(label);
+        line->addWidget(row.edit, 1);
+        grid->addLayout(line, at, 0, 1, 3);
+    }
     const QString name = section.title + QStringLiteral(", ") + field.label.trimmed();
     const QString toolTip = field.toolTip.isEmpty() ? field.key : field.toolTip + QLatin1Char('\n') + field.key;
     std::vector<QWidget*> inputs(row.flags.begin(), row.flags.end());
@@ -191,8 +199,6 @@ void HardwareView::addEdit(QGridLayout* grid, int at, Row& row)
         m_quiet.push_back(unit);
         grid->addWidget(row.edit, at, 1);
         grid->addWidget(unit, at, 2);
-    } else {
-        grid->addWidget(row.edit, at, 1, 1, 2);
     }
     connect(row.edit, &QLineEdit::textEdited, this, [this, index] {
         if (auto hardware = hardwareOf(document()->design()); hardware.ok())

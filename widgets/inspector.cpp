@@ -17,6 +17,7 @@
 
 #include <QPushButton>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QTimer>
 #include <QVBoxLayout>
 
@@ -51,6 +52,7 @@ InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
     , m_header(new ViewHeader(tr("Inspector"), this))
     , m_scroll(new QScrollArea(this))
     , m_timer(new QTimer(this))
+    , m_judge(new AlternativesJudge(this))
 {
     setObjectName(QStringLiteral("inspectorPanel"));
     setAccessibleName(tr("Inspector"));
@@ -64,7 +66,8 @@ InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
     m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_timer->setSingleShot(true);
     m_timer->setInterval(0);
-    connect(m_timer, &QTimer::timeout, this, [this] { buildNow(); });
+    connect(m_timer, &QTimer::timeout, this, [this] { build(false); });
+    connect(m_judge, &AlternativesJudge::answered, this, &InspectorPanel::later);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
@@ -87,9 +90,13 @@ void InspectorPanel::showEvent(QShowEvent* event)
 // The alternatives are evaluated, so a burst of changes builds one page, and a hidden panel none.
 void InspectorPanel::later() { m_timer->start(); }
 
-void InspectorPanel::buildNow()
+void InspectorPanel::buildNow() { build(true); }
+
+void InspectorPanel::build(bool wait)
 {
     m_timer->stop();
+    const int scrolled = m_scroll->verticalScrollBar()->value();
+    const QString before = m_header->title();
     auto* page = new InspectorPage(m_scroll);
     if (!document()->hasDesign()) {
         m_header->setTitle(tr("Inspector"));
@@ -101,7 +108,7 @@ void InspectorPanel::buildNow()
         const auto& segments = document()->evaluation()->plan.segments;
         operationPage(*page, segments[static_cast<std::size_t>(target->segment)].ops[static_cast<std::size_t>(target->op)]);
     } else if (const WeightLayout* weight = selectedWeight(*document())) {
-        weightPage(*page, *weight);
+        weightPage(*page, *weight, wait);
     } else {
         designPage(*page);
     }
@@ -112,6 +119,10 @@ void InspectorPanel::buildNow()
     page->setAutoFillBackground(true);
     page->setBackgroundRole(QPalette::Base);
     m_scroll->setWidget(page); // deletes the page before
+    if (m_header->title() == before) {
+        page->layout()->activate();
+        m_scroll->verticalScrollBar()->setValue(scrolled); // the same thing with other numbers
+    }
 }
 
 void InspectorPanel::designPage(InspectorPage& page)
@@ -142,14 +153,14 @@ void InspectorPanel::designPage(InspectorPage& page)
     findings(page, {});
 }
 
-void InspectorPanel::weightPage(InspectorPage& page, const WeightLayout& weight)
+void InspectorPanel::weightPage(InspectorPage& page, const WeightLayout& weight, bool wait)
 {
     m_header->setTitle(shortName(weight.spec.name)); // the panel itself is named by its tab
     m_header->setDetail(weight.copies > 1 ? tr("%1 layers").arg(weight.copies) : QString());
     weightFacts(page, weight);
     weightReason(page, weight);
     if (!weight.unknownShape)
-        weightChoices(page);
+        weightChoices(page, wait);
     findings(page, { weight.spec.name });
 }
 
@@ -233,7 +244,7 @@ void InspectorPanel::rulesReason(InspectorPage& page, const WeightLayout& weight
     }
 }
 
-void InspectorPanel::weightChoices(InspectorPage& page)
+void InspectorPanel::weightChoices(InspectorPage& page, bool wait)
 {
     constexpr double kSlow = 0.25; // seconds; half a dozen evaluations of such a design would be felt
     page.section(tr("Alternatives"));
@@ -243,8 +254,29 @@ void InspectorPanel::weightChoices(InspectorPage& page)
         return;
     }
     const bool planned = document()->design().model.hasGraph();
-    const auto choices = weightAlternatives(*document(), selection()->weight());
+    const int weight = selection()->weight();
+    const bool asked = m_judged == document()->evaluation() && m_judgedWeight == weight && m_judgedNotation == document()->notation();
+    std::vector<Alternative> choices;
+    bool judged = true;
+    if (wait) {
+        choices = judgedAlternatives(weightCandidates(*document(), weight), weight, document()->notation());
+    } else if (asked && m_judge->answer()) {
+        choices = *m_judge->answer();
+    } else {
+        judged = false; // the names are there at once, the numbers a moment later
+        choices = weightCandidates(*document(), weight);
+        if (!asked || !m_judge->isBusy()) {
+            m_judge->ask(choices, weight, document()->notation());
+            m_judged = document()->evaluation();
+            m_judgedWeight = weight;
+            m_judgedNotation = document()->notation();
+        }
+    }
     for (const Alternative& choice : choices) {
+        if (!judged && !choice.current) {
+            page.card(choice.title, QStringLiteral("…"), tr("being evaluated"), Card::Look::Plain);
+            continue;
+        }
         if (!choice.refusal.isEmpty()) {
             page.card(choice.title, tr("refused"), choice.refusal, Card::Look::Plain);
             continue;

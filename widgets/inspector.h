@@ -11,6 +11,7 @@ class QTimer;
 
 namespace shardboard {
 
+class AlternativesJudge;
 class Card;
 class InspectorPage;
 
@@ -19,7 +20,7 @@ class InspectorPanel : public DocumentView {
 public:
     explicit InspectorPanel(Document* document, QWidget* parent = nullptr);
     QSize sizeHint() const override;
-    /// Builds the page now instead of when the event loop is idle (pictures and tests).
+    /// Builds the page now instead of when the event loop is idle, with all alternatives evaluated (pictures and tests).
     void buildNow();
 
 Q_SIGNALS:
@@ -39,13 +40,14 @@ protected:
 
 private:
     void later();
+    void build(bool wait);
     void designPage(InspectorPage& page);
-    void weightPage(InspectorPage& page, const WeightLayout& weight);
+    void weightPage(InspectorPage& page, const WeightLayout& weight, bool wait);
     void collectivePage(InspectorPage& page, const Collective& collective);
     void weightFacts(InspectorPage& page, const WeightLayout& weight);
     void weightReason(InspectorPage& page, const WeightLayout& weight);
     void rulesReason(InspectorPage& page, const WeightLayout& weight);
-    void weightChoices(InspectorPage& page);
+    void weightChoices(InspectorPage& page, bool wait);
     void operationPage(InspectorPage& page, const PlannedOp& planned);
     void explanation(InspectorPage& page, const ExplainTarget& target);
     void rows(InspectorPage& page, const Explanation& why, const AxisExplanation& axis);
@@ -56,6 +58,10 @@ private:
     ViewHeader* m_header;
     QScrollArea* m_scroll;
     QTimer* m_timer;
+    AlternativesJudge* m_judge;
+    std::shared_ptr<const Evaluation> m_judged; ///< of what the alternatives were asked for
+    int m_judgedWeight = -1;
+    Notation m_judgedNotation = Notation::Jax;
     QString m_refusal;
 };
 

@@ -31,6 +31,7 @@ constexpr double kSolidCell = 6; ///< below, cells are pixels of an image
 constexpr double kTopMargin = 32;
 constexpr double kSideMargin = 28; ///< per axis at the left
 constexpr double kFooter = 26;
+constexpr double kScale = 38; ///< two lines above the footer: what the colours of memory say
 
 } // namespace
 
@@ -56,26 +57,39 @@ void MeshCanvas::refresh()
     m_grid = MeshGrid(m_mesh);
     const WeightLayout* weight = selectedWeight(*m_document);
     m_colors = DeviceColors(m_mesh, weight ? &weight->shards : nullptr);
-    m_fill = 0;
-    m_memoryText.clear();
+    m_memory = {};
     if (evaluation) {
         const auto hardware = hardwareOf(m_document->design());
         m_hardware = hardware.ok() ? hardware.value() : Hardware {};
-        m_memoryText = evaluation->plan.memory.peak > 0 ? bytesText(evaluation->plan.memory.peak) : QStringLiteral("–");
-        if (m_hardware.memoryBytes() > 0)
-            m_fill = static_cast<double>(evaluation->plan.memory.peak) / m_hardware.memoryBytes();
+        m_memory = DeviceMemory(evaluation->plan, m_hardware.memoryBytes());
     }
     m_image = QImage(static_cast<int>(m_grid.columns()), static_cast<int>(m_grid.rows()),
                      QImage::Format_ARGB32_Premultiplied);
     m_image.fill(Qt::transparent);
-    for (std::int64_t position = 0; position < m_mesh.deviceCount(); ++position)
-        m_image.setPixel(static_cast<int>(position % m_grid.columns()), static_cast<int>(position / m_grid.columns()),
-                         partColor(m_colors.indexAt(position)).fill.rgba());
+    for (std::int64_t row = 0; row < m_grid.rows(); ++row) {
+        auto* line = reinterpret_cast<QRgb*>(m_image.scanLine(static_cast<int>(row)));
+        for (std::int64_t column = 0; column < m_grid.columns(); ++column)
+            if (const std::int64_t position = m_grid.positionOf(column, row); position >= 0)
+                line[column] = colorAt(position).fill.rgba();
+    }
     m_viewport.setView(gridArea());
     m_viewport.setWorld(m_grid.world(), kLargestCell);
     layoutBars();
     m_base = QPixmap();
     updateOverlay();
+}
+
+void MeshCanvas::setColoring(Coloring coloring)
+{
+    if (coloring == m_coloring)
+        return;
+    m_coloring = coloring;
+    refresh();
+}
+
+PartColor MeshCanvas::colorAt(std::int64_t position) const
+{
+    return m_coloring == Coloring::Memory ? heatColor(m_memory.fillAt(position), Theme::of(this)) : partColor(m_colors.indexAt(position));
 }
 
 void MeshCanvas::updateOverlay()
@@ -85,11 +99,27 @@ void MeshCanvas::updateOverlay()
     update();
 }
 
+namespace {
+
+/// The levels of a direction that have a bar, from the inside out; what is folded goes on from another one.
+std::vector<std::size_t> barsOf(const std::vector<MeshGrid::Level>& levels)
+{
+    constexpr std::size_t kMost = 2;
+    std::vector<std::size_t> out;
+    for (std::size_t i = 0; i < levels.size() && out.size() < kMost; ++i)
+        if (!levels[i].folded)
+            out.push_back(i);
+    return out;
+}
+
+} // namespace
+
 QRectF MeshCanvas::gridArea() const
 {
-    const int shownAtLeft = m_grid.isWrapped() ? 0 : std::min(std::max(m_mesh.axisCount() - 1, 0), 2);
-    return QRectF(rect()).adjusted(kPanelMargin + kSideMargin * shownAtLeft, kTopMargin + 8, -kPanelMargin,
-                                   -kFooter - 8);
+    const auto left = static_cast<double>(barsOf(m_grid.down()).size());
+    const auto above = static_cast<double>(std::max<std::size_t>(barsOf(m_grid.across()).size(), 1));
+    return QRectF(rect()).adjusted(kPanelMargin + kSideMargin * left, kTopMargin + kSideMargin * (above - 1) + 8, -kPanelMargin,
+                                   -kFooter - 8 - (m_coloring == Coloring::Memory ? kScale : 0));
 }
 
 void MeshCanvas::layoutBars()
@@ -99,12 +129,22 @@ void MeshCanvas::layoutBars()
     if (axes == 0)
         return;
     const QRectF grid = m_viewport.toScreen(m_grid.world()).intersected(gridArea());
-    m_bars.push_back({ axes - 1, QRectF(grid.left(), grid.top() - kTopMargin, grid.width(), 3),
-                       QRectF(grid.left(), grid.top() - kTopMargin - 4, grid.width(), kTopMargin) });
-    for (int level = 0; level < std::min(axes - 1, 2) && !m_grid.isWrapped(); ++level) {
-        const double x = grid.left() - kSideMargin * (level + 1);
-        m_bars.push_back({ axes - 2 - level, QRectF(x, grid.top(), 3, grid.height()),
-                           QRectF(x - 4, grid.top(), kSideMargin, grid.height()) });
+    const auto addAbove = [&](int axis, std::size_t level, double y) {
+        m_bars.push_back({ axis, true, level, QRectF(grid.left(), y, grid.width(), 3), QRectF(grid.left(), y - 4, grid.width(), kSideMargin) });
+    };
+    if (m_grid.isWrapped()) {
+        addAbove(axes - 1, 0, grid.top() - kTopMargin);
+        return;
+    }
+    double y = grid.top() - kTopMargin;
+    for (const std::size_t level : barsOf(m_grid.across())) {
+        addAbove(m_grid.across()[level].axis, level, y);
+        y -= kSideMargin;
+    }
+    double x = grid.left() - kSideMargin;
+    for (const std::size_t level : barsOf(m_grid.down())) {
+        m_bars.push_back({ m_grid.down()[level].axis, false, level, QRectF(x, grid.top(), 3, grid.height()), QRectF(x - 4, grid.top(), kSideMargin, grid.height()) });
+        x -= kSideMargin;
     }
 }
 
@@ -134,9 +174,8 @@ QString MeshCanvas::deviceText(std::int64_t position) const
     if (const WeightLayout* weight = selectedWeight(*m_document))
         out += QLatin1Char('\n') + shortName(weight->spec.name) + QLatin1Char(' ')
             + shardText(weight->shards.shardAt(position));
-    if (const auto evaluation = m_document->evaluation())
-        out += QLatin1Char('\n')
-            + tr("peak of the largest device: %1").arg(exactBytesText(evaluation->plan.memory.peak));
+    const QString peak = exactBytesText(m_memory.peakAt(position));
+    out += QLatin1Char('\n') + (m_memory.stages() > 1 ? tr("peak of stage %1: %2").arg(m_memory.stageAt(position)).arg(peak) : tr("peak of memory: %1").arg(peak));
     return out;
 }
 
@@ -163,33 +202,41 @@ void MeshCanvas::paintBase(QPainter& painter)
 void MeshCanvas::paintCells(QPainter& painter)
 {
     const QRectF visible = m_viewport.visibleWorld();
-    if (m_viewport.scale() < kSolidCell && m_grid.world().height() == static_cast<double>(m_grid.rows())) {
-        painter.drawImage(m_viewport.toScreen(m_grid.world()), m_image);
+    if (m_viewport.scale() < kSolidCell) {
+        paintPixels(painter, visible);
         return;
     }
     for (std::int64_t row = 0; row < m_grid.rows(); ++row) {
         const double top = m_grid.rowTop(row);
         if (top + 1 < visible.top() || top > visible.bottom())
             continue;
-        if (m_viewport.scale() < kSolidCell) {
-            const QRectF line = m_viewport.toScreen(QRectF(0, top, static_cast<double>(m_grid.columns()), 1));
-            painter.drawImage(line, m_image,
-                              QRectF(0, static_cast<double>(row), static_cast<double>(m_grid.columns()), 1));
-            continue;
-        }
-        const auto first = static_cast<std::int64_t>(std::max(0.0, std::floor(visible.left())));
-        const auto last = std::min(m_grid.columns() - 1, static_cast<std::int64_t>(visible.right()));
-        for (std::int64_t column = first; column <= last; ++column) {
-            const std::int64_t position = row * m_grid.columns() + column;
-            if (position < m_mesh.deviceCount())
-                paintCell(painter, position, deviceRect(position));
+        for (std::int64_t column = 0; column < m_grid.columns(); ++column) {
+            const double left = m_grid.columnLeft(column);
+            if (left + 1 < visible.left() || left > visible.right())
+                continue;
+            if (const std::int64_t position = m_grid.positionOf(column, row); position >= 0)
+                paintCell(painter, position, m_viewport.toScreen(QRectF(left, top, 1, 1)));
         }
     }
 }
 
+/// Cells too small to be told apart: a pixel each, block by block, so that the gaps stay.
+void MeshCanvas::paintPixels(QPainter& painter, const QRectF& visible)
+{
+    const std::int64_t wide = m_grid.columnRun();
+    const std::int64_t high = m_grid.rowRun();
+    for (std::int64_t row = 0; row < m_grid.rows(); row += high)
+        for (std::int64_t column = 0; column < m_grid.columns(); column += wide) {
+            const QRectF block(m_grid.columnLeft(column), m_grid.rowTop(row), static_cast<double>(wide), static_cast<double>(high));
+            if (block.intersects(visible))
+                painter.drawImage(m_viewport.toScreen(block), m_image,
+                                  QRectF(static_cast<double>(column), static_cast<double>(row), static_cast<double>(wide), static_cast<double>(high)));
+        }
+}
+
 void MeshCanvas::paintCell(QPainter& painter, std::int64_t position, const QRectF& rect)
 {
-    const PartColor color = partColor(m_colors.indexAt(position));
+    const PartColor color = colorAt(position);
     if (m_viewport.scale() >= kCardCell) {
         paintCard(painter, position, rect, color);
         return;
@@ -237,82 +284,74 @@ void MeshCanvas::paintCard(QPainter& painter, std::int64_t position, const QRect
     painter.setPen(Qt::NoPen);
     painter.setBrush(theme.track);
     painter.drawRoundedRect(track, 2, 2);
-    if (m_fill > 0) {
-        painter.setBrush(m_fill > 1 ? theme.error : theme.accent);
-        painter.drawRoundedRect(
-            QRectF(track.topLeft(), QSizeF(std::max(3.0, track.width() * std::min(1.0, m_fill)), 4)), 2, 2);
+    const double fill = m_memory.fillAt(position);
+    if (fill > 0) {
+        painter.setBrush(fill > 1 ? theme.error : theme.accent);
+        painter.drawRoundedRect(QRectF(track.topLeft(), QSizeF(std::max(3.0, track.width() * std::min(1.0, fill)), 4)), 2, 2);
     }
-    painter.setPen(m_fill > 1 ? theme.error : theme.quiet);
+    painter.setPen(fill > 1 ? theme.error : theme.quiet);
     painter.setFont(small);
     const QRectF label(card.left(), track.bottom() + 1, card.width(), textHeight + 2);
-    if (QFontMetricsF(small).horizontalAdvance(m_memoryText) <= card.width() - 2)
-        painter.drawText(label, Qt::AlignCenter, m_memoryText);
+    const QString peak = m_memory.peakAt(position) > 0 ? bytesText(m_memory.peakAt(position)) : QStringLiteral("–");
+    if (QFontMetricsF(small).horizontalAdvance(peak) <= card.width() - 2)
+        painter.drawText(label, Qt::AlignCenter, peak);
     painter.restore();
 }
 
 void MeshCanvas::paintAxes(QPainter& painter)
 {
-    const Theme& theme = Theme::of(this);
-    if (m_bars.empty())
-        return;
-    for (const Bar& bar : m_bars)
+    painter.setFont(uiFont(this, -1.5));
+    for (const Bar& bar : m_bars) {
         painter.fillRect(bar.rect, axisColor(bar.axis));
-    const int last = m_mesh.axisCount() - 1;
-    const QString name = qstr(m_mesh.axis(last).name);
-    const QFont font = uiFont(this, -1.5);
-    const QFontMetricsF metrics(font);
-    painter.setFont(font);
-    painter.setPen(theme.quiet);
-    const QRectF line(m_bars[0].rect.left(), m_bars[0].rect.bottom() + 2, m_bars[0].rect.width(), kTopMargin - 8);
-    const QString longest = QStringLiteral("%1 %2").arg(name).arg(m_mesh.axis(last).size - 1);
-    const QString number = QString::number(m_mesh.axis(last).size - 1);
-    const bool named = metrics.horizontalAdvance(longest) + 4 < m_viewport.scale();
-    const bool numbered = metrics.horizontalAdvance(number) + 4 < m_viewport.scale();
-    if (m_grid.isWrapped() || (!named && !numbered)) {
-        painter.drawText(line, Qt::AlignCenter, tr("%1, %2 devices").arg(name).arg(m_mesh.axis(last).size));
-    } else {
-        for (std::int64_t column = 0; column < m_grid.columns(); ++column) {
-            const QRectF cell = deviceRect(column);
-            if (cell.left() < line.left() - 1 || cell.right() > line.right() + 1)
-                continue;
-            painter.drawText(QRectF(cell.left(), line.top(), cell.width(), line.height()), Qt::AlignCenter,
-                             named || column > 0
-                                 ? (named ? QStringLiteral("%1 %2").arg(name).arg(column) : QString::number(column))
-                                 : QString::number(column));
-        }
+        painter.setPen(Theme::of(this).quiet);
+        paintLabels(painter, bar);
     }
-    paintRowLabels(painter);
 }
 
-void MeshCanvas::paintRowLabels(QPainter& painter)
+/// `model 0`, `model 1`, … along a bar, numbers alone, or the axis with its size, whichever has room.
+void MeshCanvas::paintLabels(QPainter& painter, const Bar& bar)
 {
     const QFontMetricsF metrics(painter.font());
-    for (std::size_t i = 1; i < m_bars.size(); ++i) {
-        const Bar& bar = m_bars[i];
-        const QString name = qstr(m_mesh.axis(bar.axis).name);
-        const std::int64_t rowsPerStep = m_mesh.stride(bar.axis) / m_grid.columns();
-        const double step = (m_grid.rowTop(rowsPerStep) - m_grid.rowTop(0)) * m_viewport.scale();
-        const auto vertical = [&](double centre, const QString& text) {
-            painter.save();
-            painter.translate(bar.rect.right() + (kSideMargin - 3) / 2, centre);
-            painter.rotate(-90);
-            painter.drawText(QRectF(-200, -12, 400, 24), Qt::AlignCenter, text);
-            painter.restore();
-        };
-        if (metrics.horizontalAdvance(QStringLiteral("%1 %2").arg(name).arg(m_mesh.axis(bar.axis).size - 1)) + 4
-            > step) {
-            vertical(bar.rect.center().y(), QStringLiteral("%1 (%2)").arg(name).arg(m_mesh.axis(bar.axis).size));
+    const QString name = qstr(m_mesh.axis(bar.axis).name);
+    const std::int64_t size = m_mesh.axis(bar.axis).size;
+    const double room = kSideMargin - 3;
+    // At `from` to `to` along the bar, beside it.
+    const auto label = [&](double from, double to, const QString& text) {
+        if (bar.across) {
+            painter.drawText(QRectF(from, bar.rect.bottom() + 1, to - from, room), Qt::AlignCenter, text);
+            return;
+        }
+        painter.save();
+        painter.translate(bar.rect.right() + room / 2, (from + to) / 2);
+        painter.rotate(-90);
+        painter.drawText(QRectF((from - to) / 2, -12, to - from, 24), Qt::AlignCenter, text);
+        painter.restore();
+    };
+    const double begin = bar.across ? bar.rect.left() : bar.rect.top();
+    const double end = bar.across ? bar.rect.right() : bar.rect.bottom();
+    const auto& levels = bar.across ? m_grid.across() : m_grid.down();
+    const bool whole = !m_grid.isWrapped() && levels[bar.level].size == size; // not folded
+    std::int64_t inside = 1; // cells of a step
+    for (std::size_t i = 0; whole && i < bar.level; ++i)
+        inside *= levels[i].size;
+    const std::int64_t cells = bar.across ? m_grid.columns() : m_grid.rows();
+    const auto beginOf = [&](std::int64_t cell) { return bar.across ? m_grid.columnLeft(cell) : m_grid.rowTop(cell); };
+    const double step = (beginOf(inside - 1) + 1) * m_viewport.scale();
+    const bool named = whole && metrics.horizontalAdvance(QStringLiteral("%1 %2").arg(name).arg(size - 1)) + 4 < step;
+    const bool numbered = whole && metrics.horizontalAdvance(QString::number(size - 1)) + 4 < step;
+    if (!named && !numbered) {
+        const QString devices = tr("%1, %2 devices").arg(name).arg(size);
+        const QString brief = QStringLiteral("%1 (%2)").arg(name).arg(size);
+        const bool alone = bar.across && m_mesh.deviceCount() == size;
+        label(begin, end, alone && metrics.horizontalAdvance(devices) <= end - begin ? devices : metrics.elidedText(brief, Qt::ElideRight, std::max(0.0, std::max(end - begin, 60.0))));
+        return;
+    }
+    for (std::int64_t cell = 0; cell < cells; cell += inside) {
+        const double from = (bar.across ? m_viewport.toScreen(QPointF(beginOf(cell), 0)).x() : m_viewport.toScreen(QPointF(0, beginOf(cell))).y());
+        if (from + step < begin - 1 || from > end + 1 || (from + from + step) / 2 < begin || (from + from + step) / 2 > end)
             continue;
-        }
-        for (std::int64_t row = 0; row < m_grid.rows(); row += rowsPerStep) {
-            const QRectF first = deviceRect(row * m_grid.columns());
-            const QRectF lastRow = deviceRect((row + rowsPerStep - 1) * m_grid.columns());
-            const double centre = (first.top() + lastRow.bottom()) / 2;
-            if (centre < bar.rect.top() || centre > bar.rect.bottom())
-                continue;
-            const std::int64_t coordinate = m_mesh.coordinate(row * m_grid.columns(), bar.axis);
-            vertical(centre, QStringLiteral("%1 %2").arg(name).arg(coordinate));
-        }
+        const std::int64_t coordinate = cell / inside % size;
+        label(from, from + step, named ? QStringLiteral("%1 %2").arg(name).arg(coordinate) : QString::number(coordinate));
     }
 }
 
@@ -333,7 +372,12 @@ QString MeshCanvas::footerText() const
     const auto axes = groupAxes();
     if (axes.empty()) {
         const std::int64_t device = shownDevice(*m_document);
-        return device < 0 ? QString() : deviceText(device).section(QLatin1Char('\n'), 0, 0);
+        if (device < 0)
+            return m_memory.stages() > 1 ? m_memory.legend() : QString();
+        const QString coordinates = deviceText(device).section(QLatin1Char('\n'), 0, 0);
+        if (m_memory.stages() < 2 && m_coloring == Coloring::Shards)
+            return coordinates;
+        return coordinates + tr(" · peak %1").arg(bytesText(m_memory.peakAt(device)));
     }
     QStringList names;
     for (const int axis : axes)
@@ -343,6 +387,38 @@ QString MeshCanvas::footerText() const
     if (size > 1 && m_hardware.memoryBytes() > 0)
         out += tr(" · %1 GB/s").arg(digitsText(linkOf(axes, m_mesh, m_hardware).bytesPerSecond / 1e9));
     return out;
+}
+
+/// What the colours of the heat map stand for.
+void MeshCanvas::paintScale(QPainter& painter, const QRectF& rect) const
+{
+    constexpr int kSteps = 8;
+    constexpr double kStep = 12;
+    const Theme& theme = Theme::of(this);
+    QRectF line(rect.left(), rect.top(), rect.width(), rect.height() / 2);
+    const auto text = [&](double& x, const QString& words) {
+        painter.setPen(theme.quiet);
+        const QString shown = painter.fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(std::max(0.0, line.right() - x)));
+        painter.drawText(QRectF(x, line.top(), line.right() - x, line.height()), Qt::AlignLeft | Qt::AlignVCenter, shown);
+        x += painter.fontMetrics().horizontalAdvance(shown) + 6;
+    };
+    double x = line.left();
+    text(x, m_memory.legend());
+    line.translate(0, line.height());
+    x = line.left();
+    text(x, QStringLiteral("0"));
+    for (int i = 0; i < kSteps; ++i) {
+        painter.fillRect(QRectF(x, line.center().y() - 5, kStep, 10), heatColor((i + 0.5) / kSteps, theme).fill);
+        x += kStep;
+    }
+    x += 6;
+    text(x, bytesText(static_cast<std::int64_t>(m_hardware.memoryBytes())));
+    const PartColor full = heatColor(2, theme);
+    const QRectF box(x + 4, line.center().y() - 5, kStep, 10);
+    painter.fillRect(box, full.fill);
+    painter.fillRect(box, QBrush(full.hatchColor, full.hatch));
+    x = box.right() + 4;
+    text(x, tr("does not fit"));
 }
 
 void MeshCanvas::paintGroup(QPainter& painter)
@@ -413,6 +489,8 @@ void MeshCanvas::paintEvent(QPaintEvent*)
     const QRectF footer(kPanelMargin, height() - kFooter, width() - 2 * kPanelMargin, kFooter - 6);
     painter.drawText(footer, Qt::AlignLeft | Qt::AlignVCenter,
                      painter.fontMetrics().elidedText(footerText(), Qt::ElideRight, static_cast<int>(footer.width())));
+    if (m_coloring == Coloring::Memory)
+        paintScale(painter, QRectF(footer.left(), footer.top() - kScale, footer.width(), kScale));
     if (hasFocus()) {
         painter.setPen(QPen(theme.accent, 1));
         painter.drawRect(rect().adjusted(0, 0, -1, -1));

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The picture of the device mesh: cells with ids and memory, axis bars, hover, selection, zoom. Level of detail goes by
+// The picture of the device mesh: cells with ids and memory, axis bars, hover, selection, zoom; coloured by the shards that the
+// devices hold, or by how full they are. Level of detail goes by
 // the size of a cell on screen, so that 16,384 devices cost one image. Reads prepared data only while painting.
 #pragma once
 
 #include "widgets/canvas/meshgrid.h"
 #include "widgets/canvas/viewport.h"
 #include "widgets/devicecolors.h"
+#include "widgets/devicememory.h"
 
 #include "model/hardware/hardware.h"
 #include "model/session/document.h"
@@ -21,10 +23,15 @@ namespace shardboard {
 class MeshCanvas : public QWidget {
     Q_OBJECT
 public:
+    enum class Coloring { Shards, Memory };
+
     explicit MeshCanvas(Document* document, QWidget* parent = nullptr);
 
     void refresh(); ///< the evaluation, the shown weight or the theme is another one
     void updateOverlay(); ///< only hover or selection moved
+    void setColoring(Coloring coloring);
+    Coloring coloring() const { return m_coloring; }
+    PartColor colorAt(std::int64_t position) const; ///< of a device as it is drawn now
 
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
@@ -51,6 +58,8 @@ protected:
 private:
     struct Bar {
         int axis = -1;
+        bool across = false; ///< above the grid; else at its left
+        std::size_t level = 0; ///< of MeshGrid::across() or down()
         QRectF rect; ///< line in the axis's colour
         QRectF zone; ///< line and labels
     };
@@ -59,14 +68,16 @@ private:
     void renderBase();
     void paintBase(QPainter& painter);
     void paintCells(QPainter& painter);
+    void paintPixels(QPainter& painter, const QRectF& visible);
     void paintCell(QPainter& painter, std::int64_t position, const QRectF& rect);
     void paintCard(QPainter& painter, std::int64_t position, const QRectF& rect, const PartColor& color);
     void paintAxes(QPainter& painter);
-    void paintRowLabels(QPainter& painter);
+    void paintLabels(QPainter& painter, const Bar& bar);
     void paintGroup(QPainter& painter);
     void paintOutline(QPainter& painter, std::int64_t position, bool selected);
     std::vector<int> groupAxes() const;
     QString footerText() const;
+    void paintScale(QPainter& painter, const QRectF& rect) const;
     void moveDevice(int dx, int dy);
 
     Document* m_document;
@@ -75,8 +86,8 @@ private:
     Viewport m_viewport;
     DeviceColors m_colors;
     Hardware m_hardware;
-    double m_fill = 0; ///< share of the device's memory that is used, 0 when unknown
-    QString m_memoryText;
+    DeviceMemory m_memory;
+    Coloring m_coloring = Coloring::Shards;
     QImage m_image; ///< one pixel a device, in grid shape
     QPixmap m_base;
     std::vector<Bar> m_bars;

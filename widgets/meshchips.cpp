@@ -195,17 +195,24 @@ MeshChips::MeshChips(Document* document, QWidget* parent)
 
 void MeshChips::refresh()
 {
+    stopEdit();
+    m_add->setVisible(document()->hasDesign());
+    const std::vector<MeshAxis> wanted = document()->hasDesign() ? document()->design().mesh.axes() : std::vector<MeshAxis>();
+    if (wanted == m_axes && m_chips.size() == wanted.size()) { // the usual edit is none of the mesh
+        for (AxisChip* chip : m_chips)
+            chip->update();
+        selectionChanged();
+        return;
+    }
+    m_axes = wanted;
     for (AxisChip* chip : m_chips) {
         m_row->removeWidget(chip);
         chip->hide();
         chip->deleteLater(); // it may be the sender of the edit
     }
     m_chips.clear();
-    stopEdit();
-    const auto& axes = document()->design().mesh.axes();
-    m_add->setVisible(document()->hasDesign());
-    for (int i = 0; document()->hasDesign() && i < static_cast<int>(axes.size()); ++i) {
-        auto* chip = new AxisChip(axes[static_cast<std::size_t>(i)], i, this);
+    for (int i = 0; i < static_cast<int>(m_axes.size()); ++i) {
+        auto* chip = new AxisChip(m_axes[static_cast<std::size_t>(i)], i, this);
         m_row->insertWidget(i, chip);
         m_chips.push_back(chip);
         connect(chip, &AxisChip::editRequested, this, [this, i] { startEdit(i); });

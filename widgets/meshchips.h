@@ -65,6 +65,7 @@ private:
     QLineEdit* m_edit;
     QToolButton* m_add;
     std::vector<AxisChip*> m_chips;
+    std::vector<MeshAxis> m_axes; ///< that the chips were made for
     int m_edited = -2; ///< axis in the editor, -1 for a new one, -2: none
     QString m_refusal;
 };

@@ -5,6 +5,7 @@
 #include "widgets/meshcanvas.h"
 #include "widgets/topologyview.h"
 
+#include <QToolButton>
 #include <QVBoxLayout>
 
 namespace shardboard {
@@ -12,10 +13,20 @@ namespace shardboard {
 MeshView::MeshView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
     , m_header(new ViewHeader(tr("Mesh"), this))
+    , m_coloring(new QToolButton(this))
     , m_canvas(new MeshCanvas(document, this))
 {
     setObjectName(QStringLiteral("meshView"));
     setAccessibleName(tr("Mesh"));
+    m_coloring->setObjectName(QStringLiteral("meshColoring"));
+    m_coloring->setText(tr("Memory"));
+    m_coloring->setAccessibleName(tr("Colours by memory"));
+    m_coloring->setCheckable(true);
+    m_coloring->setFocusPolicy(Qt::TabFocus);
+    m_coloring->setToolTip(tr("Colours the devices by how full they are at their peak, instead of by the shard that they hold of the selected weight"));
+    m_header->addRight(m_coloring);
+    connect(m_coloring, &QToolButton::toggled, this,
+            [this](bool memory) { m_canvas->setColoring(memory ? MeshCanvas::Coloring::Memory : MeshCanvas::Coloring::Shards); });
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);

@@ -4,6 +4,8 @@
 
 #include "widgets/documentview.h"
 
+class QToolButton;
+
 namespace shardboard {
 
 class MeshCanvas;
@@ -21,6 +23,7 @@ protected:
 
 private:
     ViewHeader* m_header;
+    QToolButton* m_coloring; ///< by memory instead of by shards
     MeshCanvas* m_canvas;
     int m_shownWeight = -1;
 };

@@ -3,6 +3,7 @@
 
 #include "model/explain/explain.h"
 #include "widgets/format.h"
+#include "widgets/wrappedlabel.h"
 #include "widgets/theme.h"
 
 #include <QApplication>
@@ -157,7 +158,7 @@ QString RowsModel::text(const Place& place, int column) const
             return QStringLiteral("–");
         return m_byTime ? secondsText(row.seconds) : bytesText(static_cast<std::int64_t>(std::llround(row.cost)));
     case MovesColumn: {
-        return possible ? movesText(row) : QString();
+        return possible ? breakable(movesText(row)) : QString();
     }
     case StepColumn:
         if (row.effect && row.effect->refusal.empty() && row.effect->secondsBefore > 0) {
@@ -168,7 +169,7 @@ QString RowsModel::text(const Place& place, int column) const
         }
         return row.effect ? tr("refused") : QString();
     case NoteColumn:
-        return note(axis, row);
+        return breakable(note(axis, row));
     default:
         return {};
     }

@@ -50,6 +50,7 @@ Q_SIGNALS:
     void failed(const QString& why); ///< something asked for from a menu was not done
 
 protected:
+    bool isFollowed() const override { return true; } // its actions are in menus
     void refresh() override;
     void selectionChanged() override;
     bool eventFilter(QObject* watched, QEvent* event) override;

@@ -20,6 +20,13 @@
 
 namespace shardboard {
 
+namespace {
+
+constexpr int kFindWidth = 260;
+constexpr int kWide = 1400; ///< from here there is room for the field that finds things
+
+} // namespace
+
 MemoryBar::MemoryBar(QWidget* parent)
     : QWidget(parent)
 {
@@ -57,6 +64,7 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     , m_name(new QLabel(this))
     , m_workload(new QLabel(this))
     , m_chips(new MeshChips(document, this))
+    , m_find(new QPushButton(this))
     , m_stepTitle(new QLabel(tr("step"), this))
     , m_step(new QLabel(this))
     , m_rateTitle(new QLabel(this))
@@ -84,7 +92,14 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     row->addWidget(m_name);
     row->addWidget(m_workload, 1);
     row->addWidget(m_chips);
-    row->addSpacing(16);
+    row->addSpacing(8);
+    m_find->setObjectName(QStringLiteral("summaryFind"));
+    m_find->setProperty("field", true);
+    m_find->setFocusPolicy(Qt::TabFocus);
+    m_find->setFixedWidth(kFindWidth);
+    m_find->hide();
+    row->addWidget(m_find);
+    row->addSpacing(8);
     auto* step = new QVBoxLayout;
     step->setSpacing(0);
     step->addWidget(m_stepTitle);
@@ -129,6 +144,17 @@ void SummaryBar::addAction(QAction* action, bool primary)
     connect(action, &QAction::changed, button, follow);
     connect(button, &QPushButton::clicked, action, &QAction::trigger);
     m_actions->addWidget(button);
+}
+
+/// Looks like the field that it opens.
+void SummaryBar::setFinder(QAction* action)
+{
+    m_finder = action;
+    m_find->setText(tr("Find a weight, an op, a command …"));
+    m_find->setAccessibleName(action->iconText());
+    m_find->setToolTip(tr("Find anything by its name (%1)").arg(action->shortcut().toString(QKeySequence::NativeText)));
+    connect(m_find, &QPushButton::clicked, action, &QAction::trigger);
+    layout()->activate();
 }
 
 void SummaryBar::refresh()
@@ -212,6 +238,7 @@ void SummaryBar::elide()
 void SummaryBar::resizeEvent(QResizeEvent* event)
 {
     DocumentView::resizeEvent(event);
+    m_find->setVisible(m_finder != nullptr && width() >= kWide); // else the menu and its keys have it
     layout()->activate();
     elide();
 }

@@ -6,6 +6,7 @@
 
 class QAction;
 class QHBoxLayout;
+class QPushButton;
 
 namespace shardboard {
 
@@ -32,6 +33,8 @@ class SummaryBar : public DocumentView {
     Q_OBJECT
 public:
     explicit SummaryBar(Document* document, QWidget* parent = nullptr);
+    /// A field between mesh and times that opens what `action` opens, where there is room for it.
+    void setFinder(QAction* action);
     /// A button for an action of the window at the right; the primary one is filled.
     void addAction(QAction* action, bool primary);
     MeshChips* chips() const { return m_chips; }
@@ -48,6 +51,8 @@ private:
     QLabel* m_name;
     QLabel* m_workload;
     MeshChips* m_chips;
+    QPushButton* m_find;
+    QAction* m_finder = nullptr;
     QLabel* m_stepTitle;
     QLabel* m_step;
     QLabel* m_rateTitle;

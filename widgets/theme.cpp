@@ -118,6 +118,7 @@ QPushButton[link="true"] { background: transparent; border: 1px solid transparen
 QPushButton[link="true"]:hover { text-decoration: underline; }
 QPushButton[link="true"]:focus { border: 1px solid @accent; }
 QPushButton[primary="true"]:disabled { background: @line; color: @disabled; border: 1px solid @line; }
+QPushButton[field="true"] { background: @field; color: @quiet; text-align: left; font-weight: normal; }
 QToolButton { background: transparent; color: @text; border: 1px solid transparent; border-radius: 6px; padding: 3px 6px; }
 QToolButton[outlined="true"] { background: @panel; border: 1px solid @line; padding: 4px 8px; }
 QToolButton:hover { background: @selection; }

@@ -11,12 +11,15 @@
 #include <QApplication>
 #include <QDragEnterEvent>
 #include <QHelpEvent>
+#include <QKeyEvent>
 #include <QMimeData>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
+#include <QWheelEvent>
 
 #include <algorithm>
+#include <cmath>
 
 namespace shardboard {
 
@@ -63,6 +66,7 @@ QSize TileCanvas::minimumSizeHint() const { return { 200, 150 }; }
 void TileCanvas::show(int weight)
 {
     const auto evaluation = m_document->evaluation();
+    const int before = m_weight;
     m_weight = evaluation && weight < static_cast<int>(evaluation->weights.size()) ? weight : -1;
     m_scene = TileScene();
     m_spec = TensorSpec();
@@ -76,12 +80,15 @@ void TileCanvas::show(int weight)
         else
             m_scene = makeTileScene(shown);
     }
+    if (m_weight != before)
+        m_frame = QRectF(); // another weight is seen whole at first
     layout();
     update();
 }
 
 void TileCanvas::layout()
 {
+    m_base = QPixmap();
     m_chips.clear();
     m_picture = QRectF();
     if (m_weight < 0)
@@ -97,9 +104,14 @@ void TileCanvas::layout()
     else if (size.height() > room.height())
         size = QSizeF(room.height() * aspect, room.height());
     const double top = m_scene.rowDim < 0 ? room.top() : room.top() + (room.height() - size.height()) / 3;
-    m_picture = QRectF(room.left() + (m_scene.rowDim < 0 ? 0 : std::max(0.0, (room.width() - size.width()) / 2)), top,
-                       std::max(8.0, size.width()), std::max(8.0, size.height()));
-    m_picture = m_picture.toRect();
+    const QRectF frame = QRectF(room.left() + (m_scene.rowDim < 0 ? 0 : std::max(0.0, (room.width() - size.width()) / 2)), top,
+                       std::max(8.0, size.width()), std::max(8.0, size.height())).toRect();
+    if (frame != m_frame) {
+        m_frame = frame;
+        m_viewport.setView(frame);
+        m_viewport.setWorld(QRectF(QPointF(), frame.size()), 1);
+    }
+    m_picture = m_viewport.toScreen(QRectF(QPointF(), frame.size()));
     if (m_scene.columnDim >= 0)
         placeChips(m_scene.columnDim, false);
     if (m_scene.rowDim >= 0)
@@ -132,17 +144,17 @@ void TileCanvas::placeChips(int dim, bool vertical)
 {
     const QFontMetricsF metrics(monoFont(this, -1));
     const auto axes = axesOnDim(m_layout, dim);
-    double at = vertical ? m_picture.top() : m_picture.right();
+    double at = vertical ? m_frame.top() : m_frame.right();
     // To the right the chips end with the picture (major first), downwards they stand side by side above each other.
     for (std::size_t i = 0; i < axes.size(); ++i) {
         const int axis = vertical ? axes[i] : axes[axes.size() - 1 - i];
         const double width = metrics.horizontalAdvance(qstr(m_document->design().mesh.axis(axis).name)) + 18;
         if (vertical) {
-            m_chips.push_back({ axis, dim, QRectF(m_picture.left() - 6 - kChipHeight, at, kChipHeight, width) });
+            m_chips.push_back({ axis, dim, QRectF(m_frame.left() - 6 - kChipHeight, at, kChipHeight, width) });
             at += width + 4;
         } else {
             at -= width;
-            m_chips.push_back({ axis, dim, QRectF(at, m_picture.top() - 6 - kChipHeight, width, kChipHeight) });
+            m_chips.push_back({ axis, dim, QRectF(at, m_frame.top() - 6 - kChipHeight, width, kChipHeight) });
             at -= 4;
         }
     }
@@ -153,11 +165,11 @@ QRectF TileCanvas::zone(int dim) const
     if (m_weight < 0)
         return {};
     if (dim == m_scene.columnDim && dim >= 0)
-        return QRectF(m_picture.left(), m_picture.top() - kTop + 4, m_picture.width(), kTop - 8);
+        return QRectF(m_frame.left(), m_frame.top() - kTop + 4, m_frame.width(), kTop - 8);
     if (dim == m_scene.rowDim && dim >= 0)
-        return QRectF(m_picture.left() - kLeft + 4, m_picture.top(), kLeft - 8, m_picture.height());
+        return QRectF(m_frame.left() - kLeft + 4, m_frame.top(), kLeft - 8, m_frame.height());
     if (dim == -1)
-        return QRectF(m_picture.left(), m_picture.bottom() + 5, m_picture.width(), kBottom - 8);
+        return QRectF(m_frame.left(), m_frame.bottom() + 5, m_frame.width(), kBottom - 8);
     return {};
 }
 
@@ -193,7 +205,7 @@ QRectF TileCanvas::tileRect(std::int64_t position) const
 
 std::int64_t TileCanvas::deviceAt(const QPointF& point) const
 {
-    if (m_weight < 0 || m_scene.replicated || !m_picture.contains(point))
+    if (m_weight < 0 || m_scene.replicated || !m_frame.contains(point))
         return -1;
     return m_scene.ownerAt((point.x() - m_picture.left()) / m_picture.width(),
                            (point.y() - m_picture.top()) / m_picture.height());
@@ -206,12 +218,12 @@ int TileCanvas::dimAt(const QPointF& point) const
     if (m_scene.columnDim < 0)
         return kNothing;
     if (m_scene.rowDim < 0)
-        return point.y() < m_picture.bottom() ? m_scene.columnDim : -1;
-    if (point.y() > m_picture.bottom() || point.x() > m_picture.right() + kPanelMargin)
+        return point.y() < m_frame.bottom() ? m_scene.columnDim : -1;
+    if (point.y() > m_frame.bottom() || point.x() > m_frame.right() + kPanelMargin)
         return -1;
     // Above the diagonal is nearer to the upper edge, below it to the left one; that holds for the zones beside too.
-    const double x = (point.x() - m_picture.left()) / m_picture.width();
-    const double y = (point.y() - m_picture.top()) / m_picture.height();
+    const double x = (point.x() - m_frame.left()) / m_frame.width();
+    const double y = (point.y() - m_frame.top()) / m_frame.height();
     return y < x ? m_scene.columnDim : m_scene.rowDim;
 }
 
@@ -222,7 +234,8 @@ void TileCanvas::paintTiles(QPainter& painter) const
         return;
     }
     for (const Tile& tile : m_scene.tiles)
-        paintTile(painter, tile);
+        if (bandRect(tile.row, tile.column).intersects(m_frame))
+            paintTile(painter, tile);
 }
 
 void TileCanvas::paintTile(QPainter& painter, const Tile& tile) const
@@ -244,15 +257,34 @@ void TileCanvas::paintTile(QPainter& painter, const Tile& tile) const
     paintTileLabel(painter, tile, rect);
 }
 
+/// The devices that hold a tile, in the lines that fit: all of them, or the first with how many there are besides (`0 +15`).
+QStringList TileCanvas::fittingOwners(const Tile& tile, const QFontMetricsF& metrics, const QRectF& rect) const
+{
+    constexpr int kPadding = 6;
+    const auto fits = [&](const QString& text) { return metrics.horizontalAdvance(text) + kPadding <= rect.width(); };
+    const int ranges = m_showRanges ? static_cast<int>(m_scene.rows.size() > 1) + static_cast<int>(m_scene.columns.size() > 1) : 0;
+    const int most = static_cast<int>((rect.height() - ranges * QFontMetricsF(monoFont(this, -2)).height()) / metrics.height());
+    QStringList lines;
+    for (const QString& word : tile.devices.split(QLatin1Char(' '))) {
+        if (!lines.isEmpty() && fits(lines.back() + QLatin1Char(' ') + word))
+            lines.back() += QLatin1Char(' ') + word;
+        else
+            lines << word;
+    }
+    if (lines.size() <= std::clamp(most, 1, 3) && std::all_of(lines.begin(), lines.end(), fits) && most > 0)
+        return lines;
+    const QString first = QString::number(m_scene.shards.mesh().deviceId(tile.firstOwner));
+    const QString counted = tile.owners > 1 ? first + QStringLiteral(" +%1").arg(tile.owners - 1) : first;
+    return most > 0 && fits(counted) ? QStringList { counted } : QStringList();
+}
+
 void TileCanvas::paintTileLabel(QPainter& painter, const Tile& tile, const QRectF& rect) const
 {
     const PartColor color = partColor(tile.color);
     const QFont bold = uiFont(this, 0, true);
     const QFontMetricsF boldMetrics(bold);
-    QString text = tile.devices;
-    if (boldMetrics.horizontalAdvance(text) + 6 > rect.width())
-        text = QString::number(m_scene.shards.mesh().deviceId(tile.firstOwner)) + QStringLiteral(" …");
-    if (boldMetrics.horizontalAdvance(text) + 6 > rect.width() || boldMetrics.height() > rect.height())
+    const QStringList owners = fittingOwners(tile, boldMetrics, rect);
+    if (owners.isEmpty())
         return;
     const QFont mono = monoFont(this, -2);
     const double monoHeight = QFontMetricsF(mono).height();
@@ -261,12 +293,14 @@ void TileCanvas::paintTileLabel(QPainter& painter, const Tile& tile, const QRect
         lines << rangeText(m_scene.rows[static_cast<std::size_t>(tile.row)].range);
     if (m_showRanges && m_scene.columns.size() > 1)
         lines << rangeText(m_scene.columns[static_cast<std::size_t>(tile.column)].range);
-    const double height = boldMetrics.height() + static_cast<double>(lines.size()) * monoHeight;
+    const double height = static_cast<double>(owners.size()) * boldMetrics.height() + static_cast<double>(lines.size()) * monoHeight;
     double y = rect.center().y() - height / 2;
     painter.setPen(color.label);
     painter.setFont(bold);
-    painter.drawText(QRectF(rect.left(), y, rect.width(), boldMetrics.height()), Qt::AlignCenter, text);
-    y += boldMetrics.height();
+    for (const QString& line : owners) {
+        painter.drawText(QRectF(rect.left(), y, rect.width(), boldMetrics.height()), Qt::AlignCenter, line);
+        y += boldMetrics.height();
+    }
     painter.setFont(mono);
     for (const QString& line : lines) {
         painter.drawText(QRectF(rect.left(), y, rect.width(), monoHeight), Qt::AlignCenter, line);
@@ -277,15 +311,15 @@ void TileCanvas::paintTileLabel(QPainter& painter, const Tile& tile, const QRect
 void TileCanvas::paintReplicated(QPainter& painter) const
 {
     const Theme& theme = Theme::of(this);
-    painter.fillRect(m_picture, theme.panel);
+    painter.fillRect(m_frame, theme.panel);
     painter.setPen(QPen(theme.quiet, 2));
     painter.setBrush(Qt::NoBrush);
-    painter.drawRect(m_picture.adjusted(1, 1, -1, -1));
+    painter.drawRect(m_frame.adjusted(1, 1, -1, -1));
     painter.setPen(theme.text);
     painter.setFont(uiFont(this, 0, true));
     const QString text
         = m_scene.deviceCount == 1 ? tr("whole on the one device") : tr("on all %1 devices").arg(m_scene.deviceCount);
-    painter.drawText(m_picture.adjusted(4, 0, -4, 0), Qt::AlignCenter | Qt::TextWordWrap, text);
+    painter.drawText(m_frame.adjusted(4, 0, -4, 0), Qt::AlignCenter | Qt::TextWordWrap, text);
 }
 
 void TileCanvas::paintLabels(QPainter& painter) const
@@ -295,18 +329,18 @@ void TileCanvas::paintLabels(QPainter& painter) const
     const QFont font = uiFont(this, -1);
     const QFontMetricsF metrics(font);
     painter.setFont(font);
-    double room = m_picture.width();
-    double roomDown = m_picture.height();
+    double room = m_frame.width();
+    double roomDown = m_frame.height();
     for (const Chip& chip : m_chips) {
         room -= chip.dim == m_scene.columnDim ? chip.rect.width() + 6 : 0;
         roomDown -= chip.dim == m_scene.rowDim ? chip.rect.height() + 6 : 0;
     }
     if (m_scene.columnDim >= 0)
-        painter.drawText(QRectF(m_picture.left(), m_picture.top() - 28, room, 22), Qt::AlignLeft | Qt::AlignVCenter,
+        painter.drawText(QRectF(m_frame.left(), m_frame.top() - 28, room, 22), Qt::AlignLeft | Qt::AlignVCenter,
                          fittingDimText(m_spec, m_scene.columnDim, metrics, room));
     if (m_scene.rowDim >= 0) {
         painter.save();
-        painter.translate(m_picture.left() - 17, m_picture.bottom());
+        painter.translate(m_frame.left() - 17, m_frame.bottom());
         painter.rotate(-90);
         painter.drawText(QRectF(0, -11, roomDown, 22), Qt::AlignLeft | Qt::AlignVCenter,
                          fittingDimText(m_spec, m_scene.rowDim, metrics, roomDown));
@@ -335,6 +369,7 @@ void TileCanvas::paintShard(QPainter& painter) const
     const Theme& theme = Theme::of(this);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setBrush(Qt::NoBrush);
+    painter.setClipRect(m_frame.adjusted(-4, -4, 4, 4));
     for (const auto& [row, column] : m_scene.tilesOf(device)) {
         QRectF rect = bandRect(row, column);
         if (rect.width() < 5 || rect.height() < 5)
@@ -344,6 +379,7 @@ void TileCanvas::paintShard(QPainter& painter) const
         painter.setPen(QPen(theme.text, 2));
         painter.drawRoundedRect(rect.adjusted(-0.5, -1.5, 0.5, 0.5), 3, 3);
     }
+    painter.setClipping(false);
     painter.setRenderHint(QPainter::Antialiasing, false);
 }
 
@@ -376,6 +412,7 @@ void TileCanvas::paintDrag(QPainter& painter) const
             = partsOf(m_layout.dims[static_cast<std::size_t>(m_dragDim)], m_document->design().mesh)
             * (dimOfAxis(m_layout, m_dragAxis) == m_dragDim ? 1 : m_document->design().mesh.axis(m_dragAxis).size);
         painter.setPen(QPen(theme.accent, 2, Qt::DashLine));
+        painter.setClipRect(m_frame);
         for (std::int64_t part = 1; part < std::min<std::int64_t>(parts, 256); ++part) {
             const double at = static_cast<double>(part) / static_cast<double>(parts);
             if (m_dragDim == m_scene.columnDim)
@@ -385,6 +422,7 @@ void TileCanvas::paintDrag(QPainter& painter) const
                 painter.drawLine(QPointF(m_picture.left(), m_picture.top() + at * m_picture.height()),
                                  QPointF(m_picture.right(), m_picture.top() + at * m_picture.height()));
         }
+        painter.setClipping(false);
     }
     QString text = m_refusal;
     if (text.isEmpty() && m_dragDim >= -1)
@@ -395,12 +433,29 @@ void TileCanvas::paintDrag(QPainter& painter) const
     const QRectF wanted
         = metrics.boundingRect(QRectF(0, 0, std::max(120.0, width() - 40.0), 400), Qt::TextWordWrap, text);
     QRectF box(0, 0, wanted.width() + 20, wanted.height() + 12);
-    box.moveCenter(QPointF(width() / 2.0, m_picture.center().y()));
+    box.moveCenter(QPointF(width() / 2.0, m_frame.center().y()));
     painter.setPen(QPen(color, 1));
     painter.setBrush(theme.panel);
     painter.drawRoundedRect(box, kCornerRadius, kCornerRadius);
     painter.setPen(m_refusal.isEmpty() ? theme.text : theme.error);
     painter.drawText(box.adjusted(10, 6, -10, -6), Qt::AlignCenter | Qt::TextWordWrap, text);
+}
+
+/// All that does not follow the mouse.
+void TileCanvas::renderBase()
+{
+    m_base = QPixmap(size() * devicePixelRatioF());
+    m_base.setDevicePixelRatio(devicePixelRatioF());
+    m_base.fill(Theme::of(this).window);
+    QPainter painter(&m_base);
+    painter.save();
+    painter.setClipRect(m_frame);
+    if (m_scene.replicated)
+        paintReplicated(painter);
+    else
+        paintTiles(painter);
+    painter.restore();
+    paintLabels(painter);
 }
 
 void TileCanvas::paintEvent(QPaintEvent*)
@@ -416,11 +471,9 @@ void TileCanvas::paintEvent(QPaintEvent*)
         painter.drawText(rect().adjusted(kPanelMargin, 0, -kPanelMargin, 0), Qt::AlignCenter | Qt::TextWordWrap, text);
         return;
     }
-    if (m_scene.replicated)
-        paintReplicated(painter);
-    else
-        paintTiles(painter);
-    paintLabels(painter);
+    if (m_base.isNull() || m_base.size() != size() * devicePixelRatioF())
+        renderBase();
+    painter.drawPixmap(0, 0, m_base);
     paintShard(painter);
     paintDrag(painter);
     if (hasFocus()) {
@@ -433,8 +486,52 @@ void TileCanvas::paintEvent(QPaintEvent*)
 
 void TileCanvas::resizeEvent(QResizeEvent*) { layout(); }
 
+/// Zooms so that the element under a point stays there.
+void TileCanvas::zoom(const QPointF& at, double factor)
+{
+    if (m_weight < 0 || m_scene.replicated)
+        return;
+    m_viewport.zoomAt(at, factor);
+    layout();
+    update();
+}
+
+void TileCanvas::wheelEvent(QWheelEvent* event)
+{
+    zoom(event->position(), std::pow(1.2, event->angleDelta().y() / 120.0));
+    event->accept();
+}
+
+void TileCanvas::keyPressEvent(QKeyEvent* event)
+{
+    switch (event->key()) {
+    case Qt::Key_Plus:
+    case Qt::Key_Equal:
+        zoom(m_frame.center(), 1.25);
+        return;
+    case Qt::Key_Minus:
+        zoom(m_frame.center(), 0.8);
+        return;
+    case Qt::Key_F:
+    case Qt::Key_0:
+        m_viewport.fit();
+        layout();
+        update();
+        return;
+    default:
+        QWidget::keyPressEvent(event);
+    }
+}
+
 void TileCanvas::mouseMoveEvent(QMouseEvent* event)
 {
+    if (m_panning) {
+        m_viewport.pan(event->position() - m_pressed);
+        m_pressed = event->position();
+        layout();
+        update();
+        return;
+    }
     if (m_pressedChip >= 0 && (event->buttons() & Qt::LeftButton)) {
         if ((event->position() - m_pressed).manhattanLength() >= QApplication::startDragDistance()) {
             const int axis = std::exchange(m_pressedChip, -1);
@@ -451,6 +548,10 @@ void TileCanvas::mouseMoveEvent(QMouseEvent* event)
 
 void TileCanvas::mousePressEvent(QMouseEvent* event)
 {
+    if (event->button() == Qt::MiddleButton) {
+        m_panning = true;
+        m_pressed = event->position();
+    }
     if (event->button() != Qt::LeftButton)
         return;
     m_pressed = event->position();
@@ -464,7 +565,12 @@ void TileCanvas::mousePressEvent(QMouseEvent* event)
         m_document->selection()->setDevice(device);
 }
 
-void TileCanvas::mouseReleaseEvent(QMouseEvent*) { m_pressedChip = -1; }
+void TileCanvas::mouseReleaseEvent(QMouseEvent*)
+{
+    m_pressedChip = -1;
+    m_panning = false;
+}
+
 void TileCanvas::leaveEvent(QEvent*) { m_document->selection()->setHoveredDevice(-1); }
 
 void TileCanvas::dragEnterEvent(QDragEnterEvent* event)

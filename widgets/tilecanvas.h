@@ -4,9 +4,12 @@
 #pragma once
 
 #include "widgets/canvas/tilescene.h"
+#include "widgets/canvas/viewport.h"
 
 #include "model/session/document.h"
 
+#include <QFontMetricsF>
+#include <QPixmap>
 #include <QWidget>
 
 #include <functional>
@@ -27,7 +30,7 @@ public:
     using Judge = std::function<QString(int axis, int dim)>;
     void setJudge(Judge judge) { m_judge = std::move(judge); }
 
-    QRectF picture() const { return m_picture; } ///< where the tensor is drawn
+    QRectF picture() const { return m_picture; } ///< where the tensor is drawn; zoomed, more than is seen of it
     QRectF zone(int dim) const; ///< drop zone of a dim; of -1: the one that takes an axis off
     QRectF chipRect(int axis) const; ///< empty when the axis cuts nothing here
     QRectF tileRect(std::int64_t position) const; ///< bounding rectangle of what a device holds
@@ -44,6 +47,8 @@ protected:
     void mousePressEvent(QMouseEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dragMoveEvent(QDragMoveEvent* event) override;
     void dragLeaveEvent(QDragLeaveEvent* event) override;
@@ -57,6 +62,8 @@ private:
         QRectF rect;
     };
     void layout();
+    void zoom(const QPointF& at, double factor);
+    void renderBase();
     void placeChips(int dim, bool vertical);
     QRectF bandRect(int row, int column) const;
     bool rangesFit() const;
@@ -64,6 +71,7 @@ private:
     int dimAt(const QPointF& point) const; ///< drawn dim or -1 (off); -2: nothing
     void paintTiles(QPainter& painter) const;
     void paintTile(QPainter& painter, const Tile& tile) const;
+    QStringList fittingOwners(const Tile& tile, const QFontMetricsF& metrics, const QRectF& rect) const;
     void paintTileLabel(QPainter& painter, const Tile& tile, const QRectF& rect) const;
     void paintReplicated(QPainter& painter) const;
     void paintLabels(QPainter& painter) const;
@@ -76,7 +84,10 @@ private:
     TensorSpec m_spec;
     Layout m_layout;
     TileScene m_scene;
+    QRectF m_frame; ///< what is seen of the picture; all of it until it is zoomed
     QRectF m_picture;
+    Viewport m_viewport; ///< from the frame to the picture
+    QPixmap m_base; ///< all that does not follow the mouse
     std::vector<Chip> m_chips;
     bool m_showRanges = false; ///< the index ranges fit into every tile
     Judge m_judge;
@@ -85,6 +96,7 @@ private:
     QString m_refusal;
     QPointF m_pressed;
     int m_pressedChip = -1;
+    bool m_panning = false;
 };
 
 } // namespace shardboard

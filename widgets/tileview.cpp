@@ -2,6 +2,7 @@
 #include "widgets/tileview.h"
 
 #include "widgets/format.h"
+#include "widgets/modelcanvas.h"
 #include "widgets/speclabel.h"
 #include "widgets/theme.h"
 #include "widgets/tilecanvas.h"
@@ -11,6 +12,7 @@
 #include <QGridLayout>
 #include <QLabel>
 #include <QMenu>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 namespace shardboard {
@@ -27,17 +29,33 @@ bool sideBelow(const QSize& size) { return size.width() < kNarrow && size.height
 TileView::TileView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
     , m_header(new ViewHeader(QString(), this))
+    , m_all(new QToolButton(this))
+    , m_held(new QToolButton(this))
     , m_canvas(new TileCanvas(document, this))
+    , m_model(new ModelCanvas(document, this))
     , m_side(new QWidget(this))
     , m_spec(new SpecLabel(m_side))
     , m_words(new QLabel(m_side))
     , m_shard(new QLabel(this))
     , m_message(new QLabel(this))
-    , m_grid(new QGridLayout)
+    , m_one(new QWidget(this))
+    , m_grid(new QGridLayout(m_one))
 {
     setObjectName(QStringLiteral("tileView"));
     setAccessibleName(tr("Tiles"));
     m_header->setTitleMono(true);
+    m_all->setObjectName(QStringLiteral("tileAll"));
+    m_all->setText(tr("All Weights"));
+    m_all->setToolTip(tr("All weights of the model on one canvas, by their bytes"));
+    m_held->setObjectName(QStringLiteral("tileHeld"));
+    m_held->setText(tr("On One Device"));
+    m_held->setToolTip(tr("What the selected device holds of every weight, by its bytes"));
+    for (QToolButton* button : { m_held, m_all }) {
+        button->setAccessibleName(button->text());
+        button->setCheckable(true);
+        button->setFocusPolicy(Qt::TabFocus);
+        m_header->addRight(button);
+    }
     m_spec->setObjectName(QStringLiteral("tileSpec"));
     m_words->setObjectName(QStringLiteral("tileWords"));
     m_shard->setObjectName(QStringLiteral("tileShard"));
@@ -62,13 +80,33 @@ TileView::TileView(Document* document, QWidget* parent)
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(m_header);
-    column->addLayout(m_grid, 1);
+    column->addWidget(m_one, 1);
+    column->addWidget(m_model, 1);
     column->addWidget(m_shard);
     column->addWidget(m_message);
     m_canvas->setJudge([this](int axis, int dim) { return judge(axis, dim); });
     connect(m_canvas, &TileCanvas::axisDropped, this, &TileView::putAxis);
+    connect(m_all, &QToolButton::toggled, this, &TileView::showAll);
+    connect(m_held, &QToolButton::toggled, this, [this](bool held) {
+        m_model->setHeld(held);
+        showWeight();
+    });
+    connect(m_model, &ModelCanvas::opened, this, [this](int weight) {
+        selection()->setWeight(weight);
+        m_all->setChecked(false);
+        m_canvas->setFocus();
+    });
     arrange();
     start();
+}
+
+void TileView::showAll(bool all)
+{
+    m_all->setChecked(all); // it may have been called by others
+    m_heldDevice = -1;
+    showWeight();
+    if (all)
+        m_model->setFocus();
 }
 
 void TileView::arrange()
@@ -105,6 +143,7 @@ void TileView::refresh()
     setTextColor(m_words, theme.quiet);
     setTextColor(m_message, theme.error);
     m_message->hide();
+    m_heldDevice = -1;
     showWeight();
 }
 
@@ -114,17 +153,55 @@ void TileView::selectionChanged()
     showWeight();
 }
 
+void TileView::showHeld()
+{
+    m_held->setChecked(true);
+    showAll(true);
+}
+
 void TileView::hoverChanged()
 {
+    if (m_all->isChecked()) {
+        m_model->updateOverlay();
+        return;
+    }
     showShard();
     m_canvas->update();
+}
+
+/// All weights, prepared anew when the device of the reverse view is another one.
+void TileView::showModel()
+{
+    if (m_heldDevice != m_model->heldDevice()) {
+        m_heldDevice = m_model->heldDevice();
+        m_model->refresh();
+    }
+    m_model->updateOverlay();
+    const auto evaluation = document()->evaluation();
+    m_header->setTitle(tr("All weights"));
+    if (!evaluation) {
+        m_header->setDetail(QString());
+        return;
+    }
+    const QString device = QString::number(evaluation->plan.mesh.deviceId(m_model->heldDevice()));
+    m_header->setDetail(m_held->isChecked() ? tr("device %1 holds %2 of %3").arg(device, bytesText(m_model->heldBytes()), bytesText(m_model->allBytes()))
+                                            : tr("%1 · area by bytes").arg(bytesText(m_model->allBytes())));
 }
 
 void TileView::showWeight()
 {
     const WeightLayout* weight = selectedWeight(*document());
-    m_canvas->show(weight ? selection()->weight() : -1);
+    const bool all = m_all->isChecked();
+    m_model->setVisible(all);
+    m_held->setVisible(all);
+    m_one->setVisible(!all);
+    m_shard->setVisible(!all);
     m_side->setVisible(weight && !weight->unknownShape);
+    if (all) {
+        showModel();
+        return;
+    }
+    m_canvas->show(weight ? selection()->weight() : -1);
     m_header->setTitle(weight ? qstr(weight->spec.name) : tr("Tiles"));
     if (!weight) {
         m_header->setDetail(QString());

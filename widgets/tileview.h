@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The selected weight, large: tiles, spec in the notations of the field, the shard of the device under the mouse, and
+// The selected weight, large, or all weights on one canvas. Of one: tiles, spec in the notations of the field, the shard of the device under the mouse, and
 // the edits that cut its dims over mesh axes: by dropping an axis, from the context menu, by key.
 #pragma once
 
@@ -8,9 +8,11 @@
 class QAction;
 class QGridLayout;
 class QMenu;
+class QToolButton;
 
 namespace shardboard {
 
+class ModelCanvas;
 class SpecLabel;
 class TileCanvas;
 
@@ -19,10 +21,15 @@ class TileView : public DocumentView {
 public:
     explicit TileView(Document* document, QWidget* parent = nullptr);
     TileCanvas* canvas() const { return m_canvas; }
+    ModelCanvas* modelCanvas() const { return m_model; }
     /// `Cut dim 0 over model`, …, `Take model off` for the selected weight; refused ones are disabled and say why.
     void fillMenu(QMenu* menu);
 
 public Q_SLOTS:
+    /// All weights on one canvas instead of the selected one.
+    void showAll(bool all);
+    /// What the selected device holds of all weights.
+    void showHeld();
     /// Makes the edit, or shows why it is refused.
     void putAxis(int axis, int dim);
 
@@ -36,20 +43,26 @@ protected:
 private:
     QString judge(int axis, int dim) const;
     void showWeight();
+    void showModel();
     void showSpec(const WeightLayout& weight);
     void showShard();
     void showMessage(const QString& message);
     void arrange();
 
     ViewHeader* m_header;
+    QToolButton* m_all;
+    QToolButton* m_held; ///< of all weights: what one device holds
     TileCanvas* m_canvas;
+    ModelCanvas* m_model;
     QWidget* m_side;
     SpecLabel* m_spec;
     QLabel* m_words;
     QLabel* m_shard;
     QLabel* m_message;
+    QWidget* m_one; ///< canvas and spec of one weight
     QGridLayout* m_grid;
     bool m_sideBelow = false;
+    std::int64_t m_heldDevice = -1; ///< that the canvas of all weights was prepared for
 };
 
 } // namespace shardboard

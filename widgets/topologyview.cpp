@@ -164,6 +164,19 @@ QRectF TopologyView::chipRect(std::size_t line, int axis) const
     return {};
 }
 
+/// Whether all names can be read in full that begin there.
+bool TopologyView::namesFit(double left) const
+{
+    const QFontMetricsF metrics(uiFont(this, -1.5));
+    std::vector<double> right(m_lines.size(), width() - kPanelMargin);
+    for (const Chip& chip : chips())
+        right[chip.line] = std::min(right[chip.line], chip.rect.left() - 6);
+    for (std::size_t i = 0; i < m_lines.size(); ++i)
+        if (left + metrics.horizontalAdvance(m_lines[i].name) > right[i])
+            return false;
+    return true;
+}
+
 void TopologyView::paintEvent(QPaintEvent*)
 {
     const Theme& theme = Theme::of(this);
@@ -172,31 +185,28 @@ void TopologyView::paintEvent(QPaintEvent*)
     if (m_lines.empty())
         return;
     painter.setRenderHint(QPainter::Antialiasing);
-    const bool roomy = width() > 260;
-    const double left = kPanelMargin + (roomy ? kPicture + 12 : 0);
-    if (roomy)
-        paintPicture(painter, QRectF(kPanelMargin, kPadding, kPicture, height() - 2 * kPadding));
     const auto all = chips();
     const QFont name = uiFont(this, -1.5);
     const QFont mono = monoFont(this, -2);
+    const bool roomy = namesFit(kPanelMargin + kPicture + 12);
+    const double left = kPanelMargin + (roomy ? kPicture + 12 : 0);
+    if (roomy)
+        paintPicture(painter, QRectF(kPanelMargin, kPadding, kPicture, height() - 2 * kPadding));
     for (std::size_t i = 0; i < m_lines.size(); ++i) {
         double right = width() - kPanelMargin;
         for (const Chip& chip : all)
             if (chip.line == i)
                 right = std::min(right, chip.rect.left() - 6);
         const QRectF line(left, lineTop(i), std::max(0.0, right - left), kLine);
-        painter.setFont(mono);
-        const double rate = painter.fontMetrics().horizontalAdvance(m_lines[i].rate) + 8;
         painter.setFont(name);
         painter.setPen(theme.text);
-        const QString text = painter.fontMetrics().elidedText(m_lines[i].name, Qt::ElideRight, static_cast<int>(std::max(40.0, line.width() - rate)));
+        const QString text = painter.fontMetrics().elidedText(m_lines[i].name, Qt::ElideMiddle, static_cast<int>(line.width()));
         painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, text);
         const double used = painter.fontMetrics().horizontalAdvance(text) + 8;
         painter.setFont(mono);
         painter.setPen(theme.quiet);
-        if (line.width() > used + 30)
-            painter.drawText(line.adjusted(used, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
-                             painter.fontMetrics().elidedText(m_lines[i].rate, Qt::ElideRight, static_cast<int>(line.width() - used)));
+        if (used + painter.fontMetrics().horizontalAdvance(m_lines[i].rate) <= line.width()) // else the tool tip has it
+            painter.drawText(line.adjusted(used, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, m_lines[i].rate);
     }
     painter.setFont(name);
     for (const Chip& chip : all) {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace shardboard {
 
@@ -24,6 +25,22 @@ std::string lowerOf(const QString& text) { return text.toLower().toStdString(); 
 
 } // namespace
 
+namespace {
+
+/// Of more parts than pixels each pixel shows one.
+void paintPixels(QImage& image, const QRect& room, const TileScene& scene)
+{
+    const auto band = [](const std::vector<Band>& bands, int at, int length) -> const Band& {
+        return bands[bands.size() * static_cast<std::size_t>(at) / static_cast<std::size_t>(length)];
+    };
+    for (int y = 0; y < room.height(); ++y)
+        for (int x = 0; x < room.width(); ++x)
+            image.setPixel(room.left() + x, room.top() + y,
+                           partColor(colorOfParts(scene, band(scene.rows, y, room.height()), band(scene.columns, x, room.width()))).fill.rgba());
+}
+
+} // namespace
+
 QImage cutThumbnail(const WeightLayout& weight, const QColor& empty, const QColor& outline)
 {
     const int side = static_cast<int>(kThumbnail * kThumbnailScale);
@@ -32,39 +49,32 @@ QImage cutThumbnail(const WeightLayout& weight, const QColor& empty, const QColo
     const bool flat = weight.spec.shape.size() < 2;
     const QRect room = flat ? QRect(0, side / 3, side, side / 3) : QRect(0, 0, side, side);
     QPainter painter(&image);
-    const TileScene scene = weight.unknownShape ? TileScene() : makeTileScene(weight);
+    const TileScene scene = weight.unknownShape ? TileScene() : makeTileFrame(weight);
     if (weight.unknownShape || scene.replicated) {
         painter.fillRect(room, outline);
         painter.fillRect(room.adjusted(2, 2, -2, -2), empty);
         return image;
     }
-    if (!scene.image.isNull()) {
-        painter.drawImage(room, scene.image);
+    if (scene.rows.size() > static_cast<std::size_t>(side) || scene.columns.size() > static_cast<std::size_t>(side)) {
+        paintPixels(image, room, scene);
         return image;
     }
-    for (const Tile& tile : scene.tiles) {
-        const Range& r = scene.rows[static_cast<std::size_t>(tile.row)].range;
-        const Range& c = scene.columns[static_cast<std::size_t>(tile.column)].range;
-        const auto x = [&](std::int64_t at) {
-            return room.left()
-                + static_cast<int>(std::lround(static_cast<double>(room.width()) * static_cast<double>(at)
-                                               / static_cast<double>(scene.columnSize)));
-        };
-        const auto y = [&](std::int64_t at) {
-            return room.top()
-                + static_cast<int>(std::lround(static_cast<double>(room.height()) * static_cast<double>(at)
-                                               / static_cast<double>(scene.rowSize)));
-        };
-        QRect rect(QPoint(x(c.lo), y(r.lo)), QPoint(x(c.hi) - 1, y(r.hi) - 1));
-        if (scene.columns.size() > 1 && rect.width() > 5)
-            rect.setWidth(rect.width() - 2);
-        if (scene.rows.size() > 1 && rect.height() > 5)
-            rect.setHeight(rect.height() - 2);
-        const PartColor color = partColor(tile.color);
-        painter.fillRect(rect, color.fill);
-        if (color.hatch != Qt::NoBrush)
-            painter.fillRect(rect, QBrush(color.hatchColor, color.hatch));
-    }
+    const auto place = [](int from, int length, std::int64_t at, std::int64_t size) {
+        return from + static_cast<int>(std::lround(static_cast<double>(length) * static_cast<double>(at) / static_cast<double>(size)));
+    };
+    for (const Band& row : scene.rows)
+        for (const Band& column : scene.columns) {
+            QRect rect(QPoint(place(room.left(), room.width(), column.range.lo, scene.columnSize), place(room.top(), room.height(), row.range.lo, scene.rowSize)),
+                       QPoint(place(room.left(), room.width(), column.range.hi, scene.columnSize) - 1, place(room.top(), room.height(), row.range.hi, scene.rowSize) - 1));
+            if (scene.columns.size() > 1 && rect.width() > 5)
+                rect.setWidth(rect.width() - 2);
+            if (scene.rows.size() > 1 && rect.height() > 5)
+                rect.setHeight(rect.height() - 2);
+            const PartColor color = partColor(colorOfParts(scene, row, column));
+            painter.fillRect(rect, color.fill);
+            if (color.hatch != Qt::NoBrush)
+                painter.fillRect(rect, QBrush(color.hatchColor, color.hatch));
+        }
     return image;
 }
 
@@ -125,14 +135,39 @@ void WeightModel::addWeight(int weight, const QColor& empty, const QColor& outli
 void WeightModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& empty, const QColor& outline,
                                 Notation notation)
 {
-    beginResetModel();
+    std::vector<Node> nodes = std::exchange(m_nodes, {});
+    std::vector<int> top = std::exchange(m_top, {});
     m_evaluation = std::move(evaluation);
     m_notation = notation;
-    m_nodes.clear();
-    m_top.clear();
     for (std::size_t i = 0; m_evaluation && i < m_evaluation->weights.size(); ++i)
         addWeight(static_cast<int>(i), empty, outline);
+    const bool same = m_top == top && std::equal(m_nodes.begin(), m_nodes.end(), nodes.begin(), nodes.end(), [](const Node& x, const Node& y) {
+        return x.weight == y.weight && x.parent == y.parent && x.row == y.row && x.children == y.children && x.title == y.title;
+    });
+    if (same) { // the usual edit: the same rows with other content, so that views keep what they have laid out
+        tellChanges();
+        return;
+    }
+    std::swap(m_nodes, nodes);
+    std::swap(m_top, top);
+    beginResetModel();
+    m_nodes = std::move(nodes);
+    m_top = std::move(top);
     endResetModel();
+}
+
+void WeightModel::tellChanges()
+{
+    if (m_top.empty())
+        return;
+    const auto tell = [this](const std::vector<int>& rows) {
+        const int last = static_cast<int>(rows.size()) - 1;
+        Q_EMIT dataChanged(createIndex(0, 0, static_cast<quintptr>(rows.front())), createIndex(last, 0, static_cast<quintptr>(rows.back())));
+    };
+    tell(m_top);
+    for (const int node : m_top)
+        if (const auto& children = m_nodes[static_cast<std::size_t>(node)].children; !children.empty())
+            tell(children);
 }
 
 QModelIndex WeightModel::indexOfWeight(int weight) const

@@ -56,6 +56,7 @@ private:
     };
     int addGroup(const WeightLayout& weight);
     void addWeight(int weight, const QColor& empty, const QColor& outline);
+    void tellChanges(); ///< all rows may say something else
     QVariant groupData(const Node& node, int role) const;
 
     std::shared_ptr<const Evaluation> m_evaluation;

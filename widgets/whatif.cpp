@@ -31,7 +31,7 @@ void judge(Alternative& alternative, int weight, Notation notation)
 
 } // namespace
 
-std::vector<Alternative> weightAlternatives(const Document& document, int weight)
+std::vector<Alternative> weightCandidates(const Document& document, int weight)
 {
     std::vector<Alternative> out;
     const auto evaluation = document.evaluation();
@@ -47,17 +47,12 @@ std::vector<Alternative> weightAlternatives(const Document& document, int weight
     current.seconds = evaluation->plan.seconds();
     current.peak = evaluation->plan.memory.peak;
     current.edit.design = document.design();
+    out.push_back(std::move(current));
     const auto add = [&](const QString& title, WeightEdit edit) {
         Alternative alternative;
         alternative.title = title;
         alternative.edit = std::move(edit);
-        judge(alternative, weight, document.notation());
-        const bool known
-            = alternative.layout == current.layout || std::any_of(out.begin(), out.end(), [&](const Alternative& other) {
-                  return other.refusal.isEmpty() && other.layout == alternative.layout;
-              });
-        if (!alternative.refusal.isEmpty() || !known)
-            out.push_back(std::move(alternative));
+        out.push_back(std::move(alternative));
     };
     add(QObject::tr("replicate"),
         strategyEdit(document, { weight }, Strategy {},
@@ -75,11 +70,72 @@ std::vector<Alternative> weightAlternatives(const Document& document, int weight
                             : QObject::tr("cut dim %1 over %2").arg(dim).arg(name),
                     axisEdit(document, { weight }, axis, dim));
     }
-    std::stable_sort(out.begin(), out.end(), [](const Alternative& a, const Alternative& b) {
-        return a.refusal.isEmpty() != b.refusal.isEmpty() ? a.refusal.isEmpty() : a.seconds < b.seconds;
-    });
-    out.insert(out.begin(), std::move(current));
     return out;
+}
+
+std::vector<Alternative> judgedAlternatives(std::vector<Alternative> candidates, int weight, Notation notation, const std::atomic<bool>* stop)
+{
+    std::vector<Alternative> out;
+    for (Alternative& alternative : candidates) {
+        if (stop && stop->load())
+            return {};
+        if (!alternative.current)
+            judge(alternative, weight, notation);
+        const bool known = std::any_of(out.begin(), out.end(), [&](const Alternative& other) {
+            return other.refusal.isEmpty() && other.layout == alternative.layout;
+        });
+        if (!alternative.refusal.isEmpty() || !known)
+            out.push_back(std::move(alternative));
+    }
+    if (!out.empty())
+        std::stable_sort(out.begin() + 1, out.end(), [](const Alternative& a, const Alternative& b) {
+            return a.refusal.isEmpty() != b.refusal.isEmpty() ? a.refusal.isEmpty() : a.seconds < b.seconds;
+        });
+    return out;
+}
+
+AlternativesJudge::AlternativesJudge(QObject* parent)
+    : QObject(parent)
+{
+    m_pool.setMaxThreadCount(1);
+}
+
+AlternativesJudge::~AlternativesJudge()
+{
+    forget();
+    m_pool.waitForDone();
+}
+
+void AlternativesJudge::ask(std::vector<Alternative> candidates, int weight, Notation notation)
+{
+    forget();
+    m_busy = true;
+    m_stop = std::make_shared<std::atomic<bool>>(false);
+    const int request = m_request;
+    auto wanted = std::make_shared<std::vector<Alternative>>(std::move(candidates));
+    m_pool.start([this, request, wanted, weight, notation, stop = m_stop] {
+        auto judged = std::make_shared<std::vector<Alternative>>(judgedAlternatives(std::move(*wanted), weight, notation, stop.get()));
+        // Posted to this object, which outlives the pool's work; what is still posted when it dies is dropped.
+        QMetaObject::invokeMethod(
+            this,
+            [this, request, judged] {
+                if (request != m_request)
+                    return;
+                m_busy = false;
+                m_answer = std::move(*judged);
+                Q_EMIT answered();
+            },
+            Qt::QueuedConnection);
+    });
+}
+
+void AlternativesJudge::forget()
+{
+    ++m_request;
+    m_busy = false;
+    m_answer.reset();
+    if (m_stop)
+        m_stop->store(true);
 }
 
 } // namespace shardboard

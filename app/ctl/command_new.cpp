@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl new: from a model and a mesh to a design file.
 #include "app/ctl/commands.h"
+#include "app/ctl/memoryoptions.h"
 #include "app/ctl/rulesoptions.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
@@ -223,6 +224,8 @@ int newCommand(const Arguments& arguments)
         return report(workload.error());
     design.workload = workload.value();
     const bool isModule = design.model.kind != ModelKind::Decoder;
+    if (const auto status = chooseMemory(arguments, design.memory); !status.ok())
+        return report(status.error());
     std::vector<std::string> notes;
     if (!arguments.has("--rules")) {
         auto applied = applyPreset(design, arguments.text("--preset", isModule ? "megatron-tp" : "replicate"));

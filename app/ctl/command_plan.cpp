@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl plan: the collectives of a design with their causes, and memory and time per device.
 #include "app/ctl/commands.h"
+#include "app/ctl/memoryoptions.h"
 #include "app/ctl/comparetext.h"
 #include "app/ctl/partstext.h"
 #include "app/ctl/table.h"
@@ -239,6 +240,8 @@ Status chooseRun(const Arguments& arguments, Design& design)
             return hardware.error();
         setHardware(design, std::move(hardware).value());
     }
+    if (auto status = chooseMemory(arguments, design.memory); !status.ok())
+        return status;
     return choosePicker(arguments, design.picker);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/commands.h"
+#include "app/ctl/memoryoptions.h"
 
 #include "model/formats/designfile.h"
 #include "model/formats/modulejson.h"
@@ -19,7 +20,7 @@ const std::vector<Command>& commands()
           "{\"format\": \"shardboard-hardware\", \"version\": 1, \"base\": \"dgx-h100\", \"levels\": [{}, {\"link\":\n"
           "{\"bytes_per_second\": 2e10}}]} says only what differs.\n" },
         { "new", "makes a design from a model and a mesh", {},
-          { { "--model", "MODEL", "built-in name, config.json, checkpoint folder, or FILE.safetensors" },
+          withMemoryOptions({ { "--model", "MODEL", "built-in name, config.json, checkpoint folder, or FILE.safetensors" },
             { "--in-dim", "N", "for --model column-parallel-linear, one module alone: y = x Wt, W [out, in]" },
             { "--out-dim", "N", "for the same" },
             { "--bias", "", "for the same: add a bias" },
@@ -49,7 +50,7 @@ const std::vector<Command>& commands()
             { "--slices", "N", "slices (1)" },
             { "--base", "FILE", "with --rules: base.yml, or a built-in rule set (default)" },
             { "--set", "KEY=VALUE", "with --rules: an option as on MaxText's command line; may be repeated", true },
-            { "-o", "FILE", "design file to write" }, kJson },
+            { "-o", "FILE", "design file to write" }, kJson }),
           newCommand, {} },
         { "tiles", "shows the shards of one weight", {},
           { { "--shape", "SIZES", "of the weight, e.g. 6144,4096" },
@@ -115,7 +116,7 @@ const std::vector<Command>& commands()
           { { "--report", "", "also tell on stderr what moves and what else there was, whatever the mode" }, kJson }, pickCommand,
           pickHelp() },
         { "plan", "shows collectives with their causes, time and memory", { "DESIGN" },
-          { { "--hardware", "ID", "hardware preset or file in place of the design's" },
+          withMemoryOptions({ { "--hardware", "ID", "hardware preset or file in place of the design's" },
             { "--picker", "NAME", "greedy, partials-only or none" },
             { "--profile", "NAME", "shardboard (pins, vocabulary-parallel embedding), or MAX's G0, G1 (greedy), G2, G3 (auto_reshard)" },
             { "--on-reshard", "MODE", "silent, warn (tells on stderr what moves) or raise (exit 3 when anything does)" },
@@ -123,7 +124,7 @@ const std::vector<Command>& commands()
             { "--allow-transitions", "SET", "in G2 and G3: DEFAULT, ALL, or pairs such as P->R,S->R" },
             { "--budget", "BYTES", "in G0: the most that a device may hold of an operation's operands; 0: no limit" },
             { "--parts", "", "also time and memory of each part of the model and phase (in JSON they always are)" },
-            { "--against", "OTHER", "what differs from another design, and what each of them costs" }, kJson },
+            { "--against", "OTHER", "what differs from another design, and what each of them costs" }, kJson }),
           planCommand,
           "All rows of a plan are sound in every profile. MAX has none for attention, experts, the loss and gradients: those of\n"
           "profile shardboard are used, without vocabulary parallel embedding and rings. Pins count in profile shardboard alone.\n" },

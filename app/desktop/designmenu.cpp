@@ -2,6 +2,7 @@
 #include "app/desktop/designmenu.h"
 
 #include "app/desktop/banner.h"
+#include "app/desktop/memorymenu.h"
 #include "model/hardware/hardware.h"
 #include "model/design/presets.h"
 #include "model/session/document.h"
@@ -48,6 +49,8 @@ DesignMenu::DesignMenu(Document* document, Banner* banner, QMenu* menu)
     addPicker(menu->addMenu(tr("P&icker")));
     addHardware(menu->addMenu(tr("&Hardware")));
     addWorkload(menu->addMenu(tr("&Workload")));
+    QMenu* optimizer = menu->addMenu(tr("&Optimizer States (ZeRO)"));
+    new MemoryMenu(document, banner, optimizer, menu->addMenu(tr("&Memory")));
     connect(menu, &QMenu::aboutToShow, this, [this] { showState(); });
     connect(m_document, &Document::evaluated, this, [this] { showState(); });
     showState();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Design menu: preset, picker, hardware and workload of the open design. Each choice is one undo step; a refused one
+// The Design menu: preset, picker, hardware, workload, optimizer states and memory of the open design. Each choice is one undo step; a refused one
 // shows its reason in the banner and changes nothing.
 #pragma once
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/docks.h"
 
-#include <QDockWidget>
+#include "widgets/documentview.h"
+
 #include <QChildEvent>
+#include <QDockWidget>
 #include <QMainWindow>
 #include <QTabBar>
 
@@ -55,6 +57,14 @@ QDockWidget* Docks::add(const QString& name, const QString& title, QWidget* cont
     dock->setTitleBarWidget(new QWidget(dock));
     m_docks.push_back(dock);
     m_places.push_back(place);
+    // A panel behind another tab counts as visible for Qt; its dock knows better.
+    connect(dock, &QDockWidget::visibilityChanged, this, [content](bool visible) {
+        QList<DocumentView*> views = content->findChildren<DocumentView*>();
+        if (auto* view = qobject_cast<DocumentView*>(content))
+            views.prepend(view);
+        for (DocumentView* view : std::as_const(views))
+            view->setAsleep(!visible);
+    });
     if (!shownAtFirst)
         m_hiddenAtFirst.push_back(dock);
     return dock;

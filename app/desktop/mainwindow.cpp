@@ -10,6 +10,7 @@
 #include "app/desktop/filewatch.h"
 #include "app/desktop/helpwindow.h"
 #include "app/desktop/notationmenu.h"
+#include "app/desktop/palettesources.h"
 #include "app/desktop/pictures.h"
 #include "app/desktop/recentfiles.h"
 #include "app/desktop/recovery.h"
@@ -118,7 +119,10 @@ void MainWindow::createActions()
     m_actions->add(id("file.quit"), tr("&Quit"), QKeySequence::Quit, [this] { close(); });
     m_actions->adopt(id("edit.undo"), m_document->undoStack()->createUndoAction(m_actions, tr("&Undo")), QKeySequence::Undo);
     m_actions->adopt(id("edit.redo"), m_document->undoStack()->createRedoAction(m_actions, tr("&Redo")), QKeySequence::Redo);
-    m_actions->add(id("edit.find"), tr("&Find Weight"), tr("Ctrl+K"), [this] { findChild<WeightPanel*>()->focusFilter(); });
+    m_actions->add(id("edit.find"), tr("&Find Weight"), tr("Ctrl+Shift+F"), [this] { findChild<WeightPanel*>()->focusFilter(); });
+    QAction* palette = m_actions->add(id("edit.palette"), tr("Command &Palette …"), tr("Ctrl+K"), [this] { openPalette(); });
+    palette->setShortcuts({ QKeySequence(tr("Ctrl+K")), QKeySequence(tr("Ctrl+Shift+P")) });
+    palette->setIconText(tr("Command palette"));
     m_actions->add(id("edit.strategy"), tr("Edit &Strategy"), tr("Ctrl+L"), [this] { editStrategy(false); });
     m_actions->add(id("hardware.edit"), tr("&Edit Hardware …"), tr("Ctrl+H"), [this] { m_docks->raise(QStringLiteral("hardware")); });
     m_actions->add(id("hardware.open"), tr("Hardware from &File …"), {}, [this] { openHardware(); });
@@ -136,6 +140,10 @@ void MainWindow::createActions()
     run->setToolTip(tr("Run the plan on this machine and check its numbers (%1)").arg(run->shortcut().toString(QKeySequence::NativeText)));
     m_actions->add(id("run.cancel"), tr("&Cancel"), tr("Shift+F5"), [this] { m_engine->cancel(); });
     m_actions->add(id("run.restart"), tr("Restart &Engine"), {}, [this] { m_engine->restart(); });
+    m_actions->add(id("view.allWeights"), tr("&All Weights"), tr("Ctrl+Shift+A"), [this] { m_tileView->showAll(true); });
+    m_actions->add(id("view.oneDevice"), tr("All &on One Device"), tr("Ctrl+Shift+D"), [this] {
+        m_tileView->showHeld();
+    });
     m_actions->add(id("view.reset"), tr("&Reset Layout"), {}, [this] { m_docks->reset(); });
     m_actions->add(id("help.show"), tr("&Help"), QKeySequence::HelpContents, [this] { showHelp(); });
     m_actions->add(id("help.about"), tr("&About Shardboard"), {}, [this] { showAbout(); });
@@ -166,6 +174,7 @@ void MainWindow::createMenus()
     add(edit, "edit.undo");
     add(edit, "edit.redo");
     edit->addSeparator();
+    add(edit, "edit.palette");
     add(edit, "edit.find");
     add(edit, "edit.strategy");
     add(edit, "edit.repair");
@@ -191,6 +200,9 @@ void MainWindow::createMenus()
     movable->setToolTip(tr("Show the title bars by which panels can be moved, floated and closed"));
     connect(movable, &QAction::toggled, m_docks, &Docks::setMovable);
     add(view, "view.reset");
+    view->addSeparator();
+    add(view, "view.allWeights");
+    add(view, "view.oneDevice");
     view->addSeparator();
     new NotationMenu(m_document, m_settings, view->addMenu(tr("&Notation")));
     createThemeMenu(view);
@@ -309,6 +321,7 @@ void MainWindow::createDocks()
     m_bar->setObjectName(QStringLiteral("summary"));
     m_bar->setMovable(false);
     auto* summary = new SummaryBar(m_document);
+    summary->setFinder(m_actions->get(QStringLiteral("edit.palette")));
     summary->addAction(m_actions->get(QStringLiteral("run.start")), true);
     summary->addAction(m_actions->get(QStringLiteral("file.exportJax")), false);
     m_bar->addWidget(summary);
@@ -591,6 +604,8 @@ void MainWindow::updateActions()
     for (const QString& name : viewNames())
         m_actions->get(QStringLiteral("picture.") + name)->setEnabled(design);
     enable("view.reset", design);
+    enable("view.allWeights", design);
+    enable("view.oneDevice", design);
     enable("edit.find", design);
     enable("edit.strategy", design);
     enable("hardware.edit", design);
@@ -600,6 +615,19 @@ void MainWindow::updateActions()
     enable("run.start", m_runPanel->canRun());
     enable("run.cancel", state == State::Running || state == State::Starting);
     enable("run.restart", state == State::Ready || state == State::Failed);
+}
+
+void MainWindow::openPalette()
+{
+    const auto entries = [this] {
+        std::vector<PaletteEntry> all = designEntries(m_document);
+        const std::vector<PaletteEntry> commands = commandEntries(menuBar(), m_actions->all());
+        all.insert(all.begin(), commands.begin(), commands.end());
+        return all;
+    };
+    if (m_palette == nullptr)
+        m_palette = new CommandPalette(entries, [this](const QString& typed) { return deviceEntries(m_document, typed); }, this);
+    m_palette->open();
 }
 
 void MainWindow::showHelp()

@@ -13,6 +13,7 @@ namespace shardboard {
 
 class Actions;
 class Banner;
+class CommandPalette;
 class CompareView;
 class Docks;
 class Document;
@@ -82,6 +83,7 @@ private:
     void updateTitle();
     void updateStatus();
     void updateActions();
+    void openPalette();
     void showHelp();
     void showAbout();
 
@@ -105,6 +107,7 @@ private:
     HardwareView* m_hardware = nullptr;
     RuleFiles* m_ruleFiles = nullptr;
     RunPanel* m_runPanel = nullptr;
+    CommandPalette* m_palette = nullptr; ///< made when it is asked for
     QLabel* m_engineStatus = nullptr;
     QLabel* m_planStatus = nullptr;
     QLabel* m_specStatus = nullptr;

@@ -12,7 +12,9 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDialogButtonBox>
+#include <QFile>
 #include <QFileDialog>
+#include <QFileInfo>
 #include <QFormLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -79,6 +81,8 @@ NewDialog::NewDialog(QWidget* parent)
     m_model->setItemData(m_model->count() - 1, tr("One module alone: a matmul per device, its bias, the all-gather"), Qt::ToolTipRole);
     m_model->setCurrentText(QStringLiteral("llama3-8b"));
     m_mesh->setToolTip(tr("Mesh axes in order, the first slowest: NAME=SIZE,NAME=SIZE"));
+    m_hardware->setObjectName(QStringLiteral("new.hardware"));
+    m_hardware->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon); // names are long
     for (const Hardware& hardware : hardwarePresets())
         m_hardware->addItem(qstr(hardware.name), qstr(hardware.id));
     m_workload->setObjectName(QStringLiteral("new.workload"));
@@ -140,7 +144,15 @@ NewDialog::NewDialog(QWidget* parent)
     form->addRow(QString(), m_bias);
     form->addRow(QString(), m_tied);
     form->addRow(tr("Me&sh"), m_mesh);
-    form->addRow(tr("&Hardware"), m_hardware);
+    auto* hardwareFile = new QPushButton(tr("Fi&le …"), this);
+    hardwareFile->setObjectName(QStringLiteral("new.hardwareFile"));
+    hardwareFile->setToolTip(tr("Hardware from a file, as the hardware editor and shardctl write it"));
+    auto* hardwareRow = new QHBoxLayout;
+    hardwareRow->addWidget(m_hardware, 1);
+    hardwareRow->addWidget(hardwareFile);
+    auto* hardwareLabel = new QLabel(tr("&Hardware"), this);
+    hardwareLabel->setBuddy(m_hardware);
+    form->addRow(hardwareLabel, hardwareRow);
     form->addRow(tr("&Workload"), m_workload);
     form->addRow(tr("&Batch"), m_batch);
     form->addRow(tr("Se&quence"), m_sequence);
@@ -168,6 +180,7 @@ NewDialog::NewDialog(QWidget* parent)
     showPreset();
     showModule();
     connect(browseFolder, &QPushButton::clicked, this, [this] { browse(true); });
+    connect(hardwareFile, &QPushButton::clicked, this, [this] { browseHardware(); });
     connect(browseFile, &QPushButton::clicked, this, [this] { browse(false); });
     connect(buttons, &QDialogButtonBox::accepted, this, &NewDialog::accept);
     connect(buttons, &QDialogButtonBox::rejected, this, &NewDialog::reject);
@@ -218,12 +231,30 @@ void NewDialog::browse(bool folder)
         m_model->setCurrentText(path);
 }
 
+void NewDialog::setHardwareFile(const QString& path)
+{
+    int index = m_hardware->findData(path);
+    if (index < 0) {
+        index = m_hardware->count();
+        m_hardware->addItem(QFileInfo(path).fileName(), path);
+        m_hardware->setItemData(index, path, Qt::ToolTipRole);
+    }
+    m_hardware->setCurrentIndex(index);
+}
+
+void NewDialog::browseHardware()
+{
+    const QString path = QFileDialog::getOpenFileName(this, tr("Hardware"), {}, tr("Hardware (*.json);;All files (*)"));
+    if (!path.isEmpty())
+        setHardwareFile(path);
+}
+
 NewDesign NewDialog::wanted() const
 {
     NewDesign wanted;
     wanted.model = m_model->currentText().trimmed().toLocal8Bit().toStdString();
     wanted.mesh = m_mesh->text().toStdString();
-    wanted.hardware = m_hardware->currentData().toString().toStdString();
+    wanted.hardware = QFile::encodeName(m_hardware->currentData().toString()).toStdString();
     wanted.preset = m_preset->currentText().toStdString();
     wanted.rules = m_preset->currentData().toString().toStdString();
     if (isModule())

@@ -24,6 +24,8 @@ public:
     explicit NewDialog(QWidget* parent = nullptr);
 
     void setModel(const QString& nameOrPath);
+    /// Hardware from a file, besides the presets. It is read when the design is made; what is wrong with it is said then.
+    void setHardwareFile(const QString& path);
     /// Asks for the dims of a ColumnParallelLinear instead of a model.
     void setModule();
     /// The design, after the dialog was accepted.
@@ -40,6 +42,7 @@ private:
     void showWorkload();
     void showPreset();
     void browse(bool folder);
+    void browseHardware();
 
     QComboBox* m_model = nullptr;
     QFormLayout* m_form = nullptr;

@@ -4,6 +4,7 @@
 #include "model/hardware/hardware.h"
 #include "model/design/presets.h"
 #include "model/formats/designfile.h"
+#include "model/formats/hardwarefile.h"
 #include "model/formats/openmodel.h"
 #include "model/rules/rulesetup.h"
 
@@ -39,7 +40,7 @@ Result<Design> makeDesign(const NewDesign& wanted, std::vector<std::string>& not
     auto mesh = Mesh::parse(wanted.mesh, "mesh");
     if (!mesh.ok())
         return mesh.error();
-    const auto hardware = findHardware(wanted.hardware, "hardware");
+    auto hardware = hardwareNamed(wanted.hardware, "hardware");
     if (!hardware.ok())
         return hardware.error();
     const Status workload = verifyWorkload(wanted.workload, "workload");
@@ -47,7 +48,7 @@ Result<Design> makeDesign(const NewDesign& wanted, std::vector<std::string>& not
         return workload.error();
     Design design;
     design.mesh = std::move(mesh).value();
-    design.hardware = wanted.hardware;
+    setHardware(design, std::move(hardware).value());
     design.model = std::move(model).value();
     design.workload = wanted.workload;
     if (!wanted.rules.empty()) {

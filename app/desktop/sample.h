@@ -16,7 +16,7 @@ namespace shardboard {
 struct NewDesign {
     std::string model = "llama3-8b"; ///< built-in name, config.json, checkpoint folder or .safetensors file
     std::string mesh = "data=2,model=4";
-    std::string hardware = "dgx-h100";
+    std::string hardware = "dgx-h100"; ///< id of a preset, or a hardware file
     std::string preset = "megatron-tp"; ///< of strategies; not looked at with `rules`
     std::string rules; ///< a built-in rule set that lays out everything instead of strategies
     std::optional<LinearModule> module; ///< a ColumnParallelLinear instead of a model

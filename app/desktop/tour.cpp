@@ -22,7 +22,9 @@
 #include "widgets/meshview.h"
 #include "widgets/strategyeditor.h"
 #include "widgets/tileview.h"
+#include "widgets/whatif.h"
 
+#include <QAbstractButton>
 #include <QApplication>
 #include <QComboBox>
 #include <QDir>
@@ -51,8 +53,10 @@ void settle(const QWidget* window)
     constexpr int kLimitMs = 5000;
     const auto judges = window->findChildren<DesignJudge*>();
     const auto advisors = window->findChildren<FitAdvisor*>();
+    const auto alternatives = window->findChildren<AlternativesJudge*>();
     const auto busy = [&] {
-        return std::any_of(advisors.begin(), advisors.end(), [](const auto* advisor) { return advisor->isBusy(); })
+        return std::any_of(alternatives.begin(), alternatives.end(), [](const auto* judge) { return judge->isBusy(); })
+            || std::any_of(advisors.begin(), advisors.end(), [](const auto* advisor) { return advisor->isBusy(); })
             || std::any_of(judges.begin(), judges.end(), [](const auto* judge) { return judge->isBusy(); });
     };
     QElapsedTimer timer;
@@ -86,6 +90,13 @@ public:
             if (status.ok())
                 status = grab(QString::fromLatin1(name), m_window.findChild<QWidget*>(QString::fromLatin1(object)));
         }
+        m_window.tileView()->showAll(true);
+        if (status.ok())
+            status = grab(QStringLiteral("all-weights"), &m_window);
+        m_window.tileView()->showHeld();
+        if (status.ok())
+            status = grab(QStringLiteral("one-device"), &m_window);
+        m_window.tileView()->showAll(false);
         for (const char* tab : { "collectives", "findings", "memory", "cost", "compare" }) {
             m_window.docks()->raise(QString::fromLatin1(tab));
             if (status.ok())
@@ -98,6 +109,8 @@ public:
             status = comparison();
         if (status.ok())
             status = fullMemory();
+        if (status.ok())
+            status = stages();
         if (status.ok())
             status = explanation();
         if (status.ok())
@@ -186,6 +199,27 @@ private:
         }
         document->undoStack()->setIndex(before);
         m_window.docks()->raise(QStringLiteral("collectives"));
+        return status;
+    }
+
+    /// Stages of a pipeline, and how full the devices of each of them are.
+    Status stages()
+    {
+        Document* document = m_window.document();
+        const int before = document->undoStack()->index();
+        Design design = document->design();
+        design.mesh = Mesh::parse("pipe=4,data=2,model=4").value();
+        design.workload.kind = WorkloadKind::Train;
+        design.workload.batch = 32;
+        design.workload.microBatches = 8;
+        Status status = done();
+        auto* coloring = m_window.findChild<QAbstractButton*>(QStringLiteral("meshColoring"));
+        if (coloring == nullptr || !applyPreset(design, "pp-1f1b").ok() || !document->edit(design, QObject::tr("Pipeline"), Misfits::Replicate).ok())
+            return status; // not every model can be laid out so
+        coloring->setChecked(true);
+        status = grab(QStringLiteral("mesh-memory"), &m_window);
+        coloring->setChecked(false);
+        document->undoStack()->setIndex(before);
         return status;
     }
 

@@ -119,6 +119,39 @@ private Q_SLOTS:
         QVERIFY(make("x.shardboard", { "--dtype", "f8e5m2" }).err.contains(QLatin1String("use bf16, f16, f32 or f8e4m3")));
     }
 
+    void memorySettings()
+    {
+        const auto make = [&](std::vector<std::string> more, const char* file) {
+            QStringList words { "new", "--model", "llama3-8b", "--mesh", "data=2,model=4", "--preset", "megatron-tp", "--workload", "train", "-o", path(file) };
+            for (const std::string& word : more)
+                words << QString::fromStdString(word);
+            return shardctl(words).code;
+        };
+        const auto memory = [&](const QStringList& more, const char* file) {
+            return shardctl(QStringList { "plan", path(file), "--json" } + more).json()["memory"].toObject();
+        };
+        QCOMPARE(make({}, "usual.shardboard"), 0);
+        QCOMPARE(make({ "--reserve", "0", "--context", "0", "--communicator", "0", "--loss", "fused", "--gather-ahead", "2" }, "bare.shardboard"), 0);
+        const QJsonObject usual = memory({}, "usual.shardboard");
+        const QJsonObject bare = memory({}, "bare.shardboard");
+        QVERIFY(usual["by_cause"].toObject()["reserve"].toDouble() > 0);
+        QVERIFY(bare["peak_bytes_per_device"].toDouble() < usual["peak_bytes_per_device"].toDouble());
+        QCOMPARE(bare["by_cause"].toObject()["reserve"].toDouble(), 0.0);
+        QCOMPARE(bare["by_cause"].toObject()["runtime"].toDouble(), 0.0);
+        // The same for one run of a design that says nothing.
+        QCOMPARE(memory({ "--reserve", "0", "--context", "0", "--communicator", "0", "--loss", "fused", "--gather-ahead", "2" }, "usual.shardboard"), bare);
+        const auto refuses = [&](const char* option, const char* value, int code) {
+            const Outcome refused = shardctl({ "plan", path("usual.shardboard"), option, value });
+            QCOMPARE(refused.code, code);
+            QVERIFY2(refused.err.contains(QLatin1String(option)), qPrintable(refused.err));
+        };
+        for (const auto& [option, value] : { std::pair { "--reserve", "5%" }, { "--communicator", "1e3" }, { "--loss", "none" } })
+            refuses(option, value, 2); // not of the form
+        for (const auto& [option, value] : { std::pair { "--reserve", "101" }, { "--reserve", "nan" }, { "--reserve", "-1" }, { "--context", "-1" },
+                                             { "--gather-ahead", "65" } })
+            refuses(option, value, 3); // out of range
+    }
+
     void withItself()
     {
         const Outcome it = shardctl({ "plan", path("tp.shardboard"), "--against", path("tp.shardboard") });

@@ -196,7 +196,32 @@ std::int64_t TileScene::ownerAt(double x, double y) const
     return tiles[static_cast<std::size_t>(row) * columns.size() + static_cast<std::size_t>(column)].firstOwner;
 }
 
+std::int64_t colorOfParts(const TileScene& scene, const Band& row, const Band& column)
+{
+    std::int64_t index = 0; // row-major, the dims that are not drawn at their first part
+    for (std::size_t dim = 0; dim < scene.shards.cuts().size(); ++dim) {
+        index *= scene.shards.cuts()[dim].count();
+        if (static_cast<int>(dim) == scene.rowDim)
+            index += row.part;
+        if (static_cast<int>(dim) == scene.columnDim)
+            index += column.part;
+    }
+    return index;
+}
+
 TileScene makeTileScene(const WeightLayout& weight)
+{
+    TileScene out = makeTileFrame(weight);
+    const auto owners = ownersOf(weight.shards, out.rowDim, out.columnDim);
+    if (out.tileCount > kMaxTiles)
+        out.image = aggregated(out, owners);
+    else
+        fillTiles(out, owners);
+    out.otherDims = otherDimsText(weight, out);
+    return out;
+}
+
+TileScene makeTileFrame(const WeightLayout& weight)
 {
     TileScene out;
     out.shards = weight.shards;
@@ -210,12 +235,6 @@ TileScene makeTileScene(const WeightLayout& weight)
     out.deviceCount = weight.shards.mesh().deviceCount();
     out.replicated = weight.shards.distinctCount() <= 1;
     out.tileCount = static_cast<std::int64_t>(out.rows.size() * out.columns.size());
-    const auto owners = ownersOf(weight.shards, out.rowDim, out.columnDim);
-    if (out.tileCount > kMaxTiles)
-        out.image = aggregated(out, owners);
-    else
-        fillTiles(out, owners);
-    out.otherDims = otherDimsText(weight, out);
     return out;
 }
 

@@ -56,6 +56,10 @@ struct TileScene {
 };
 
 TileScene makeTileScene(const WeightLayout& weight);
+/// The same without owners, tiles and image, which need a look at every device: bands, sizes and dims alone.
+TileScene makeTileFrame(const WeightLayout& weight);
+/// Colour index of the tile where two bands meet, as Tile::color has it, by the parts alone.
+std::int64_t colorOfParts(const TileScene& scene, const Band& row, const Band& column);
 
 /// `dim 1 · in (heads x head_dim) 4096`, numbers as they are.
 QString dimText(const TensorSpec& spec, int dim);

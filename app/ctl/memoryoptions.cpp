@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/ctl/memoryoptions.h"
+
+#include <charconv>
+#include <optional>
+
+namespace shardboard {
+
+namespace {
+
+constexpr std::int64_t kMib = std::int64_t { 1 } << 20;
+constexpr std::int64_t kMostMib = kMib; // 2^40 bytes
+
+std::optional<double> numberIn(const std::string& text)
+{
+    double value = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc {} && rest == end ? std::optional(value) : std::nullopt;
+}
+
+} // namespace
+
+std::vector<OptionSpec> withMemoryOptions(std::vector<OptionSpec> options)
+{
+    const auto last = options.empty() ? options.end() : options.end() - 1; // --json comes last
+    options.insert(last, { { "--gather-ahead", "N", "layers whose weights are gathered ahead (1)" },
+                           { "--reserve", "PERCENT", "what the allocator holds on top of activations and gathered weights (5)" },
+                           { "--loss", "KIND", "train: unfused, with the logits and their gradient in f32, or fused (unfused)" },
+                           { "--context", "MIB", "what a process takes on a GPU before it allocates (512)" },
+                           { "--communicator", "MIB", "buffers of a communicator, one for each set of mesh axes (128)" } });
+    return options;
+}
+
+Status chooseMemory(const Arguments& arguments, MemorySettings& settings)
+{
+    const auto layers = arguments.integer("--gather-ahead", settings.prefetchedLayers, 0, 64);
+    if (!layers.ok())
+        return layers.error();
+    settings.prefetchedLayers = layers.value();
+    if (arguments.has("--reserve")) {
+        const auto percent = numberIn(arguments.text("--reserve"));
+        if (!percent)
+            return usageError("--reserve", "'" + arguments.text("--reserve") + "' is not a number", "give percent");
+        if (!(*percent >= 0 && *percent <= 100))
+            return inputError("--reserve", arguments.text("--reserve") + " cannot be used", "use percent from 0 to 100");
+        settings.reserveShare = *percent / 100;
+    }
+    if (arguments.has("--loss")) {
+        const std::string loss = arguments.text("--loss");
+        if (loss != "fused" && loss != "unfused")
+            return usageError("--loss", "there is no loss '" + loss + "'", "use fused or unfused");
+        settings.logitsInF32 = loss == "unfused";
+    }
+    for (const auto& [option, bytes] : { std::pair { "--context", &settings.contextBytes }, { "--communicator", &settings.communicatorBytes } }) {
+        if (!arguments.has(option))
+            continue;
+        const auto mib = arguments.integer(option, 0, 0, kMostMib);
+        if (!mib.ok())
+            return mib.error();
+        *bytes = mib.value() * kMib;
+    }
+    return done();
+}
+
+} // namespace shardboard

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/memorymenu.h"
+
+#include "app/desktop/banner.h"
+#include "model/session/document.h"
+#include "widgets/format.h"
+
+#include <QAction>
+#include <QDoubleSpinBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenu>
+#include <QSignalBlocker>
+#include <QWidgetAction>
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardboard {
+
+namespace {
+
+constexpr double kMib = 1024.0 * 1024.0;
+constexpr double kMostMib = 1024.0 * 1024.0; // verifyMemorySettings
+constexpr double kPercent = 100;
+
+} // namespace
+
+MemoryMenu::MemoryMenu(Document* document, Banner* banner, QMenu* optimizer, QMenu* memory)
+    : QObject(memory)
+    , m_document(document)
+    , m_banner(banner)
+    , m_optimizer(optimizer)
+    , m_memory(memory)
+{
+    optimizer->setObjectName(QStringLiteral("optimizerMenu"));
+    memory->setObjectName(QStringLiteral("memoryMenu"));
+    optimizer->setToolTipsVisible(true);
+    memory->setToolTipsVisible(true);
+    addGradients();
+    addMemory();
+    for (const QMenu* menu : { optimizer, memory })
+        connect(menu, &QMenu::aboutToShow, this, [this] { showState(); });
+    connect(document, &Document::evaluated, this, [this] { showState(); });
+    showState();
+}
+
+void MemoryMenu::addGradients()
+{
+    m_optimizer->addSeparator();
+    m_gradients = m_optimizer->addAction(tr("&Gradients Too (ZeRO-2)"));
+    m_gradients->setObjectName(QStringLiteral("optimizer.gradients"));
+    m_gradients->setCheckable(true);
+    m_gradients->setToolTip(tr("Every micro-batch sums its gradients into parts; otherwise they stay whole until the step"));
+    connect(m_gradients, &QAction::triggered, this, [this](bool on) {
+        Design edited = m_document->design();
+        edited.workload.optimizer.gradients = on;
+        edit(edited, on ? tr("Cut gradients as the optimizer states") : tr("Keep gradients whole"));
+    });
+}
+
+void MemoryMenu::addMemory()
+{
+    m_prefetch = addNumber(tr("Layers gathered ahead"), QStringLiteral("memory.prefetchedLayers"),
+                           tr("Whose weights are whole beside those of the layer that works; FSDP2 gathers one ahead"), 64, 0, {},
+                           [](MemorySettings& memory, double value) { memory.prefetchedLayers = std::llround(value); });
+    m_reserve = addNumber(tr("Allocator's reserve"), QStringLiteral("memory.reserve"),
+                          tr("What the allocator holds on top of activations, logits and gathered weights, because free blocks do not fit"), 100, 1,
+                          tr(" %"), [](MemorySettings& memory, double value) { memory.reserveShare = value / kPercent; });
+    m_context = addNumber(tr("Context of a device"), QStringLiteral("memory.context"),
+                          tr("What a process takes on a GPU before it allocates anything"), kMostMib, 0, tr(" MiB"),
+                          [](MemorySettings& memory, double value) { memory.contextBytes = std::llround(value * kMib); });
+    m_communicators = addNumber(tr("Buffers of a communicator"), QStringLiteral("memory.communicator"),
+                                tr("One for each set of mesh axes that collectives run over; on GPUs"), kMostMib, 0, tr(" MiB"),
+                                [](MemorySettings& memory, double value) { memory.communicatorBytes = std::llround(value * kMib); });
+    m_memory->addSeparator();
+    m_logits = m_memory->addAction(tr("&Logits and Their Gradient in f32"));
+    m_logits->setObjectName(QStringLiteral("memory.logits"));
+    m_logits->setCheckable(true);
+    m_logits->setToolTip(tr("As PyTorch's cross_entropy makes them; a fused loss makes neither"));
+    connect(m_logits, &QAction::triggered, this, [this](bool on) {
+        Design edited = m_document->design();
+        edited.memory.logitsInF32 = on;
+        edit(edited, on ? tr("Logits in f32") : tr("Fused loss"));
+    });
+    m_usual = m_memory->addAction(tr("&Usual Values"));
+    m_usual->setObjectName(QStringLiteral("memory.usual"));
+    connect(m_usual, &QAction::triggered, this, [this] {
+        Design edited = m_document->design();
+        edited.memory = {};
+        edit(edited, tr("Usual memory settings"));
+    });
+}
+
+QDoubleSpinBox* MemoryMenu::addNumber(const QString& label, const QString& name, const QString& toolTip, double most, int decimals, const QString& unit,
+                                      const std::function<void(MemorySettings&, double)>& change)
+{
+    auto* row = new QWidget(m_memory);
+    row->setToolTip(toolTip);
+    auto* layout = new QHBoxLayout(row);
+    layout->setContentsMargins(24, 4, 12, 4);
+    auto* box = new QDoubleSpinBox(row);
+    box->setObjectName(name);
+    box->setAccessibleName(label);
+    box->setRange(0, most);
+    box->setDecimals(decimals);
+    box->setSuffix(unit);
+    box->setKeyboardTracking(false); // one edit for a number, not one for each digit
+    auto* text = new QLabel(label, row);
+    text->setBuddy(box);
+    layout->addWidget(text, 1);
+    layout->addWidget(box);
+    auto* action = new QWidgetAction(m_memory);
+    action->setText(label);
+    action->setToolTip(toolTip);
+    action->setDefaultWidget(row);
+    m_memory->addAction(action);
+    connect(box, &QDoubleSpinBox::valueChanged, this, [this, change, label, box](double value) {
+        if (!m_document->hasDesign())
+            return;
+        Design edited = m_document->design();
+        change(edited.memory, value);
+        edit(edited, QStringLiteral("%1 %2").arg(label, box->text()));
+    });
+    return box;
+}
+
+void MemoryMenu::chooseAxis(const std::string& axis, bool on)
+{
+    Design edited = m_document->design();
+    OptimizerSharding& sharding = edited.workload.optimizer;
+    std::erase(sharding.axes, axis);
+    if (on)
+        sharding.axes.push_back(axis);
+    if (!sharding.present())
+        sharding.gradients = false; // they are cut as the states are
+    edit(edited, on ? tr("Cut optimizer states over %1").arg(qstr(axis)) : tr("Optimizer states not over %1").arg(qstr(axis)));
+}
+
+void MemoryMenu::edit(const Design& edited, const QString& text)
+{
+    if (m_document->hasDesign() && !(edited == m_document->design())) {
+        Status status = verifyMemorySettings(edited.memory, "memory");
+        if (status.ok())
+            status = m_document->edit(edited, text);
+        if (!status.ok())
+            m_banner->showError(qstr(status.error().text()));
+    }
+    showState(); // also after a refusal: the menus show what is, not what was tried
+}
+
+/// An entry for each mesh axis.
+void MemoryMenu::showAxes()
+{
+    const Mesh& mesh = m_document->design().mesh;
+    const auto& chosen = m_document->design().workload.optimizer.axes;
+    QStringList names;
+    for (int axis = 0; axis < mesh.axisCount(); ++axis)
+        names << qstr(mesh.axis(axis).name);
+    QStringList shown;
+    for (const QAction* action : std::as_const(m_axes))
+        shown << action->data().toString();
+    if (names != shown) {
+        for (QAction* action : std::as_const(m_axes)) {
+            m_optimizer->removeAction(action);
+            action->deleteLater(); // it may be what the edit came from
+        }
+        m_axes.clear();
+        QAction* const below = m_optimizer->actions().value(0); // the separator
+        for (const QString& name : std::as_const(names)) {
+            auto* action = new QAction(tr("Cut over %1").arg(name), m_optimizer);
+            action->setObjectName(QStringLiteral("optimizer.over.") + name);
+            action->setData(name);
+            action->setCheckable(true);
+            action->setToolTip(tr("ZeRO-1: each device along %1 holds and updates its part of the states of weights that %1 does not cut").arg(name));
+            connect(action, &QAction::triggered, this, [this, name](bool on) { chooseAxis(name.toStdString(), on); });
+            m_optimizer->insertAction(below, action);
+            m_axes << action;
+        }
+    }
+    for (QAction* action : std::as_const(m_axes))
+        action->setChecked(std::find(chosen.begin(), chosen.end(), action->data().toString().toStdString()) != chosen.end());
+}
+
+void MemoryMenu::showState()
+{
+    const bool open = m_document->hasDesign();
+    for (QAction* action : { m_gradients, m_logits, m_usual })
+        action->setEnabled(open);
+    for (QDoubleSpinBox* box : { m_prefetch, m_reserve, m_context, m_communicators })
+        box->setEnabled(open);
+    if (!open)
+        return;
+    const Workload& workload = m_document->design().workload;
+    const bool train = workload.kind == WorkloadKind::Train;
+    showAxes();
+    for (QAction* action : std::as_const(m_axes))
+        action->setEnabled(train);
+    m_gradients->setEnabled(train && workload.optimizer.present());
+    m_gradients->setChecked(workload.optimizer.gradients);
+    const MemorySettings& memory = m_document->design().memory;
+    m_logits->setEnabled(train);
+    m_logits->setChecked(memory.logitsInF32);
+    m_usual->setEnabled(!(memory == MemorySettings {}));
+    const auto show = [](QDoubleSpinBox* box, double value) {
+        const QSignalBlocker blocker(box);
+        box->setValue(value);
+    };
+    show(m_prefetch, static_cast<double>(memory.prefetchedLayers));
+    show(m_reserve, memory.reserveShare * kPercent);
+    show(m_context, static_cast<double>(memory.contextBytes) / kMib);
+    show(m_communicators, static_cast<double>(memory.communicatorBytes) / kMib);
+}
+
+} // namespace shardboard

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/palettesources.h"
+
+#include "model/explain/explain.h"
+#include "model/session/document.h"
+#include "model/session/selection.h"
+#include "widgets/format.h"
+
+#include <QAction>
+#include <QMenu>
+#include <QMenuBar>
+#include <QPointer>
+#include <QRegularExpression>
+#include <QSet>
+#include <QWidgetAction>
+
+namespace shardboard {
+
+namespace {
+
+/// Without the marks of keys and of more to come.
+QString plainText(QString text)
+{
+    static const QRegularExpression mark(QStringLiteral("&(?=\\S)"));
+    return text.remove(mark).trimmed();
+}
+
+PaletteEntry command(QAction* action, const QString& path)
+{
+    const QString text = plainText(action->text());
+    PaletteEntry entry { action->isChecked() ? text + QStringLiteral(" ✓") : text, path, action->shortcut().toString(QKeySequence::NativeText),
+                         action->toolTip(), action->isEnabled() ? QString() : QObject::tr("not now") };
+    entry.run = [action = QPointer<QAction>(action)] {
+        if (action)
+            action->trigger();
+    };
+    return entry;
+}
+
+void addMenu(const QMenu* menu, const QString& path, std::vector<PaletteEntry>& out, QSet<const QAction*>& seen)
+{
+    for (QAction* action : menu->actions()) {
+        const QString text = plainText(action->text());
+        if (action->isSeparator() || text.isEmpty() || !action->isVisible())
+            continue;
+        if (action->menu()) {
+            addMenu(action->menu(), path + QStringLiteral(" › ") + text, out, seen);
+            continue;
+        }
+        if (qobject_cast<const QWidgetAction*>(action))
+            continue; // a field in a menu: there is nothing to trigger
+        seen.insert(action);
+        out.push_back(command(action, path));
+    }
+}
+
+PaletteEntry place(const QString& text, const QString& kind, const QString& size, std::function<void()> run)
+{
+    PaletteEntry entry { text, kind, size };
+    entry.run = std::move(run);
+    return entry;
+}
+
+} // namespace
+
+std::vector<PaletteEntry> commandEntries(const QMenuBar* bar, const std::vector<QAction*>& commands)
+{
+    std::vector<PaletteEntry> out;
+    QSet<const QAction*> seen;
+    for (QAction* action : bar->actions())
+        if (QMenu* menu = action->menu()) {
+            Q_EMIT menu->aboutToShow(); // some fill themselves then
+            addMenu(menu, plainText(action->text()), out, seen);
+        }
+    for (QAction* action : commands)
+        if (!seen.contains(action) && !action->text().isEmpty())
+            out.push_back(command(action, QObject::tr("command")));
+    return out;
+}
+
+std::vector<PaletteEntry> designEntries(Document* document)
+{
+    std::vector<PaletteEntry> out;
+    const auto evaluation = document->evaluation();
+    if (!evaluation)
+        return out;
+    Selection* selection = document->selection();
+    for (std::size_t i = 0; i < evaluation->weights.size(); ++i) {
+        const WeightLayout& weight = evaluation->weights[i];
+        const QString copies = weight.copies > 1 ? QObject::tr("weight of %1 layers").arg(weight.copies) : QObject::tr("weight");
+        PaletteEntry entry = place(shortName(weight.spec.name), copies, weight.unknownShape ? QString() : shapeLabel(weight.spec.shape),
+                                   [selection, i] { selection->setWeight(static_cast<int>(i)); });
+        entry.toolTip = qstr(weight.spec.name);
+        out.push_back(std::move(entry));
+    }
+    const Plan& plan = evaluation->plan;
+    for (std::size_t s = 0; s < plan.segments.size(); ++s)
+        for (std::size_t o = 0; o < plan.segments[s].ops.size(); ++o)
+            out.push_back(place(qstr(operationId(*evaluation, static_cast<int>(s), static_cast<int>(o))), QObject::tr("operation"),
+                                secondsText(plan.segments[s].ops[o].seconds),
+                                [selection, s, o] { selection->setOperation(static_cast<int>(s), static_cast<int>(o)); }));
+    for (std::size_t i = 0; i < plan.collectives.size(); ++i) {
+        const Collective& collective = plan.collectives[i];
+        out.push_back(place(QStringLiteral("%1 %2").arg(qstr(collectiveName(collective.kind)), qstr(evaluation->graph.tensor(collective.tensor).name)),
+                            QObject::tr("collective"), secondsText(collective.seconds * static_cast<double>(collective.count)),
+                            [selection, i] { selection->setCollective(static_cast<int>(i)); }));
+    }
+    for (int axis = 0; axis < plan.mesh.axisCount(); ++axis)
+        out.push_back(place(qstr(plan.mesh.axis(axis).name), QObject::tr("mesh axis"), QString::number(plan.mesh.axis(axis).size),
+                            [selection, axis] { selection->setMeshAxis(axis); }));
+    return out;
+}
+
+std::vector<PaletteEntry> deviceEntries(Document* document, const QString& typed)
+{
+    static const QRegularExpression form(QStringLiteral("^\\s*(?:device\\s*)?(\\d{1,8})\\s*$"), QRegularExpression::CaseInsensitiveOption);
+    const auto match = form.match(typed);
+    if (!match.hasMatch() || !document->hasDesign())
+        return {};
+    const Mesh& mesh = document->evaluation()->plan.mesh;
+    const qint64 id = match.captured(1).toLongLong();
+    for (std::int64_t position = 0; position < mesh.deviceCount(); ++position) {
+        if (mesh.deviceId(position) != id)
+            continue;
+        QStringList coordinates;
+        for (int axis = 0; axis < mesh.axisCount(); ++axis)
+            coordinates << QStringLiteral("%1 %2").arg(qstr(mesh.axis(axis).name)).arg(mesh.coordinate(position, axis));
+        Selection* selection = document->selection();
+        return { place(QObject::tr("device %1").arg(id), coordinates.join(QStringLiteral(", ")), {}, [selection, position] { selection->setDevice(position); }) };
+    }
+    PaletteEntry none = place(QObject::tr("device %1").arg(id), {}, {}, {});
+    none.refusal = QObject::tr("the mesh has %1 devices").arg(mesh.deviceCount());
+    return { none };
+}
+
+} // namespace shardboard

@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/modelcanvas.h"
+
+#include "widgets/canvas/treemap.h"
+#include "widgets/devicecolors.h"
+#include "widgets/documentview.h"
+#include "widgets/format.h"
+#include "widgets/theme.h"
+#include "widgets/weightedits.h"
+#include "widgets/weightmodel.h"
+
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <QWheelEvent>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace shardboard {
+
+namespace {
+
+constexpr double kHeader = 18; ///< of a cell with a name
+constexpr double kNamed = 56; ///< narrower cells have none
+constexpr double kDetailed = 10; ///< cells below this have one colour
+constexpr double kBand = 3; ///< narrower tiles are pixels of a thumbnail
+constexpr double kFooter = 24;
+
+QString percentText(std::int64_t part, std::int64_t whole)
+{
+    return whole > 0 ? digitsText(100 * static_cast<double>(part) / static_cast<double>(whole)) + QStringLiteral(" %") : QString();
+}
+
+} // namespace
+
+ModelCanvas::ModelCanvas(Document* document, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+{
+    setObjectName(QStringLiteral("modelCanvas"));
+    setAccessibleName(tr("All weights"));
+    setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+}
+
+QSize ModelCanvas::sizeHint() const { return { 380, 320 }; }
+QSize ModelCanvas::minimumSizeHint() const { return { 200, 150 }; }
+
+std::int64_t ModelCanvas::heldDevice() const
+{
+    const auto evaluation = m_document->evaluation();
+    const std::int64_t device = m_document->selection()->device();
+    return evaluation && device >= 0 && device < evaluation->plan.mesh.deviceCount() ? device : 0;
+}
+
+std::int64_t ModelCanvas::heldBytes() const
+{
+    std::int64_t bytes = 0;
+    for (const HeldWeight& held : m_weights)
+        bytes += held.bytes;
+    return bytes;
+}
+
+std::int64_t ModelCanvas::allBytes() const
+{
+    const auto evaluation = m_document->evaluation();
+    return evaluation ? evaluation->weightBytes : 0;
+}
+
+int ModelCanvas::shownWeights() const { return static_cast<int>(m_cells.size()); }
+
+QRectF ModelCanvas::area() const { return QRectF(rect()).adjusted(kPanelMargin, 4, -kPanelMargin, -kFooter - 4); }
+
+void ModelCanvas::setHeld(bool held)
+{
+    if (held == m_held)
+        return;
+    m_held = held;
+    refresh();
+}
+
+void ModelCanvas::refresh()
+{
+    m_weights.clear();
+    if (const auto evaluation = m_document->evaluation())
+        m_weights = heldWeights(*evaluation, heldDevice());
+    layOut();
+    updateOverlay();
+}
+
+void ModelCanvas::layOut()
+{
+    m_cells.clear();
+    m_base = QPixmap();
+    m_viewport.setView(area());
+    const QRectF world(0, 0, std::max(50.0, area().width()), std::max(50.0, area().height()));
+    m_viewport.setWorld(world, 1);
+    const auto evaluation = m_document->evaluation();
+    if (!evaluation)
+        return;
+    std::vector<double> bytes;
+    for (const HeldWeight& held : m_weights) {
+        const WeightLayout& weight = evaluation->weights[static_cast<std::size_t>(held.weight)];
+        bytes.push_back(m_held ? static_cast<double>(held.bytes) : static_cast<double>(bytesOf(weight.spec)) * static_cast<double>(weight.copies));
+    }
+    const auto rects = treemap(bytes, world);
+    for (std::size_t i = 0; i < rects.size(); ++i) {
+        if (rects[i].isEmpty())
+            continue;
+        const HeldWeight& held = m_weights[i];
+        const WeightLayout& weight = evaluation->weights[static_cast<std::size_t>(held.weight)];
+        Cell cell;
+        cell.weight = held.weight;
+        cell.rect = rects[i];
+        cell.name = shortName(weight.spec.name);
+        const std::int64_t copies = m_held ? held.copies : weight.copies;
+        cell.shortest = cell.name.section(QLatin1Char('.'), -1);
+        if (copies > 1)
+            for (QString* name : { &cell.name, &cell.shortest })
+                *name += QStringLiteral(" × %1").arg(copies);
+        cell.amount = bytesText(static_cast<std::int64_t>(bytes[i]));
+        cell.frame = makeTileFrame(weight);
+        cell.color = weight.shards.distinctIndex(heldDevice());
+        if (m_held)
+            cell.range = shardText(held.shard);
+        m_cells.push_back(std::move(cell));
+    }
+}
+
+void ModelCanvas::updateOverlay()
+{
+    setAccessibleDescription(cellOf(m_document->selection()->weight()) ? weightText(m_document->selection()->weight()) : QString());
+    update();
+}
+
+const ModelCanvas::Cell* ModelCanvas::cellOf(int weight) const
+{
+    const auto cell = std::find_if(m_cells.begin(), m_cells.end(), [weight](const Cell& it) { return it.weight == weight; });
+    return cell == m_cells.end() ? nullptr : &*cell;
+}
+
+QRectF ModelCanvas::weightRect(int weight) const
+{
+    const Cell* cell = cellOf(weight);
+    return cell ? m_viewport.toScreen(cell->rect) : QRectF();
+}
+
+int ModelCanvas::weightAt(const QPointF& point) const
+{
+    if (!area().contains(point))
+        return -1;
+    const QPointF at = m_viewport.toWorld(point);
+    for (const Cell& cell : m_cells)
+        if (cell.rect.contains(at))
+            return cell.weight;
+    return -1;
+}
+
+QString ModelCanvas::weightText(int weight) const
+{
+    const auto evaluation = m_document->evaluation();
+    const auto held = std::find_if(m_weights.begin(), m_weights.end(), [weight](const HeldWeight& it) { return it.weight == weight; });
+    if (!evaluation || held == m_weights.end())
+        return {};
+    const WeightLayout& shown = evaluation->weights[static_cast<std::size_t>(weight)];
+    const std::int64_t bytes = bytesOf(shown.spec) * shown.copies;
+    QString out = qstr(shown.spec.name) + QLatin1Char('\n') + qstr(dtypeName(shown.spec.dtype)) + QStringLiteral(" · ") + shapeLabel(shown.spec.shape);
+    if (shown.copies > 1)
+        out += tr(" · %1 layers").arg(shown.copies);
+    out += tr("\n%1, %2 of the model · %3").arg(bytesText(bytes), percentText(bytes, evaluation->weightBytes), parallelText(shown));
+    const QString device = tr("device %1").arg(evaluation->plan.mesh.deviceId(heldDevice()));
+    out += held->bytes > 0 ? tr("\n%1 holds %2 of each, %3 together").arg(device, shardText(held->shard), bytesText(held->bytes)) : tr("\n%1 holds nothing of it").arg(device);
+    return out;
+}
+
+/// Where the tiles of a cell are: below its name, if it has one.
+QRectF ModelCanvas::tilesRect(const QRectF& rect) const
+{
+    const QRectF inner = rect.adjusted(1, 1, -1, -1);
+    return inner.width() >= kNamed && inner.height() >= kHeader + 10 ? inner.adjusted(0, kHeader, 0, 0) : inner;
+}
+
+void ModelCanvas::renderBase()
+{
+    m_base = QPixmap(size() * devicePixelRatioF());
+    m_base.setDevicePixelRatio(devicePixelRatioF());
+    m_base.fill(Theme::of(this).window);
+    QPainter painter(&m_base);
+    painter.setClipRect(area());
+    const QRectF visible = m_viewport.visibleWorld();
+    for (const Cell& cell : m_cells)
+        if (cell.rect.intersects(visible))
+            paintCell(painter, cell, m_viewport.toScreen(cell.rect));
+}
+
+void ModelCanvas::paintCell(QPainter& painter, const Cell& cell, const QRectF& rect) const
+{
+    const Theme& theme = Theme::of(this);
+    const QRectF tiles = tilesRect(rect);
+    painter.fillRect(rect.adjusted(0.5, 0.5, -0.5, -0.5), theme.panel);
+    const QRect pixels = tiles.intersected(QRectF(rect)).toAlignedRect();
+    paintTiles(painter, cell, pixels);
+    if (tiles.top() < rect.top() + kHeader)
+        return;
+    // The part of the header that is in sight, so that a cell that fills the view still says what it is.
+    const QRectF room = area();
+    const double left = std::max(rect.left(), room.left());
+    const QRectF header(left + 6, rect.top() + 1, std::min(rect.right(), room.right()) - left - 10, kHeader);
+    const QFont bold = uiFont(this, -1.5, true);
+    const QFont mono = monoFont(this, -2.5);
+    const QFontMetricsF metrics(bold);
+    const double amount = QFontMetricsF(mono).horizontalAdvance(cell.amount) + 8;
+    painter.setFont(bold);
+    painter.setPen(theme.text);
+    // The name or its last part with the bytes, else without them, else as much of it as there is room for.
+    QString name = metrics.elidedText(cell.shortest, Qt::ElideRight, header.width());
+    for (const auto& [text, beside] : { std::pair(cell.name, amount), std::pair(cell.shortest, amount), std::pair(cell.name, 0.0), std::pair(cell.shortest, 0.0) })
+        if (metrics.horizontalAdvance(text) + beside <= header.width()) {
+            name = text;
+            break;
+        }
+    painter.drawText(header, Qt::AlignLeft | Qt::AlignVCenter, name);
+    painter.setPen(theme.quiet);
+    painter.setFont(mono);
+    if (metrics.horizontalAdvance(name) + amount <= header.width())
+        painter.drawText(header, Qt::AlignRight | Qt::AlignVCenter, cell.amount);
+}
+
+void ModelCanvas::paintTiles(QPainter& painter, const Cell& cell, const QRect& rect) const
+{
+    const Theme& theme = Theme::of(this);
+    const auto fill = [&](const QRect& place, const PartColor& color) {
+        painter.fillRect(place, color.fill);
+        if (color.hatch != Qt::NoBrush && std::min(place.width(), place.height()) > 4)
+            painter.fillRect(place, QBrush(color.hatchColor, color.hatch));
+    };
+    if (cell.frame.replicated) {
+        painter.fillRect(rect, theme.track);
+        painter.setPen(theme.quiet);
+        painter.setFont(uiFont(this, -1.5));
+        const QString text = tr("on all devices");
+        if (painter.fontMetrics().horizontalAdvance(text) + 8 < rect.width() && painter.fontMetrics().height() < rect.height())
+            painter.drawText(rect, Qt::AlignCenter, text);
+        return;
+    }
+    if (m_held) {
+        const PartColor color = partColor(cell.color);
+        fill(rect, color);
+        painter.setPen(color.label);
+        painter.setFont(monoFont(this, -2));
+        if (painter.fontMetrics().horizontalAdvance(cell.range) + 10 < rect.width() && painter.fontMetrics().height() < rect.height())
+            painter.drawText(rect, Qt::AlignCenter, cell.range);
+        return;
+    }
+    const auto& rows = cell.frame.rows;
+    const auto& columns = cell.frame.columns;
+    if (std::min(rect.width(), rect.height()) < kDetailed) {
+        fill(rect, partColor(colorOfParts(cell.frame, rows.front(), columns.front())));
+        return;
+    }
+    if (rect.width() < kBand * static_cast<double>(columns.size()) || rect.height() < kBand * static_cast<double>(rows.size())) {
+        // More tiles than can be told apart: one colour a pixel of a small picture.
+        constexpr int kSide = 96;
+        QImage image(std::min(kSide, std::max(1, static_cast<int>(columns.size()))), std::min(kSide, std::max(1, static_cast<int>(rows.size()))), QImage::Format_RGB32);
+        for (int y = 0; y < image.height(); ++y)
+            for (int x = 0; x < image.width(); ++x)
+                image.setPixel(x, y, partColor(colorOfParts(cell.frame, rows[rows.size() * static_cast<std::size_t>(y) / static_cast<std::size_t>(image.height())],
+                                                            columns[columns.size() * static_cast<std::size_t>(x) / static_cast<std::size_t>(image.width())])).fill.rgb());
+        painter.drawImage(rect, image);
+        return;
+    }
+    const auto x = [&](std::int64_t at) { return rect.left() + static_cast<int>(std::lround(rect.width() * (static_cast<double>(at) / static_cast<double>(cell.frame.columnSize)))); };
+    const auto y = [&](std::int64_t at) { return rect.top() + static_cast<int>(std::lround(rect.height() * (static_cast<double>(at) / static_cast<double>(cell.frame.rowSize)))); };
+    const QRect visible = area().toAlignedRect();
+    for (const Band& row : rows) {
+        const int top = y(row.range.lo);
+        const int bottom = y(row.range.hi);
+        if (bottom < visible.top() || top > visible.bottom())
+            continue;
+        for (const Band& column : columns) {
+            const QRect place(QPoint(x(column.range.lo), top), QPoint(x(column.range.hi) - (columns.size() > 1 ? 2 : 1), bottom - (rows.size() > 1 ? 2 : 1)));
+            if (place.intersects(visible))
+                fill(place.intersected(visible.adjusted(-40, -40, 40, 40)), partColor(colorOfParts(cell.frame, row, column)));
+        }
+    }
+}
+
+/// What the shown device holds of a weight, wherever its tiles can be told apart.
+void ModelCanvas::paintHeldTiles(QPainter& painter, const Cell& cell) const
+{
+    const QRectF tiles = tilesRect(m_viewport.toScreen(cell.rect));
+    if (cell.frame.replicated || !tiles.intersects(area()))
+        return;
+    for (const auto& [row, column] : cell.frame.tilesOf(shownDevice(*m_document))) {
+        const Range& r = cell.frame.rows[static_cast<std::size_t>(row)].range;
+        const Range& c = cell.frame.columns[static_cast<std::size_t>(column)].range;
+        const QRectF place(tiles.left() + tiles.width() * static_cast<double>(c.lo) / static_cast<double>(cell.frame.columnSize),
+                           tiles.top() + tiles.height() * static_cast<double>(r.lo) / static_cast<double>(cell.frame.rowSize),
+                           tiles.width() * static_cast<double>(c.size()) / static_cast<double>(cell.frame.columnSize),
+                           tiles.height() * static_cast<double>(r.size()) / static_cast<double>(cell.frame.rowSize));
+        const QRectF shown = place.width() < 4 || place.height() < 4 ? place.adjusted(-1, -1, 1, 1) : place.adjusted(1, 1, -2, -2);
+        painter.setPen(QPen(Theme::of(this).window, 3));
+        painter.drawRect(shown);
+        painter.setPen(QPen(Theme::of(this).text, 1.5));
+        painter.drawRect(shown);
+    }
+}
+
+void ModelCanvas::paintEvent(QPaintEvent*)
+{
+    if (m_base.isNull() || m_base.size() != size() * devicePixelRatioF())
+        renderBase();
+    const Theme& theme = Theme::of(this);
+    QPainter painter(this);
+    painter.drawPixmap(0, 0, m_base);
+    painter.save();
+    painter.setClipRect(area().adjusted(-2, -2, 2, 2));
+    painter.setBrush(Qt::NoBrush);
+    if (!m_held && shownDevice(*m_document) >= 0)
+        for (const Cell& cell : m_cells)
+            paintHeldTiles(painter, cell);
+    painter.setRenderHint(QPainter::Antialiasing);
+    for (const auto& [weight, color, width] : { std::tuple(m_hovered, theme.quiet, 1.5), std::tuple(m_document->selection()->weight(), theme.accent, 2.5) })
+        if (const QRectF place = weightRect(weight); !place.isEmpty()) {
+            painter.setPen(QPen(color, width));
+            painter.drawRoundedRect(place.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
+        }
+    painter.restore();
+    painter.setPen(theme.quiet);
+    painter.setFont(uiFont(this, -1.5));
+    const QRectF footer(kPanelMargin, height() - kFooter, width() - 2 * kPanelMargin, kFooter - 4);
+    const int told = m_hovered >= 0 ? m_hovered : m_document->selection()->weight();
+    const QString text = m_cells.empty() ? (m_document->hasDesign() ? tr("Nothing is held here.") : tr("No design is open."))
+                                         : cellOf(told) ? weightText(told).section(QLatin1Char('\n'), 2).replace(QLatin1Char('\n'), QStringLiteral(" · ")) : tr("Area: bytes. Zoom with the wheel, open a weight with Enter or a double click.");
+    painter.drawText(footer, Qt::AlignLeft | Qt::AlignVCenter, painter.fontMetrics().elidedText(text, Qt::ElideRight, static_cast<int>(footer.width())));
+    if (hasFocus()) {
+        painter.setPen(QPen(theme.accent, 1));
+        painter.drawRect(rect().adjusted(0, 0, -1, -1));
+    }
+}
+
+void ModelCanvas::resizeEvent(QResizeEvent*) { layOut(); }
+
+void ModelCanvas::moved()
+{
+    m_base = QPixmap();
+    update();
+}
+
+void ModelCanvas::zoomTo(int weight)
+{
+    const Cell* cell = cellOf(weight);
+    if (!cell)
+        return;
+    m_viewport.fit();
+    const double factor = 0.9 * std::min(area().width() / cell->rect.width(), area().height() / cell->rect.height());
+    m_viewport.zoomAt(m_viewport.toScreen(cell->rect.center()), factor);
+    m_viewport.pan(area().center() - m_viewport.toScreen(cell->rect.center()));
+    moved();
+}
+
+void ModelCanvas::mouseMoveEvent(QMouseEvent* event)
+{
+    if (m_panning) {
+        m_viewport.pan(event->position() - m_pressed);
+        m_pressed = event->position();
+        moved();
+        return;
+    }
+    if (const int hovered = weightAt(event->position()); hovered != m_hovered) {
+        m_hovered = hovered;
+        setCursor(hovered >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
+        update();
+    }
+}
+
+void ModelCanvas::mousePressEvent(QMouseEvent* event)
+{
+    m_pressed = event->position();
+    if (event->button() == Qt::MiddleButton)
+        m_panning = true;
+    else if (event->button() == Qt::LeftButton)
+        if (const int weight = weightAt(event->position()); weight >= 0)
+            m_document->selection()->setWeight(weight);
+}
+
+void ModelCanvas::mouseReleaseEvent(QMouseEvent*) { m_panning = false; }
+
+void ModelCanvas::mouseDoubleClickEvent(QMouseEvent* event)
+{
+    if (const int weight = weightAt(event->position()); weight >= 0 && event->button() == Qt::LeftButton)
+        Q_EMIT opened(weight);
+}
+
+void ModelCanvas::wheelEvent(QWheelEvent* event)
+{
+    m_viewport.zoomAt(event->position(), std::pow(1.2, event->angleDelta().y() / 120.0));
+    moved();
+    event->accept();
+}
+
+/// The weight next to another one in a direction: nearest by the distance of centres, sideways counting double.
+int ModelCanvas::nearest(int weight, int dx, int dy) const
+{
+    const Cell* from = cellOf(weight);
+    if (!from)
+        return m_cells.empty() ? -1 : m_cells.front().weight;
+    int best = weight;
+    double least = std::numeric_limits<double>::max();
+    for (const Cell& cell : m_cells) {
+        const QPointF way = cell.rect.center() - from->rect.center();
+        const double along = dx != 0 ? way.x() * dx : way.y() * dy;
+        const double across = std::abs(dx != 0 ? way.y() : way.x());
+        if (along > 0.5 && along + 2 * across < least) {
+            least = along + 2 * across;
+            best = cell.weight;
+        }
+    }
+    return best;
+}
+
+void ModelCanvas::keyPressEvent(QKeyEvent* event)
+{
+    Selection* selection = m_document->selection();
+    const auto step = [&](int dx, int dy) {
+        if (const int next = nearest(selection->weight(), dx, dy); next >= 0)
+            selection->setWeight(next);
+    };
+    switch (event->key()) {
+    case Qt::Key_Left:
+        return step(-1, 0);
+    case Qt::Key_Right:
+        return step(1, 0);
+    case Qt::Key_Up:
+        return step(0, -1);
+    case Qt::Key_Down:
+        return step(0, 1);
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+        if (cellOf(selection->weight()))
+            Q_EMIT opened(selection->weight());
+        return;
+    case Qt::Key_F:
+        if (!(event->modifiers() & Qt::ShiftModifier)) {
+            zoomTo(selection->weight());
+            return;
+        }
+        [[fallthrough]];
+    case Qt::Key_0:
+    case Qt::Key_Escape:
+        m_viewport.fit();
+        break;
+    case Qt::Key_Plus:
+    case Qt::Key_Equal:
+        m_viewport.zoomAt(area().center(), 1.25);
+        break;
+    case Qt::Key_Minus:
+        m_viewport.zoomAt(area().center(), 0.8);
+        break;
+    default:
+        QWidget::keyPressEvent(event);
+        return;
+    }
+    moved();
+}
+
+void ModelCanvas::focusInEvent(QFocusEvent*) { update(); }
+void ModelCanvas::focusOutEvent(QFocusEvent*) { update(); }
+
+void ModelCanvas::leaveEvent(QEvent*)
+{
+    m_hovered = -1;
+    update();
+}
+
+bool ModelCanvas::event(QEvent* event)
+{
+    if (event->type() == QEvent::ToolTip) {
+        const auto* help = static_cast<QHelpEvent*>(event);
+        const int weight = weightAt(help->pos());
+        if (weight >= 0)
+            QToolTip::showText(help->globalPos(), weightText(weight), this);
+        else
+            QToolTip::hideText();
+        return true;
+    }
+    return QWidget::event(event);
+}
+
+} // namespace shardboard

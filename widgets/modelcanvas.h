@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// All weights of the model on one canvas, their areas in proportion to their bytes, each with its cuts; from which one zooms into
+// any. The reverse view has areas in proportion to what one device holds. Layers that are alike are one rectangle with the bytes
+// of all of them. Level of detail goes by size on screen; reads prepared data only while painting.
+#pragma once
+
+#include "widgets/canvas/tilescene.h"
+#include "widgets/canvas/viewport.h"
+#include "widgets/heldweights.h"
+
+#include "model/session/document.h"
+
+#include <QPixmap>
+#include <QWidget>
+
+#include <vector>
+
+namespace shardboard {
+
+class ModelCanvas : public QWidget {
+    Q_OBJECT
+public:
+    explicit ModelCanvas(Document* document, QWidget* parent = nullptr);
+
+    void refresh(); ///< the evaluation, the device of the reverse view or the theme is another one
+    void updateOverlay(); ///< only hover or selection moved
+    /// Areas by what the shown device holds, instead of by what the model has.
+    void setHeld(bool held);
+    bool isHeld() const { return m_held; }
+    /// The device of the reverse view: the selected one, else the first.
+    std::int64_t heldDevice() const;
+    std::int64_t heldBytes() const; ///< of all weights that it holds
+    std::int64_t allBytes() const; ///< of all weights of the model
+    int shownWeights() const; ///< that have an area
+
+    QRectF weightRect(int weight) const; ///< on this widget; empty when it has no area
+    int weightAt(const QPointF& point) const; ///< -1: none
+    QString weightText(int weight) const; ///< what the tool tip and the accessible description say
+    void zoomTo(int weight); ///< so that it fills the view
+    bool isFitted() const { return m_viewport.isFitted(); }
+
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+
+Q_SIGNALS:
+    void opened(int weight); ///< is to be seen alone
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    struct Cell {
+        int weight = -1;
+        QRectF rect; ///< in the world
+        QString name; ///< `mlp.down_proj × 32`
+        QString shortest; ///< `down_proj × 32`
+        QString amount; ///< bytes of all copies
+        QString range; ///< of the shard, in the reverse view
+        TileScene frame;
+        std::int64_t color = 0; ///< of the shard, in the reverse view
+    };
+    QRectF area() const;
+    void layOut();
+    void moved(); ///< zoomed or panned
+    void renderBase();
+    void paintCell(QPainter& painter, const Cell& cell, const QRectF& rect) const;
+    void paintTiles(QPainter& painter, const Cell& cell, const QRect& rect) const;
+    QRectF tilesRect(const QRectF& rect) const;
+    void paintHeldTiles(QPainter& painter, const Cell& cell) const;
+    const Cell* cellOf(int weight) const;
+    int nearest(int weight, int dx, int dy) const;
+
+    Document* m_document;
+    std::vector<HeldWeight> m_weights; ///< of the reverse view's device
+    std::vector<Cell> m_cells;
+    Viewport m_viewport;
+    QPixmap m_base;
+    bool m_held = false;
+    int m_hovered = -1;
+    QPointF m_pressed;
+    bool m_panning = false;
+};
+
+} // namespace shardboard
