@@ -164,7 +164,8 @@ std::string performanceText(const Performance& performance)
         return {};
     std::string out = rateText(performance.tokensPerSecondPerDevice) + " tokens/s on each device";
     if (performance.mfu > 0)
-        out += ", MFU " + percentText(performance.mfu) + " (6P + 12Lhs FLOPs a token of training, a third of it for inference)";
+        out += ", MFU " + percentText(performance.mfu) + " (6P + 12Lhs FLOPs a token of training, a third of it for inference"
+            + (performance.mfu > 1 ? "; that counts all of causal attention, of which kernels compute half)" : ")");
     if (performance.recomputing > 1)
         out += ", HFU " + percentText(performance.hfu) + " with what is computed again";
     return out + "\n";

@@ -10,7 +10,8 @@ double waveShare(const GemmDims& gemm, std::int64_t multiprocessors)
 {
     if (multiprocessors <= 0)
         return 1;
-    const double tiles = std::ceil(gemm.b) * std::ceil(gemm.m / 128) * std::ceil(gemm.n / 256);
+    // Not rounded up for each dim: FLOPs are not either, and a product would take less time with one row more.
+    const double tiles = gemm.b * (gemm.m / 128) * (gemm.n / 256);
     const double waves = tiles / static_cast<double>(multiprocessors);
     return waves <= 1 ? 1 : waves / std::ceil(waves);
 }

@@ -109,7 +109,8 @@ double JsonFields::number(const std::string& key, double low, double high, std::
         return fallback.value_or(low);
     const double number = value->is_number() ? value->get<double>() : std::numeric_limits<double>::quiet_NaN();
     if (!(number >= low && number <= high)) {
-        fail(key, "cannot be " + shown(*value), "use a number from " + shown(low) + " to " + shown(high));
+        const bool any = low <= std::numeric_limits<double>::lowest() && high >= std::numeric_limits<double>::max();
+        fail(key, "cannot be " + shown(*value), any ? std::string("use a number") : "use a number from " + shown(low) + " to " + shown(high));
         return fallback.value_or(low);
     }
     return number;

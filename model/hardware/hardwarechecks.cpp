@@ -14,6 +14,7 @@ namespace {
 constexpr double kMostRate = 1e24;
 constexpr double kLeastRate = 1e-3;
 constexpr double kMostSeconds = 1e6;
+constexpr double kLeastShare = 1e-6;
 
 std::string numberText(double value)
 {
@@ -51,8 +52,8 @@ public:
     }
     void share(const std::string& key, double value, double most)
     {
-        if (!std::isfinite(value) || value <= 0 || value > most)
-            fail(key, "cannot be " + numberText(value), "use a number above 0, up to " + numberText(most));
+        if (!std::isfinite(value) || value < kLeastShare || value > most)
+            fail(key, "cannot be " + numberText(value), "use a number above 0, from " + numberText(kLeastShare) + " to " + numberText(most));
     }
     void fail(const std::string& key, const std::string& what, const std::string& fix)
     {

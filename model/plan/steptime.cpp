@@ -66,18 +66,20 @@ void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, dou
     PlannedPipeline& pipeline = *plan.pipeline;
     std::vector<double> ends(graph.segments.size(), 0);
     double layers = 0;
-    pipeline.updateSeconds = 0;
+    double updatedLayers = 0;
+    double updatedEnd = 0; // embedding and head update on stages of their own, at the same time
     for (std::size_t s = 0; s < plan.segments.size(); ++s) {
         const PlannedSegment& planned = plan.segments[s];
         const Segment& segment = graph.segments[static_cast<std::size_t>(planned.segment)];
         const double seconds = times[s].seconds();
         if (planned.phase == Phase::Update)
-            pipeline.updateSeconds += seconds * (segment.isLayer ? stageShare(pipeline) : 1);
+            (segment.isLayer ? updatedLayers += seconds : updatedEnd = std::max(updatedEnd, seconds));
         else if (segment.isLayer)
             layers += seconds;
         else
             ends[static_cast<std::size_t>(segment.of < 0 ? planned.segment : segment.of)] += seconds;
     }
+    pipeline.updateSeconds = updatedLayers * stageShare(pipeline) + updatedEnd;
     pipeline.endSeconds = *std::max_element(ends.begin(), ends.end());
     pipeline.stageSeconds = layers * stageShare(pipeline) + pipeline.endSeconds + sends / static_cast<double>(pipeline.stages);
 }

@@ -115,6 +115,11 @@ private Q_SLOTS:
         row("shape of a switch", R"("levels": [{"shape": [4, 2]}])", "f.json:levels[0].shape: only a torus has one");
         row("torus without shape", R"("levels": [{"fabric": "torus"}])", "f.json:levels[0].shape: is missing for a torus");
         row("efficiency", R"("device": {"kernels": {"gemm_efficiency": 1.5}})", "f.json:device.kernels.gemm_efficiency: cannot be 1.5; use");
+        row("next to no efficiency", R"("device": {"kernels": {"memory_efficiency": 5e-324}})",
+            "f.json:device.kernels.memory_efficiency: cannot be 4.94066e-324; use a number above 0, from 1e-06 to 1");
+        row("efficiency in words", R"("device": {"kernels": {"gemm_efficiency": "high"}})",
+            "f.json:device.kernels.gemm_efficiency: cannot be \"high\"; use a number");
+        row("next to no port", R"("levels": [{}, {"nics_per_device": 5e-324}])", "f.json:levels[1].nics_per_device: cannot be 4.94066e-324; use");
         row("ports", R"("levels": [{}, {"nics_per_device": 0}])", "f.json:levels[1].nics_per_device: cannot be 0; use");
         row("levels", R"("levels": 5)", "f.json:levels: is not a list");
         row("shared", R"("levels": [{"link": {"shared": true}}])", "f.json:levels[0].link.shared: a shared link needs");

@@ -58,6 +58,24 @@ private Q_SLOTS:
         QCOMPARE(waveShare({ 1, 1e6, 1e6, 64 }, 0), 1.0); // a device without such tiles
     }
 
+    /// Nobody gains by computing more: 4,097 tokens once took less than 4,096.
+    void growingNeverHelps()
+    {
+        const Hardware h100 = findHardware("dgx-h100").value();
+        for (const double n : { 8.0, 1024.0, 14336.0 / 8, 14337.0, 128256.0 })
+            for (const double k : { 64.0, 4096.0 }) {
+                double columns = 0;
+                double rows = 0;
+                for (double m = 1; m < 1100; m += 1) {
+                    const double oneMoreRow = kernelSeconds(product(1, m, n, k), h100);
+                    const double oneMoreColumn = kernelSeconds(product(1, n, m, k), h100);
+                    QVERIFY2(oneMoreRow >= rows * (1 - 1e-12) && oneMoreColumn >= columns * (1 - 1e-12), qPrintable(QStringLiteral("%1 %2 %3").arg(m).arg(n).arg(k)));
+                    rows = oneMoreRow;
+                    columns = oneMoreColumn;
+                }
+            }
+    }
+
     /// By hand: 8192^3 in bf16 on an H100: 32 x 64 tiles on 132 multiprocessors are 15.5 of 16 waves.
     void byHand()
     {

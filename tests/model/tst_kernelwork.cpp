@@ -52,6 +52,23 @@ private Q_SLOTS:
         QVERIFY(!kernelClassFromName("nonsense"));
     }
 
+    /// One more token is written to the cache, which is read once a step: keys and values, or the latents that are both.
+    void theCacheIsReadOnce()
+    {
+        const auto evaluation = evaluated(llama3Model(), "data=2,model=4", "megatron-tp", 1, DType::BF16, Software::Fused, WorkloadKind::Decode);
+        const double sequences = 8 / 2;
+        const double token = 8 / 4 * 128 * 2; // bytes of its keys
+        QCOMPARE(find(*evaluation, Phase::Forward, "self_attn.k_cache").work.bytes, 2 * sequences * token);
+        const double queries = sequences * 32 / 4 * 128 * 2;
+        QCOMPARE(find(*evaluation, Phase::Forward, "self_attn.attention").work.bytes, sequences * 4096 * 2 * token + 2 * queries);
+
+        const auto latent = evaluated(builtinModel("deepseek3-671b").value(), "data=8", "replicate", 1, DType::BF16, Software::Fused,
+                                      WorkloadKind::Decode);
+        const double row = (512 + 64) * 2; // latent and rotated key
+        QCOMPARE(find(*latent, Phase::Forward, "self_attn.kv_cache").work.bytes, 2 * row);
+        QCOMPARE(find(*latent, Phase::Forward, "self_attn.attention").work.bytes, 4096 * row + 128 * (row + 512 * 2)); // heads give values of 512
+    }
+
     void sizesAreThoseOfTheShards()
     {
         const auto evaluation = evaluated(llama3Model(), "data=2,model=4", "megatron-tp");

@@ -55,6 +55,20 @@ MemoryBytes at(const Evaluation& evaluation, Phase phase, const char* op, std::i
 class TestMemory : public QObject {
     Q_OBJECT
 private Q_SLOTS:
+    /// A cache that one token is added to stays where it is.
+    void theCacheIsThereOnce()
+    {
+        Design design = training("data=2,model=4", "megatron-tp", 8, 8192);
+        design.workload.kind = WorkloadKind::Decode;
+        QVERIFY(applyPreset(design, "megatron-tp").ok());
+        const auto evaluation = evaluated(design);
+        const std::int64_t layer = std::int64_t { 2 } * 8 / 2 * 8192 * 8 / 4 * 128 * 2; // keys and values
+        for (const MemoryMoment& moment : memoryTimeline(evaluation->graph, evaluation->plan).moments) {
+            QCOMPARE(moment.bytes.kvCache, 32 * layer);
+            QVERIFY(moment.bytes.activations < layer / 8);
+        }
+    }
+
     /// The plan's peak is the largest moment of the timeline, and every moment is the sum of its causes.
     void thePeakIsOneMoment()
     {

@@ -5,6 +5,7 @@
 #include "model/plan/buildplan.h"
 #include "model/plan/memory/segmentprofile.h"
 #include "model/plan/memory/timeline.h"
+#include "model/plan/steptime.h"
 
 #include <QtTest>
 
@@ -400,6 +401,19 @@ private Q_SLOTS:
         QVERIFY(applyPreset(design, "pp-1f1b").ok());
         const auto oneRun = evaluate(design).value();
         QCOMPARE(oneRun->plan.pipeline->bubble, 3.0 / 8);
+        // Embedding and head are updated at the same time, on the first stage and the last.
+        double layers = 0;
+        double end = 0;
+        const std::vector<SegmentTime> times = segmentTimes(oneRun->graph, oneRun->plan);
+        for (std::size_t s = 0; s < times.size(); ++s)
+            if (oneRun->plan.segments[s].phase == Phase::Update) {
+                if (oneRun->plan.segments[s].name == "block")
+                    layers += times[s].seconds();
+                else
+                    end = std::max(end, times[s].seconds());
+            }
+        QVERIFY(layers > 0 && end > 0);
+        QCOMPARE(oneRun->plan.pipeline->updateSeconds, layers / 4 + end);
         QVERIFY(applyPreset(design, "pp-interleaved").ok());
         const auto twoRuns = evaluate(design).value();
         QCOMPARE(twoRuns->plan.pipeline->bubble, 3.0 / 16);

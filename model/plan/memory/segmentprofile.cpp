@@ -103,7 +103,8 @@ private:
             const std::int64_t elements = largestShard(m_graph.tensor(op.result).shape, planned.result, m_plan.mesh);
             m_reduced += bytesOf(elements, m_plan.microBatches > 1 ? DType::F32 : m_graph.tensor(op.result).dtype);
         } else if (m_planned.phase != Phase::Update && m_names.of(op.result) == op.result) {
-            hold(op.result, shardBytes(m_graph, m_plan.mesh, op.result, planned.result));
+            // A cache that was appended to is counted with those of all layers.
+            hold(op.result, op.kind == OpKind::KvAppend ? 0 : shardBytes(m_graph, m_plan.mesh, op.result, planned.result));
         }
         m_out.moments.push_back({ planned.op, m_live[Activations], m_live[Logits] + m_lossCopies, m_live[Waiting], m_reduced, copies });
         for (const OperandUse& use : planned.operands)
