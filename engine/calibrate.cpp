@@ -56,8 +56,9 @@ std::string shapeText(const Shape& shape)
 
 class KernelTrial : public Trial {
 public:
-    KernelTrial(const char* kind, OpKind op, const std::vector<Shape>& operands, Shape result)
+    KernelTrial(const char* kind, OpKind op, const std::vector<Shape>& operands, Shape result, bool bf16 = false)
         : m_op(op)
+        , m_bf16(bf16)
     {
         Graph graph;
         PlannedOp planned;
@@ -67,7 +68,7 @@ public:
             const Shape& shape = i < operands.size() ? operands[i] : result;
             GraphTensor tensor;
             tensor.spec.shape = shape;
-            tensor.spec.dtype = DType::F32;
+            tensor.spec.dtype = bf16 ? DType::BF16 : DType::F32;
             graph.tensors.push_back(std::move(tensor));
             if (i == operands.size())
                 break;
@@ -83,7 +84,8 @@ public:
         const KernelWork work = kernelWorkOf(graph, m_mesh, planned, {}); // counted as in a plan
         m_result = Sharded(std::move(result), planned.result, m_mesh);
         point.kind = kind;
-        point.what = opKindName(op);
+        point.what = opKindName(op) + (bf16 ? " bf16" : "");
+        point.dtype = bf16 ? "BF16" : "F32";
         for (const Shape& shape : operands)
             point.what += " " + shapeText(shape);
         point.flops = work.flops;
@@ -103,6 +105,7 @@ public:
     double run(Context& context) override
     {
         OpCall call { m_op, {}, {}, point.what };
+        call.bf16 = m_bf16;
         for (const Sharded& operand : m_operands)
             call.operands.push_back(&operand);
         return executeOp(context, call, m_result).slowest();
@@ -115,6 +118,7 @@ public:
 
 private:
     OpKind m_op;
+    bool m_bf16;
     Mesh m_mesh; ///< of one device
     std::vector<Sharded> m_operands;
     Sharded m_result;
@@ -202,6 +206,9 @@ Trials trialsOf(const CalibrationOptions& options)
         kernel("gemm", OpKind::Linear, { { n, n }, { n, n } }, { n, n });
     for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>> { { 1, 1024, 1024 }, { 16, 2048, 512 }, { 512, 256, 1024 }, { 2048, 512, 256 } })
         kernel("gemm", OpKind::Linear, { { m, k }, { n, k } }, { m, n });
+    for (const std::int64_t n : products)
+        if (n >= 128 && hasBf16Products())
+            out.push_back(std::make_unique<KernelTrial>("gemm", OpKind::Linear, std::vector<Shape> { { n, n }, { n, n } }, Shape { n, n }, true));
     constexpr std::int64_t kWidth = 1024;
     const std::vector<std::int64_t> rows = options.quick ? std::vector<std::int64_t> { 16, 256, 4096 }
                                                          : std::vector<std::int64_t> { 4, 16, 64, 256, 1024, 4096, 16384 };

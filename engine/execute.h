@@ -32,6 +32,7 @@ struct OpCall {
     std::vector<const Sharded*> operands; ///< in the layouts in which the operation takes them
     std::string where; ///< names the operation in errors
     std::int64_t microBatches = 1; ///< that make up a step: the loss is the mean over the tokens of all
+    bool bf16 = false; ///< all operands hold bfloat16 values: products may be made of such
     std::vector<RingTransfer>* rings = nullptr; ///< null or empty: every device works on its own shards only
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kChunkFloats = std::int64_t { 1 } << 22; ///< of a weight, for each worker
 constexpr std::int64_t kLeastRows = 16;
-constexpr double kFlopsAtOnce = 2e9; ///< a cancelled run stops within one such product
+constexpr double kFlopsAtOnce = 8e9; ///< a cancelled run stops within one such product; in smaller ones the library packs the weight anew too often
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
@@ -51,18 +51,24 @@ struct WeightChunk {
 };
 
 /// y[:, first..last) = x weight[first..last, :]T on one device, in products that are short enough to be cancelled.
-void multiplyChunk(const Context& context, const Sharded& x, const float* weight, const WeightChunk& chunk, Sharded& result)
+void multiplyChunk(const Context& context, const OpCall& call, const Sharded& x, const float* weight, const WeightChunk& chunk, Sharded& result)
 {
     const std::int64_t n = result.box(chunk.device).back().size();
     const std::int64_t k = x.box(chunk.device).back().size();
     const std::int64_t rows = result.elements(chunk.device) / n;
     const std::int64_t count = chunk.last - chunk.first;
     const double flopsOfRow = 2.0 * static_cast<double>(count) * static_cast<double>(std::max<std::int64_t>(1, k));
-    const std::int64_t step = std::max<std::int64_t>(16, static_cast<std::int64_t>(kFlopsAtOnce / flopsOfRow));
+    std::int64_t step = std::max<std::int64_t>(16, static_cast<std::int64_t>(kFlopsAtOnce / flopsOfRow));
+    if (call.bf16) // which are copied
+        step = std::clamp<std::int64_t>(kChunkFloats / std::max<std::int64_t>(1, k), 16, step);
     for (std::int64_t row = 0; row < rows; row += step) {
         context.pool->checkCancelled();
-        sgemm(false, true, std::min(step, rows - row), count, k, 1, x.data(chunk.device) + row * k, k, weight, k, 0,
-              result.data(chunk.device) + row * n + chunk.first, n);
+        const float* left = x.data(chunk.device) + row * k;
+        float* out = result.data(chunk.device) + row * n + chunk.first;
+        if (call.bf16)
+            bf16gemm(false, true, std::min(step, rows - row), count, k, left, k, weight, k, 0, out, n);
+        else
+            sgemm(false, true, std::min(step, rows - row), count, k, 1, left, k, weight, k, 0, out, n);
     }
 }
 
@@ -97,7 +103,7 @@ Timing executeLinear(Context& context, const OpCall& call, Sharded& result)
         const WeightChunk& chunk = chunks[index];
         Box box = weight.box(chunk.device);
         if (weight.allocated()) {
-            multiplyChunk(context, x, weight.data(chunk.device) + chunk.first * box[1].size(), chunk, result);
+            multiplyChunk(context, call, x, weight.data(chunk.device) + chunk.first * box[1].size(), chunk, result);
             return 0.0;
         }
         const double start = coreSeconds();
@@ -105,7 +111,7 @@ Timing executeLinear(Context& context, const OpCall& call, Sharded& result)
         box[0] = { box[0].lo + chunk.first, box[0].lo + chunk.last };
         fillBox(*weight.source, weight.shape(), box, made);
         const double spent = coreSeconds() - start;
-        multiplyChunk(context, x, made, chunk, result);
+        multiplyChunk(context, call, x, made, chunk, result);
         return spent;
     });
 }

@@ -108,7 +108,12 @@ Timing executeLinearGradX(Context& context, const OpCall& call, Sharded& result)
                 stride = width;
                 spent += coreSeconds() - start;
             }
-            sgemm(false, false, rows, width, count, 1, dy.data(part.device) + first, out, w, stride, first > 0 ? 1.0f : 0.0f, dx, in);
+            const float* left = dy.data(part.device) + first;
+            const float beta = first > 0 ? 1.0f : 0.0f;
+            if (call.bf16 && rows * count <= kChunkFloats)
+                bf16gemm(false, false, rows, width, count, left, out, w, stride, beta, dx, in);
+            else
+                sgemm(false, false, rows, width, count, 1, left, out, w, stride, beta, dx, in);
         }
         return spent;
     });

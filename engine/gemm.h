@@ -18,4 +18,13 @@ void prepareGemmThread();
 void sgemm(bool transposeA, bool transposeB, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, const float* a,
            std::int64_t lda, const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc);
 
+/// Whether this processor and library multiply bfloat16 faster than float32.
+bool hasBf16Products();
+
+/// C = op(A) op(B) + beta C (beta 0 or 1) for matrices of bfloat16 values, which lie as float32: narrowed to two bytes (what
+/// bfloat16 does not hold is cut off), multiplied as such and summed in float32. Takes 2 bytes for each element of A and B.
+/// Without such products, and where narrowing would cost more than it saves, it is sgemm().
+void bf16gemm(bool transposeA, bool transposeB, std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda,
+              const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc);
+
 } // namespace shardboard::engine

@@ -61,4 +61,12 @@ void sgemm(bool transposeA, bool transposeB, std::int64_t m, std::int64_t n, std
     }
 }
 
+bool hasBf16Products() { return false; }
+
+void bf16gemm(bool transposeA, bool transposeB, std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda,
+              const float* b, std::int64_t ldb, float beta, float* c, std::int64_t ldc)
+{
+    sgemm(transposeA, transposeB, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
+}
+
 } // namespace shardboard::engine

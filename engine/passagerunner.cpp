@@ -355,6 +355,12 @@ void PassageRunner::show(const Passage& passage, TensorId tensor)
 
 Layout PassageRunner::wholeLayout(TensorId tensor) const { return Layout::replicated(m_graph.tensor(tensor).shape.size()); }
 
+bool PassageRunner::takesBf16(const Op& op) const
+{
+    return std::all_of(op.operands.begin(), op.operands.end(),
+                       [&](TensorId operand) { return m_maker.roundingOfTensor(operand) == Rounding::BF16; });
+}
+
 void PassageRunner::runOp(const Passage& passage, std::size_t index)
 {
     const PlannedOp& planned = passage.planned->ops[index];
@@ -368,6 +374,7 @@ void PassageRunner::runOp(const Passage& passage, std::size_t index)
     for (std::size_t i = 0; i < planned.operands.size(); ++i)
         operands.push_back(fetch(passage, planned, i));
     OpCall call { op.kind, op.attributes, {}, what.id, m_program.plan.microBatches };
+    call.bf16 = takesBf16(op);
     for (const Operand& operand : operands)
         call.operands.push_back(operand.own ? &*operand.own : operand.value);
 

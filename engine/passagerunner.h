@@ -56,6 +56,7 @@ private:
     Sharded sent(const Passage& passage, const Collective& collective, Sharded value, const Mesh& target, const Sharded* reference);
     const Collective& sendOf(const Passage& passage, const OperandUse& use) const;
     Sharded broughtInto(const Layout& wanted, Sharded value, const std::string& where);
+    bool takesBf16(const Op& op) const;
     void runOp(const Passage& passage, std::size_t index);
     Operand fetch(const Passage& passage, const PlannedOp& planned, std::size_t operand);
     std::vector<RingTransfer> ringsOf(const PlannedOp& planned);

@@ -257,8 +257,9 @@ void tryModel(Trial& trial, const ModelCase& of)
     const RunResult result = trial.start(program.value(), options, hooks, of.name);
     trial.stopIfWrong();
     trial.result.worst = std::max(trial.result.worst, result.maxRelativeError);
-    trial.result.tolerance = result.tolerance;
-    if (!result.verified)
+    // From layer to layer roundings to two bytes add up beyond what one operation may be off.
+    trial.result.tolerance = result.tolerance * (trial.rounded() ? 2 : 1);
+    if (!result.compared || !(result.maxRelativeError <= trial.result.tolerance))
         throw Stop { result.firstDeviation + " is " + numberText(result.maxRelativeError) + " from the unsharded computation" };
 }
 

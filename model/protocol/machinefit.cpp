@@ -31,7 +31,7 @@ std::vector<const CalibrationPoint*> pointsOf(const Calibration& calibration, co
 {
     std::vector<const CalibrationPoint*> out;
     for (const CalibrationPoint& point : calibration.points)
-        if (point.kind == kind)
+        if (point.kind == kind && point.dtype == "F32")
             out.push_back(&point);
     return out;
 }
@@ -86,6 +86,8 @@ Result<MachineFit> fitMachine(const Calibration& calibration)
     std::vector<LinkPoint> transfers;
     for (const CalibrationPoint& point : calibration.points) {
         out.unsettled += point.settled ? 0 : 1;
+        if (point.dtype != "F32") // told, but no law of it is fitted
+            continue;
         if (point.kind == "attention")
             attention.push_back(kernelPoint(point));
         else if (isKernel(point))

@@ -3,6 +3,7 @@
 #include "engine/collective.h"
 #include "engine/compare.h"
 #include "engine/failure.h"
+#include "engine/regions.h"
 #include "model/hardware/hardware.h"
 
 #include <QTest>
@@ -232,6 +233,87 @@ private Q_SLOTS:
             QVERIFY(std::equal(sum.data(0), sum.data(0) + 10007, sum.data(p)));
         for (std::int64_t i = 0; i < 10007; ++i)
             QCOMPARE(sum.data(0)[i], tensor.data(0)[i] + tensor.data(2)[i] + tensor.data(4)[i]);
+    }
+
+    /// On whatever alignment, with stores past the caches or not: what plain loops give, bit for bit, and nothing beside it.
+    void fusedRunsArePlainLoops()
+    {
+        std::mt19937 random(3);
+        constexpr std::int64_t kRoom = 1200;
+        for (int trial = 0; trial < 400; ++trial) {
+            const std::size_t sources = 1 + random() % 9;
+            const std::size_t targets = 1 + random() % (trial % 4 == 0 ? 40 : 5);
+            FusedRun run;
+            run.count = static_cast<std::int64_t>(random() % 1000);
+            run.sum = random() % 2 ? FusedSum::Max : FusedSum::Add;
+            run.pastCaches = random() % 3 != 0;
+            const bool alike = random() % 2;
+            const std::size_t common = random() % 17;
+            std::vector<std::vector<float>> in(sources, std::vector<float>(kRoom)), out(targets, std::vector<float>(kRoom, -7.0f));
+            std::vector<const float*> from;
+            std::vector<float*> to;
+            for (auto& values : in) {
+                for (float& value : values)
+                    value = static_cast<float>(random() % 100003) / 77.0f - 500.0f;
+                from.push_back(values.data() + random() % 17);
+            }
+            for (auto& values : out)
+                to.push_back(values.data() + 32 - reinterpret_cast<std::uintptr_t>(values.data()) % 64 / 4 + (alike ? common : random() % 17));
+            run.from = from.data();
+            run.to = to.data();
+            run.sources = static_cast<std::int64_t>(sources);
+            run.targets = static_cast<std::int64_t>(targets);
+            fusedTiles(run);
+            finishRuns();
+            for (std::size_t t = 0; t < targets; ++t) {
+                for (std::int64_t i = 0; i < run.count; ++i) {
+                    float expected = from[0][i];
+                    for (std::size_t s = 1; s < sources; ++s)
+                        expected = run.sum == FusedSum::Max ? std::max(expected, from[s][i]) : expected + from[s][i];
+                    QVERIFY2(to[t][i] == expected, std::to_string(trial).c_str());
+                }
+                const auto outside = std::count_if(out[t].begin(), out[t].end(), [](float value) { return value == -7.0f; });
+                QVERIFY(outside >= kRoom - run.count);
+                QVERIFY(to[t][-1] == -7.0f && to[t][run.count] == -7.0f);
+            }
+        }
+    }
+
+    /// Steps too large for the caches go another way than small ones, to the same bits.
+    void largeStepsAreSmallOnes()
+    {
+        Arena arena { std::int64_t { 640 } << 20 };
+        TaskPool pool { 2, nullptr };
+        Context context { arena, &pool, 2, {} };
+        const Mesh mesh = Mesh::parse("a=3").value();
+        const Shape shape { 6, 1000003 };
+        Layout addends = Layout::replicated(2);
+        addends.partial = { { 0 } };
+        const Layout rows = Layout::cut(2, 0, { 0 }), columns = Layout::cut(2, 1, { 0 }), whole = Layout::replicated(2);
+        for (const ReshardStep& step : { ReshardStep { CollectiveKind::AllReduce, { 0 }, addends, whole },
+                                         ReshardStep { CollectiveKind::ReduceScatter, { 0 }, addends, columns },
+                                         ReshardStep { CollectiveKind::AllGather, { 0 }, columns, whole },
+                                         ReshardStep { CollectiveKind::AllToAll, { 0 }, rows, columns } }) {
+            Sharded tensor(shape, step.before, mesh);
+            tensor.allocate(arena);
+            for (std::int64_t p = 0; p < 3; ++p)
+                for (std::int64_t i = 0; i < tensor.elements(p); ++i)
+                    tensor.data(p)[i] = static_cast<float>((static_cast<std::uint64_t>(i) * 2654435761u + static_cast<std::uint64_t>(p)) % 65521u) / 3.0f;
+            QVERIFY(goesPastCaches(tensor.bytes()) || step.before.partial.empty());
+            const Sharded got = executeStep(context, step, tensor, false, "t").tensor;
+            for (std::int64_t p = 0; p < 3; ++p)
+                for (std::int64_t i = 0; i < got.elements(p); i += 997) {
+                    const Box& box = got.box(p);
+                    const std::int64_t row = box[0].lo + i / box[1].size(), column = box[1].lo + i % box[1].size();
+                    float expected = 0;
+                    for (std::int64_t from = 0; from < 3; ++from) {
+                        const Box& held = tensor.box(from);
+                        if (row >= held[0].lo && row < held[0].hi && column >= held[1].lo && column < held[1].hi)
+                            expected += tensor.data(from)[(row - held[0].lo) * held[1].size() + column - held[1].lo];
+                    }
+                    QCOMPARE(got.data(p)[i], expected);
+                }
+        }
     }
 
     void readsOnlyFromItsOwnGroup()

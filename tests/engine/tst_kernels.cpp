@@ -4,6 +4,7 @@
 #include "engine/failure.h"
 #include "engine/gemm.h"
 #include "engine/kernels.h"
+#include "engine/rounding.h"
 
 #include <QTest>
 
@@ -96,6 +97,36 @@ class TestKernels : public QObject {
     Q_OBJECT
 
 private Q_SLOTS:
+    /// Values that bfloat16 holds, through whatever products there are: as exact as float32 sums are.
+    void productsOfBf16()
+    {
+        prepareGemmThread();
+        for (const bool ta : { false, true })
+            for (const bool tb : { false, true })
+                for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>> { { 3, 5, 7 }, { 64, 300, 130 }, { 9, 1000, 77 }, { 129, 65, 257 } }) {
+                    const std::int64_t lda = (ta ? m : k) + 3, ldb = (tb ? k : n) + 2, ldc = n + 1;
+                    std::vector<float> a(at((ta ? k : m) * lda)), b(at((tb ? n : k) * ldb));
+                    for (auto* values : { &a, &b }) {
+                        Generator::values(1, values == &a ? "a" : "b", 0, 1).fill(0, static_cast<std::int64_t>(values->size()), values->data());
+                        roundValues(Rounding::BF16, static_cast<std::int64_t>(values->size()), values->data());
+                    }
+                    for (const float beta : { 0.0f, 1.0f }) {
+                        std::vector<float> got(at(m * ldc), 2.0f);
+                        bf16gemm(ta, tb, m, n, k, a.data(), lda, b.data(), ldb, beta, got.data(), ldc);
+                        for (std::int64_t i = 0; i < m; ++i) {
+                            for (std::int64_t j = 0; j < n; ++j) {
+                                double sum = double { beta } * 2;
+                                for (std::int64_t p = 0; p < k; ++p)
+                                    sum += double { a[at(ta ? p * lda + i : i * lda + p)] } * double { b[at(tb ? j * ldb + p : p * ldb + j)] };
+                                QVERIFY(std::fabs(double { got[at(i * ldc + j)] } - sum) < 1e-4);
+                            }
+                            QCOMPARE(got[at(i * ldc + n)], 2.0f);
+                        }
+                    }
+                }
+        qInfo("bfloat16 products: %s", hasBf16Products() ? "yes" : "no, by float32");
+    }
+
     void productsOfAllForms()
     {
         prepareGemmThread();
