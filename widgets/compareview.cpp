@@ -430,8 +430,10 @@ void CompareView::resizeEvent(QResizeEvent* event)
 {
     DocumentView::resizeEvent(event);
     constexpr int kWide = 800;
-    if ((event->size().width() < kWide) != (event->oldSize().width() < kWide)) // names and values need their room first
-        m_split->setSizes(event->size().width() < kWide ? QList<int> { 540, 460 } : QList<int> { 650, 350 });
+    if (const bool narrow = event->size().width() < kWide; narrow != m_narrow) { // names and values need their room first
+        m_narrow = narrow;
+        m_split->setSizes(narrow ? QList<int> { 520, 480 } : QList<int> { 650, 350 });
+    }
     layout()->activate(); // the tables have their new width only then
     fitColumns();
 }

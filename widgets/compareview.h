@@ -60,6 +60,7 @@ private:
     void fitColumns();
 
     std::vector<Other> m_others; ///< the first one is the design as it was opened
+    bool m_narrow = false;
     int m_chosen = 0;
     int m_kept = 0; ///< how many were kept; they are numbered
     DesignComparison m_comparison;

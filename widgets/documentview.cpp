@@ -87,6 +87,7 @@ ViewHeader::ViewHeader(const QString& title, QWidget* parent)
     m_title->setTextFormat(Qt::PlainText);
     m_detail->setTextFormat(Qt::PlainText);
     m_detail->setMinimumWidth(0);
+    m_title->setMinimumWidth(1); // it is elided before it makes the view wider
     m_detail->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
     updateLook();
@@ -143,7 +144,11 @@ void ViewHeader::updateLook()
 void ViewHeader::elide()
 {
     const QFontMetrics titleMetrics(m_title->font());
-    const int room = std::max(60, width() - 2 * kPanelMargin - 8);
+    int room = width() - 2 * kPanelMargin - 8;
+    for (int i = 2; i < layout()->count(); ++i) // after title and detail
+        if (const QWidget* right = layout()->itemAt(i)->widget(); right && !right->isHidden())
+            room -= right->sizeHint().width() + layout()->spacing();
+    room = std::max(60, room);
     m_title->setText(titleMetrics.elidedText(m_titleText, Qt::ElideMiddle, room));
     m_title->setToolTip(m_title->text() == m_titleText ? QString() : m_titleText);
     layout()->activate(); // the title has just got another width

@@ -22,6 +22,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace shardboard {
 
@@ -67,7 +68,7 @@ InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
     m_timer->setSingleShot(true);
     m_timer->setInterval(0);
     connect(m_timer, &QTimer::timeout, this, [this] { build(false); });
-    connect(m_judge, &AlternativesJudge::answered, this, &InspectorPanel::later);
+    connect(m_judge, &AlternativesJudge::answered, this, &InspectorPanel::fillAlternatives);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
@@ -97,6 +98,7 @@ void InspectorPanel::build(bool wait)
     m_timer->stop();
     const int scrolled = m_scroll->verticalScrollBar()->value();
     const QString before = m_header->title();
+    m_waiting.clear();
     auto* page = new InspectorPage(m_scroll);
     if (!document()->hasDesign()) {
         m_header->setTitle(tr("Inspector"));
@@ -253,7 +255,6 @@ void InspectorPanel::weightChoices(InspectorPage& page, bool wait)
                           .arg(secondsText(document()->evaluationSeconds())));
         return;
     }
-    const bool planned = document()->design().model.hasGraph();
     const int weight = selection()->weight();
     const bool asked = m_judged == document()->evaluation() && m_judgedWeight == weight && m_judgedNotation == document()->notation();
     std::vector<Alternative> choices;
@@ -274,25 +275,59 @@ void InspectorPanel::weightChoices(InspectorPage& page, bool wait)
     }
     for (const Alternative& choice : choices) {
         if (!judged && !choice.current) {
-            page.card(choice.title, QStringLiteral("…"), tr("being evaluated"), Card::Look::Plain);
+            m_waiting.emplace_back(page.card(choice.title, QStringLiteral("…"), tr("being evaluated"), Card::Look::Plain));
             continue;
         }
-        if (!choice.refusal.isEmpty()) {
-            page.card(choice.title, tr("refused"), choice.refusal, Card::Look::Plain);
+        const auto [value, detail] = alternativeTexts(choice, choices.front());
+        Card* card = page.card(choice.title, value, detail, choice.current ? Card::Look::Chosen : Card::Look::Plain);
+        if (!choice.current && choice.refusal.isEmpty())
+            offer(card, choice);
+    }
+}
+
+/// What stands at the right of an alternative and below it.
+std::pair<QString, QString> InspectorPanel::alternativeTexts(const Alternative& choice, const Alternative& current) const
+{
+    if (!choice.refusal.isEmpty())
+        return { tr("refused"), choice.refusal };
+    const bool planned = document()->design().model.hasGraph();
+    QString detail = choice.current ? tr("as it is · %1").arg(choice.spec) : choice.spec;
+    if (!choice.current) {
+        if (planned)
+            detail += QStringLiteral(" · ") + stepDeltaText(current.seconds, choice.seconds);
+        detail += QStringLiteral(" · ") + bytesDeltaText(current.peak, choice.peak);
+    }
+    return { planned ? secondsText(choice.seconds) : bytesText(choice.peak), detail };
+}
+
+void InspectorPanel::offer(Card* card, const Alternative& choice)
+{
+    card->setActionable(tr("%1 (can be undone)").arg(choice.edit.text));
+    connect(card, &Card::activated, this, [this, edit = choice.edit] { apply(edit.design, edit.text); });
+}
+
+/// The numbers of alternatives that are there by name, in the cards that wait for them: nothing else of the page is made anew.
+void InspectorPanel::fillAlternatives()
+{
+    const auto* choices = m_judge->answer();
+    const std::vector<QPointer<Card>> waiting = std::exchange(m_waiting, {});
+    if (!choices || choices->empty() || waiting.empty() || m_judged != document()->evaluation()) {
+        later();
+        return;
+    }
+    for (std::size_t i = 0; i < waiting.size(); ++i) {
+        Card* card = waiting[i];
+        if (!card)
+            continue;
+        if (i + 1 >= choices->size()) { // comes to the same layout as another one
+            card->hide();
             continue;
         }
-        QString detail = choice.current ? tr("as it is · %1").arg(choice.spec) : choice.spec;
-        if (!choice.current) {
-            if (planned)
-                detail += QStringLiteral(" · ") + stepDeltaText(choices.front().seconds, choice.seconds);
-            detail += QStringLiteral(" · ") + bytesDeltaText(choices.front().peak, choice.peak);
-        }
-        Card* card = page.card(choice.title, planned ? secondsText(choice.seconds) : bytesText(choice.peak), detail,
-                               choice.current ? Card::Look::Chosen : Card::Look::Plain);
-        if (choice.current)
-            continue;
-        card->setActionable(tr("%1 (can be undone)").arg(choice.edit.text));
-        connect(card, &Card::activated, this, [this, edit = choice.edit] { apply(edit.design, edit.text); });
+        const Alternative& choice = (*choices)[i + 1];
+        const auto [value, detail] = alternativeTexts(choice, choices->front());
+        card->setTexts(choice.title, value, detail);
+        if (choice.refusal.isEmpty())
+            offer(card, choice);
     }
 }
 

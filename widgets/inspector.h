@@ -5,6 +5,13 @@
 #include "model/explain/explain.h"
 #include "widgets/documentview.h"
 #include "widgets/findingplace.h"
+#include "widgets/inspectorparts.h"
+
+#include <QPointer>
+
+#include <memory>
+#include <utility>
+#include <vector>
 
 class QScrollArea;
 class QTimer;
@@ -12,8 +19,7 @@ class QTimer;
 namespace shardboard {
 
 class AlternativesJudge;
-class Card;
-class InspectorPage;
+struct Alternative;
 
 class InspectorPanel : public DocumentView {
     Q_OBJECT
@@ -48,6 +54,9 @@ private:
     void weightReason(InspectorPage& page, const WeightLayout& weight);
     void rulesReason(InspectorPage& page, const WeightLayout& weight);
     void weightChoices(InspectorPage& page, bool wait);
+    std::pair<QString, QString> alternativeTexts(const Alternative& choice, const Alternative& current) const;
+    void offer(Card* card, const Alternative& choice);
+    void fillAlternatives();
     void operationPage(InspectorPage& page, const PlannedOp& planned);
     void explanation(InspectorPage& page, const ExplainTarget& target);
     void rows(InspectorPage& page, const Explanation& why, const AxisExplanation& axis);
@@ -61,6 +70,7 @@ private:
     AlternativesJudge* m_judge;
     std::shared_ptr<const Evaluation> m_judged; ///< of what the alternatives were asked for
     int m_judgedWeight = -1;
+    std::vector<QPointer<Card>> m_waiting; ///< of alternatives whose numbers are not there yet, without the current one
     Notation m_judgedNotation = Notation::Jax;
     QString m_refusal;
 };

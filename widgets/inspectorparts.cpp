@@ -44,11 +44,13 @@ Card::Card(const QString& title, const QString& value, const QString& detail, Lo
                                     : look == Look::Error ? theme.error
                                                           : theme.text);
     titleLabel->setFont(uiFont(parent, -0.5, true));
+    m_titleLabel = titleLabel;
     line->addWidget(titleLabel, 1);
     if (!value.isEmpty()) {
         auto* valueLabel = coloured(new QLabel(value, this), value == tr("refused") ? theme.error : theme.text);
         valueLabel->setFont(monoFont(parent, -0.5));
         line->addWidget(valueLabel, 0, Qt::AlignTop);
+        m_valueLabel = valueLabel;
     }
     column->addLayout(line);
     if (!detail.isEmpty()) {
@@ -56,6 +58,25 @@ Card::Card(const QString& title, const QString& value, const QString& detail, Lo
                                      look == Look::Attention || look == Look::Error ? theme.text : theme.quiet);
         detailLabel->setFont(uiFont(parent, -1));
         column->addWidget(detailLabel);
+        m_detailLabel = detailLabel;
+    }
+    setAccessibleName(title);
+    setAccessibleDescription(value + QLatin1Char(' ') + detail);
+}
+
+void Card::setTexts(const QString& title, const QString& value, const QString& detail)
+{
+    m_title = title;
+    m_value = value;
+    m_titleLabel->setText(breakable(title));
+    m_titleLabel->setAccessibleName(title);
+    if (m_valueLabel) {
+        m_valueLabel->setText(value);
+        setTextColor(m_valueLabel, value == tr("refused") ? Theme::of(this).error : Theme::of(this).text);
+    }
+    if (m_detailLabel) {
+        m_detailLabel->setText(breakable(detail));
+        m_detailLabel->setAccessibleName(detail);
     }
     setAccessibleName(title);
     setAccessibleDescription(value + QLatin1Char(' ') + detail);

@@ -23,6 +23,8 @@ public:
     enum class Look { Plain, Chosen, Attention, Error };
     Card(const QString& title, const QString& value, const QString& detail, Look look, QWidget* parent);
     void setActionable(const QString& toolTip);
+    /// Other texts in the place of those that it was made with; what was empty stays away.
+    void setTexts(const QString& title, const QString& value, const QString& detail);
     /// A button below the text, with a short quiet word beside it.
     QPushButton* addButton(const QString& text, const QString& beside);
     QString title() const { return m_title; }
@@ -41,6 +43,9 @@ protected:
 private:
     QString m_title;
     QString m_value;
+    QLabel* m_titleLabel = nullptr;
+    QLabel* m_valueLabel = nullptr;
+    QLabel* m_detailLabel = nullptr;
     Look m_look;
     bool m_actionable = false;
 };

@@ -116,6 +116,8 @@ void TileCanvas::layout()
         placeChips(m_scene.columnDim, false);
     if (m_scene.rowDim >= 0)
         placeChips(m_scene.rowDim, true);
+    const QFontMetricsF bold(uiFont(this, 0, true));
+    m_leastLabel = QSizeF(bold.horizontalAdvance(QLatin1Char('0')) + 6, bold.height());
     m_showRanges = rangesFit();
 }
 
@@ -254,7 +256,8 @@ void TileCanvas::paintTile(QPainter& painter, const Tile& tile) const
         painter.setBrush(Qt::NoBrush);
         painter.drawRect(rect.adjusted(2, 2, -3, -3));
     }
-    paintTileLabel(painter, tile, rect);
+    if (rect.width() >= m_leastLabel.width() && rect.height() >= m_leastLabel.height()) // of many small tiles none is measured
+        paintTileLabel(painter, tile, rect);
 }
 
 /// The devices that hold a tile, in the lines that fit: all of them, or the first with how many there are besides (`0 +15`).

@@ -89,6 +89,7 @@ private:
     Viewport m_viewport; ///< from the frame to the picture
     QPixmap m_base; ///< all that does not follow the mouse
     std::vector<Chip> m_chips;
+    QSizeF m_leastLabel; ///< smaller tiles have no room for any label
     bool m_showRanges = false; ///< the index ranges fit into every tile
     Judge m_judge;
     int m_dragAxis = -1;

@@ -97,6 +97,8 @@ public:
         if (status.ok())
             status = grab(QStringLiteral("one-device"), &m_window);
         m_window.tileView()->showAll(false);
+        if (QWidget* focused = QApplication::focusWidget())
+            focused->clearFocus();
         for (const char* tab : { "collectives", "findings", "memory", "cost", "compare" }) {
             m_window.docks()->raise(QString::fromLatin1(tab));
             if (status.ok())

@@ -558,12 +558,20 @@ void TestWidgetsViews::inspectorAppliesAnAlternative()
     const int weight = weightNamed(document, "o_proj");
     document.selection()->setWeight(weight);
     const auto panel = shown<InspectorPanel>(document, { 340, 900 });
-    panel->buildNow();
-    Card* replicate = nullptr;
-    for (Card* card : panel->findChildren<Card*>())
-        if (card->title() == QStringLiteral("replicate"))
-            replicate = card;
+    // Names are there at once, the numbers come by themselves.
+    const auto find = [&panel]() -> Card* {
+        for (Card* card : panel->findChildren<Card*>())
+            if (card->title() == QStringLiteral("replicate") && card->isVisible())
+                return card;
+        return nullptr;
+    };
+    QTRY_VERIFY(find() && find()->value() != QStringLiteral("…"));
+    Card* replicate = find();
+    const QString byItself = replicate->value();
+    panel->buildNow(); // all evaluated before it returns
+    replicate = find();
     QVERIFY(replicate);
+    QCOMPARE(replicate->value(), byItself);
     const QString promised = replicate->value();
     QTest::mouseClick(replicate, Qt::LeftButton);
     QVERIFY(weightAt(document, weight).layout.isReplicated());
