@@ -67,6 +67,8 @@ QString signedText(const std::string& text)
     return out;
 }
 
+constexpr int kPlainRole = Qt::UserRole + 1; ///< a difference without a mark
+
 QString differenceText(const CostLine& line)
 {
     if (line.verdict() == CostLine::Verdict::Same)
@@ -343,6 +345,7 @@ void CompareView::showCosts(const QString& other)
         item->setText(CostBefore, valueText(line.unit, line.before));
         item->setText(CostAfter, valueText(line.unit, line.after));
         item->setText(CostDifference, differenceText(line));
+        item->setData(CostDifference, kPlainRole, differenceText(line));
         item->setText(CostChange, verdict == CostLine::Verdict::Same || line.unit == CostLine::Unit::Share
                           ? QString()
                           : signedText(changeText(line.change())));
@@ -400,19 +403,34 @@ void CompareView::fitColumns()
     constexpr int kLeastName = 130;
     constexpr int kRow = 24;
     m_costs->header()->setStretchLastSection(false);
+    for (int row = 0; row < m_costs->topLevelItemCount(); ++row) {
+        QTreeWidgetItem* item = m_costs->topLevelItem(row);
+        item->setText(CostDifference, item->data(CostDifference, kPlainRole).toString());
+    }
     int left = m_costs->viewport()->width();
     for (int column = CostBefore; column < CostColumns; ++column) {
         m_costs->setColumnHidden(column, false);
         m_costs->resizeColumnToContents(column);
         left -= m_costs->columnWidth(column);
     }
-    // Where there is no room for all, the share of the change goes first; names wrap before a number goes.
+    // Where there is no room for all, the share of the change goes first, then the word for it, of which a mark stays; names wrap
+    // before a number goes.
     const QAbstractItemView* cells = m_costs;
     const int wholeNames = cells->sizeHintForColumn(CostName) + 8;
-    for (const auto& [column, needed] : { std::pair(CostChange, wholeNames), std::pair(CostBefore, kLeastName) })
+    for (const auto& [column, needed] : { std::pair(CostChange, wholeNames), std::pair(CostVerdict, kLeastName), std::pair(CostBefore, kLeastName) })
         if (left < needed) {
             left += m_costs->columnWidth(column);
             m_costs->setColumnHidden(column, true);
+            if (column != CostVerdict)
+                continue;
+            for (int row = 0; row < m_costs->topLevelItemCount(); ++row) {
+                QTreeWidgetItem* item = m_costs->topLevelItem(row);
+                const QString mark = item->text(CostVerdict).section(QLatin1Char(' '), 0, 0);
+                item->setText(CostDifference, (mark.isEmpty() ? QString() : mark + QLatin1Char(' ')) + item->data(CostDifference, kPlainRole).toString());
+            }
+            left += m_costs->columnWidth(CostDifference);
+            m_costs->resizeColumnToContents(CostDifference);
+            left -= m_costs->columnWidth(CostDifference);
         }
     m_costs->setColumnWidth(CostName, std::max(60, left));
     wrapRows(m_costs, kRow);

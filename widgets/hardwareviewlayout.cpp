@@ -125,7 +125,7 @@ void HardwareView::addSection(const HardwareSection& section, int level, bool re
     grid->setHorizontalSpacing(8);
     grid->setVerticalSpacing(2);
     grid->setColumnStretch(0, 1);
-    grid->setColumnMinimumWidth(2, 52); // fields of all sections stand under each other
+    grid->setColumnMinimumWidth(2, 46); // fields of all sections stand under each other
     for (const HardwareField& field : section.fields)
         addRow(grid, section, field);
     m_column->addWidget(box);
@@ -191,7 +191,7 @@ void HardwareView::addEdit(QGridLayout* grid, int at, Row& row)
     row.edit = new QLineEdit(grid->parentWidget());
     if (row.field.kind == HardwareField::Kind::Number) {
         row.edit->setAlignment(Qt::AlignRight);
-        row.edit->setFixedWidth(92);
+        row.edit->setFixedWidth(80);
         if (row.field.optional)
             row.edit->setPlaceholderText(QStringLiteral("–"));
         auto* unit = new QLabel(row.field.unit, grid->parentWidget());

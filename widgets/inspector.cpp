@@ -99,7 +99,7 @@ void InspectorPanel::build(bool wait)
     const int scrolled = m_scroll->verticalScrollBar()->value();
     const QString before = m_header->title();
     m_waiting.clear();
-    auto* page = new InspectorPage(m_scroll);
+    auto* page = new InspectorPage(m_scroll->viewport()); // where it ends up: a change of parents would style all of it once more
     if (!document()->hasDesign()) {
         m_header->setTitle(tr("Inspector"));
         m_header->setDetail(QString());

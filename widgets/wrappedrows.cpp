@@ -9,7 +9,8 @@ namespace shardboard {
 
 void wrapRows(QTreeWidget* list, int least)
 {
-    constexpr int kPadding = 10; // of the style, beside and above the text
+    constexpr int kPadding = 10; // of the style above and below the text
+    constexpr int kBeside = 24; // of the style and the delegate at both sides
     constexpr int kHighest = 4000;
     list->setUniformRowHeights(false);
     list->setWordWrap(true);
@@ -21,7 +22,7 @@ void wrapRows(QTreeWidget* list, int least)
                 continue;
             const QVariant own = item->data(column, Qt::FontRole);
             const QFontMetrics metrics(own.isValid() ? own.value<QFont>() : list->font());
-            const QRect room(0, 0, std::max(20, list->columnWidth(column) - kPadding), kHighest);
+            const QRect room(0, 0, std::max(20, list->columnWidth(column) - kBeside), kHighest);
             height = std::max(height, metrics.boundingRect(room, Qt::TextWordWrap, item->text(column)).height() + kPadding - 2);
         }
         if (item->sizeHint(0).height() != height)
