@@ -3,6 +3,7 @@
 
 #ifdef SHARDBOARD_WITH_CUDA
 #include "engine/cuda/backend.h"
+#include "engine/nccl/backend.h"
 #endif
 #include "engine/gemm.h"
 #include "engine/machine.h"
@@ -40,6 +41,14 @@ const std::vector<Backend>& backends()
 #endif
 #ifdef SHARDBOARD_WITH_CUDA
         all.push_back(cudaBackend());
+        all.push_back(ncclBackend());
+#else
+        for (const char* name : { "cuda", "nccl" }) {
+            Backend missing;
+            missing.name = name;
+            missing.unusable = "this build has no CUDA; install the CUDA toolkit (nvcc) and build again";
+            all.push_back(std::move(missing));
+        }
 #endif
         return all;
     }();

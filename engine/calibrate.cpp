@@ -3,6 +3,7 @@
 
 #include "engine/collective.h"
 #include "engine/execute.h"
+#include "engine/executor.h"
 #include "engine/gemm.h"
 #include "engine/kernels/fusedrun.h"
 #include "engine/limits.h"
@@ -17,6 +18,7 @@
 #include <array>
 #include <memory>
 #include <new>
+#include <optional>
 
 namespace shardboard::engine {
 
@@ -37,6 +39,8 @@ public:
 /// Values that are not all alike: zeros are faster on some hardware.
 void fill(Context& context, Sharded& tensor)
 {
+    if (context.executor != nullptr)
+        return context.executor->fill(context, { Generator::values(1, "calibration", 0, 1), Rounding::None, 1 }, tensor);
     if (context.planning())
         return;
     for (std::int64_t device = 0; device < tensor.deviceCount(); ++device) {
@@ -56,10 +60,12 @@ std::string shapeText(const Shape& shape)
 
 class KernelTrial : public Trial {
 public:
-    KernelTrial(const char* kind, OpKind op, const std::vector<Shape>& operands, Shape result, bool bf16 = false)
+    /// `rounded`: values of this process, products in bfloat16. `element`: how an executor holds them.
+    KernelTrial(const char* kind, OpKind op, const std::vector<Shape>& operands, Shape result, bool rounded, Element element)
         : m_op(op)
-        , m_bf16(bf16)
+        , m_bf16(rounded)
     {
+        const DType dtype = rounded || element == Element::BF16 ? DType::BF16 : DType::F32;
         Graph graph;
         PlannedOp planned;
         planned.op = 0;
@@ -68,7 +74,7 @@ public:
             const Shape& shape = i < operands.size() ? operands[i] : result;
             GraphTensor tensor;
             tensor.spec.shape = shape;
-            tensor.spec.dtype = bf16 ? DType::BF16 : DType::F32;
+            tensor.spec.dtype = dtype;
             graph.tensors.push_back(std::move(tensor));
             if (i == operands.size())
                 break;
@@ -78,14 +84,16 @@ public:
             use.before = use.layout = Layout::replicated(shape.size());
             planned.operands.push_back(std::move(use));
             m_operands.emplace_back(shape, Layout::replicated(shape.size()), m_mesh);
+            m_operands.back().setElement(element);
         }
         graph.ops.push_back(std::move(described));
         planned.result = Layout::replicated(result.size());
         const KernelWork work = kernelWorkOf(graph, m_mesh, planned, {}); // counted as in a plan
         m_result = Sharded(std::move(result), planned.result, m_mesh);
+        m_result.setElement(element);
         point.kind = kind;
-        point.what = opKindName(op) + (bf16 ? " bf16" : "");
-        point.dtype = bf16 ? "BF16" : "F32";
+        point.what = opKindName(op) + (rounded ? " bf16" : "");
+        point.dtype = dtype == DType::BF16 ? "BF16" : "F32";
         for (const Shape& shape : operands)
             point.what += " " + shapeText(shape);
         point.flops = work.flops;
@@ -127,12 +135,14 @@ private:
 class CollectiveTrial : public Trial {
 public:
     /// `bytes` is S.
-    CollectiveTrial(CollectiveKind kind, std::int64_t members, std::int64_t bytes)
+    CollectiveTrial(CollectiveKind kind, std::int64_t members, std::int64_t bytes, Element element)
         : m_mesh(Mesh::parse("d=" + std::to_string(members)).value())
         , m_target(m_mesh)
         , m_kind(kind)
+        , m_element(element)
     {
-        const std::int64_t floats = std::max<std::int64_t>(1, bytes / 4 / (members * members)) * members * members;
+        const std::int64_t size = bytesOf(element);
+        const std::int64_t floats = std::max<std::int64_t>(1, bytes / size / (members * members)) * members * members;
         Layout whole = Layout::replicated(2);
         Layout addends = whole;
         addends.partial = { AxisRef { 0 } };
@@ -160,7 +170,8 @@ public:
         }
         point.kind = collectiveName(kind);
         point.groupSize = members;
-        point.messageBytes = floats * 4;
+        point.messageBytes = floats * size;
+        point.dtype = element == Element::BF16 ? "BF16" : "F32";
         point.what = point.kind + " of " + std::to_string(point.messageBytes) + " bytes over " + std::to_string(members);
         point.bytes = trafficOfGroup(point.kind, members, static_cast<double>(point.messageBytes));
     }
@@ -169,6 +180,7 @@ public:
     {
         context.serial = false;
         m_tensor = Sharded(m_shape, m_step.before, m_mesh);
+        m_tensor.setElement(m_element);
         m_tensor.allocate(context.arena);
         fill(context, m_tensor);
         if (context.planning())
@@ -186,6 +198,7 @@ private:
     Mesh m_mesh;
     Mesh m_target; ///< of the stage that a send-recv goes to
     CollectiveKind m_kind;
+    Element m_element;
     ReshardStep m_step;
     Shape m_shape;
     Sharded m_tensor;
@@ -198,7 +211,7 @@ Trials trialsOf(const CalibrationOptions& options)
 {
     Trials out;
     const auto kernel = [&](const char* kind, OpKind op, std::vector<Shape> operands, Shape result) {
-        out.push_back(std::make_unique<KernelTrial>(kind, op, std::move(operands), std::move(result)));
+        out.push_back(std::make_unique<KernelTrial>(kind, op, std::move(operands), std::move(result), false, Element::F32));
     };
     const std::vector<std::int64_t> products = options.quick ? std::vector<std::int64_t> { 32, 128, 512 }
                                                              : std::vector<std::int64_t> { 16, 32, 64, 128, 256, 512, 1024, 2048 };
@@ -208,7 +221,7 @@ Trials trialsOf(const CalibrationOptions& options)
         kernel("gemm", OpKind::Linear, { { m, k }, { n, k } }, { m, n });
     for (const std::int64_t n : products)
         if (n >= 128 && hasBf16Products())
-            out.push_back(std::make_unique<KernelTrial>("gemm", OpKind::Linear, std::vector<Shape> { { n, n }, { n, n } }, Shape { n, n }, true));
+            out.push_back(std::make_unique<KernelTrial>("gemm", OpKind::Linear, std::vector<Shape> { { n, n }, { n, n } }, Shape { n, n }, true, Element::F32));
     constexpr std::int64_t kWidth = 1024;
     const std::vector<std::int64_t> rows = options.quick ? std::vector<std::int64_t> { 16, 256, 4096 }
                                                          : std::vector<std::int64_t> { 4, 16, 64, 256, 1024, 4096, 16384 };
@@ -231,7 +244,7 @@ Trials trialsOf(const CalibrationOptions& options)
                                        CollectiveKind::AllToAll, CollectiveKind::SendRecv })
         for (const std::int64_t members : { 2, 4, 8 })
             for (const std::int64_t bytes : sizes)
-                out.push_back(std::make_unique<CollectiveTrial>(kind, members, bytes));
+                out.push_back(std::make_unique<CollectiveTrial>(kind, members, bytes, Element::F32));
     return out;
 }
 
@@ -273,12 +286,51 @@ private:
     std::vector<double> m_share;
 };
 
-std::int64_t memoryOf(const Trials& trials, int workers)
+/// Where a GPU does the same: sizes of a transformer's block on one of many devices.
+Trials gpuTrialsOf(const CalibrationOptions& options)
+{
+    Trials out;
+    const auto kernel = [&](const char* kind, OpKind op, std::vector<Shape> operands, Shape result) {
+        out.push_back(std::make_unique<KernelTrial>(kind, op, std::move(operands), std::move(result), false, Element::BF16));
+    };
+    const std::vector<std::int64_t> products = options.quick ? std::vector<std::int64_t> { 256, 1024, 4096 }
+                                                             : std::vector<std::int64_t> { 128, 256, 512, 1024, 2048, 4096, 8192 };
+    for (const std::int64_t n : products)
+        kernel("gemm", OpKind::Linear, { { n, n }, { n, n } }, { n, n });
+    for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>> {
+             { 16, 4096, 4096 }, { 32768, 512, 4096 }, { 32768, 128, 4096 }, { 32768, 4096, 512 }, { 32768, 1792, 4096 }, { 32768, 4096, 1792 } })
+        kernel("gemm", OpKind::Linear, { { m, k }, { n, k } }, { m, n });
+    constexpr std::int64_t kWidth = 4096;
+    const std::vector<std::int64_t> rows = options.quick ? std::vector<std::int64_t> { 64, 2048, 32768 }
+                                                         : std::vector<std::int64_t> { 16, 128, 512, 2048, 8192, 32768 };
+    for (const std::int64_t r : rows) {
+        kernel("memory", OpKind::Add, { { r, kWidth }, { r, kWidth } }, { r, kWidth });
+        kernel("memory", OpKind::Mul, { { r, kWidth }, { r, kWidth } }, { r, kWidth });
+        kernel("memory", OpKind::Silu, { { r, kWidth } }, { r, kWidth });
+        kernel("memory", OpKind::RmsNorm, { { r, kWidth }, { kWidth } }, { r, kWidth });
+    }
+    const std::vector<std::int64_t> sequences = options.quick ? std::vector<std::int64_t> { 512, 4096 }
+                                                              : std::vector<std::int64_t> { 256, 512, 1024, 2048, 4096 };
+    for (const std::int64_t s : sequences)
+        kernel("attention", OpKind::Attention, { { 8, s, 4, 128 }, { 8, s, 1, 128 }, { 8, s, 1, 128 } }, { 8, s, 4, 128 });
+    constexpr std::int64_t kMiB = std::int64_t { 1 } << 20;
+    const std::vector<std::int64_t> sizes = options.quick ? std::vector<std::int64_t> { kMiB / 16, 4 * kMiB, 256 * kMiB }
+                                                          : std::vector<std::int64_t> { kMiB / 64, kMiB / 4, 4 * kMiB, 32 * kMiB, 256 * kMiB };
+    for (const CollectiveKind kind : { CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
+                                       CollectiveKind::AllToAll, CollectiveKind::SendRecv })
+        for (const std::int64_t members : { 2, 4, 8 })
+            for (const std::int64_t bytes : sizes)
+                out.push_back(std::make_unique<CollectiveTrial>(kind, members, bytes, Element::BF16));
+    return out;
+}
+
+std::int64_t memoryOf(const Trials& trials, int workers, Executor* executor)
 {
     std::int64_t most = 0;
     for (const auto& trial : trials) {
         Arena arena;
         Context context { arena, nullptr, workers, {} };
+        context.executor = executor;
         trial->prepare(context);
         if (trial->point.groupSize == 1)
             trial->run(context);
@@ -302,23 +354,27 @@ double secondsOfOne(Trial& trial, Context& context)
     return total / runs;
 }
 
-Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& hooks, int workers)
+/// Without an executor on the workers of this process.
+Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& hooks, int workers, Executor* executor, const std::string& machine)
 {
+    const auto trialsFor = [&] { return executor != nullptr ? gpuTrialsOf(options) : trialsOf(options); };
     constexpr std::int64_t kOverhead = std::int64_t { 160 } << 20;
     Calibration out;
     out.backend = options.backend;
     out.quick = options.quick;
-    out.machine = processorName() + ", " + gemmName();
+    out.machine = machine;
     out.workers = workers;
-    out.memoryBytes = availableMemory();
+    out.memoryBytes = executor != nullptr ? executor->availableBytes() : availableMemory();
     std::int64_t arenaBytes = 0;
     std::int64_t count = 0;
     {
-        const Trials planned = trialsOf(options);
+        const Trials planned = trialsFor();
         count = static_cast<std::int64_t>(planned.size());
-        arenaBytes = memoryOf(planned, workers) + 2 * probeFloats() * static_cast<std::int64_t>(sizeof(float));
+        arenaBytes = memoryOf(planned, workers, executor);
+        arenaBytes += executor == nullptr ? 2 * probeFloats() * static_cast<std::int64_t>(sizeof(float)) : 1024;
     }
-    const std::int64_t needed = std::max(arenaBytes, limitsMemory(workers)) + kOverhead;
+    const std::int64_t needed = executor != nullptr ? arenaBytes + executor->overheadBytes()
+                                                    : std::max(arenaBytes, limitsMemory(workers)) + kOverhead;
     if (hooks.announce)
         hooks.announce(needed, options.quick ? 12 : 45);
     if (needed > out.memoryBytes)
@@ -329,22 +385,31 @@ Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& 
     TaskPool pool(workers, hooks.cancel);
     if (hooks.progress)
         hooks.progress(0, count + 1, "copies and products at their best");
-    out.limits = measureLimits(pool);
-    Arena arena(arenaBytes);
-    arena.onFirstUse([](std::byte* memory, std::int64_t bytes) {
-        constexpr std::int64_t kPage = 4096;
-        for (std::int64_t at = 0; at < bytes; at += kPage)
-            memory[at] = std::byte { 0 };
-    });
+    out.limits = executor != nullptr ? executor->measureLimits() : measureLimits(pool);
+    std::optional<Arena> room;
+    if (executor != nullptr)
+        room.emplace(executor->reserve(arenaBytes), arenaBytes);
+    else
+        room.emplace(arenaBytes);
+    Arena& arena = *room;
+    if (executor == nullptr)
+        arena.onFirstUse([](std::byte* memory, std::int64_t bytes) {
+            constexpr std::int64_t kPage = 4096;
+            for (std::int64_t at = 0; at < bytes; at += kPage)
+                memory[at] = std::byte { 0 };
+        });
     const MeasureRules rules { .trials = options.quick ? 5 : 9, .mostRounds = options.quick ? 3 : 5, .agree = 0.02,
                                .mostSeconds = options.quick ? 0.1 : 0.6 };
     Context context { arena, &pool, workers, {} };
-    const Block from = arena.allocateFloats(probeFloats());
-    const Block to = arena.allocateFloats(probeFloats());
-    for (std::int64_t i = 0; i < probeFloats(); ++i)
+    context.executor = executor;
+    // Beside the collectives of this process's memory its own speed is measured; a GPU's is measured apart.
+    const std::int64_t probed = executor == nullptr ? probeFloats() : 0;
+    const Block from = arena.allocateFloats(probed);
+    const Block to = arena.allocateFloats(probed);
+    for (std::int64_t i = 0; i < probed; ++i)
         from.floats()[i] = static_cast<float>(i % 8191) - 4095.0f;
-    MemoryProbe probe(pool, from.floats(), to.floats(), probeFloats());
-    const Trials trials = trialsOf(options); // after the arena, whose memory they give back
+    MemoryProbe probe(pool, from.floats(), to.floats(), probed);
+    const Trials trials = trialsFor(); // after the arena, whose memory they give back
     const std::int64_t total = count + 1;
     for (std::size_t i = 0; i < trials.size(); ++i) {
         Trial& trial = *trials[i];
@@ -352,7 +417,7 @@ Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& 
             hooks.progress(static_cast<std::int64_t>(i) + 1, total, trial.point.what);
         trial.prepare(context);
         Alternating alternating(probe, workers);
-        const bool beside = besideMemory(trial.point);
+        const bool beside = executor == nullptr && besideMemory(trial.point);
         const auto once = [&] { return secondsOfOne(trial, context); };
         const Measured measured = measure([&] { return beside ? alternating.sample(once, trial.point.bytes) : once(); }, rules);
         trial.release();
@@ -372,10 +437,12 @@ Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& 
 
 } // namespace
 
-std::variant<Calibration, Failure> calibrate(const CalibrationOptions& options, const CalibrateHooks& hooks, int workers)
+namespace {
+
+std::variant<Calibration, Failure> attempt(const std::function<Calibration()>& work)
 {
     try {
-        return calibrated(options, hooks, workers > 0 ? workers : std::min(usableCores(), 64));
+        return work();
     } catch (const Failure& failure) {
         return failure;
     } catch (const Stopped&) {
@@ -385,6 +452,21 @@ std::variant<Calibration, Failure> calibrate(const CalibrationOptions& options, 
     } catch (const std::exception& e) {
         return Failure { "internal", e.what(), "" };
     }
+}
+
+} // namespace
+
+std::variant<Calibration, Failure> calibrate(const CalibrationOptions& options, const CalibrateHooks& hooks, int workers)
+{
+    return attempt([&] {
+        return calibrated(options, hooks, workers > 0 ? workers : std::min(usableCores(), 64), nullptr, processorName() + ", " + gemmName());
+    });
+}
+
+std::variant<Calibration, Failure> calibrateOn(Executor& executor, const std::string& machine, const CalibrationOptions& options,
+                                               const CalibrateHooks& hooks)
+{
+    return attempt([&] { return calibrated(options, hooks, 1, &executor, machine); });
 }
 
 } // namespace shardboard::engine

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <functional>
+#include <string>
 #include <variant>
 
 namespace shardboard::engine {
@@ -21,5 +22,10 @@ struct CalibrateHooks {
 
 /// Never throws. Errors: memory, cancelled, internal. `workers` 0: one for each core.
 std::variant<Calibration, Failure> calibrate(const CalibrationOptions& options, const CalibrateHooks& hooks, int workers = 0);
+
+class Executor;
+/// The same on an executor's device, with sizes for a GPU, in the element that it uses most. `machine` is its name.
+std::variant<Calibration, Failure> calibrateOn(Executor& executor, const std::string& machine, const CalibrationOptions& options,
+                                               const CalibrateHooks& hooks);
 
 } // namespace shardboard::engine

@@ -69,4 +69,30 @@ private:
     float* m_narrow = nullptr; ///< probabilities in bfloat16
 };
 
+/// A table with an entry for every unit, in order of the devices.
+template <class Entry, class Make>
+Table<Entry> unitTable(const std::vector<AttentionUnit>& units, std::int64_t devices, Make make)
+{
+    Table<Entry> table;
+    std::size_t next = 0;
+    for (std::int64_t device = 0; device < devices; ++device) {
+        for (; next < units.size() && units[next].device == device; ++next) {
+            const Entry entry = make(units[next], next);
+            table.add(entry, entry.rows);
+        }
+        table.endDevice();
+    }
+    return table;
+}
+
+/// Where a row of a head begins in the device's own shard of a tensor [B,S,h,d], and the distance of its rows in elements.
+std::byte* rowOf(const Sharded& tensor, const AttentionUnit& unit, std::int64_t head, std::int64_t row);
+std::int64_t strideOf(const Sharded& tensor, std::int64_t device);
+
+/// For keys and values: the query heads of a KV head add to the same rows, one after the other.
+void addToKeys(Launches& launches, const AttentionCall& attention, const std::vector<AttentionUnit>& units,
+               const std::vector<AttentionRows>& rows, std::int64_t first, bool values, Sharded& sums);
+/// The gradients of sinks from those of the rows; units are in the order of devices, heads and sequences.
+void launchSinkSums(Launches& launches, const std::vector<AttentionUnit>& units, const float* rowValues, Sharded& result);
+
 } // namespace shardboard::engine::cuda

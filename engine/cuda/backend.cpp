@@ -4,6 +4,7 @@
 #include "engine/cuda/cudaexecutor.h"
 #include "engine/cuda/cudaruntime.h"
 
+#include <functional>
 #include <memory>
 
 namespace shardboard::engine {
@@ -16,19 +17,32 @@ struct Gpu {
     cuda::CudaExecutor executor { *runtime };
 };
 
-RunOutcome runOnGpu(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
+std::unique_ptr<Gpu>& theGpu()
 {
     static std::unique_ptr<Gpu> gpu; // one run at a time: the worker sees to that
+    return gpu;
+}
+
+/// Does it on the GPU. After an error of the driver nothing of it can be used again.
+template <class Outcome>
+Outcome onGpu(const std::function<Outcome(Gpu&)>& work)
+{
+    std::unique_ptr<Gpu>& gpu = theGpu();
     try {
         if (gpu == nullptr)
             gpu = std::make_unique<Gpu>();
     } catch (const Failure& failure) {
         return failure;
     }
-    RunOutcome outcome = runProgramOn(gpu->executor, program, options, hooks, limits);
+    Outcome outcome = work(*gpu);
     if (const auto* failure = std::get_if<Failure>(&outcome); failure != nullptr && failure->code == "internal")
-        gpu.reset(); // after an error of the driver nothing of it can be used again
+        gpu.reset();
     return outcome;
+}
+
+RunOutcome runOnGpu(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
+{
+    return onGpu<RunOutcome>([&](Gpu& gpu) { return runProgramOn(gpu.executor, program, options, hooks, limits); });
 }
 
 } // namespace
@@ -44,6 +58,9 @@ Backend cudaBackend()
     const cuda::GpuFacts facts = cuda::gpuFacts();
     cuda.devices.push_back({ { "name", facts.name }, { "threads", facts.multiprocessors }, { "memory_bytes", facts.memoryBytes } });
     cuda.run = runOnGpu;
+    cuda.calibrate = [name = facts.name](const CalibrationOptions& options, const CalibrateHooks& hooks) {
+        return onGpu<std::variant<Calibration, Failure>>([&](Gpu& gpu) { return calibrateOn(gpu.executor, name, options, hooks); });
+    };
     return cuda;
 }
 

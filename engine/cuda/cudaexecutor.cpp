@@ -5,6 +5,7 @@
 #include "engine/cuda/launches.h"
 #include "engine/failure.h"
 #include "engine/kernels.h"
+#include "engine/measure.h"
 #include "model/plan/planjson.h"
 #include "model/protocol/messages.h"
 
@@ -125,13 +126,6 @@ void CudaExecutor::check(const Program& program, const RunOptions&) const
         for (const PlannedOp& planned : segment.ops) {
             const Op& op = program.graph.op(planned.op);
             const std::string where = segment.name + "/" + op.name;
-            for (const OperandUse& use : planned.operands)
-                for (const int number : use.collectives) {
-                    const Collective& collective = program.plan.collectives[static_cast<std::size_t>(number)];
-                    const bool stage = program.plan.pipeline && collective.axes == std::vector<int> { program.plan.pipeline->axis };
-                    if (collective.kind == CollectiveKind::SendRecv && collective.step.before == collective.step.after && !stage)
-                        throw Failure { "backend", "unusable: attention around a ring has no CUDA kernel yet; run it on the cpu", where };
-                }
             const bool gates = op.kind == OpKind::TopKGates || op.kind == OpKind::BiasedTopKGates;
             if (gates && (program.graph.tensor(op.result).shape.back() > kMostExperts || op.attributes.chosen > kMostChosen
                           || op.attributes.groups > kMostGroups))
@@ -187,6 +181,8 @@ Timing CudaExecutor::op(Context& context, const OpCall& call, Sharded& result)
 {
     if (context.planning())
         planHere(context, call, result);
+    if (call.rings != nullptr && !call.rings->empty())
+        return runRingAttention(m_runtime, context, call, result);
     Launches launches(m_runtime, context);
     if (call.kind == OpKind::Rope || call.kind == OpKind::RopeGrad) {
         if (context.planning())
@@ -399,7 +395,46 @@ void CudaExecutor::bringHere(const Sharded& value, Sharded& there)
 
 MachineLimits CudaExecutor::measureLimits()
 {
-    return {};
+    const std::int64_t copyBytes = std::min<std::int64_t>(512 * kMiB, m_runtime.freeBytes() / 8 / 4096 * 4096);
+    constexpr std::int64_t kSide = 4096;
+    const std::int64_t productBytes = 3 * kSide * kSide * 4;
+    if (copyBytes < kMiB || productBytes > copyBytes * 2)
+        return {};
+    std::byte* const memory = m_runtime.allocate(2 * copyBytes);
+    const auto fastest = [&](const std::function<void()>& work) {
+        return measure([&] { return runTogether(m_runtime, 1, work).together; }, { .trials = 7, .mostRounds = 4, .agree = 0.02, .mostSeconds = 0.3 })
+            .median;
+    };
+    FillBody fill;
+    FillBody::Entry filled;
+    filled.out.data = memory;
+    filled.count = copyBytes / 4;
+    filled.map = mapOf(Box { { 0, filled.count } }, Shape { filled.count });
+    fill.entries = static_cast<const FillBody::Entry*>(m_runtime.table(&filled, sizeof filled));
+    fill.value.rule = Generator::values(1, "limits", 0, 1).rule();
+    m_runtime.launch(fill, Grid { tilesOf(filled.count), 0, 1 });
+
+    MachineLimits out;
+    EachBody copyOf;
+    EachBody::Entry entry;
+    entry.a.data = memory;
+    entry.out.data = memory + copyBytes;
+    entry.count = copyBytes / 4;
+    copyOf.entries = static_cast<const EachBody::Entry*>(m_runtime.table(&entry, sizeof entry));
+    const double byKernel = fastest([&] { m_runtime.launch(copyOf, Grid { tilesOf(entry.count), 0, 1 }); });
+    const double byDriver = fastest([&] { m_runtime.copy(memory + copyBytes, memory, copyBytes); });
+    out.copyBytesOne = out.copyBytesAll = 2 * static_cast<double>(copyBytes) / std::min(byKernel, byDriver);
+    Gemm gemm;
+    gemm.m = gemm.n = gemm.k = gemm.lda = gemm.ldb = gemm.ldc = kSide;
+    gemm.transposeB = true;
+    gemm.products = { { memory, memory + productBytes / 3, memory + copyBytes } };
+    for (const bool half : { false, true }) {
+        gemm.half = gemm.halfC = half;
+        const double rate = 2.0 * static_cast<double>(kSide * kSide * kSide) / fastest([&] { m_runtime.gemm(gemm); });
+        (half ? out.gemmFlopsAll : out.gemmFlopsOne) = rate;
+    }
+    m_runtime.release(memory);
+    return out;
 }
 
 } // namespace shardboard::engine::cuda

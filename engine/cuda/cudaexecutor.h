@@ -25,6 +25,7 @@ public:
     std::byte* reserve(std::int64_t bytes) override;
     void poison(std::byte* memory, std::int64_t bytes) override;
     double secondsOf(const Work& work) const override;
+    /// Rates "of one" are of float32 products, "of all" of bfloat16 products; copies are the better of a kernel and the driver.
     MachineLimits measureLimits() override;
     Element elementOf(Rounding rounding) const override;
 

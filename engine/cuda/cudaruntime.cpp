@@ -378,6 +378,12 @@ std::string whyNoGpu()
     return reason;
 }
 
+int gpuCount()
+{
+    int count = 0;
+    return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
 GpuFacts gpuFacts()
 {
     cudaDeviceProp properties {};

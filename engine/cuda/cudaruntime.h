@@ -17,6 +17,7 @@ struct GpuFacts {
     int multiprocessors = 0;
     std::int64_t memoryBytes = 0;
 };
+int gpuCount();
 /// Of the first GPU, which is there.
 GpuFacts gpuFacts();
 

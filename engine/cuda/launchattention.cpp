@@ -20,22 +20,6 @@ std::int64_t mostQueries(const std::vector<AttentionUnit>& units)
     return most;
 }
 
-/// A table with an entry for every unit, in order of the devices.
-template <class Entry, class Make>
-Table<Entry> unitTable(const std::vector<AttentionUnit>& units, std::int64_t devices, Make make)
-{
-    Table<Entry> table;
-    std::size_t next = 0;
-    for (std::int64_t device = 0; device < devices; ++device) {
-        for (; next < units.size() && units[next].device == device; ++next) {
-            const Entry entry = make(units[next], next);
-            table.add(entry, entry.rows);
-        }
-        table.endDevice();
-    }
-    return table;
-}
-
 void clear(Launches& launches, Sharded& tensor)
 {
     launches.step([runtime = &launches.runtime(), to = &tensor](std::int64_t first, std::int64_t devices) {
@@ -44,6 +28,8 @@ void clear(Launches& launches, Sharded& tensor)
                 runtime->set(to->address(device), 0, to->elements(device) * bytesOf(to->element()));
     });
 }
+
+} // namespace
 
 std::byte* rowOf(const Sharded& tensor, const AttentionUnit& unit, std::int64_t head, std::int64_t row)
 {
@@ -54,7 +40,6 @@ std::byte* rowOf(const Sharded& tensor, const AttentionUnit& unit, std::int64_t 
 
 std::int64_t strideOf(const Sharded& tensor, std::int64_t device) { return tensor.box(device)[2].size() * tensor.box(device)[3].size(); }
 
-/// For keys and values: the query heads of a KV head add to the same rows, one after the other.
 void addToKeys(Launches& launches, const AttentionCall& attention, const std::vector<AttentionUnit>& units,
                const std::vector<AttentionRows>& rows, std::int64_t first, bool values, Sharded& sums)
 {
@@ -84,7 +69,25 @@ void addToKeys(Launches& launches, const AttentionCall& attention, const std::ve
     }
 }
 
-} // namespace
+void launchSinkSums(Launches& launches, const std::vector<AttentionUnit>& units, const float* rowValues, Sharded& result)
+{
+    Table<SumBody::Entry> table;
+    std::size_t next = 0;
+    for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
+        for (std::int64_t head = 0; head < result.elements(device); ++head) {
+            SumBody::Entry entry;
+            entry.out = elementsOf(result, device).from(head);
+            entry.write = 1;
+            if (next < units.size() && units[next].device == device)
+                entry.values = rowValues + units[next].state;
+            for (; next < units.size() && units[next].device == device && units[next].head == head; ++next)
+                entry.count += units[next].q.box->at(1).size();
+            table.add(entry, 1);
+        }
+        table.endDevice();
+    }
+    launches.launch(SumBody {}, std::move(table));
+}
 
 void launchAttention(Launches& launches, const OpCall& call, Sharded& result)
 {
@@ -188,24 +191,8 @@ void launchAttentionGradient(Launches& launches, const OpCall& call, Sharded& re
         if (forKeys || forValues)
             addToKeys(launches, attention, units, all, first, forValues, sums);
     }
-    if (forSinks) {
-        Table<SumBody::Entry> table;
-        std::size_t next = 0;
-        for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
-            for (std::int64_t head = 0; head < result.elements(device); ++head) {
-                SumBody::Entry entry;
-                entry.out = elementsOf(result, device).from(head);
-                entry.write = 1;
-                if (next < units.size() && units[next].device == device)
-                    entry.values = rowValues + units[next].state;
-                for (; next < units.size() && units[next].device == device && units[next].head == head; ++next)
-                    entry.count += units[next].q.box->at(1).size();
-                table.add(entry, 1);
-            }
-            table.endDevice();
-        }
-        launches.launch(SumBody {}, std::move(table));
-    }
+    if (forSinks)
+        launchSinkSums(launches, units, rowValues, result);
     if (&sums != &result)
         launches.convert(sums, result);
 }

@@ -136,8 +136,7 @@ void launchRoute(Launches& launches, const OpCall& call, Sharded& result); ///< 
 void launchExpertBias(Launches& launches, const OpCall& call, Sharded& result); ///< with its gradient
 void launchAttention(Launches& launches, const OpCall& call, Sharded& result);
 void launchAttentionGradient(Launches& launches, const OpCall& call, Sharded& result);
-
-/// Whether an operation has kernels.
-bool hasKernel(OpKind kind);
+/// Both with parts that go around a ring, hop by hop; what the hops take is told in the call's rings.
+Timing runRingAttention(Runtime& runtime, Context& context, const OpCall& call, Sharded& result);
 
 } // namespace shardboard::engine::cuda

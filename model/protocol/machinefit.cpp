@@ -13,7 +13,14 @@ namespace {
 
 bool isKernel(const CalibrationPoint& point) { return point.kind == "gemm" || point.kind == "memory" || point.kind == "attention"; }
 
-KernelPoint kernelPoint(const CalibrationPoint& point) { return { point.flops, point.bytes, point.seconds, DType::F32 }; }
+KernelPoint kernelPoint(const CalibrationPoint& point)
+{
+    return { point.flops, point.bytes, point.seconds, point.dtype == "BF16" ? DType::BF16 : DType::F32 };
+}
+
+bool onGpu(const Calibration& calibration) { return calibration.backend == "cuda" || calibration.backend == "nccl"; }
+/// Of the points that laws are fitted to.
+const char* fittedDtype(const Calibration& calibration) { return onGpu(calibration) ? "BF16" : "F32"; }
 
 template <class Model>
 FitReport reportOf(const std::string& name, const std::vector<const CalibrationPoint*>& points, const Model& model)
@@ -31,7 +38,7 @@ std::vector<const CalibrationPoint*> pointsOf(const Calibration& calibration, co
 {
     std::vector<const CalibrationPoint*> out;
     for (const CalibrationPoint& point : calibration.points)
-        if (point.kind == kind && point.dtype == "F32")
+        if (point.kind == kind && point.dtype == fittedDtype(calibration))
             out.push_back(&point);
     return out;
 }
@@ -48,6 +55,16 @@ DeviceSpec deviceOf(const Calibration& calibration)
         best = std::max(best, point->flops / point->seconds);
     out.peak.fp32 = best;
     out.memoryBytesPerSecond = calibration.limits.copyBytesOne;
+    if (onGpu(calibration)) {
+        // One logical device has the whole GPU while its kernel runs. Its products are bfloat16; what its cache makes faster is
+        // small and left out.
+        out.name = calibration.machine;
+        out.kind = DeviceKind::Gpu;
+        out.peak.fp32 = calibration.limits.gemmFlopsOne > 0 ? calibration.limits.gemmFlopsOne : best;
+        out.peak.bf16 = std::max(best, calibration.limits.gemmFlopsAll);
+        out.memoryBytes = static_cast<double>(calibration.memoryBytes);
+        return out;
+    }
     for (const CalibrationPoint* point : pointsOf(calibration, "memory")) // from the caches it is faster
         out.memoryBytesPerSecond = std::max(out.memoryBytesPerSecond, point->bytes / point->seconds);
     out.memoryBytes = static_cast<double>(calibration.memoryBytes);
@@ -74,11 +91,14 @@ Result<MachineFit> fitMachine(const Calibration& calibration)
     MachineFit out;
     Hardware& hardware = out.hardware;
     hardware.id = "calibrated-" + calibration.backend;
-    hardware.name = calibration.machine + ", " + std::to_string(calibration.workers) + " threads that play all devices";
+    hardware.name = onGpu(calibration)
+        ? calibration.machine + ", one that plays all devices"
+        : calibration.machine + ", " + std::to_string(calibration.workers) + " threads that play all devices";
     hardware.source = "measured by shardctl calibrate on this machine";
     hardware.library = CollectiveLibrary::Any;
     hardware.device = deviceOf(calibration);
     DeviceSpec& device = hardware.device;
+    double& peak = device.peak.bf16 ? *device.peak.bf16 : *device.peak.fp32; // of the products that were measured
 
     std::vector<KernelPoint> kernels;
     std::vector<KernelPoint> attention;
@@ -86,7 +106,7 @@ Result<MachineFit> fitMachine(const Calibration& calibration)
     std::vector<LinkPoint> transfers;
     for (const CalibrationPoint& point : calibration.points) {
         out.unsettled += point.settled ? 0 : 1;
-        if (point.dtype != "F32") // told, but no law of it is fitted
+        if (point.dtype != fittedDtype(calibration)) // told, but no law of it is fitted
             continue;
         if (point.kind == "attention")
             attention.push_back(kernelPoint(point));
@@ -103,14 +123,14 @@ Result<MachineFit> fitMachine(const Calibration& calibration)
     device.kernels = fitted.value().constants;
     // Without the launch a kernel can be a little faster than any that was seen.
     if (device.kernels.gemmEfficiency > 1) {
-        *device.peak.fp32 *= device.kernels.gemmEfficiency;
+        peak *= device.kernels.gemmEfficiency;
         device.kernels.gemmEfficiency = 1;
     }
     if (device.kernels.memoryEfficiency > 1) {
         device.memoryBytesPerSecond *= device.kernels.memoryEfficiency;
         device.kernels.memoryEfficiency = 1;
     }
-    if (const double share = efficiencyFor(attention, *device.peak.fp32, device.kernels.launchSeconds); share > 0)
+    if (const double share = efficiencyFor(attention, peak, device.kernels.launchSeconds); share > 0)
         device.kernels.attentionEfficiency = std::min(1.0, share);
     const auto link = fitLink(transfers, "calibration of collectives");
     if (!link.ok())

@@ -78,6 +78,7 @@ struct ProbabilityBody {
     static constexpr int kLanes = kAll;
     const Entry* entries = nullptr;
     AttentionRule rule;
+    std::int32_t finished = 0; ///< 1: the maxima and sums are those of all keys already
 
     template <class Lanes>
     SHARDBOARD_BOTH void operator()(const Lanes& lanes, std::int64_t row, std::int64_t unit) const
@@ -87,6 +88,13 @@ struct ProbabilityBody {
             return;
         const float* scores = e.scores + row * e.ld;
         const std::int64_t seen = seenBy(e, row);
+        if (finished != 0) {
+            const float top = e.highest[row];
+            const float part = e.sum[row] > 0 ? 1.0f / e.sum[row] : 0.0f;
+            for (std::int64_t i = lanes.lane(); i < e.n; i += lanes.count())
+                e.out.set(row * e.ld + i, i < seen && part > 0 ? expf(cappedScore(rule, scores[i]) - top) * part : 0.0f);
+            return;
+        }
         const float before = e.highest != nullptr ? e.highest[row] : e.sink != nullptr ? sinkOf(e) : -INFINITY;
         const float highest = highestScore(lanes, rule, scores, seen, before);
         float factor = 0;

@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds the engine alone on a CUDA server (no Qt), holds the CUDA backend to double precision, measures it, runs a Llama-3 8B
+# block, and writes one JSON document. See README.md beside it.
+set -uo pipefail
+
+usage() {
+    cat <<'TEXT'
+usage: tests/gpu/run.sh [-o FILE] [--build DIR] [--nlohmann DIR] [--stand-in] [--sanitize] [--limit SECONDS]
+  -o FILE          the document (tests/gpu/results/DEVICE-DATE.json)
+  --build DIR      build folder (build-gpu)
+  --nlohmann DIR   folder that holds nlohmann/json.hpp, where it is not installed
+  --stand-in       goes through the benchmarks on the CPU with tiny sizes: tests this script without a GPU
+  --sanitize       a part of the suite under compute-sanitizer, too (memcheck and racecheck, up to 8 minutes more)
+  --limit SECONDS  of everything but --sanitize (520)
+TEXT
+}
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+build=$root/build-gpu
+out=
+nlohmann=${NLOHMANN:-}
+stand_in=0
+sanitize=0
+limit=520
+while [ $# -gt 0 ]; do
+    case $1 in
+    -o) out=$2; shift 2 ;;
+    --build) build=$2; shift 2 ;;
+    --nlohmann) nlohmann=$2; shift 2 ;;
+    --stand-in) stand_in=1; shift ;;
+    --sanitize) sanitize=1; shift ;;
+    --limit) limit=$2; shift 2 ;;
+    -h | --help) usage; exit 0 ;;
+    *) usage >&2; exit 2 ;;
+    esac
+done
+begin=$(date +%s)
+left() { local l=$((limit - $(date +%s) + begin)); [ "$l" -lt 5 ] && l=5; echo "$l"; }
+at_most() { local l; l=$(left); [ "$1" -lt "$l" ] && l=$1; echo "$l"; }
+say() { printf '== %s (%ss left)\n' "$1" "$(left)" >&2; }
+missing() { printf 'run.sh: %s\n' "$1" >&2; exit 3; }
+
+export PATH=$PATH:/usr/local/cuda/bin
+command -v cmake >/dev/null || missing "cmake is missing: install it (3.22 or newer)"
+command -v g++ >/dev/null || missing "g++ is missing: install it (12 or newer)"
+if [ $stand_in = 0 ]; then
+    command -v nvcc >/dev/null || missing "nvcc is missing: install the CUDA toolkit (12.4 or newer), or add its bin folder to PATH"
+    command -v nvidia-smi >/dev/null || missing "nvidia-smi is missing: there is no NVIDIA driver here"
+    nvidia-smi -L >&2 || missing "the driver finds no GPU"
+fi
+
+# The one header that the engine needs and a bare server may lack.
+settings=(-S "$root" -B "$build" -DCMAKE_BUILD_TYPE=Release -DSHARDBOARD_DESKTOP=OFF -DSHARDBOARD_TESTS=OFF -DSHARDBOARD_PRECOMPILE=OFF)
+mkdir -p "$build"
+if [ -z "$nlohmann" ] && ! echo '#include <nlohmann/json.hpp>' | g++ -std=c++20 -fsyntax-only -x c++ - 2>/dev/null; then
+    for place in "$root"/.nlohmann /usr/local/include /opt/*/include; do
+        [ -f "$place/nlohmann/json.hpp" ] && nlohmann=$place && break
+    done
+    [ -n "$nlohmann" ] || missing "nlohmann/json.hpp is missing: install nlohmann-json3-dev, or bring its folder (version 3.11) and name it: --nlohmann DIR"
+fi
+if [ -n "$nlohmann" ]; then
+    [ -f "$nlohmann/nlohmann/json.hpp" ] || missing "there is no nlohmann/json.hpp in $nlohmann"
+    mkdir -p "$build/nlohmann"
+    cat >"$build/nlohmann/nlohmann_jsonConfig.cmake" <<TEXT
+add_library(nlohmann_json::nlohmann_json INTERFACE IMPORTED)
+set_target_properties(nlohmann_json::nlohmann_json PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "$nlohmann")
+TEXT
+    cat >"$build/nlohmann/nlohmann_jsonConfigVersion.cmake" <<TEXT
+set(PACKAGE_VERSION 3.11.2)
+set(PACKAGE_VERSION_COMPATIBLE TRUE)
+TEXT
+    settings+=("-Dnlohmann_json_DIR=$build/nlohmann")
+fi
+command -v ninja >/dev/null && settings+=(-G Ninja)
+[ $stand_in = 0 ] && settings+=(-DCMAKE_CUDA_ARCHITECTURES=native) || settings+=(-DSHARDBOARD_CUDA=OFF)
+say "building"
+cmake "${settings[@]}" >"$build/configure.log" 2>&1 || { tail -20 "$build/configure.log" >&2; missing "configuring failed"; }
+cmake --build "$build" --target shardboard-engine shardctl shardboard-gpubench -j "$(nproc)" >"$build/build.log" 2>&1 ||
+    { grep -E "error|Error" "$build/build.log" | head -20 >&2; missing "building failed, see $build/build.log"; }
+bin=$build/bin
+built=$(($(date +%s) - begin))
+
+work=$build/run
+rm -rf "$work"
+mkdir -p "$work"
+backend=cuda
+bench_options=()
+if [ $stand_in = 1 ]; then
+    backend=cpu
+    bench_options=(--stand-in)
+fi
+
+say "conformance"
+timeout "$(at_most 150)" "$bin/shardboard-engine" --conformance $backend >"$work/conformance.txt" 2>&1
+conformance=$?
+tail -3 "$work/conformance.txt" >&2
+
+say "collectives and products"
+timeout "$(at_most 150)" "$bin/shardboard-gpubench" ${bench_options[@]+"${bench_options[@]}"} -o "$work/bench.json" 2>"$work/bench.txt"
+bench=$?
+tail -60 "$work/bench.txt" >&2
+
+say "calibration"
+calibrate=1
+model=(--model llama3-8b --mesh model=8 --preset megatron-tp --workload prefill --batch 8 --sequence 4096)
+dtype=design
+if [ $stand_in = 1 ]; then
+    model=(--model llama3-8b --mesh model=4 --preset megatron-tp --workload prefill --batch 1 --sequence 16)
+fi
+export SHARDBOARD_ENGINE_PATH=$bin/shardboard-engine
+timeout "$(at_most 100)" "$bin/shardctl" calibrate --backend $backend --quick -o "$work/hardware.json" >"$work/calibrate.txt" 2>&1 </dev/null && calibrate=0
+tail -12 "$work/calibrate.txt" >&2
+
+say "a block of Llama 3 8B"
+run=1
+hardware=()
+[ $calibrate = 0 ] && hardware=(--hardware "$work/hardware.json")
+if "$bin/shardctl" new "${model[@]}" ${hardware[@]+"${hardware[@]}"} -o "$work/block.shardboard" >"$work/new.txt" 2>&1; then
+    run=0
+    for mode in serial batched; do
+        timeout "$(at_most 90)" "$bin/shardctl" run "$work/block.shardboard" --backend $backend --dtype $dtype --layers 1 --no-ends --steps 5 --verify \
+            --profile-mode $mode --profile "$work/profile-$mode.json" --json >"$work/block-$mode.json" 2>"$work/block-$mode.txt" </dev/null || run=1
+        tail -3 "$work/block-$mode.txt" >&2
+    done
+else
+    cat "$work/new.txt" >&2
+fi
+
+sanitized=null
+if [ $sanitize = 1 ] && command -v compute-sanitizer >/dev/null; then
+    sanitized=0
+    for tool in memcheck racecheck; do
+        say "compute-sanitizer, $tool"
+        for part in "reshard" "op: rms_norm" "op: attention" "op: linear" "gradient: attention" "llama"; do
+            timeout 60 compute-sanitizer --tool $tool --error-exitcode 9 "$bin/shardboard-engine" --conformance $backend --filter "$part" \
+                >>"$work/sanitizer-$tool.txt" 2>&1
+            code=$?
+            [ $code = 9 ] && sanitized=1
+        done
+        grep "ERROR SUMMARY\|RACECHECK SUMMARY" "$work/sanitizer-$tool.txt" | sort | uniq -c >&2
+    done
+fi
+
+# One document of those that there are; texts as JSON strings.
+text() { sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/\t/ /g' "$1" 2>/dev/null | tr -d '\r\000-\010\013\014\016-\037' | awk '{ printf "%s\\n", $0 }'; }
+document() { if [ -s "$1" ]; then cat "$1"; else echo null; fi; }
+device=$([ $stand_in = 1 ] && echo stand-in || nvidia-smi --query-gpu=name --format=csv,noheader | head -1)
+date=$(date -u +%Y-%m-%d)
+[ -n "$out" ] || out=$here/results/$(echo "$device" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9-')-$date.json
+mkdir -p "$(dirname "$out")"
+{
+    printf '{"device": "%s", "date": "%s", "commit": "%s",\n' "$device" "$date" "$(git -C "$root" rev-parse --short HEAD 2>/dev/null)"
+    printf '"driver": "%s", "nvcc": "%s", "build_seconds": %s,\n' \
+        "$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -1)" "$(nvcc --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')" "$built"
+    printf '"exit": {"conformance": %s, "bench": %s, "calibrate": %s, "block": %s, "sanitizer": %s},\n' $conformance $bench $calibrate $run $sanitized
+    printf '"conformance": "%s",\n' "$(text "$work/conformance.txt")"
+    printf '"bench": '; document "$work/bench.json"
+    printf ',\n"calibration": '; document "$work/hardware.json"
+    printf ',\n"calibration_text": "%s",\n' "$(text "$work/calibrate.txt")"
+    printf '"block_serial": '; document "$work/block-serial.json"
+    printf ',\n"block_batched": '; document "$work/block-batched.json"
+    printf ',\n"sanitizer": "%s"}\n' "$(cat "$work"/sanitizer-*.txt 2>/dev/null | grep SUMMARY | sort | uniq -c | tr '\n"' '; ')"
+} >"$out"
+say "written: $out"
+[ $conformance = 0 ] && [ $bench = 0 ] && [ $calibrate = 0 ] && [ $run = 0 ] && [ "$sanitized" != 1 ]
