@@ -292,7 +292,9 @@ void MeshCanvas::paintCard(QPainter& painter, std::int64_t position, const QRect
     painter.setPen(fill > 1 ? theme.error : theme.quiet);
     painter.setFont(small);
     const QRectF label(card.left(), track.bottom() + 1, card.width(), textHeight + 2);
-    const QString peak = m_memory.peakAt(position) > 0 ? bytesText(m_memory.peakAt(position)) : QStringLiteral("–");
+    QString peak = m_memory.peakAt(position) > 0 ? bytesText(m_memory.peakAt(position)) : QStringLiteral("–");
+    if (QFontMetricsF(small).horizontalAdvance(peak) > card.width() - 2 && peak.endsWith(QLatin1String("iB")))
+        peak.chop(2); // `38.8 G`
     if (QFontMetricsF(small).horizontalAdvance(peak) <= card.width() - 2)
         painter.drawText(label, Qt::AlignCenter, peak);
     painter.restore();
