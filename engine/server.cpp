@@ -129,6 +129,7 @@ bool Server::handle(std::string_view line)
 
 void Server::stop(double seconds)
 {
+    m_silent = true;
     m_cancel = true;
     for (double waited = 0; m_running && waited < seconds; waited += 0.002)
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -242,7 +243,10 @@ void Server::run(std::int64_t id, const Program& program, const RunOptions& opti
     json profile;
     hooks.profile = [&](const RunProfile& measured) { profile = profileToJson(measured); };
     const RunOutcome outcome = runOnBackend(program, options, hooks, {});
+    const bool silent = m_silent;
     m_running = false; // before the answer, so that the next run can follow it at once
+    if (silent)
+        return;
     if (const auto* result = std::get_if<RunResult>(&outcome)) {
         json answer { { "type", "result" }, { "id", id }, { "run", toJson(*result) } };
         if (!profile.is_null())

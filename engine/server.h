@@ -31,7 +31,8 @@ public:
 
     /// Handles one request. False when it was `quit`.
     bool handle(std::string_view line);
-    /// Cancels a run that is going on and waits for its end, but no longer than this many seconds.
+    /// Cancels a run that is going on, of which nobody wants to hear any more, and waits for its end, but no longer than this many
+    /// seconds.
     void stop(double seconds);
     /// Says that a line was too long to be read.
     void refuseLongLine();
@@ -51,6 +52,7 @@ private:
     std::thread m_thread;
     std::atomic<bool> m_running { false };
     std::atomic<bool> m_cancel { false };
+    std::atomic<bool> m_silent { false };
     std::int64_t m_runId = 0; ///< of the last run or calibration; only the reading thread uses it
 };
 
