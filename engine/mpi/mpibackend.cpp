@@ -23,6 +23,10 @@ using nlohmann::json;
 
 constexpr double kMostStopSeconds = 10; ///< that the others get to end a run that has failed
 constexpr double kMostLeaveSeconds = 1.5;
+/// During a run the first process and each of the others let each other know this often that they are there, and give a process up
+/// that has been silent for so long: launchers do not always end the others, and connections break without a word.
+constexpr std::chrono::seconds kAliveEvery { 1 };
+constexpr std::chrono::seconds kMostSilence { 20 };
 
 void pause(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }
 
@@ -57,6 +61,7 @@ public:
         , m_number(number)
         , m_cancel(cancel)
         , m_reports(world.members().size())
+        , m_heard(world.members().size(), std::chrono::steady_clock::now())
         , m_thread([this] { watch(); })
     {
     }
@@ -118,6 +123,8 @@ private:
             try {
                 if (auto message = m_world.take())
                     takeIn(*message);
+                else if (std::chrono::steady_clock::now() - m_told > kAliveEvery)
+                    tellAndListen();
                 else
                     pause(std::chrono::milliseconds(1));
             } catch (const Failure& failure) {
@@ -128,9 +135,29 @@ private:
             }
         }
     }
+    void tellAndListen()
+    {
+        m_told = std::chrono::steady_clock::now();
+        for (int other = 1; other < m_world.size(); ++other)
+            m_world.post(other, json { { "type", "alive" }, { "number", m_number } }.dump());
+        bool silent = false;
+        {
+            const std::lock_guard guard(m_lock);
+            for (std::size_t rank = 1; rank < m_heard.size() && !silent; ++rank)
+                if (!m_reports[rank].there && m_told - m_heard[rank] > kMostSilence) {
+                    m_trouble = m_world.nameOf(static_cast<int>(rank)) + " does not answer; start the worker again";
+                    silent = true;
+                }
+        }
+        if (silent)
+            stop();
+    }
     void takeIn(const World::Message& message)
     {
         const json read = json::parse(message.text);
+        m_heard[static_cast<std::size_t>(message.from)] = std::chrono::steady_clock::now();
+        if (read.value("type", "") == "alive")
+            return;
         if (read.value("number", std::int64_t { 0 }) != m_number)
             return; // of a run that has been given up
         Report report { true, read.value("ok", false),
@@ -153,6 +180,9 @@ private:
     std::mutex m_lock;
     std::vector<Report> m_reports; ///< by rank; guarded by m_lock, as is the next
     std::string m_trouble;
+    using Time = std::chrono::steady_clock::time_point;
+    std::vector<Time> m_heard; ///< by rank; of the watching thread alone, as is the next
+    Time m_told {};
     std::thread m_thread;
 };
 
@@ -239,9 +269,22 @@ public:
     [[noreturn]] void follow()
     {
         int idle = 0;
+        auto heard = std::chrono::steady_clock::now();
+        auto told = heard;
         try {
             while (true) {
                 auto message = m_world.take();
+                const auto time = std::chrono::steady_clock::now();
+                if (message || !m_running)
+                    heard = time;
+                if (m_running && time - told > kAliveEvery) {
+                    told = time;
+                    m_world.post(0, json { { "type", "alive" }, { "number", m_number.load() } }.dump());
+                }
+                if (time - heard > kMostSilence) {
+                    std::fprintf(stderr, "shardboard-engine: %s does not answer\n", m_world.nameOf(0).c_str());
+                    m_world.abort(4);
+                }
                 if (!message) {
                     // Soon after a run the next one may come; later nobody notices a few milliseconds.
                     idle = m_running ? 0 : idle + 1;

@@ -231,7 +231,8 @@ bool World::leave(double seconds)
 
 void World::abort(int status)
 {
-    MPI_Abort(MPI_COMM_WORLD, status);
+    std::thread([status] { MPI_Abort(MPI_COMM_WORLD, status); }).detach();
+    std::this_thread::sleep_for(std::chrono::seconds(2)); // it ends us, or waits for somebody who is gone
     _exit(status);
 }
 
