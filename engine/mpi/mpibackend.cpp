@@ -348,6 +348,8 @@ private:
             m_team = nullptr;
         } catch (const Failure& failure) {
             outcome = failure;
+        } catch (const Stopped&) {
+            outcome = Failure { "cancelled", "the run was cancelled", "" };
         } catch (const std::exception& e) {
             outcome = Failure { "internal", e.what(), "" };
         }

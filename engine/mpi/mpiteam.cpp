@@ -57,7 +57,7 @@ public:
         auto looked = std::chrono::steady_clock::now();
         const auto began = looked;
         while (!m_open.empty() || !m_waiting[0].empty() || !m_waiting[1].empty()) {
-            if (m_team.m_meeting && m_team.stopped())
+            if (m_team.m_ready && m_team.stopped())
                 throw Stopped {};
             start(0);
             start(1);
@@ -72,7 +72,7 @@ public:
             if (const auto time = std::chrono::steady_clock::now(); time - looked > std::chrono::milliseconds(500)) {
                 looked = time;
                 m_team.lookForLost();
-                if (!m_team.m_meeting && time - began > std::chrono::seconds(30))
+                if (!m_team.m_ready && time - began > std::chrono::seconds(30))
                     throw Failure { "lost", "the processes of the run do not find each other", "" };
             }
         }
@@ -172,7 +172,8 @@ MpiTeam::MpiTeam(World& world, std::int64_t number, bool showsValues)
         throw Failure { "memory", "the system gives no memory that processes share", "" };
     const int spins = static_cast<std::int64_t>(processes) > cores ? 0 : 2000;
     m_meeting.emplace(*reinterpret_cast<Meeting::Shared*>(m_control->memory()), processes, spins);
-    tellAll({}); // until all have mapped it
+    tellAll({}); // until all have mapped it; one that is quick may have failed by then
+    m_ready = true;
 }
 
 void MpiTeam::lookForLost() const

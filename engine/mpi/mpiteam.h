@@ -50,6 +50,7 @@ private:
     int m_helper = -1;
     std::optional<SharedSegment> m_control;
     std::optional<Meeting> m_meeting;
+    bool m_ready = false; ///< made; before, nobody is let go who waits for the others
     std::vector<std::optional<SharedSegment>> m_segments; ///< by place
     struct Brought {
         std::byte* memory;
