@@ -493,12 +493,12 @@ void MainWindow::showDocument()
     m_docks->find(QStringLiteral("rules"))->setWindowTitle(rules.empty() ? tr("Rules") : tr("Rules %1").arg(rules.size()));
 }
 
-/// Something to look at in a design that was just opened: the first weight of a layer that is cut, or the first of all.
+/// Something to look at in a design that was just opened: the first matrix of a layer that is cut, or else the first weight.
 void MainWindow::selectFirstCut()
 {
     const auto& weights = m_document->evaluation()->weights;
     const auto cut = std::find_if(weights.begin(), weights.end(), [](const WeightLayout& weight) {
-        return weight.firstLayer >= 0 && !weight.layout.isReplicated();
+        return weight.firstLayer >= 0 && weight.spec.shape.size() > 1 && !weight.layout.isReplicated();
     });
     m_document->selection()->setWeight(weights.empty() ? -1
                                            : cut == weights.end() ? 0
