@@ -2,6 +2,7 @@
 // The built-in links. Steps of NVLink, PCIe and InfiniBand are those of NCCL's tuner (v2.28.9-1 tuning.cc, ring). What a
 // collective costs before its first step, what its own block costs and a message of an all-to-all were fitted on the
 // times of 2, 4 and 8 H100 that meta-pytorch/autoparallel publishes (nccl_cost_model.py) and are taken for all of them.
+#include "model/hardware/decimal.h"
 #include "model/hardware/linkspec.h"
 
 #include <algorithm>
@@ -11,11 +12,12 @@ namespace shardboard {
 
 namespace {
 
-constexpr double kGiga = 1e9;
-constexpr double kMicro = 1e-6;
-constexpr double kStart = 5.2 * kMicro;
-constexpr double kMessage = 6.4 * kMicro;
+constexpr double kStart = 5.2e-6;
+constexpr double kMessage = 6.4e-6;
 constexpr double kOwnBlock = 0.362;
+
+double giga(double value) { return inUnits(value, 9); }
+double micro(double value) { return inUnits(value, -6); }
 
 /// Steps of NCCL's ring, in microseconds, by protocol.
 struct RingSteps {
@@ -29,11 +31,11 @@ LinkSpec ncclLink(const char* id, const char* name, RingSteps steps, double peak
     LinkSpec link;
     link.id = id;
     link.name = name;
-    link.alphaSeconds = steps.ll * kMicro;
-    link.alphaLl128 = steps.ll128 * kMicro;
-    link.alphaSimple = steps.simple * kMicro;
-    link.peakBytesPerSecond = peak * kGiga;
-    link.bytesPerSecond = rate * kGiga;
+    link.alphaSeconds = micro(steps.ll);
+    link.alphaLl128 = micro(steps.ll128);
+    link.alphaSimple = micro(steps.simple);
+    link.peakBytesPerSecond = giga(peak);
+    link.bytesPerSecond = giga(rate);
     link.startSeconds = kStart;
     link.source = std::move(source) + "; steps: NCCL tuning.cc";
     return link;
@@ -66,9 +68,9 @@ LinkSpec ici(const char* id, const char* name, double peak, double rate, int por
     LinkSpec link;
     link.id = id;
     link.name = name;
-    link.alphaSeconds = 1.0 * kMicro;
-    link.peakBytesPerSecond = peak * kGiga;
-    link.bytesPerSecond = rate * kGiga;
+    link.alphaSeconds = micro(1.0);
+    link.peakBytesPerSecond = giga(peak);
+    link.bytesPerSecond = giga(rate);
     link.linksPerDevice = ports;
     link.source = source;
     return link;
@@ -79,9 +81,9 @@ LinkSpec dcn(const char* id, const char* name, double rate, const char* source)
     LinkSpec link;
     link.id = id;
     link.name = name;
-    link.alphaSeconds = 10 * kMicro;
-    link.peakBytesPerSecond = rate * kGiga;
-    link.bytesPerSecond = rate * kGiga;
+    link.alphaSeconds = micro(10);
+    link.peakBytesPerSecond = giga(rate);
+    link.bytesPerSecond = giga(rate);
     link.source = std::string(source) + "; the step is assumed, not measured";
     return link;
 }
@@ -91,9 +93,9 @@ LinkSpec memory(const char* id, const char* name, double step, double peak, doub
     LinkSpec link;
     link.id = id;
     link.name = name;
-    link.alphaSeconds = step * kMicro;
-    link.peakBytesPerSecond = peak * kGiga;
-    link.bytesPerSecond = rate * kGiga;
+    link.alphaSeconds = micro(step);
+    link.peakBytesPerSecond = giga(peak);
+    link.bytesPerSecond = giga(rate);
     link.shared = true;
     link.source = source;
     return link;

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <QRegularExpression>
 #include <QtTest>
 
 #include <limits>
@@ -54,6 +55,30 @@ private Q_SLOTS:
             QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
             QVERIFY2(again.value() == hardware, hardware.id.c_str());
         }
+    }
+
+    /// Presets are decimal numbers in a unit: their files have these digits, and no 66900000000000.01.
+    void presetsAreWrittenInFewDigits()
+    {
+        QCOMPARE(findDevice("h100-sxm")->peak.fp32, std::optional(6.69e13));
+        QCOMPARE(findLink("nvlink4")->alphaLl128, std::optional(1.9e-6));
+        QCOMPARE(findLink("pcie5-x16")->bytesPerSecond, 5.56e10);
+        const QRegularExpression number(QStringLiteral("[:,] (-?[0-9][0-9.e+-]*)"));
+        int seen = 0;
+        for (const Hardware& hardware : hardwarePresets()) {
+            const QString text = QString::fromStdString(hardwareText(hardware));
+            for (auto it = number.globalMatch(text); it.hasNext();) {
+                const QString written = it.next().captured(1);
+                QString digits = written.section(QLatin1Char('e'), 0, 0).remove(QLatin1Char('.')).remove(QLatin1Char('-'));
+                while (digits.endsWith(QLatin1Char('0')))
+                    digits.chop(1);
+                while (digits.startsWith(QLatin1Char('0')))
+                    digits.remove(0, 1);
+                QVERIFY2(digits.size() <= 12, qPrintable(written));
+                ++seen;
+            }
+        }
+        QVERIFY(seen > 200);
     }
 
     void editsSayWhatDiffers()
