@@ -153,7 +153,7 @@ void CostView::showTotal()
     const Performance& performance = plan.performance;
     QStringList parts { tr("step %1").arg(secondsText(plan.seconds())) };
     if (plan.pipeline)
-        parts << tr("bubble %1, rows add up all stages").arg(percentText(plan.pipeline->bubble));
+        parts << tr("bubble %1 of it, rows add up all stages").arg(percentText(plan.seconds() > 0 ? plan.pipeline->bubbleSeconds() / plan.seconds() : 0));
     else
         parts << tr("compute %1 + exposed collectives %2").arg(secondsText(plan.computeSeconds), secondsText(plan.exposedSeconds));
     if (performance.tokensPerSecondPerDevice > 0)
@@ -174,7 +174,7 @@ void CostView::addPart(const PartCost& part, double step)
     QString name = qstr(part.name);
     if (part.layers > 1)
         name += QStringLiteral(" × %1").arg(part.layers);
-    if (phases)
+    if (phases && part.plannedSegment >= 0)
         name += QStringLiteral(" · ") + qstr(phaseName(part.phase));
     item->setText(NameColumn, name);
     item->setToolTip(NameColumn, name);

@@ -148,7 +148,7 @@ void InspectorPanel::designPage(InspectorPage& page)
         if (plan.pipeline) {
             page.fact(tr("pipeline"), plan.pipeline->chunks > 1 ? tr("%1 stages, interleaved %2").arg(plan.pipeline->stages).arg(plan.pipeline->chunks)
                                                                 : tr("%1 stages, 1F1B").arg(plan.pipeline->stages));
-            page.fact(tr("bubble"), tr("%1 % of the work").arg(digitsText(plan.pipeline->bubble * 100)));
+            page.fact(tr("bubble"), tr("%1 % of the layers' work").arg(digitsText(plan.pipeline->bubble * 100)));
         }
     }
     page.sentence(tr("Select a weight or a collective to see why it is as it is."));

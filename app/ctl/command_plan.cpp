@@ -157,6 +157,8 @@ std::string percentText(double share) { return fixedText(100 * share, 1) + " %";
 /// `5,762`, `0.34`
 std::string rateText(double rate) { return rate < 10 ? fixedText(rate, 2) : countText(std::llround(rate)); }
 
+constexpr const char* kMfuNote = "that counts all of causal attention, of which kernels compute half";
+
 /// `5,762 tokens/s on each device, MFU 38.6 % (6P + 12Lhs), HFU 43.1 %`
 std::string performanceText(const Performance& performance)
 {
@@ -165,16 +167,26 @@ std::string performanceText(const Performance& performance)
     std::string out = rateText(performance.tokensPerSecondPerDevice) + " tokens/s on each device";
     if (performance.mfu > 0)
         out += ", MFU " + percentText(performance.mfu) + " (6P + 12Lhs FLOPs a token of training, a third of it for inference"
-            + (performance.mfu > 1 ? "; that counts all of causal attention, of which kernels compute half)" : ")");
+            + (performance.mfu > 1 ? std::string("; ") + kMfuNote + ")" : ")");
     if (performance.recomputing > 1)
         out += ", HFU " + percentText(performance.hfu) + " with what is computed again";
     return out + "\n";
 }
 
+/// What the figures of a plan do not say by themselves.
+std::vector<std::string> notesOf(const Plan& plan)
+{
+    std::vector<std::string> notes;
+    if (plan.performance.mfu > 1)
+        notes.push_back(std::string("mfu is above 1: ") + kMfuNote);
+    return notes;
+}
+
 nlohmann::json fitJson(const FitAdvice& advice)
 {
     const auto option = [](const FitOption& o) {
-        return nlohmann::json { { "what", o.what }, { "peak_bytes", o.peakBytes }, { "seconds", o.seconds }, { "lost_seconds", o.lostSeconds },
+        return nlohmann::json { { "what", o.what }, { "peak_bytes", o.peakBytes }, { "seconds", o.seconds }, { "lost_seconds", o.lostSeconds }, // below 0: faster
+                               
                                 { "devices", o.devices } };
     };
     nlohmann::json out { { "fits", advice.fits() }, { "limit_bytes", advice.limitBytes }, { "missing_bytes", advice.missing() },
@@ -282,6 +294,7 @@ int planCommand(const Arguments& arguments)
         auto document = planToJson(evaluation.graph, evaluation.plan);
         document["parameters"] = evaluation.parameters;
         document["parts"] = partsJson(evaluation.graph, evaluation.plan);
+        document["notes"] = notesOf(evaluation.plan);
         if (const auto advice = fitAdvice(design); advice.ok())
             document["memory"]["fit"] = fitJson(advice.value());
         std::cout << document.dump(1) << "\n";
@@ -296,9 +309,10 @@ int planCommand(const Arguments& arguments)
     if (const auto& pipeline = evaluation.plan.pipeline)
         std::cout << "pipeline of " << pipeline->stages << " stages over " << evaluation.plan.mesh.axis(pipeline->axis).name << ", "
                   << (pipeline->chunks > 1 ? "interleaved, " + std::to_string(pipeline->chunks) + " runs of layers on each" : std::string("1F1B"))
-                  << ": " << evaluation.plan.microBatches << " micro-batches, bubble " << static_cast<int>(pipeline->bubble * 100 + 0.5) << " %" << "; predicted step: "
+                  << ": " << evaluation.plan.microBatches << " micro-batches, bubble " << percentText(evaluation.plan.seconds() > 0 ? pipeline->bubbleSeconds() / evaluation.plan.seconds() : 0)
+                  << " of the step; predicted step: "
                   << secondsText(evaluation.plan.seconds()) << " = " << secondsText(pipeline->stageSeconds)
-                  << " of the busiest stage + bubble " << secondsText(pipeline->bubble * (pipeline->stageSeconds - pipeline->endSeconds))
+                  << " of the busiest stage + bubble " << secondsText(pipeline->bubbleSeconds())
                   << " + update " << secondsText(pipeline->updateSeconds) << "\n";
     else if (design.model.hasGraph())
         std::cout << "predicted step: " << secondsText(evaluation.plan.seconds()) << " = compute "

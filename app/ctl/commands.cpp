@@ -126,6 +126,8 @@ const std::vector<Command>& commands()
             { "--parts", "", "also time and memory of each part of the model and phase (in JSON they always are)" },
             { "--against", "OTHER", "what differs from another design, and what each of them costs" }, kJson }),
           planCommand,
+          "In JSON lost_seconds of a fix is against the design as it is: below 0 it is faster. Of a pipeline totals.seconds is\n"
+          "pipeline.stage_seconds + bubble_seconds + update_seconds; compute, collectives and exposed add up all stages, as parts do.\n"
           "All rows of a plan are sound in every profile. MAX has none for attention, experts, the loss and gradients: those of\n"
           "profile shardboard are used, without vocabulary parallel embedding and rings. Pins count in profile shardboard alone.\n" },
         { "explain", "why a tensor, operation or collective is as it is, and what else there was", { "DESIGN", "WHAT" },

@@ -19,6 +19,7 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
     m_plan.mesh = plan.mesh;
     m_mesh = std::make_shared<const Mesh>(plan.mesh);
     m_plan.pipeline = plan.pipeline;
+    m_plan.microBatches = plan.microBatches;
     m_plan.overlap = plan.overlap;
     m_plan.performance = plan.performance;
     m_plan.memory = plan.memory;

@@ -30,8 +30,16 @@ std::vector<PartCost> partCosts(const Graph& graph, const Plan& plan)
         }
         out.push_back(std::move(part));
     }
+    PartCost sends;
+    sends.plannedSegment = -1;
+    sends.name = "stage sends";
     for (std::size_t i = 0; i < plan.collectives.size(); ++i) {
         const Collective& collective = plan.collectives[i];
+        if (isStageSend(plan, collective)) {
+            sends.collectives += static_cast<double>(collective.count) * collective.seconds;
+            sends.moved = checkedAdd(sends.moved, checkedMultiply(collective.bytes, collective.count).value_or(0)).value_or(sends.moved);
+            continue;
+        }
         PartCost& part = out[static_cast<std::size_t>(collective.plannedSegment)];
         part.moved = checkedAdd(part.moved, checkedMultiply(collective.bytes, collective.count).value_or(0)).value_or(part.moved);
         for (OperationCost& operation : part.operations)
@@ -41,6 +49,9 @@ std::vector<PartCost> partCosts(const Graph& graph, const Plan& plan)
                 break;
             }
     }
+    sends.exposed = sends.collectives; // a stage waits for what it works on
+    if (sends.moved > 0)
+        out.push_back(std::move(sends));
     return out;
 }
 

@@ -22,8 +22,8 @@ struct OperationCost {
 
 /// A planned segment. Seconds are of all its layers and micro-batches in a step; of a pipeline they add up the stages.
 struct PartCost {
-    int plannedSegment = 0;
-    std::string name; ///< block
+    int plannedSegment = 0; ///< -1: the sends between the stages of a pipeline, a part of their own
+    std::string name; ///< block; stage sends
     Phase phase = Phase::Forward;
     std::int64_t layers = 1;
     double compute = 0;
@@ -35,7 +35,7 @@ struct PartCost {
     double seconds() const { return compute + exposed; }
 };
 
-/// In execution order. The seconds of all parts are Plan::computeSeconds, collectiveSeconds and exposedSeconds.
+/// In execution order, the sends between stages last. The seconds of all parts are Plan::computeSeconds, collectiveSeconds and exposedSeconds.
 std::vector<PartCost> partCosts(const Graph& graph, const Plan& plan);
 
 } // namespace shardboard

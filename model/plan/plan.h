@@ -110,13 +110,17 @@ struct PlannedPipeline {
     std::int64_t stages = 1;
     std::int64_t chunks = 1; ///< runs of layers on every stage; 1: schedule 1F1B, more: interleaved
     std::int64_t layers = 0; ///< of the model
-    double bubble = 0; ///< time in which a stage waits, by the time in which it works
+    double bubble = 0; ///< time in which a stage waits for layers, by the time in which it works on them
     double stageSeconds = 0; ///< in which the busiest stage works, forward and backward, of a step
     double endSeconds = 0; ///< part of it on embedding or head, which only one stage has, so that none waits for all of them to do it
+    /// Embedding or head, whichever takes less, of one micro-batch: the first one passes both ends before the step is over.
+    double otherEndSeconds = 0;
     double updateSeconds = 0;
     std::vector<MemoryByCause> memory {}; ///< the peak of every stage
     std::int64_t fullestStage = 0; ///< the one that needs the most; Plan::memory is its peak
-    double seconds() const { return stageSeconds + bubble * (stageSeconds - endSeconds) + updateSeconds; }
+    /// In which the busiest stage waits: filling and draining the pipeline.
+    double bubbleSeconds() const { return bubble * (stageSeconds - endSeconds) + otherEndSeconds; }
+    double seconds() const { return stageSeconds + bubbleSeconds() + updateSeconds; }
 };
 
 struct Plan {

@@ -179,7 +179,11 @@ json planToJson(const Graph& graph, const Plan& plan)
         document["pipeline"] = { { "axis", plan.mesh.axis(pipeline.axis).name }, { "stages", pipeline.stages },
                                  { "chunks", pipeline.chunks }, { "schedule", pipeline.chunks > 1 ? "interleaved" : "1f1b" },
                                  { "layers", pipeline.layers }, { "bubble", pipeline.bubble },
-                                 { "stage_seconds", pipeline.stageSeconds }, { "update_seconds", pipeline.updateSeconds } };
+                                 // totals.seconds = stage_seconds + bubble_seconds + update_seconds; bubble_seconds =
+                                 // bubble x (stage_seconds - end_seconds) + other_end_seconds
+                                 { "stage_seconds", pipeline.stageSeconds }, { "end_seconds", pipeline.endSeconds },
+                                 { "other_end_seconds", pipeline.otherEndSeconds }, { "bubble_seconds", pipeline.bubbleSeconds() },
+                                 { "update_seconds", pipeline.updateSeconds } };
         for (const MemoryByCause& stage : pipeline.memory)
             document["pipeline"]["memory"].push_back(memoryJson(stage));
         document["pipeline"]["fullest_stage"] = pipeline.fullestStage;

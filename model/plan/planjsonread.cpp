@@ -97,6 +97,8 @@ private:
         pipeline.layers = item.integer("layers", 1, kMost);
         pipeline.bubble = item.number("bubble");
         pipeline.stageSeconds = item.number("stage_seconds");
+        item.readNumber("end_seconds", pipeline.endSeconds);
+        item.readNumber("other_end_seconds", pipeline.otherEndSeconds);
         pipeline.updateSeconds = item.number("update_seconds");
         if (!m_root.ok())
             return;

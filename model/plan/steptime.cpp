@@ -80,7 +80,11 @@ void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, dou
             ends[static_cast<std::size_t>(segment.of < 0 ? planned.segment : segment.of)] += seconds;
     }
     pipeline.updateSeconds = updatedLayers * stageShare(pipeline) + updatedEnd;
-    pipeline.endSeconds = *std::max_element(ends.begin(), ends.end());
+    std::sort(ends.rbegin(), ends.rend());
+    const double other = ends.size() > 1 ? ends[1] : 0;
+    const bool apart = pipeline.stages > 1;
+    pipeline.endSeconds = ends.front() + (apart ? 0 : other);
+    pipeline.otherEndSeconds = apart ? other / static_cast<double>(plan.microBatches) : 0;
     pipeline.stageSeconds = layers * stageShare(pipeline) + pipeline.endSeconds + sends / static_cast<double>(pipeline.stages);
 }
 

@@ -82,6 +82,53 @@ private Q_SLOTS:
         QCOMPARE(layers, 1 + 32 + 1);
     }
 
+    void partsOfAPipelineAddUp()
+    {
+        const auto make = [&](const char* workload, const char* file) {
+            return shardctl({ "new", "--model", "llama3-8b", "--mesh", "stage=4,data=2", "--preset", "pp-1f1b", "--batch", "8", "--sequence", "2048",
+                              "--workload", workload, "-o", path(file) });
+        };
+        const Outcome made = make("decode", "stages.shardboard");
+        QVERIFY2(made.code == 0, qPrintable(made.err));
+        const QJsonObject document = shardctl({ "plan", path("stages.shardboard"), "--json" }).json();
+        const QJsonObject totals = document["totals"].toObject();
+        QJsonObject sums;
+        for (const QJsonValue& part : document["parts"].toArray())
+            for (const char* key : { "compute_seconds", "collective_seconds", "exposed_seconds", "moved_bytes" })
+                sums[QLatin1String(key)] = sums[QLatin1String(key)].toDouble() + part[QLatin1String(key)].toDouble();
+        QVERIFY(document["parts"].toArray().last()["name"].toString() == QLatin1String("stage sends"));
+        for (const auto& [part, total] : { std::pair { "compute_seconds", "compute_seconds" }, { "collective_seconds", "collective_seconds" },
+                                           { "exposed_seconds", "exposed_collective_seconds" }, { "moved_bytes", "collective_bytes" } }) {
+            const double sum = totals[QLatin1String(total)].toDouble();
+            QVERIFY2(sum > 0 && std::abs(sums[QLatin1String(part)].toDouble() - sum) < 1e-9 * sum, part);
+        }
+        const QJsonObject pipeline = document["pipeline"].toObject();
+        const double step = totals["seconds"].toDouble();
+        const double terms = pipeline["stage_seconds"].toDouble() + pipeline["bubble_seconds"].toDouble() + pipeline["update_seconds"].toDouble();
+        QVERIFY(std::abs(terms - step) < 1e-9 * step);
+        // One micro-batch goes through all stages: it takes as long as everything together.
+        QVERIFY(std::abs(totals["compute_seconds"].toDouble() + totals["exposed_collective_seconds"].toDouble() - step) < 1e-9 * step);
+        const QString text = shardctl({ "plan", path("stages.shardboard"), "--parts" }).out;
+        QVERIFY2(text.contains(QStringLiteral("bubble %1 % of the step").arg(100 * pipeline["bubble_seconds"].toDouble() / step, 0, 'f', 1)),
+                 qPrintable(text));
+        QVERIFY(text.contains(QLatin1String("stage sends")));
+    }
+
+    void notesOfADocument()
+    {
+        // At 1M tokens attention counted whole is more than what is computed.
+        QCOMPARE(shardctl({ "new", "--model", "llama3-8b", "--mesh", "data=1", "--workload", "prefill", "--batch",
+                            "1", "--sequence", "1048576", "-o", path("long.shardboard") })
+                     .code,
+                 0);
+        const QJsonObject document = shardctl({ "plan", path("long.shardboard"), "--json" }).json();
+        QVERIFY(document["totals"].toObject()["mfu"].toDouble() > 1);
+        QVERIFY(document["notes"].toArray().at(0).toString().startsWith(QLatin1String("mfu is above 1: ")));
+        // llama3-8b does not fit here; a fix says how much longer or shorter its step is.
+        for (const QJsonValue& fix : document["memory"].toObject()["fit"].toObject()["fixes"].toArray())
+            QCOMPARE(fix["lost_seconds"].toDouble(), fix["seconds"].toDouble() - document["totals"].toObject()["seconds"].toDouble());
+    }
+
     void otherWorkIsSaid()
     {
         QCOMPARE(shardctl({ "new", "--model", "llama3-8b", "--mesh", "data=2,model=4", "--preset", "megatron-tp", "--batch", "8", "--sequence",

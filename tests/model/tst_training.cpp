@@ -5,6 +5,7 @@
 #include "model/plan/buildplan.h"
 #include "model/plan/memory/segmentprofile.h"
 #include "model/plan/memory/timeline.h"
+#include "model/plan/partcosts.h"
 #include "model/plan/steptime.h"
 
 #include <QtTest>
@@ -385,6 +386,49 @@ private Q_SLOTS:
         QCOMPARE(memory.gradients, memory.weights);
         QCOMPARE(memory.masterWeights, memory.weights * 2);
         QCOMPARE(memory.optimizer, memory.weights * 4);
+    }
+
+    /// A single micro-batch passes every stage in turn: the step takes as long as all parts do. With more of them the smaller of embedding
+    /// and head is in the bubble once. Parts, with the sends between stages as one of their own, add up to the totals.
+    void partsOfAPipelineAddUp()
+    {
+        for (const std::int64_t microBatches : { 1, 8 }) {
+            Design design = llama("stage=4,data=2", "replicate");
+            design.model.layers = 16;
+            design.workload.kind = WorkloadKind::Prefill;
+            design.workload.batch = 32;
+            QVERIFY(applyPreset(design, "pp-1f1b").ok());
+            design.workload.kind = microBatches == 1 ? WorkloadKind::Decode : WorkloadKind::Train;
+            design.workload.microBatches = microBatches;
+            const auto it = evaluate(design).value();
+            const Plan& plan = it->plan;
+            double compute = 0, collectives = 0, exposed = 0;
+            std::int64_t moved = 0;
+            double ends = 0, layers = 0;
+            for (const PartCost& part : partCosts(it->graph, plan)) {
+                compute += part.compute;
+                collectives += part.collectives;
+                exposed += part.exposed;
+                moved += part.moved;
+                if (part.phase != Phase::Update)
+                    (part.name == "block" || part.name == "stage sends" ? layers : ends) += part.seconds();
+            }
+            const auto sends = partCosts(it->graph, plan).back();
+            QCOMPARE(sends.name, std::string("stage sends"));
+            QVERIFY(sends.collectives > 0 && sends.moved > 0);
+            QCOMPARE(compute, plan.computeSeconds);
+            QCOMPARE(collectives, plan.collectiveSeconds);
+            QCOMPARE(exposed, plan.exposedSeconds);
+            QCOMPARE(moved, plan.collectiveBytes());
+            const PlannedPipeline& pipeline = *plan.pipeline;
+            QCOMPARE(plan.seconds(), pipeline.stageSeconds + pipeline.bubbleSeconds() + pipeline.updateSeconds);
+            if (microBatches == 1)
+                QCOMPARE(plan.seconds(), compute + exposed);
+            QVERIFY(pipeline.otherEndSeconds > 0);
+            const double smaller = pipeline.otherEndSeconds * static_cast<double>(microBatches);
+            QCOMPARE(pipeline.endSeconds + smaller, ends);
+            QCOMPARE(pipeline.bubbleSeconds(), 3.0 / static_cast<double>(microBatches) * layers / 4 + smaller / static_cast<double>(microBatches));
+        }
     }
 
     /// Bubble (p-1)/m, interleaved (p-1)/(vm) (arXiv 2104.04473); what goes from stage to stage; memory of the first stage.
