@@ -10,6 +10,7 @@
 #include "model/design/comparejson.h"
 #include "model/design/fitadvice.h"
 #include "model/formats/hardwarefile.h"
+#include "model/graph/window.h"
 #include "model/plan/buildplan.h"
 #include "model/plan/planjson.h"
 
@@ -174,11 +175,13 @@ std::string performanceText(const Performance& performance)
 }
 
 /// What the figures of a plan do not say by themselves.
-std::vector<std::string> notesOf(const Plan& plan)
+std::vector<std::string> notesOf(const Design& design, const Plan& plan)
 {
     std::vector<std::string> notes;
     if (plan.performance.mfu > 1)
         notes.push_back(std::string("mfu is above 1: ") + kMfuNote);
+    if (const std::string windows = windowText(design.model, design.workload.sequence); !windows.empty())
+        notes.push_back(windows);
     return notes;
 }
 
@@ -294,7 +297,7 @@ int planCommand(const Arguments& arguments)
         auto document = planToJson(evaluation.graph, evaluation.plan);
         document["parameters"] = evaluation.parameters;
         document["parts"] = partsJson(evaluation.graph, evaluation.plan);
-        document["notes"] = notesOf(evaluation.plan);
+        document["notes"] = notesOf(design, evaluation.plan);
         if (const auto advice = fitAdvice(design); advice.ok())
             document["memory"]["fit"] = fitJson(advice.value());
         std::cout << document.dump(1) << "\n";
@@ -325,6 +328,8 @@ int planCommand(const Arguments& arguments)
     if (const auto& pipeline = evaluation.plan.pipeline)
         std::cout << stagesText(*pipeline);
     std::cout << performanceText(evaluation.plan.performance);
+    if (const std::string windows = windowText(design.model, design.workload.sequence); !windows.empty())
+        std::cout << windows << "\n";
     if (const auto advice = fitAdvice(design); advice.ok())
         std::cout << fitText(advice.value()) << "\n";
     printFindings(evaluation.findings);

@@ -3,6 +3,7 @@
 
 #include "model/cost/closedforms/modelflops.h"
 #include "model/graph/modelsize.h"
+#include "model/graph/window.h"
 
 namespace shardboard {
 
@@ -20,9 +21,11 @@ double flopsPerToken(const Design& design)
     if (!size)
         return 0;
     const bool decoder = design.model.kind == ModelKind::Decoder;
+    const double seen = !decoder ? 1 : design.workload.kind == WorkloadKind::Decode ? cachedShare(design.model, design.workload.sequence)
+                                                                                   : attendedShare(design.model, design.workload.sequence);
     const double training = trainingFlopsPerToken(static_cast<double>(size->active), decoder ? static_cast<double>(design.model.layers) : 0,
                                                   decoder ? attentionWidth(design.model) : 0,
-                                                  static_cast<double>(design.workload.sequence));
+                                                  seen * static_cast<double>(design.workload.sequence));
     return design.workload.kind == WorkloadKind::Train ? training : training / 3;
 }
 

@@ -7,7 +7,9 @@
 #include "model/formats/hffamilies.h"
 #include "model/formats/jsontext.h"
 #include "model/formats/safetensors.h"
+#include "model/graph/window.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace shardboard {
@@ -172,6 +174,16 @@ private:
             readFalcon(m_config, model);
     }
 
+    /// Layers with a window by what the config says of each or of every n-th one; -1: it does not.
+    int listedWindows()
+    {
+        if (const json* types = m_fields.find("layer_types"); types && types->is_array())
+            return static_cast<int>(std::count(types->begin(), types->end(), json("sliding_attention")));
+        if (const json* every = m_fields.find("sliding_window_pattern"); every && every->is_number_integer() && every->get<std::int64_t>() > 0)
+            return static_cast<int>(m_out.model.layers - m_out.model.layers / every->get<std::int64_t>());
+        return -1;
+    }
+
     void readWindow(const Family& family)
     {
         const std::string type = family.type;
@@ -179,9 +191,20 @@ private:
         if (!m_fields.find("sliding_window") || !(always || m_fields.flag("use_sliding_window", false)))
             return;
         m_out.model.slidingWindow = m_fields.integer("sliding_window", 0, kLargest);
+        if (const int windowed = listedWindows(); windowed >= 0 && m_out.model.slidingWindow > 0 && fullEvery(m_out.model) >= 0
+            && windowed != windowedLayers(m_out.model)) {
+            note("not-in-graph", Severity::Note,
+                 "attention is limited to a sliding window in " + std::to_string(windowed)
+                     + " layers, which are not those that the family's have: time and memory count all tokens in all layers");
+            m_out.model.slidingWindow = 0;
+        }
         if (m_out.model.slidingWindow > 0)
             note("not-in-graph", Severity::Note,
-                 "attention is limited to a sliding window in some layers; the graph computes it over all tokens");
+                 fullEvery(m_out.model) < 0
+                     ? "attention is limited to a sliding window in some layers; the graph computes it over all tokens, and time and memory "
+                       "count all of them: which layers they are is not known"
+                     : "attention is limited to a sliding window in some layers; a run computes it over all tokens, time and memory are of "
+                       "what the windows leave");
     }
 
     void readRope(const Family& family)

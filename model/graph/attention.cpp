@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention with as many KV heads as the model has, its projections apart or fused by KV group.
 #include "model/graph/graphbuilder.h"
+#include "model/graph/window.h"
 
 #include <cmath>
 
@@ -82,7 +83,11 @@ TensorId cached(GraphBuilder& builder, const std::string& letter, TensorId x)
         x = builder.op("self_attn." + letter + "_cache", OpKind::KvAppend, { x }, letter + " cache", std::move(shape),
                        builder.tensor(x).dimLabels);
     }
-    builder.entry(x).cached = true;
+    GraphTensor& entry = builder.entry(x);
+    entry.cached = true;
+    entry.cachedShare = cachedShare(builder.model(), builder.cachedTokens());
+    if (builder.decode())
+        entry.density = entry.cachedShare;
     return x;
 }
 
@@ -108,6 +113,8 @@ TensorId attended(GraphBuilder& builder, TensorId q, TensorId k, TensorId v)
         attributes.scale = 1.0 / std::sqrt(static_cast<double>(model.headDim));
     attributes.cap = model.scaling.attentionSoftCap;
     attributes.unfused = builder.unfusedAttention();
+    if (!builder.decode() && !attributes.unfused) // decoding counts by what is in the cache; unfused kernels make all scores and mask them
+        attributes.attended = attendedShare(model, builder.newTokens());
     attributes.scoresAgain = builder.scoresAgain();
     std::vector<TensorId> operands { q, k, v };
     if (model.attentionSinks)

@@ -112,6 +112,8 @@ struct OpAttributes {
     std::int64_t count = 0; ///< Rope
     double offset = 0; ///< RmsNorm: added to the weight
     double scale = 0; ///< Scale; factor of attention's scores (0: 1 / sqrt(d)); gates
+    /// Attention: share of the scores that sliding windows leave, on the mean of all layers. Time counts by it; values are of all scores.
+    double attended = 1;
     double cap = 0; ///< SoftCap, ClampedSwiglu; of attention's scores (0: none)
     std::int64_t chosen = 0; ///< gates: experts of a token
     std::int64_t groups = 0; ///< gates: experts are chosen from the best `chosenGroups` groups of that many
@@ -136,6 +138,7 @@ void visitAttributes(Attributes& attributes, Each each)
     each("count", attributes.count, usual.count);
     each("offset", attributes.offset, usual.offset);
     each("scale", attributes.scale, usual.scale);
+    each("attended", attributes.attended, usual.attended);
     each("cap", attributes.cap, usual.cap);
     each("chosen", attributes.chosen, usual.chosen);
     each("groups", attributes.groups, usual.groups);
@@ -187,10 +190,11 @@ struct GraphTensor {
     /// Tensors of a checkpoint that it is made of, one for each index of dim 0 (the experts); their number takes the place of
     /// the last `*` of its name.
     std::int64_t pieces = 1;
-    /// Share of its rows that hold data, for activations of experts: [E,B,S,·] holds the chosen k of E. Bytes and operations
-    /// count by it.
+    /// Share of its rows that hold data: of activations of experts, [E,B,S,·], the chosen k of E; of a cache what sliding windows
+    /// leave on the mean of all layers. Bytes and operations count by it.
     double density = 1;
     bool cached = false; ///< stays for the tokens to come, as keys and values do
+    double cachedShare = 1; ///< share of it that stays: of layers with a sliding window only the last tokens
     TensorId gradientOf = kNoTensor; ///< the tensor whose gradient, all of it, this is
     TensorId addendOf = kNoTensor; ///< the tensor of whose gradient this is a part
     TensorId again = kNoTensor; ///< the activation that this one is computed again for

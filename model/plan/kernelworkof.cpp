@@ -111,7 +111,7 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
     if (op.kind == OpKind::KvAppend) // new tokens are read and written, the others stay where they are
         work.bytes = 2 * bytesOfShape(local.operands.front(), out.dtype);
     if (definition.flops != nullptr)
-        work.flops = definition.flops(local) * least;
+        work.flops = definition.flops(local) * least * op.attributes.attended;
     if (op.attributes.unfused)
         unfuse(work, op, local);
     else if (work.kernel == KernelClass::Attention)

@@ -116,6 +116,17 @@ private Q_SLOTS:
 
     void notesOfADocument()
     {
+        const auto notes = [&](const char* model, const char* sequence) {
+            if (shardctl({ "new", "--model", model, "--mesh", "data=1", "--workload", "decode", "--batch", "1", "--sequence", sequence, "-o",
+                           path("notes.shardboard") })
+                    .code
+                != 0)
+                return QJsonArray { "not made" };
+            return shardctl({ "plan", path("notes.shardboard"), "--json" }).json()["notes"].toArray();
+        };
+        QVERIFY(notes("llama3-8b", "131072").isEmpty());
+        QVERIFY(notes("gemma3-27b", "1024").isEmpty());
+        QVERIFY(notes("gemma3-27b", "131072").at(0).toString().startsWith(QLatin1String("sliding windows of 1,024 tokens in 52 of 62 layers")));
         // At 1M tokens attention counted whole is more than what is computed.
         QCOMPARE(shardctl({ "new", "--model", "llama3-8b", "--mesh", "data=1", "--workload", "prefill", "--batch",
                             "1", "--sequence", "1048576", "-o", path("long.shardboard") })

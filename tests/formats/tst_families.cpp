@@ -163,6 +163,19 @@ private Q_SLOTS:
                  512 + 8 + 5 * (384 + 192 + 24 + 24 + 8 + 4 + 16 + 36 + 4 * (3 * 128 + 2 * 16 + 8)));
     }
 
+    /// Layers with a window that are not those of the family are told, and count as if they had none.
+    void windowsOfEveryLayer()
+    {
+        const auto of = [&](const json& more) { return read(with(with(tiny("gemma3_text"), { { "num_hidden_layers", 7 }, { "sliding_window", 4 } }), more)); };
+        const json sliding = "sliding_attention";
+        const json full = "full_attention";
+        QCOMPARE(of(json::object()).slidingWindow, 4);
+        QCOMPARE(of({ { "sliding_window_pattern", 6 } }).slidingWindow, 4);
+        QCOMPARE(of({ { "sliding_window_pattern", 2 } }).slidingWindow, 0);
+        QCOMPARE(of({ { "layer_types", json::array({ sliding, sliding, sliding, sliding, sliding, full, sliding }) } }).slidingWindow, 4);
+        QCOMPARE(of({ { "layer_types", json::array({ sliding, full, sliding, full, sliding, full, sliding }) } }).slidingWindow, 0);
+    }
+
     void gemma()
     {
         const ModelSpec first = read(tiny("gemma"));

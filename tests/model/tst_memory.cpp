@@ -69,6 +69,55 @@ private Q_SLOTS:
         }
     }
 
+    /// Gemma 3 27B: of 62 layers every sixth attends to all tokens, the others to 1024. Gemma 2 and gpt-oss have every second one.
+    void windowsLeaveLess()
+    {
+        Design design;
+        design.mesh = Mesh::parse("data=1").value();
+        design.model = denseModel(262208, 5376, 21504, 62, 32, 16, 128);
+        design.model.family = "gemma3_text";
+        design.workload = { WorkloadKind::Decode, 1, 131072, DType::BF16 };
+        QVERIFY(applyPreset(design, "replicate").ok());
+        const auto attention = [](const Evaluation& it) {
+            double flops = 0;
+            for (const PlannedSegment& segment : it.plan.segments)
+                for (const PlannedOp& op : segment.ops)
+                    if (it.graph.op(op.op).kind == OpKind::Attention)
+                        flops += static_cast<double>(op.count) * op.work.flops;
+            return flops;
+        };
+        const std::int64_t token = 2 * 16 * 128 * 2; // bytes of a key and a value
+        for (const WorkloadKind kind : { WorkloadKind::Decode, WorkloadKind::Prefill }) {
+            design.workload.kind = kind;
+            design.model.slidingWindow = 0;
+            const auto whole = evaluated(design);
+            QCOMPARE(whole->plan.memory.kvCache, 62 * 131072 * token);
+            design.model.slidingWindow = 131072;
+            QCOMPARE(evaluated(design)->plan.memory.kvCache, whole->plan.memory.kvCache);
+            QCOMPARE(attention(*evaluated(design)), attention(*whole));
+            design.model.slidingWindow = 1024;
+            const auto windows = evaluated(design);
+            const std::int64_t left = (10 * std::int64_t { 131072 } + 52 * 1024) * token;
+            QVERIFY(std::abs(windows->plan.memory.kvCache - left) <= 2 * 62); // layers are rounded up
+            double seen = 0;
+            double all = 0;
+            for (int layer = 0; layer < 62; ++layer)
+                for (int query = kind == WorkloadKind::Decode ? 131071 : 0; query < 131072; ++query) {
+                    all += query + 1;
+                    seen += (layer + 1) % 6 == 0 ? query + 1 : std::min(query + 1, 1024);
+                }
+            const double share = attention(*windows) / attention(*whole);
+            QVERIFY2(std::abs(share - seen / all) < 1e-9, qPrintable(QString::number(share)));
+            QVERIFY(windows->plan.seconds() < whole->plan.seconds());
+        }
+        for (const auto& [family, full] : { std::pair { "gemma2", 31 }, { "gpt_oss", 31 }, { "mistral", 0 }, { "qwen3", 62 } }) {
+            design.workload.kind = WorkloadKind::Decode;
+            design.model.family = family;
+            const std::int64_t left = (full * std::int64_t { 131072 } + (62 - full) * 1024) * token;
+            QVERIFY2(std::abs(evaluated(design)->plan.memory.kvCache - left) <= 2 * 62, family);
+        }
+    }
+
     /// The plan's peak is the largest moment of the timeline, and every moment is the sum of its causes.
     void thePeakIsOneMoment()
     {

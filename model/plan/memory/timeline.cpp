@@ -29,7 +29,8 @@ std::int64_t cachedBytes(const Graph& graph, const Mesh& mesh, const PlannedSegm
     }
     std::int64_t bytes = 0;
     for (const auto& [id, layout] : layouts)
-        bytes += bytesOf(largestShard(graph.tensor(id).shape, layout, mesh), graph.tensor(id).dtype);
+        bytes += scaledBytes(bytesOf(largestShard(graph.tensor(id).shape, layout, mesh), graph.tensor(id).dtype),
+                             graph.tensors[static_cast<std::size_t>(id)].cachedShare);
     return bytes;
 }
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/graph/window.h"
+
+#include "model/core/numbers.h"
+
+namespace shardboard {
+
+namespace {
+
+double mean(const ModelSpec& model, double windowed)
+{
+    const auto layers = static_cast<double>(model.layers);
+    return 1 - static_cast<double>(windowedLayers(model)) / layers * (1 - windowed);
+}
+
+bool reaches(const ModelSpec& model, std::int64_t tokens)
+{
+    return windowedLayers(model) > 0 && model.slidingWindow < tokens;
+}
+
+} // namespace
+
+std::int64_t fullEvery(const ModelSpec& model)
+{
+    if (model.slidingWindow <= 0 || model.mla.present())
+        return -1;
+    if (model.family == "gemma3_text")
+        return 6;
+    if (model.family == "gemma2" || model.family == "gpt_oss")
+        return 2;
+    return model.family == "mistral" || model.family == "mixtral" ? 0 : -1;
+}
+
+std::int64_t windowedLayers(const ModelSpec& model)
+{
+    const std::int64_t every = fullEvery(model);
+    return every < 0 ? 0 : every == 0 ? model.layers : model.layers - model.layers / every;
+}
+
+double cachedShare(const ModelSpec& model, std::int64_t tokens)
+{
+    return reaches(model, tokens) ? mean(model, static_cast<double>(model.slidingWindow) / static_cast<double>(tokens)) : 1;
+}
+
+double attendedShare(const ModelSpec& model, std::int64_t tokens)
+{
+    if (!reaches(model, tokens))
+        return 1;
+    const auto n = static_cast<double>(tokens);
+    const auto w = static_cast<double>(model.slidingWindow);
+    return mean(model, (w * (w + 1) / 2 + (n - w) * w) / (n * (n + 1) / 2));
+}
+
+std::string windowText(const ModelSpec& model, std::int64_t tokens)
+{
+    if (!reaches(model, tokens))
+        return {};
+    return "sliding windows of " + countText(model.slidingWindow) + " tokens in " + std::to_string(windowedLayers(model)) + " of "
+        + std::to_string(model.layers) + " layers: KV cache and attention of each layer are the mean of all of them, so their sums are exact";
+}
+
+} // namespace shardboard
