@@ -15,6 +15,8 @@
 
 #include "model/hardware/footprint.h"
 
+#include <QCoreApplication>
+#include <QEvent>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
@@ -80,6 +82,13 @@ InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
 QSize InspectorPanel::sizeHint() const { return { 340, 560 }; }
 
 void InspectorPanel::refresh() { later(); }
+
+void InspectorPanel::themeChanged()
+{
+    m_kind = PageKind::None; // other colours everywhere: a new page
+    later();
+}
+
 void InspectorPanel::selectionChanged() { later(); }
 
 void InspectorPanel::showEvent(QShowEvent* event)
@@ -93,38 +102,70 @@ void InspectorPanel::later() { m_timer->start(); }
 
 void InspectorPanel::buildNow() { build(true); }
 
+/// The page for something of this kind, to be described from its top: the one that is shown, unless it is of another kind or look.
+InspectorPage* InspectorPanel::pageOf(PageKind kind)
+{
+    if (m_page && m_kind == kind && m_font == font()) {
+        m_page->restart();
+        return m_page;
+    }
+    m_kind = kind;
+    m_font = font();
+    return new InspectorPage(m_scroll->viewport()); // where it ends up: a change of parents would style all of it once more
+}
+
+void InspectorPanel::showPage(InspectorPage* page, bool otherThing)
+{
+    QScrollBar* bar = m_scroll->verticalScrollBar();
+    if (page == m_page) {
+        QEvent request(QEvent::LayoutRequest); // now, and once: else the view shows texts in the places of others
+        QCoreApplication::sendEvent(m_scroll, &request);
+        page->layout()->activate();
+        if (otherThing)
+            bar->setValue(0);
+        return;
+    }
+    const int scrolled = bar->value();
+    m_page = page;
+    page->setAutoFillBackground(true);
+    page->setBackgroundRole(QPalette::Base);
+    m_scroll->setWidget(page); // deletes the page before
+    if (!otherThing) {
+        page->layout()->activate();
+        bar->setValue(scrolled); // the same thing with other numbers
+    }
+}
+
 void InspectorPanel::build(bool wait)
 {
     m_timer->stop();
-    const int scrolled = m_scroll->verticalScrollBar()->value();
     const QString before = m_header->title();
     m_waiting.clear();
-    auto* page = new InspectorPage(m_scroll->viewport()); // where it ends up: a change of parents would style all of it once more
+    InspectorPage* page = nullptr;
     if (!document()->hasDesign()) {
         m_header->setTitle(tr("Inspector"));
         m_header->setDetail(QString());
+        page = pageOf(PageKind::Nothing);
         page->sentence(tr("Open or make a design to see what it does and why."));
     } else if (const Collective* collective = selectedCollective(*document())) {
+        page = pageOf(PageKind::Collective);
         collectivePage(*page, *collective);
     } else if (const auto target = selectedTarget(*document()); target && target->kind == ExplainTarget::Kind::Operation) {
         const auto& segments = document()->evaluation()->plan.segments;
+        page = pageOf(PageKind::Operation);
         operationPage(*page, segments[static_cast<std::size_t>(target->segment)].ops[static_cast<std::size_t>(target->op)]);
     } else if (const WeightLayout* weight = selectedWeight(*document())) {
+        page = pageOf(PageKind::Weight);
         weightPage(*page, *weight, wait);
     } else {
+        page = pageOf(PageKind::Design);
         designPage(*page);
     }
     if (!m_refusal.isEmpty())
         page->card(tr("Not done"), QString(), m_refusal, Card::Look::Error);
     m_refusal.clear();
     page->finish();
-    page->setAutoFillBackground(true);
-    page->setBackgroundRole(QPalette::Base);
-    m_scroll->setWidget(page); // deletes the page before
-    if (m_header->title() == before) {
-        page->layout()->activate();
-        m_scroll->verticalScrollBar()->setValue(scrolled); // the same thing with other numbers
-    }
+    showPage(page, m_header->title() != before);
 }
 
 void InspectorPanel::designPage(InspectorPage& page)
@@ -329,6 +370,7 @@ void InspectorPanel::fillAlternatives()
         if (choice.refusal.isEmpty())
             offer(card, choice);
     }
+    m_page->orderTabs();
 }
 
 void InspectorPanel::collectivePage(InspectorPage& page, const Collective& collective)

@@ -7,6 +7,7 @@
 #include "widgets/findingplace.h"
 #include "widgets/inspectorparts.h"
 
+#include <QFont>
 #include <QPointer>
 
 #include <memory>
@@ -41,11 +42,17 @@ Q_SIGNALS:
 
 protected:
     void refresh() override;
+    void themeChanged() override;
     void selectionChanged() override;
     void showEvent(QShowEvent* event) override;
 
 private:
+    /// What a page is about. One of the same kind takes the widgets of the one before.
+    enum class PageKind { None, Nothing, Collective, Operation, Weight, Design };
+
     void later();
+    InspectorPage* pageOf(PageKind kind);
+    void showPage(InspectorPage* page, bool otherThing);
     void build(bool wait);
     void designPage(InspectorPage& page);
     void weightPage(InspectorPage& page, const WeightLayout& weight, bool wait);
@@ -67,6 +74,9 @@ private:
     ViewHeader* m_header;
     QScrollArea* m_scroll;
     QTimer* m_timer;
+    InspectorPage* m_page = nullptr; ///< in the scroll area
+    PageKind m_kind = PageKind::None;
+    QFont m_font; ///< with which it was made
     AlternativesJudge* m_judge;
     std::shared_ptr<const Evaluation> m_judged; ///< of what the alternatives were asked for
     int m_judgedWeight = -1;

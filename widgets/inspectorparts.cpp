@@ -12,7 +12,11 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QPushButton>
+#include <QSpacerItem>
 #include <QVBoxLayout>
+
+#include <cstddef>
+#include <utility>
 
 namespace shardboard {
 
@@ -29,86 +33,149 @@ QLabel* coloured(QLabel* label, const QColor& color)
 
 Card::Card(const QString& title, const QString& value, const QString& detail, Look look, QWidget* parent)
     : QWidget(parent)
-    , m_title(title)
-    , m_value(value)
+    , m_column(new QVBoxLayout(this))
+    , m_titleLabel(new WrappedLabel(QString(), this))
     , m_look(look)
 {
-    const Theme& theme = Theme::of(parent);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(10, 7, 10, 7);
-    column->setSpacing(2);
+    m_column->setContentsMargins(10, 7, 10, 7);
+    m_column->setSpacing(2);
     auto* line = new QHBoxLayout;
     line->setSpacing(8);
-    auto* titleLabel = coloured(new WrappedLabel(title, this),
-                                look == Look::Attention   ? theme.attention
-                                    : look == Look::Error ? theme.error
-                                                          : theme.text);
-    titleLabel->setFont(uiFont(parent, -0.5, true));
-    m_titleLabel = titleLabel;
-    line->addWidget(titleLabel, 1);
+    m_titleLabel->setFont(uiFont(parent, -0.5, true));
+    line->addWidget(m_titleLabel, 1);
     if (!value.isEmpty()) {
-        auto* valueLabel = coloured(new QLabel(value, this), value == tr("refused") ? theme.error : theme.text);
-        valueLabel->setFont(monoFont(parent, -0.5));
-        line->addWidget(valueLabel, 0, Qt::AlignTop);
-        m_valueLabel = valueLabel;
+        m_valueLabel = new QLabel(this);
+        m_valueLabel->setTextFormat(Qt::PlainText);
+        m_valueLabel->setFont(monoFont(parent, -0.5));
+        line->addWidget(m_valueLabel, 0, Qt::AlignTop);
     }
-    column->addLayout(line);
+    m_column->addLayout(line);
     if (!detail.isEmpty()) {
-        auto* detailLabel = coloured(new WrappedLabel(detail, this),
-                                     look == Look::Attention || look == Look::Error ? theme.text : theme.quiet);
-        detailLabel->setFont(uiFont(parent, -1));
-        column->addWidget(detailLabel);
-        m_detailLabel = detailLabel;
+        m_detailLabel = new WrappedLabel(QString(), this);
+        m_detailLabel->setFont(uiFont(parent, -1));
+        m_column->addWidget(m_detailLabel);
     }
-    setAccessibleName(title);
-    setAccessibleDescription(value + QLatin1Char(' ') + detail);
+    setLook(look);
+    setTexts(title, value, detail);
+}
+
+void Card::setLook(Look look)
+{
+    const Theme& theme = Theme::of(parentWidget());
+    setTextColor(m_titleLabel, look == Look::Attention   ? theme.attention
+                                   : look == Look::Error ? theme.error
+                                                         : theme.text);
+    if (m_detailLabel)
+        setTextColor(m_detailLabel, look == Look::Attention || look == Look::Error ? theme.text : theme.quiet);
+    if (look != m_look)
+        update();
+    m_look = look;
 }
 
 void Card::setTexts(const QString& title, const QString& value, const QString& detail)
 {
     m_title = title;
     m_value = value;
-    m_titleLabel->setText(breakable(title));
-    m_titleLabel->setAccessibleName(title);
+    m_titleLabel->setFullText(title);
     if (m_valueLabel) {
         m_valueLabel->setText(value);
         setTextColor(m_valueLabel, value == tr("refused") ? Theme::of(this).error : Theme::of(this).text);
     }
-    if (m_detailLabel) {
-        m_detailLabel->setText(breakable(detail));
-        m_detailLabel->setAccessibleName(detail);
-    }
+    if (m_detailLabel)
+        m_detailLabel->setFullText(detail);
     setAccessibleName(title);
     setAccessibleDescription(value + QLatin1Char(' ') + detail);
+}
+
+void Card::renew(const QString& title, const QString& value, const QString& detail, Look look)
+{
+    disconnect(this, &Card::activated, nullptr, nullptr);
+    setObjectName(QString());
+    if (hasFocus() && title != m_title)
+        clearFocus(); // it was on something else
+    if (!value.isEmpty() && !m_valueLabel) {
+        m_valueLabel = new QLabel(this);
+        m_valueLabel->setTextFormat(Qt::PlainText);
+        m_valueLabel->setFont(monoFont(parentWidget(), -0.5));
+        static_cast<QHBoxLayout*>(m_column->itemAt(0)->layout())->addWidget(m_valueLabel, 0, Qt::AlignTop);
+    }
+    if (!detail.isEmpty() && !m_detailLabel) {
+        m_detailLabel = new WrappedLabel(QString(), this);
+        m_detailLabel->setFont(uiFont(parentWidget(), -1));
+        m_column->insertWidget(1, m_detailLabel);
+    }
+    setLook(look);
+    setTexts(title, value, detail);
+    if (m_valueLabel)
+        m_valueLabel->setVisible(!value.isEmpty());
+    if (m_detailLabel)
+        m_detailLabel->setVisible(!detail.isEmpty());
+    m_actionable = false;
+    m_buttonAsked = false;
+    show(); // it may have been hidden
+}
+
+void Card::settled()
+{
+    if (!m_actionable && focusPolicy() != Qt::NoFocus) {
+        clearFocus();
+        setFocusPolicy(Qt::NoFocus);
+        unsetCursor();
+        setToolTip(QString());
+    }
+    if (!m_button || m_buttonAsked)
+        return;
+    m_column->removeItem(m_buttonSpace);
+    delete m_buttonSpace;
+    m_buttonSpace = nullptr;
+    delete std::exchange(m_button, nullptr);
+    delete std::exchange(m_beside, nullptr);
 }
 
 void Card::setActionable(const QString& toolTip)
 {
     m_actionable = true;
-    setFocusPolicy(Qt::StrongFocus);
-    setCursor(Qt::PointingHandCursor);
+    if (focusPolicy() != Qt::StrongFocus) {
+        setFocusPolicy(Qt::StrongFocus);
+        setCursor(Qt::PointingHandCursor);
+    }
     setToolTip(toolTip);
 }
 
 QPushButton* Card::addButton(const QString& text, const QString& beside)
 {
-    auto* button = new QPushButton(this);
-    button->setProperty("primary", true);
-    button->setAccessibleName(text);
-    button->setToolTip(text);
-    button->setFont(uiFont(this, -0.5, true));
+    m_buttonAsked = true;
+    if (m_button) {
+        disconnect(m_button, &QPushButton::clicked, nullptr, nullptr);
+        if (m_button->hasFocus() && m_button->accessibleName() != text)
+            m_button->clearFocus();
+    } else {
+        m_button = new QPushButton(this);
+        m_buttonSpace = new QSpacerItem(0, 4, QSizePolicy::Minimum, QSizePolicy::Fixed);
+        m_column->addSpacerItem(m_buttonSpace);
+        m_column->addWidget(m_button, 0, Qt::AlignLeft);
+        m_button->setVisible(true);
+    }
+    m_button->setProperty("primary", true);
+    m_button->setAccessibleName(text);
+    m_button->setToolTip(text);
+    m_button->setFont(uiFont(this, -0.5, true));
     constexpr int kMost = 272; // the narrowest inspector less its margins
     constexpr int kPadding = 28;
-    button->setText(QFontMetrics(button->font()).elidedText(text, Qt::ElideMiddle, kMost - kPadding));
-    auto* column = static_cast<QVBoxLayout*>(layout());
-    column->addSpacing(4);
-    column->addWidget(button, 0, Qt::AlignLeft);
-    if (!beside.isEmpty()) {
-        auto* label = coloured(new WrappedLabel(beside, this), Theme::of(this).attention);
-        label->setFont(uiFont(this, -1, true));
-        column->addWidget(label);
+    m_button->setText(QFontMetrics(m_button->font()).elidedText(text, Qt::ElideMiddle, kMost - kPadding));
+    m_button->update();
+    if (beside.isEmpty()) {
+        delete std::exchange(m_beside, nullptr);
+    } else if (m_beside) {
+        m_beside->setFullText(beside);
+    } else {
+        m_beside = new WrappedLabel(beside, this);
+        setTextColor(m_beside, Theme::of(this).attention);
+        m_beside->setFont(uiFont(this, -1, true));
+        m_column->addWidget(m_beside);
+        m_beside->setVisible(true);
     }
-    return button;
+    return m_button;
 }
 
 void Card::paintEvent(QPaintEvent*)
@@ -159,100 +226,267 @@ InspectorPage::InspectorPage(QWidget* parent)
     m_column->setSpacing(6);
 }
 
-void InspectorPage::section(const QString& title)
+/// The next part of this kind in the section, or the section of this title; what stands before it goes. Null if there is none.
+InspectorPage::Part* InspectorPage::old(Part::Kind kind, const QString& title)
 {
-    m_facts = nullptr;
-    const Theme& theme = Theme::of(parentWidget());
-    if (!m_first) {
-        auto* line = new QWidget(this);
-        line->setFixedHeight(1);
-        line->setAutoFillBackground(true);
-        line->setBackgroundRole(QPalette::Window);
-        QPalette palette = line->palette();
-        palette.setColor(QPalette::Window, theme.line);
-        line->setPalette(palette);
-        m_column->addSpacing(6);
-        m_column->addWidget(line);
-        m_column->addSpacing(2);
+    const bool section = kind == Part::Kind::Section;
+    for (std::size_t i = m_at; i < m_parts.size(); ++i) {
+        const Part& part = m_parts[i];
+        if (part.kind == Part::Kind::Section && !section)
+            break;
+        if (part.kind != kind || (section && (part.title != title || (part.line == nullptr) != (m_at == 0))))
+            continue;
+        for (std::size_t k = m_at; k < i; ++k)
+            removePart(m_at);
+        Part& found = m_parts[m_at++];
+        m_item += found.items;
+        return &found;
     }
-    m_first = false;
-    auto* label = coloured(new QLabel(title.toUpper(), this), theme.quiet);
-    label->setFont(uiFont(parentWidget(), -1.5, true));
-    m_column->addWidget(label);
+    return nullptr;
 }
 
-/// A new row of facts with its name.
-void InspectorPage::factName(const QString& name)
+/// Notes a part whose items were put into the column at `m_item`.
+InspectorPage::Part& InspectorPage::put(Part part)
 {
-    if (!m_facts) {
-        m_facts = new QGridLayout;
-        m_facts->setContentsMargins(0, 0, 0, 0);
-        m_facts->setHorizontalSpacing(12);
-        m_facts->setVerticalSpacing(5);
-        m_facts->setColumnStretch(1, 1);
-        m_column->addLayout(m_facts);
+    m_disordered = m_disordered || m_at < m_parts.size();
+    m_item += part.items;
+    if (m_finished) // a layout shows what is new to it only later
+        for (QWidget* widget : { part.line, part.widget })
+            if (widget)
+                widget->show();
+    return *m_parts.insert(m_parts.begin() + static_cast<std::ptrdiff_t>(m_at++), std::move(part));
+}
+
+/// A part that stands at `m_item`.
+void InspectorPage::removePart(std::size_t index)
+{
+    Part& part = m_parts[index];
+    trimRows(part, 0);
+    for (int i = 0; i < part.items; ++i)
+        delete m_column->takeAt(m_item); // the grid too
+    delete part.widget;
+    delete part.line;
+    m_parts.erase(m_parts.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+void InspectorPage::trimRows(Part& part, std::size_t count)
+{
+    while (part.rows.size() > count) {
+        const Row& row = part.rows.back();
+        delete row.label;
+        delete row.text;
+        delete row.spec;
+        part.rows.pop_back();
     }
-    auto* label = coloured(new QLabel(name, this), Theme::of(parentWidget()).quiet);
-    label->setFont(uiFont(parentWidget(), -0.5));
+}
+
+void InspectorPage::leaveFacts()
+{
+    if (m_inFacts)
+        trimRows(m_parts[m_at - 1], m_parts[m_at - 1].used);
+    m_inFacts = false;
+}
+
+void InspectorPage::section(const QString& title)
+{
+    leaveFacts();
+    if (old(Part::Kind::Section, title))
+        return;
+    const Theme& theme = Theme::of(parentWidget());
+    Part part;
+    part.title = title;
+    int item = m_item;
+    if (m_at > 0) {
+        part.line = new QWidget(this);
+        part.line->setFixedHeight(1);
+        part.line->setAutoFillBackground(true);
+        part.line->setBackgroundRole(QPalette::Window);
+        QPalette palette = part.line->palette();
+        palette.setColor(QPalette::Window, theme.line);
+        part.line->setPalette(palette);
+        m_column->insertSpacing(item++, 6);
+        m_column->insertWidget(item++, part.line);
+        m_column->insertSpacing(item++, 2);
+    }
+    auto* label = coloured(new QLabel(title.toUpper(), this), theme.quiet);
+    label->setFont(uiFont(parentWidget(), -1.5, true));
+    m_column->insertWidget(item++, label);
+    part.widget = label;
+    part.items = item - m_item;
+    put(std::move(part));
+}
+
+/// The next row of facts, with its name.
+InspectorPage::Row& InspectorPage::factRow(const QString& name, bool spec)
+{
+    if (!m_inFacts) {
+        Part* part = old(Part::Kind::Facts);
+        if (!part) {
+            Part made;
+            made.kind = Part::Kind::Facts;
+            made.grid = new QGridLayout;
+            made.grid->setContentsMargins(0, 0, 0, 0);
+            made.grid->setHorizontalSpacing(12);
+            made.grid->setVerticalSpacing(5);
+            made.grid->setColumnStretch(1, 1);
+            m_column->insertLayout(m_item, made.grid);
+            part = &put(std::move(made));
+        }
+        part->used = 0;
+        m_inFacts = true;
+    }
+    Part& part = m_parts[m_at - 1];
+    const std::size_t index = part.used++;
+    if (index < part.rows.size() && (part.rows[index].spec != nullptr) != spec)
+        trimRows(part, index);
+    const bool made = index == part.rows.size();
+    const int gridRow = static_cast<int>(index) + 1;
+    if (made) {
+        Row row;
+        row.label = coloured(new QLabel(this), Theme::of(parentWidget()).quiet);
+        row.label->setFont(uiFont(parentWidget(), -0.5));
+        part.grid->addWidget(row.label, gridRow, 0, Qt::AlignTop);
+        if (spec) {
+            row.spec = new SpecLabel(this);
+            setTextColor(row.spec, Theme::of(parentWidget()).text);
+            row.spec->setTextFont(monoFont(parentWidget(), -1));
+            row.spec->setAlignment(Qt::AlignRight);
+            part.grid->addWidget(row.spec, gridRow, 1);
+        } else {
+            row.text = new WrappedLabel(QString(), this);
+            setTextColor(row.text, Theme::of(parentWidget()).text);
+            row.text->setFont(monoFont(parentWidget(), -1));
+            row.text->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+            row.text->setTextInteractionFlags(Qt::TextSelectableByMouse);
+            part.grid->addWidget(row.text, gridRow, 1);
+        }
+        if (m_finished) {
+            row.label->show();
+            (spec ? static_cast<QWidget*>(row.spec) : row.text)->show();
+        }
+        part.rows.push_back(row);
+    }
+    Row& row = part.rows[index];
+    if (!made && row.name == name)
+        return row;
+    row.name = name;
+    row.label->setText(name);
+    row.label->setToolTip(QString());
     constexpr int kWidestName = 124; // a third of the panel; names of tensors can be long
-    if (label->sizeHint().width() > kWidestName) {
-        label->setToolTip(name);
-        label->setText(label->fontMetrics().elidedText(name, Qt::ElideMiddle, kWidestName));
+    if (row.label->sizeHint().width() > kWidestName) {
+        row.label->setToolTip(name);
+        row.label->setText(row.label->fontMetrics().elidedText(name, Qt::ElideMiddle, kWidestName));
     }
-    m_facts->addWidget(label, m_facts->rowCount(), 0, Qt::AlignTop);
+    return row;
 }
 
 void InspectorPage::fact(const QString& name, const QString& value, const QString& toolTip)
 {
-    factName(name);
-    auto* label = coloured(new WrappedLabel(value, this), Theme::of(parentWidget()).text);
-    label->setFont(monoFont(parentWidget(), -1));
-    label->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    WrappedLabel* label = factRow(name, false).text;
+    label->setFullText(value);
     label->setToolTip(toolTip);
-    m_facts->addWidget(label, m_facts->rowCount() - 1, 1);
 }
 
 void InspectorPage::fact(const QString& name, const ShownSpec& spec, const Layout& layout, const Mesh& mesh)
 {
-    factName(name);
-    auto* label = new SpecLabel(this);
-    setTextColor(label, Theme::of(parentWidget()).text);
-    label->setTextFont(monoFont(parentWidget(), -1));
-    label->setAlignment(Qt::AlignRight);
-    label->setSpec(spec, layout, mesh);
-    m_facts->addWidget(label, m_facts->rowCount() - 1, 1);
+    factRow(name, true).spec->setSpec(spec, layout, mesh);
 }
 
 void InspectorPage::sentence(const QString& text)
 {
-    m_facts = nullptr;
+    leaveFacts();
+    if (const Part* part = old(Part::Kind::Sentence)) {
+        static_cast<WrappedLabel*>(part->widget)->setFullText(text);
+        return;
+    }
+    Part part;
+    part.kind = Part::Kind::Sentence;
     auto* label = coloured(new WrappedLabel(text, this), Theme::of(parentWidget()).text);
     label->setFont(uiFont(parentWidget(), -0.5));
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    m_column->addWidget(label);
+    m_column->insertWidget(m_item, label);
+    part.widget = label;
+    put(std::move(part));
 }
 
 QPushButton* InspectorPage::button(const QString& text, const QString& toolTip)
 {
-    m_facts = nullptr;
+    leaveFacts();
+    if (const Part* part = old(Part::Kind::Button)) {
+        auto* out = static_cast<QPushButton*>(part->widget);
+        disconnect(out, &QPushButton::clicked, nullptr, nullptr);
+        out->setText(text);
+        out->setToolTip(toolTip);
+        return out;
+    }
+    Part part;
+    part.kind = Part::Kind::Button;
     auto* out = new QPushButton(text, this);
     out->setToolTip(toolTip);
-    m_column->addWidget(out, 0, Qt::AlignLeft);
+    m_column->insertWidget(m_item, out, 0, Qt::AlignLeft);
+    part.widget = out;
+    put(std::move(part));
     return out;
 }
 
 Card* InspectorPage::card(const QString& title, const QString& value, const QString& detail, Card::Look look)
 {
-    m_facts = nullptr;
+    leaveFacts();
+    if (const Part* part = old(Part::Kind::Card)) {
+        auto* out = static_cast<Card*>(part->widget);
+        out->renew(title, value, detail, look);
+        return out;
+    }
+    Part part;
+    part.kind = Part::Kind::Card;
     auto* out = new Card(title, value, detail, look, this);
-    m_column->addWidget(out);
+    m_column->insertWidget(m_item, out);
+    part.widget = out;
+    put(std::move(part));
     return out;
+}
+
+void InspectorPage::restart()
+{
+    m_at = 0;
+    m_item = 0;
+    m_inFacts = false;
+}
+
+void InspectorPage::finish()
+{
+    leaveFacts();
+    while (m_at < m_parts.size())
+        removePart(m_at);
+    for (const Part& part : m_parts)
+        if (part.kind == Part::Kind::Card)
+            static_cast<Card*>(part.widget)->settled();
+    if (!m_finished)
+        m_column->addStretch(1);
+    m_finished = true;
+    orderTabs();
+}
+
+void InspectorPage::orderTabs()
+{
+    if (!m_disordered)
+        return;
+    QWidget* before = nullptr;
+    const auto follow = [&before](QWidget* widget) {
+        if (!widget || !(widget->focusPolicy() & Qt::TabFocus))
+            return;
+        if (before)
+            setTabOrder(before, widget);
+        before = widget;
+    };
+    for (const Part& part : m_parts) {
+        follow(part.widget);
+        if (part.kind == Part::Kind::Card)
+            follow(static_cast<Card*>(part.widget)->button());
+    }
 }
 
 /// The scroll area makes the page as wide as its view, never wider: nothing is cut off at its right.
 QSize InspectorPage::minimumSizeHint() const { return { 120, QWidget::minimumSizeHint().height() }; }
-
-void InspectorPage::finish() { m_column->addStretch(1); }
 
 } // namespace shardboard

@@ -8,12 +8,19 @@
 #include <QString>
 #include <QWidget>
 
+#include <cstddef>
+#include <vector>
+
 class QGridLayout;
 class QLabel;
 class QPushButton;
+class QSpacerItem;
 class QVBoxLayout;
 
 namespace shardboard {
+
+class SpecLabel;
+class WrappedLabel;
 
 /// A rounded card of a title, a value at the right and a line of quiet text. With `setActionable` it is a button too; with
 /// `addButton` it has one.
@@ -25,8 +32,13 @@ public:
     void setActionable(const QString& toolTip);
     /// Other texts in the place of those that it was made with; what was empty stays away.
     void setTexts(const QString& title, const QString& value, const QString& detail);
-    /// A button below the text, with a short quiet word beside it.
+    /// The button below the text, with a short quiet word beside it.
     QPushButton* addButton(const QString& text, const QString& beside);
+    /// As if it were made anew, with its widgets; nothing is connected to it any more. `settled` follows when it is filled.
+    void renew(const QString& title, const QString& value, const QString& detail, Look look);
+    /// Removes what it had before `renew` and has not got again.
+    void settled();
+    QPushButton* button() const { return m_button; }
     QString title() const { return m_title; }
     QString value() const { return m_value; }
 
@@ -41,16 +53,24 @@ protected:
     void focusOutEvent(QFocusEvent* event) override;
 
 private:
+    void setLook(Look look);
+
     QString m_title;
     QString m_value;
-    QLabel* m_titleLabel = nullptr;
+    QVBoxLayout* m_column;
+    WrappedLabel* m_titleLabel = nullptr;
     QLabel* m_valueLabel = nullptr;
-    QLabel* m_detailLabel = nullptr;
+    WrappedLabel* m_detailLabel = nullptr;
+    QSpacerItem* m_buttonSpace = nullptr;
+    QPushButton* m_button = nullptr;
+    WrappedLabel* m_beside = nullptr;
     Look m_look;
     bool m_actionable = false;
+    bool m_buttonAsked = false;
 };
 
-/// A column of sections that is built anew for every selection.
+/// A column of sections. After `restart` it is described from its top once more: what stands at the same place of the same section
+/// gets other texts, and widgets are made only for what is more. A whole page of labels costs more than the edit that it tells of.
 class InspectorPage : public QWidget {
     Q_OBJECT
 public:
@@ -62,15 +82,48 @@ public:
     void sentence(const QString& text);
     QPushButton* button(const QString& text, const QString& toolTip);
     Card* card(const QString& title, const QString& value, const QString& detail, Card::Look look);
+    /// The page is complete.
     void finish();
+    /// The page is described again, up to `finish`.
+    void restart();
+    /// The keyboard goes through what can be chosen from top to bottom, also where a part was put between others.
+    void orderTabs();
     QSize minimumSizeHint() const override;
 
 private:
-    void factName(const QString& name);
+    /// A row of facts: its name, and a text or a spec.
+    struct Row {
+        QString name;
+        QLabel* label = nullptr;
+        WrappedLabel* text = nullptr;
+        SpecLabel* spec = nullptr;
+    };
+    struct Part {
+        enum class Kind { Section, Facts, Sentence, Button, Card };
+        Kind kind = Kind::Section;
+        QString title; ///< of a section
+        int items = 1; ///< of the column
+        QWidget* widget = nullptr;
+        QWidget* line = nullptr; ///< above a section
+        QGridLayout* grid = nullptr;
+        std::vector<Row> rows;
+        std::size_t used = 0; ///< rows that are said again
+    };
+
+    Part* old(Part::Kind kind, const QString& title = {});
+    Part& put(Part part);
+    void removePart(std::size_t index);
+    void leaveFacts();
+    void trimRows(Part& part, std::size_t count);
+    Row& factRow(const QString& name, bool spec);
 
     QVBoxLayout* m_column;
-    QGridLayout* m_facts = nullptr;
-    bool m_first = true;
+    std::vector<Part> m_parts;
+    std::size_t m_at = 0; ///< the part that is described next
+    int m_item = 0;       ///< where it stands in the column
+    bool m_inFacts = false; ///< the part before is a grid of facts that takes more
+    bool m_finished = false;
+    bool m_disordered = false; ///< widgets were made later than those below them
 };
 
 } // namespace shardboard

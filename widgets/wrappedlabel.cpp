@@ -41,6 +41,12 @@ WrappedLabel::WrappedLabel(const QString& text, QWidget* parent)
     setAccessibleName(text);
 }
 
+void WrappedLabel::setFullText(const QString& text)
+{
+    setText(breakable(text));
+    setAccessibleName(text);
+}
+
 /// Of a wrapping label Qt wants the width at which it looks well; a panel may be narrower than that.
 QSize WrappedLabel::minimumSizeHint() const
 {

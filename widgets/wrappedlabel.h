@@ -16,6 +16,7 @@ class WrappedLabel : public QLabel {
     Q_OBJECT
 public:
     explicit WrappedLabel(const QString& text, QWidget* parent = nullptr);
+    void setFullText(const QString& text);
     QString fullText() const { return unbroken(text()); }
     QSize minimumSizeHint() const override;
 

@@ -32,6 +32,7 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QMimeData>
+#include <QPointer>
 #include <QPushButton>
 #include <QTableView>
 #include <QTest>
@@ -40,6 +41,7 @@
 #include <QUndoStack>
 
 #include <memory>
+#include <vector>
 
 using namespace shardboard;
 
@@ -107,6 +109,7 @@ private Q_SLOTS:
     void chipEditsTheMesh();
     void chipRefusalIsShown();
     void inspectorAppliesAnAlternative();
+    void inspectorPageTakenAgainIsLikeANewOne();
     void findingSelectsItsWeight();
     void summaryFollowsEdits();
     void everythingHasAName();
@@ -579,6 +582,59 @@ void TestWidgetsViews::inspectorAppliesAnAlternative()
     QTRY_VERIFY(!panel->findChildren<Card*>().isEmpty());
     const auto summary = shown<SummaryBar>(document, { 1200, 48 });
     QCOMPARE(summary->findChild<QLabel*>(QStringLiteral("summaryStep"))->text(), promised);
+}
+
+void TestWidgetsViews::inspectorPageTakenAgainIsLikeANewOne()
+{
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    const auto panel = shown<InspectorPanel>(document, { 340, 1400 });
+    const auto likeNew = [&] {
+        panel->buildNow();
+        const auto fresh = shown<InspectorPanel>(document, { 340, 1400 });
+        fresh->buildNow();
+        QTest::qWait(20); // layouts that are posted
+        std::vector<QWidget*> tabs[2];
+        for (int i = 0; i < 2; ++i) {
+            QWidget* first = i == 0 ? panel.get() : fresh.get();
+            for (QWidget* widget = first->nextInFocusChain(); widget != first; widget = widget->nextInFocusChain())
+                if (first->isAncestorOf(widget) && widget->isVisible() && (widget->focusPolicy() & Qt::TabFocus))
+                    tabs[i].push_back(widget);
+        }
+        bool same = tabs[0].size() == tabs[1].size() && panel->grab().toImage() == fresh->grab().toImage();
+        for (std::size_t i = 0; same && i < tabs[0].size(); ++i)
+            same = tabs[0][i]->accessibleName() == tabs[1][i]->accessibleName() && tabs[0][i]->toolTip() == tabs[1][i]->toolTip();
+        return same;
+    };
+    QVERIFY(likeNew());
+    const int weight = weightNamed(document, "o_proj");
+    document.selection()->setWeight(weight);
+    QVERIFY(likeNew());
+    const QPointer<Card> kept(panel->findChild<Card*>());
+    QVERIFY(kept);
+    const Design before = document.design();
+    for (const int dim : { 1, 0, 1 }) {
+        const Design edited = document.withStrategy(document.patternOf(weight), document.withAxisOnDim(weight, before.mesh.find("model"), dim));
+        QVERIFY(document.edit(edited, QStringLiteral("edit"), Misfits::Replicate).ok());
+        QVERIFY(likeNew());
+    }
+    QVERIFY(kept); // an edit leaves the widgets
+    Design without = before;
+    without.strategies.clear(); // more findings, fewer collectives
+    QVERIFY(document.edit(without, QStringLiteral("edit"), Misfits::Replicate).ok());
+    QVERIFY(likeNew());
+    QVERIFY(document.edit(before, QStringLiteral("edit"), Misfits::Replicate).ok());
+    QVERIFY(likeNew());
+    for (int i = 0; i < static_cast<int>(document.evaluation()->weights.size()); ++i) {
+        document.selection()->setWeight(i);
+        QVERIFY(likeNew());
+    }
+    for (int i = 0; i < static_cast<int>(document.evaluation()->plan.collectives.size()); ++i) {
+        document.selection()->setCollective(i);
+        QVERIFY(likeNew());
+    }
+    document.selection()->clear();
+    QVERIFY(likeNew());
 }
 
 void TestWidgetsViews::findingSelectsItsWeight()
