@@ -82,13 +82,6 @@ InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
 QSize InspectorPanel::sizeHint() const { return { 340, 560 }; }
 
 void InspectorPanel::refresh() { later(); }
-
-void InspectorPanel::themeChanged()
-{
-    m_kind = PageKind::None; // other colours everywhere: a new page
-    later();
-}
-
 void InspectorPanel::selectionChanged() { later(); }
 
 void InspectorPanel::showEvent(QShowEvent* event)
@@ -105,11 +98,12 @@ void InspectorPanel::buildNow() { build(true); }
 /// The page for something of this kind, to be described from its top: the one that is shown, unless it is of another kind or look.
 InspectorPage* InspectorPanel::pageOf(PageKind kind)
 {
-    if (m_page && m_kind == kind && m_font == font()) {
+    if (m_page && m_kind == kind && m_palette == palette() && m_font == font()) {
         m_page->restart();
         return m_page;
     }
     m_kind = kind;
+    m_palette = palette();
     m_font = font();
     return new InspectorPage(m_scroll->viewport()); // where it ends up: a change of parents would style all of it once more
 }

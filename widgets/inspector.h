@@ -8,6 +8,7 @@
 #include "widgets/inspectorparts.h"
 
 #include <QFont>
+#include <QPalette>
 #include <QPointer>
 
 #include <memory>
@@ -42,7 +43,6 @@ Q_SIGNALS:
 
 protected:
     void refresh() override;
-    void themeChanged() override;
     void selectionChanged() override;
     void showEvent(QShowEvent* event) override;
 
@@ -76,7 +76,8 @@ private:
     QTimer* m_timer;
     InspectorPage* m_page = nullptr; ///< in the scroll area
     PageKind m_kind = PageKind::None;
-    QFont m_font; ///< with which it was made
+    QPalette m_palette; ///< with which it was made
+    QFont m_font;
     AlternativesJudge* m_judge;
     std::shared_ptr<const Evaluation> m_judged; ///< of what the alternatives were asked for
     int m_judgedWeight = -1;

@@ -633,7 +633,19 @@ void TestWidgetsViews::inspectorPageTakenAgainIsLikeANewOne()
         document.selection()->setCollective(i);
         QVERIFY(likeNew());
     }
+    for (int i = 0; i < static_cast<int>(document.evaluation()->plan.segments.front().ops.size()); ++i) {
+        document.selection()->setOperation(0, i);
+        QVERIFY(likeNew());
+    }
     document.selection()->clear();
+    QVERIFY(likeNew());
+    panel->setAsleep(true); // it wakes to other colours
+    applyTheme(*qApp, Theme::dark());
+    QTest::qWait(20);
+    panel->setAsleep(false);
+    const bool dark = likeNew();
+    applyTheme(*qApp, Theme::light());
+    QVERIFY(dark);
     QVERIFY(likeNew());
 }
 
