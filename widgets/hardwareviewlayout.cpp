@@ -181,7 +181,7 @@ void HardwareView::addRow(QGridLayout* grid, const HardwareSection& section, con
         row.flags[i]->setObjectName(QStringLiteral("hardware.%1[%2]").arg(field.key).arg(i));
         row.flags[i]->setAccessibleName(name + QStringLiteral(", ") + field.options[i].text);
     }
-    grid->addWidget(row.error, at + 1, 0, 1, 3);
+    grid->addWidget(row.error, grid->rowCount(), 0, 1, 3);
     m_rows.push_back(std::move(row));
 }
 
@@ -229,8 +229,8 @@ void HardwareView::addFlags(QGridLayout* grid, int at, Row& row)
         line->addWidget(row.flags.back());
         connect(row.flags.back(), &QCheckBox::toggled, this, [this, index] { commit(index); });
     }
-    line->addStretch(1);
-    grid->addWidget(box, at, 1, 1, 2);
+    line->insertStretch(0, 1);
+    grid->addWidget(box, at + 1, 0, 1, 3); // beneath its label: three of them need the width of the panel
 }
 
 void HardwareView::addAdder()

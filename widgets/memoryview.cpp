@@ -80,6 +80,7 @@ MemoryView::MemoryView(Document* document, QWidget* parent)
 void MemoryView::buildLayout()
 {
     m_verdict->setObjectName(QStringLiteral("memoryVerdict"));
+    m_verdict->setWordWrap(true);
     m_summary->setObjectName(QStringLiteral("memorySummary"));
     m_summary->setWordWrap(true);
     m_moment->setObjectName(QStringLiteral("memoryMoment"));
