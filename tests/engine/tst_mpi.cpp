@@ -5,6 +5,7 @@
 #include "app/ctl/workerprocess.h"
 #include "model/protocol/messages.h"
 #include "tests/engine/testprogram.h"
+#include "tests/engine/workermessages.h"
 
 #include <QElapsedTimer>
 #include <QTest>
@@ -123,23 +124,7 @@ class TestMpi : public QObject {
         m_worker = std::move(started).value();
         QVERIFY(!next("hello", 30).is_null());
     }
-    /// The next message of that type (others are skipped), or null; `ended` when the worker has.
-    json next(const std::string& type, double seconds = 30)
-    {
-        QElapsedTimer timer;
-        timer.start();
-        while (static_cast<double>(timer.elapsed()) < seconds * 1000) {
-            auto line = m_worker->readLine(0.2);
-            if (!line.ok())
-                return { { "type", "ended" }, { "message", line.error().text() } };
-            if (!line.value())
-                continue;
-            json message = json::parse(*line.value());
-            if (message["type"] == type)
-                return message;
-        }
-        return {};
-    }
+    json next(const std::string& type, double seconds = 30) { return nextMessage(*m_worker, type, seconds); }
 
 private Q_SLOTS:
     void initTestCase()

@@ -4,6 +4,7 @@
 #include "app/ctl/workerprocess.h"
 #include "model/protocol/jsonline.h"
 #include "tests/engine/testprogram.h"
+#include "tests/engine/workermessages.h"
 
 #include <QElapsedTimer>
 #include <QTest>
@@ -86,23 +87,7 @@ class TestWorker : public QObject {
 
     std::unique_ptr<WorkerProcess> m_worker;
 
-    /// The next message of that type (others are skipped), or null.
-    json next(const std::string& type, double seconds = 20)
-    {
-        QElapsedTimer timer;
-        timer.start();
-        while (static_cast<double>(timer.elapsed()) < seconds * 1000) {
-            auto line = m_worker->readLine(0.5);
-            if (!line.ok())
-                return { { "type", "ended" }, { "message", line.error().text() } };
-            if (!line.value())
-                continue;
-            json message = json::parse(*line.value());
-            if (message["type"] == type)
-                return message;
-        }
-        return {};
-    }
+    json next(const std::string& type, double seconds = 20) { return nextMessage(*m_worker, type, seconds); }
     json errorAfter(const json& request)
     {
         const auto status = m_worker->send(request);

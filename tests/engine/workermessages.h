@@ -2,7 +2,7 @@
 // Reading what a worker says, for tests of workers.
 #pragma once
 
-#include "model/protocol/workerprocess.h"
+#include "app/ctl/workerprocess.h"
 
 #include <QElapsedTimer>
 
