@@ -63,9 +63,12 @@ void GradientBuilder::give(std::size_t operand, TensorId gradient) { giveTo(m_op
 
 void GradientBuilder::giveTo(TensorId tensor, TensorId gradient)
 {
-    const bool own = gradient != m_dy;
+    if (gradient == m_dy) { // passed on: no operation of its own, perhaps none at all in this segment yet
+        m_addends[tensor].push_back({ gradient, false, false, false });
+        return;
+    }
     const OpDefinition& definition = definitionOf(m_graph.op(m_ops.back()).kind);
-    m_addends[tensor].push_back({ gradient, own, own && definition.contracts, own && definition.moves });
+    m_addends[tensor].push_back({ gradient, true, definition.contracts, definition.moves });
 }
 
 /// Whether a tensor is laid out as the residual stream is, which is where partial sums meet whole values.
