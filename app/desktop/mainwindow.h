@@ -4,7 +4,6 @@
 
 #include <QMainWindow>
 
-class QLabel;
 class QMenu;
 class QStackedWidget;
 class QToolBar;
@@ -19,9 +18,10 @@ class Docks;
 class Document;
 class EngineSession;
 class FileActions;
-class FileWatch;
-class HardwareView;
+class FileNotices;
+class HardwareFiles;
 class MeshView;
+class PictureActions;
 class RecentFiles;
 class Recovery;
 class RuleFiles;
@@ -67,21 +67,15 @@ private:
     void createMenus();
     void createThemeMenu(QMenu* view);
     void createPictureActions();
-    void savePicture(const QString& view);
     void createCentre();
     void createDocks();
-    void createStatus();
     void connectDocument();
-    void connectFiles();
     void showDocument();
     void selectFirstCut();
     void showRun();
     void editStrategy(bool asSpec);
     void compareWithFile();
-    void openHardware();
-    void saveHardware();
     void updateTitle();
-    void updateStatus();
     void updateActions();
     void openPalette();
     void showHelp();
@@ -96,7 +90,8 @@ private:
     Banner* m_banner;
     FileActions* m_fileActions;
     Recovery* m_recovery;
-    FileWatch* m_watch;
+    FileNotices* m_notices;
+    PictureActions* m_pictures;
     Docks* m_docks;
     QStackedWidget* m_pages = nullptr; ///< welcome page, workbench
     QToolBar* m_bar = nullptr;
@@ -104,13 +99,10 @@ private:
     TileView* m_tileView = nullptr;
     RulesView* m_rules = nullptr;
     CompareView* m_compare = nullptr;
-    HardwareView* m_hardware = nullptr;
     RuleFiles* m_ruleFiles = nullptr;
+    HardwareFiles* m_hardwareFiles = nullptr;
     RunPanel* m_runPanel = nullptr;
     CommandPalette* m_palette = nullptr; ///< made when it is asked for
-    QLabel* m_engineStatus = nullptr;
-    QLabel* m_planStatus = nullptr;
-    QLabel* m_specStatus = nullptr;
     bool m_shown = false; ///< the workbench has been laid out
 };
 

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/hardwarefiles.h"
+
+#include "app/desktop/banner.h"
+#include "app/desktop/settings.h"
+#include "widgets/format.h"
+#include "widgets/hardwareview.h"
+
+#include <QFileDialog>
+#include <QFileInfo>
+
+namespace shardboard {
+
+HardwareFiles::HardwareFiles(HardwareView* view, Settings& settings, Banner* banner, QWidget* window)
+    : QObject(window)
+    , m_view(view)
+    , m_settings(settings)
+    , m_banner(banner)
+    , m_window(window)
+{
+    connect(view, &HardwareView::openWanted, this, &HardwareFiles::open);
+    connect(view, &HardwareView::saveWanted, this, &HardwareFiles::save);
+}
+
+void HardwareFiles::open()
+{
+    const QString path = QFileDialog::getOpenFileName(m_window, tr("Hardware"), m_settings.lastFolder(), tr("Hardware (*.json);;All files (*)"));
+    if (path.isEmpty())
+        return;
+    const Status status = m_view->open(path);
+    if (!status.ok())
+        m_banner->showError(qstr(status.error().text()));
+}
+
+void HardwareFiles::save()
+{
+    QString path = QFileDialog::getSaveFileName(m_window, tr("Save Hardware"), m_settings.lastFolder(), tr("Hardware (*.json)"));
+    if (path.isEmpty())
+        return;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += QStringLiteral(".json");
+    const Status status = m_view->save(path);
+    if (!status.ok())
+        m_banner->showError(qstr(status.error().text()));
+}
+
+} // namespace shardboard

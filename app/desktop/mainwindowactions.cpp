@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of the window, the menus they stand in, and when they can be used.
+#include "app/desktop/mainwindow.h"
+
+#include "app/desktop/actions.h"
+#include "app/desktop/designmenu.h"
+#include "app/desktop/docks.h"
+#include "app/desktop/enginesession.h"
+#include "app/desktop/fileactions.h"
+#include "app/desktop/hardwarefiles.h"
+#include "app/desktop/notationmenu.h"
+#include "app/desktop/pictureactions.h"
+#include "app/desktop/recentfiles.h"
+#include "app/desktop/runpanel.h"
+#include "app/desktop/sample.h"
+#include "app/desktop/settings.h"
+#include "app/desktop/themecontrol.h"
+#include "model/session/document.h"
+#include "widgets/compareview.h"
+#include "widgets/rulesview.h"
+#include "widgets/tileview.h"
+#include "widgets/weighttable.h"
+
+#include <QActionGroup>
+#include <QDockWidget>
+#include <QMenuBar>
+#include <QUndoStack>
+
+namespace shardboard {
+
+void MainWindow::createActions()
+{
+    const auto id = [](const char* name) { return QString::fromLatin1(name); };
+    m_actions->add(id("file.new"), tr("&New …"), QKeySequence::New, [this] { m_fileActions->newDesign(); });
+    m_actions->add(id("file.newModule"), tr("New &Module …"), {}, [this] { m_fileActions->newModule(); });
+    m_actions->add(id("file.open"), tr("&Open …"), QKeySequence::Open, [this] { m_fileActions->open(); });
+    m_actions->add(id("file.sample"), tr("Open S&ample"), {}, [this] { m_fileActions->openSample(); });
+    for (const Sample& sample : samples()) {
+        m_actions->add(QStringLiteral("file.sample.") + sample.id, sample.title, {}, [this, sample] { m_fileActions->openSample(sample.id); })
+            ->setToolTip(sample.text);
+    }
+    m_actions->add(id("file.save"), tr("&Save"), QKeySequence::Save, [this] { m_fileActions->save(); });
+    m_actions->add(id("file.saveAs"), tr("Save &As …"), QKeySequence::SaveAs, [this] { m_fileActions->saveAs(); });
+    m_actions->add(id("file.exportJax"), tr("&Export to JAX …"), tr("Ctrl+E"), [this] { m_fileActions->exportJax(); });
+    QAction* exportJax = m_actions->get(id("file.exportJax"));
+    exportJax->setIconText(tr("Export …"));
+    exportJax->setToolTip(tr("Write the layout for JAX, with shards.json (%1)").arg(exportJax->shortcut().toString(QKeySequence::NativeText)));
+    m_actions->add(id("file.quit"), tr("&Quit"), QKeySequence::Quit, [this] { close(); });
+    m_actions->adopt(id("edit.undo"), m_document->undoStack()->createUndoAction(m_actions, tr("&Undo")), QKeySequence::Undo);
+    m_actions->adopt(id("edit.redo"), m_document->undoStack()->createRedoAction(m_actions, tr("&Redo")), QKeySequence::Redo);
+    m_actions->add(id("edit.find"), tr("&Find Weight"), tr("Ctrl+Shift+F"), [this] { findChild<WeightPanel*>()->focusFilter(); });
+    QAction* palette = m_actions->add(id("edit.palette"), tr("Command &Palette …"), tr("Ctrl+K"), [this] { openPalette(); });
+    palette->setShortcuts({ QKeySequence(tr("Ctrl+K")), QKeySequence(tr("Ctrl+Shift+P")) });
+    palette->setIconText(tr("Command palette"));
+    m_actions->add(id("edit.strategy"), tr("Edit &Strategy"), tr("Ctrl+L"), [this] { editStrategy(false); });
+    m_actions->add(id("hardware.edit"), tr("&Edit Hardware …"), tr("Ctrl+H"), [this] { m_docks->raise(QStringLiteral("hardware")); });
+    m_actions->add(id("hardware.open"), tr("Hardware from &File …"), {}, [this] { m_hardwareFiles->open(); });
+    m_actions->add(id("compare.keep"), tr("&Keep for Comparison"), tr("Ctrl+Shift+K"), [this] {
+        m_docks->raise(QStringLiteral("compare"));
+        m_compare->keep();
+    });
+    m_actions->add(id("compare.open"), tr("&Compare with File …"), {}, [this] { compareWithFile(); });
+    m_actions->add(id("run.start"), tr("&Run"), tr("F5"), [this] {
+        showRun();
+        m_runPanel->run();
+    });
+    QAction* run = m_actions->get(id("run.start"));
+    run->setIconText(tr("▶ Run"));
+    run->setToolTip(tr("Run the plan on this machine and check its numbers (%1)").arg(run->shortcut().toString(QKeySequence::NativeText)));
+    m_actions->add(id("run.cancel"), tr("&Cancel"), tr("Shift+F5"), [this] { m_engine->cancel(); });
+    m_actions->add(id("run.restart"), tr("Restart &Engine"), {}, [this] { m_engine->restart(); });
+    m_actions->add(id("view.allWeights"), tr("&All Weights"), tr("Ctrl+Shift+A"), [this] { m_tileView->showAll(true); });
+    m_actions->add(id("view.oneDevice"), tr("All &on One Device"), tr("Ctrl+Shift+D"), [this] {
+        m_tileView->showHeld();
+    });
+    m_actions->add(id("view.reset"), tr("&Reset Layout"), {}, [this] { m_docks->reset(); });
+    m_actions->add(id("help.show"), tr("&Help"), QKeySequence::HelpContents, [this] { showHelp(); });
+    m_actions->add(id("help.about"), tr("&About Shardboard"), {}, [this] { showAbout(); });
+}
+
+void MainWindow::createMenus()
+{
+    const auto add = [this](QMenu* menu, const char* id) { menu->addAction(m_actions->get(QString::fromLatin1(id))); };
+    QMenu* file = menuBar()->addMenu(tr("&File"));
+    add(file, "file.new");
+    add(file, "file.newModule");
+    add(file, "file.open");
+    m_recent->attach(file->addMenu(tr("Open &Recent")));
+    QMenu* sampleMenu = file->addMenu(tr("S&amples"));
+    sampleMenu->setToolTipsVisible(true);
+    for (const Sample& sample : samples())
+        sampleMenu->addAction(m_actions->get(QStringLiteral("file.sample.") + sample.id));
+    file->addSeparator();
+    add(file, "file.save");
+    add(file, "file.saveAs");
+    add(file, "file.exportJax");
+    m_pictures->attach(file->addMenu(tr("Save &Picture of")));
+    file->addSeparator();
+    add(file, "file.quit");
+    QMenu* edit = menuBar()->addMenu(tr("&Edit"));
+    add(edit, "edit.undo");
+    add(edit, "edit.redo");
+    edit->addSeparator();
+    add(edit, "edit.palette");
+    add(edit, "edit.find");
+    add(edit, "edit.strategy");
+    add(edit, "edit.repair");
+    QMenu* design = menuBar()->addMenu(tr("&Design"));
+    new DesignMenu(m_document, m_banner, design);
+    if (auto* hardware = design->findChild<QMenu*>(QStringLiteral("hardwareMenu"))) {
+        hardware->addSeparator();
+        add(hardware, "hardware.edit");
+        add(hardware, "hardware.open");
+    }
+    design->addSeparator();
+    add(design, "compare.keep");
+    add(design, "compare.open");
+    design->addSeparator();
+    design->addMenu(m_rules->menu());
+    QMenu* view = menuBar()->addMenu(tr("&View"));
+    for (QDockWidget* dock : m_docks->all())
+        view->addAction(dock->toggleViewAction());
+    view->addSeparator();
+    QAction* movable = view->addAction(tr("&Move Panels"));
+    movable->setObjectName(QStringLiteral("view.move"));
+    movable->setCheckable(true);
+    movable->setToolTip(tr("Show the title bars by which panels can be moved, floated and closed"));
+    connect(movable, &QAction::toggled, m_docks, &Docks::setMovable);
+    add(view, "view.reset");
+    view->addSeparator();
+    add(view, "view.allWeights");
+    add(view, "view.oneDevice");
+    view->addSeparator();
+    new NotationMenu(m_document, m_settings, view->addMenu(tr("&Notation")));
+    createThemeMenu(view);
+    QMenu* run = menuBar()->addMenu(tr("&Run"));
+    add(run, "run.start");
+    add(run, "run.cancel");
+    add(run, "run.restart");
+    QMenu* help = menuBar()->addMenu(tr("&Help"));
+    add(help, "help.show");
+    add(help, "help.about");
+}
+
+void MainWindow::createThemeMenu(QMenu* view)
+{
+    QMenu* menu = view->addMenu(tr("&Theme"));
+    auto* group = new QActionGroup(menu);
+    const std::pair<ThemeChoice, QString> choices[] = { { ThemeChoice::System, tr("&System") },
+                                                        { ThemeChoice::Light, tr("&Light") },
+                                                        { ThemeChoice::Dark, tr("&Dark") } };
+    for (const auto& [choice, text] : choices) {
+        QAction* action = group->addAction(menu->addAction(text));
+        action->setCheckable(true);
+        action->setChecked(m_theme.choice() == choice);
+        const ThemeChoice wanted = choice;
+        connect(action, &QAction::triggered, this, [this, wanted] { m_theme.setChoice(wanted); });
+    }
+}
+
+void MainWindow::updateActions()
+{
+    using State = EngineSession::State;
+    const bool design = m_document->hasDesign();
+    const State state = m_engine->state();
+    const auto enable = [this](const char* id, bool on) { m_actions->get(QString::fromLatin1(id))->setEnabled(on); };
+    enable("file.save", design);
+    enable("file.saveAs", design);
+    enable("file.exportJax", design);
+    m_pictures->setEnabled(design);
+    enable("view.reset", design);
+    enable("view.allWeights", design);
+    enable("view.oneDevice", design);
+    enable("edit.find", design);
+    enable("edit.strategy", design);
+    enable("hardware.edit", design);
+    enable("hardware.open", design);
+    enable("compare.keep", design);
+    enable("compare.open", design);
+    enable("run.start", m_runPanel->canRun());
+    enable("run.cancel", state == State::Running || state == State::Starting);
+    enable("run.restart", state == State::Ready || state == State::Failed);
+}
+
+} // namespace shardboard

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/statusline.h"
+
+#include "app/desktop/enginesession.h"
+#include "model/session/document.h"
+#include "model/session/selection.h"
+#include "widgets/documentview.h"
+#include "widgets/format.h"
+#include "widgets/shownspec.h"
+#include "widgets/theme.h"
+
+#include <QLabel>
+#include <QStatusBar>
+
+namespace shardboard {
+
+StatusLine::StatusLine(Document* document, EngineSession* engine, QStatusBar* bar)
+    : QObject(bar)
+    , m_document(document)
+    , m_engine(engine)
+{
+    m_engineLabel = new QLabel(bar);
+    m_planLabel = new QLabel(bar);
+    m_specLabel = new QLabel(bar);
+    m_engineLabel->setObjectName(QStringLiteral("status.engine"));
+    m_planLabel->setObjectName(QStringLiteral("status.plan"));
+    m_specLabel->setObjectName(QStringLiteral("status.spec"));
+    for (QLabel* label : { m_engineLabel, m_planLabel, m_specLabel })
+        label->setForegroundRole(QPalette::PlaceholderText);
+    m_specLabel->setFont(monoFont(m_specLabel));
+    m_specLabel->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    bar->setSizeGripEnabled(false);
+    bar->setContentsMargins(kPanelMargin - 6, 0, kPanelMargin - 6, 0);
+    bar->addWidget(m_engineLabel, 1);
+    bar->addWidget(m_planLabel, 1);
+    bar->addWidget(m_specLabel);
+    connect(document, &Document::evaluated, this, &StatusLine::update);
+    connect(document, &Document::filePathChanged, this, &StatusLine::update);
+    connect(document, &Document::modifiedChanged, this, &StatusLine::update);
+    connect(document, &Document::notationChanged, this, &StatusLine::update);
+    connect(document->selection(), &Selection::changed, this, &StatusLine::update);
+    connect(engine, &EngineSession::stateChanged, this, &StatusLine::update);
+    update();
+}
+
+void StatusLine::update()
+{
+    using State = EngineSession::State;
+    const State state = m_engine->state();
+    m_engineLabel->setText(state == State::Off ? tr("engine: starts with the first run")
+                                : state == State::Starting ? tr("engine: starting")
+                                : state == State::Ready    ? tr("engine: %1 · ready").arg(m_engine->description())
+                                : state == State::Running  ? tr("engine: %1 · running").arg(m_engine->description())
+                                                           : tr("engine: ended, see Run"));
+    if (!m_document->hasDesign()) {
+        m_planLabel->clear();
+        m_specLabel->clear();
+        return;
+    }
+    m_planLabel->setText(tr("plan in %1 · %2")
+                              .arg(secondsText(m_document->evaluationSeconds()),
+                                   m_document->isModified()              ? tr("not saved")
+                                       : m_document->filePath().isEmpty() ? tr("unchanged")
+                                                                          : tr("saved")));
+    const WeightLayout* weight = selectedWeight(*m_document);
+    const Mesh& mesh = m_document->evaluation()->plan.mesh;
+    QString spec;
+    if (weight != nullptr)
+        spec = shownSpec(*m_document, weight->layout).marked() + QStringLiteral("   ")
+            + qstr(m_document->notation() == Notation::Jax ? placementsText(weight->layout, mesh) : specText(weight->layout, mesh));
+    constexpr int kSpecWidth = 620;
+    m_specLabel->setText(QFontMetrics(m_specLabel->font()).elidedText(spec, Qt::ElideMiddle, kSpecWidth));
+    m_specLabel->setToolTip(spec);
+}
+
+} // namespace shardboard

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The line below the workbench: how the engine is, how long the plan took and whether it is saved, and the selected weight's spec.
+#pragma once
+
+#include <QObject>
+
+class QLabel;
+class QStatusBar;
+
+namespace shardboard {
+
+class Document;
+class EngineSession;
+
+class StatusLine : public QObject {
+    Q_OBJECT
+public:
+    StatusLine(Document* document, EngineSession* engine, QStatusBar* bar);
+
+private:
+    void update();
+
+    Document* m_document;
+    EngineSession* m_engine;
+    QLabel* m_engineLabel = nullptr;
+    QLabel* m_planLabel = nullptr;
+    QLabel* m_specLabel = nullptr;
+};
+
+} // namespace shardboard
