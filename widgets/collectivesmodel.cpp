@@ -6,6 +6,8 @@
 
 #include <QStringList>
 
+#include <utility>
+
 namespace shardboard {
 
 QString axesText(const Mesh& mesh, const std::vector<int>& axes)
@@ -24,18 +26,31 @@ CollectivesModel::CollectivesModel(QObject* parent)
 void CollectivesModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& quiet,
                                      const QColor& attention, const QFont& mono, Notation notation)
 {
-    beginResetModel();
+    const int before = m_rows;
+    const int after = evaluation ? static_cast<int>(evaluation->plan.collectives.size()) : 0;
+    // Rows that stay have other content: views keep what they have laid out, and the usual edit moves little.
+    if (after < before) {
+        beginRemoveRows({}, after, before - 1);
+        m_rows = after;
+        endRemoveRows();
+    }
     m_evaluation = std::move(evaluation);
     m_quiet = quiet;
     m_attention = attention;
     m_mono = mono;
     m_notation = notation;
-    endResetModel();
+    if (m_rows > 0)
+        Q_EMIT dataChanged(index(0, 0), index(m_rows - 1, ColumnCount - 1));
+    if (after > before) {
+        beginInsertRows({}, before, after - 1);
+        m_rows = after;
+        endInsertRows();
+    }
 }
 
 int CollectivesModel::rowCount(const QModelIndex& parent) const
 {
-    return parent.isValid() || !m_evaluation ? 0 : static_cast<int>(m_evaluation->plan.collectives.size());
+    return parent.isValid() ? 0 : m_rows;
 }
 
 int CollectivesModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The collectives of a plan as a table. A snapshot of one evaluation, replaced as a whole.
+// The collectives of a plan as a table, in execution order. A snapshot of one evaluation; with the next one the rows that are there
+// say something else, and the others come or go at the end.
 #pragma once
 
 #include "model/design/evaluate.h"
@@ -47,6 +48,7 @@ private:
     QString toolTip(const Collective& collective) const;
 
     std::shared_ptr<const Evaluation> m_evaluation;
+    int m_rows = 0;
     Notation m_notation = Notation::Jax;
     QColor m_quiet;
     QColor m_attention;

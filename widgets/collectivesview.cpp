@@ -194,6 +194,10 @@ void CollectivesView::showPhases()
         for (const PlannedSegment& segment : evaluation->plan.segments)
             if (std::find(phases.begin(), phases.end(), segment.phase) == phases.end())
                 phases.push_back(segment.phase);
+    if (m_phases == phases && m_phaseFont == font())
+        return;
+    m_phases = phases;
+    m_phaseFont = font();
     const bool several = phases.size() > 1;
     m_table->setColumnHidden(CollectivesModel::PhaseColumn, !several);
     m_phase->setVisible(several);

@@ -4,6 +4,11 @@
 
 #include "widgets/documentview.h"
 
+#include <QFont>
+
+#include <optional>
+#include <vector>
+
 class QLineEdit;
 class QTableView;
 
@@ -50,6 +55,8 @@ private:
     QLabel* m_empty;
     bool m_following = false;
     int m_wantedTensor = 0; ///< width in which names of tensors have the room that they may take
+    std::optional<std::vector<Phase>> m_phases; ///< that can be chosen, and the font that they were measured with
+    QFont m_phaseFont;
     QString m_sizedFor; ///< the model, and whether it has phases, that the columns were sized for
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/designjudge.h"
 
+#include "widgets/background.h"
+
 #include <memory>
 #include <utility>
 
@@ -37,6 +39,7 @@ void DesignJudge::start()
     auto design = std::make_shared<const Design>(std::move(*m_waiting));
     m_waiting.reset();
     m_pool.start([this, request, design] {
+        giveWay();
         auto answer = evaluate(*design);
         // Posted to this object, which outlives the pool's work; what is still posted when it dies is dropped.
         QMetaObject::invokeMethod(

@@ -5,6 +5,7 @@
 #include "widgets/elidedlabel.h"
 #include "widgets/format.h"
 #include "widgets/inspectorparts.h"
+#include "widgets/latestjob.h"
 #include "widgets/repairs.h"
 #include "widgets/rowsmodel.h"
 #include "widgets/theme.h"
@@ -28,7 +29,7 @@ namespace shardboard {
 
 namespace {
 
-constexpr double kSlow = 0.25; ///< seconds that telling what the rows would do may take
+constexpr double kSlow = 0.5; ///< seconds that telling what the rows would do may take
 constexpr int kMostEffects = 24;
 
 } // namespace
@@ -100,6 +101,7 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     , m_note(new QLabel(this))
     , m_detail(new WrappedLabel(QString(), this))
     , m_timer(new QTimer(this))
+    , m_effects(new LatestJob(this))
 {
     setObjectName(QStringLiteral("explainView"));
     setAccessibleName(tr("Explanation"));
@@ -142,7 +144,7 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     m_detail->setContentsMargins(8, 0, 8, 0);
     m_timer->setSingleShot(true);
     m_timer->setInterval(0);
-    connect(m_timer, &QTimer::timeout, this, [this] { buildNow(); });
+    connect(m_timer, &QTimer::timeout, this, [this] { build(false); });
 
     auto* top = new QHBoxLayout;
     top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
@@ -221,9 +223,10 @@ void ExplainView::fillOperations()
                                   QPoint(static_cast<int>(s), static_cast<int>(o)));
 }
 
-void ExplainView::buildNow()
+void ExplainView::build(bool wait)
 {
     m_timer->stop();
+    m_effects->forget();
     const auto evaluation = document()->evaluation();
     const auto target = selectedTarget(*document());
     m_title->setFont(uiFont(this, 0, true));
@@ -242,6 +245,10 @@ void ExplainView::buildNow()
         options.effects = std::min(kMostEffects, static_cast<int>(kSlow / document()->evaluationSeconds()));
     if (target->kind == ExplainTarget::Kind::Weight)
         options.effects = 0; // the inspector tells of other layouts
+    if (!wait && options.effects > 0) { // the rows are there at once, what they would do a moment later
+        askForEffects(*target, options.effects);
+        options.effects = 0;
+    }
     Explanation explanation = explain(document()->design(), *evaluation, *target, options);
     QString title = qstr(target->name);
     if (target->kind == ExplainTarget::Kind::Collective) {
@@ -262,6 +269,18 @@ void ExplainView::buildNow()
     }
     showCauses(explanation);
     showRows(std::move(explanation));
+}
+
+void ExplainView::askForEffects(const ExplainTarget& target, int effects)
+{
+    const auto evaluation = document()->evaluation();
+    m_effects->ask([this, evaluation, target, effects, design = std::make_shared<const Design>(document()->design())](const std::atomic<bool>& stop) {
+        const auto explanation = std::make_shared<const Explanation>(explain(*design, *evaluation, target, { effects, &stop }));
+        return [this, explanation] {
+            m_rows->setEffects(*explanation);
+            showDetail();
+        };
+    });
 }
 
 void ExplainView::showCauses(const Explanation& explanation)
@@ -396,7 +415,7 @@ void ExplainView::apply(const Repair& repair)
     const Status status = applyRepair(*document(), repair);
     m_refusal = status.ok() ? QString() : qstr(status.error().text());
     if (!status.ok())
-        buildNow();
+        build(false);
 }
 
 } // namespace shardboard

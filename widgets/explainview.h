@@ -19,6 +19,7 @@ namespace shardboard {
 class ChoiceBox;
 class ElidedLabel;
 class InspectorPage;
+class LatestJob;
 class RowsModel;
 
 class ExplainView : public DocumentView {
@@ -26,8 +27,8 @@ class ExplainView : public DocumentView {
 public:
     explicit ExplainView(Document* document, QWidget* parent = nullptr);
     QSize sizeHint() const override;
-    /// Explains now instead of when the event loop is idle (pictures and tests).
-    void buildNow();
+    /// Explains now instead of when the event loop is idle, with what the rows would do if they were pinned (pictures and tests).
+    void buildNow() { build(true); }
     const RowsModel& rows() const { return *m_rows; }
 
 Q_SIGNALS:
@@ -41,6 +42,8 @@ protected:
 
 private:
     void later();
+    void build(bool wait);
+    void askForEffects(const ExplainTarget& target, int effects);
     void fillOperations();
     void showCauses(const Explanation& explanation);
     void showRows(Explanation explanation);
@@ -60,6 +63,7 @@ private:
     QLabel* m_note;
     QLabel* m_detail; ///< all that the table's current row says
     QTimer* m_timer;
+    LatestJob* m_effects; ///< of the rows, which are evaluated elsewhere
     QString m_refusal;
 };
 

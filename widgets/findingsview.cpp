@@ -2,6 +2,7 @@
 #include "widgets/findingsview.h"
 
 #include "widgets/format.h"
+#include "widgets/longwork.h"
 #include "widgets/notedelegate.h"
 #include "widgets/repairs.h"
 #include "widgets/theme.h"
@@ -23,7 +24,6 @@ namespace {
 
 constexpr int kIndexRole = Qt::UserRole;
 constexpr int kRepairTextRole = Qt::UserRole + 1;
-constexpr double kRepairSeconds = 10; ///< after which repairing all gives back what it has
 
 /// So that the costs of a column compare at a glance; the tool tip has the bytes.
 QString gibText(std::int64_t bytes)
@@ -49,6 +49,7 @@ FindingsView::FindingsView(Document* document, QWidget* parent)
     , m_refusal(new QLabel(this))
     , m_all(new QPushButton(this))
     , m_repair(new QAction(tr("Apply &Repair"), this))
+    , m_work(new LongWork(this))
 {
     setObjectName(QStringLiteral("findingsView"));
     setAccessibleName(tr("Findings"));
@@ -83,6 +84,7 @@ FindingsView::FindingsView(Document* document, QWidget* parent)
     auto* top = new QHBoxLayout;
     top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
     top->addWidget(m_total, 1);
+    top->addWidget(m_work, 1);
     top->addWidget(m_all);
     auto* list = new QHBoxLayout;
     list->setContentsMargins(8, 0, 8, 0);
@@ -98,6 +100,8 @@ FindingsView::FindingsView(Document* document, QWidget* parent)
     connect(m_list, &QTreeWidget::itemClicked, this, [this](QTreeWidgetItem* item) { follow(item); });
     connect(m_all, &QPushButton::clicked, this, [this] { repairAll(); });
     connect(m_repair, &QAction::triggered, this, [this] { repairCurrent(); });
+    connect(document, &Document::evaluated, this, &FindingsView::enableRepair); // it is in a menu, whoever sees this view
+    connect(m_work, &LongWork::ended, this, &FindingsView::showState);
     start();
 }
 
@@ -260,11 +264,18 @@ void FindingsView::showState()
                                         .arg(repairs));
     m_all->setText(tr("Repair All %1").arg(repairs));
     m_all->setVisible(repairs > 1);
+    m_all->setEnabled(!m_work->isBusy());
     m_total->setVisible(count > 0);
-    m_repair->setEnabled(repairs > 0);
+    enableRepair();
     m_empty->setText(document()->hasDesign() ? tr("No findings.") : tr("No design is open."));
     m_empty->setVisible(count == 0);
     m_list->setVisible(count > 0);
+}
+
+void FindingsView::enableRepair()
+{
+    const auto evaluation = document()->evaluation();
+    m_repair->setEnabled(evaluation && std::any_of(evaluation->findings.begin(), evaluation->findings.end(), [](const DesignFinding& finding) { return finding.fix.has_value(); }));
 }
 
 void FindingsView::selectionChanged()
@@ -310,7 +321,7 @@ void FindingsView::repair(int index)
 void FindingsView::repairCurrent()
 {
     const auto evaluation = document()->evaluation();
-    const int current = m_list->indexOfTopLevelItem(m_list->currentItem());
+    const int current = isAsleep() ? -1 : m_list->indexOfTopLevelItem(m_list->currentItem()); // asleep it lists those of an earlier design
     if (!evaluation)
         return;
     if (current >= 0 && evaluation->findings[static_cast<std::size_t>(current)].fix) {
@@ -331,8 +342,18 @@ void FindingsView::repairAll()
     const auto evaluation = document()->evaluation();
     if (!evaluation)
         return;
-    const RepairedAll all = repairedAll(document()->design(), *evaluation, kRepairSeconds);
-    tell(document()->edit(all.design, tr("Repair %1").arg(counted(all.made, tr("finding"), tr("findings")))));
+    const auto design = std::make_shared<const Design>(document()->design());
+    m_work->start(tr("Repairing …"), [this, evaluation, design](LongWork::Control& control) -> LongWork::Answer {
+        const auto all = std::make_shared<const RepairedAll>(repairedAll(*design, *evaluation, [&control](int tried) {
+            control.tell(tried, 0);
+            return control.stopped();
+        }));
+        return [this, evaluation, all] {
+            if (document()->evaluation() == evaluation) // else it was edited meanwhile, and there are other findings
+                tell(document()->edit(all->design, tr("Repair %1").arg(counted(all->made, tr("finding"), tr("findings")))));
+        };
+    });
+    showState();
 }
 
 void FindingsView::tell(const Status& status)

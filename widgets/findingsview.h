@@ -13,6 +13,8 @@ class QTreeWidgetItem;
 
 namespace shardboard {
 
+class LongWork;
+
 class FindingsView : public DocumentView {
     Q_OBJECT
 public:
@@ -27,7 +29,6 @@ Q_SIGNALS:
     void placeChosen(const FindingPlace& place); ///< a finding about pins, rules or memory was chosen: it stands in another view
 
 protected:
-    bool isFollowed() const override { return true; } // its actions are in menus
     void refresh() override;
     void selectionChanged() override;
     void resizeEvent(QResizeEvent* event) override;
@@ -44,6 +45,7 @@ private:
     void repairCurrent();
     void repairAll();
     void showState();
+    void enableRepair();
     void tell(const Status& status);
 
     QTreeWidget* m_list;
@@ -52,6 +54,7 @@ private:
     QLabel* m_refusal;
     QPushButton* m_all;
     QAction* m_repair;
+    LongWork* m_work; ///< all repairs are evaluated
     bool m_following = false;
 };
 

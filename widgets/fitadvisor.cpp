@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/fitadvisor.h"
 
+#include "widgets/background.h"
+
 #include <utility>
 
 namespace shardboard {
@@ -24,6 +26,7 @@ void FitAdvisor::ask(const Design& design)
     m_stop = std::make_shared<std::atomic<bool>>(false);
     const int request = m_request;
     m_pool.start([this, request, stop = m_stop, wanted = std::make_shared<const Design>(design)] {
+        giveWay();
         int tried = 0;
         const auto asked = [&] {
             ++tried;

@@ -6,6 +6,7 @@
 #include "widgets/findingsview.h"
 #include "widgets/format.h"
 #include "widgets/inspectorparts.h"
+#include "widgets/latestjob.h"
 #include "widgets/pickermenu.h"
 #include "widgets/repairs.h"
 #include "widgets/rowsmodel.h"
@@ -32,6 +33,13 @@ namespace {
 
 constexpr std::size_t kMostCards = 12;
 constexpr std::size_t kMostEffects = 3; ///< findings whose repair is evaluated to tell what it brings
+constexpr double kQuick = 0.5; ///< seconds that an evaluation may take for the effects of repairs to be told unasked
+
+/// Tells targets of one evaluation apart.
+std::string keyOf(const ExplainTarget& target)
+{
+    return targetKindName(target.kind) + ' ' + target.name + ' ' + std::to_string(target.segment) + '/' + std::to_string(target.op);
+}
 
 Card::Look lookOf(Severity severity)
 {
@@ -56,6 +64,8 @@ InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
     , m_scroll(new QScrollArea(this))
     , m_timer(new QTimer(this))
     , m_judge(new AlternativesJudge(this))
+    , m_explaining(new LatestJob(this))
+    , m_repairing(new LatestJob(this))
 {
     setObjectName(QStringLiteral("inspectorPanel"));
     setAccessibleName(tr("Inspector"));
@@ -143,17 +153,17 @@ void InspectorPanel::build(bool wait)
         page->sentence(tr("Open or make a design to see what it does and why."));
     } else if (const Collective* collective = selectedCollective(*document())) {
         page = pageOf(PageKind::Collective);
-        collectivePage(*page, *collective);
+        collectivePage(*page, *collective, wait);
     } else if (const auto target = selectedTarget(*document()); target && target->kind == ExplainTarget::Kind::Operation) {
         const auto& segments = document()->evaluation()->plan.segments;
         page = pageOf(PageKind::Operation);
-        operationPage(*page, segments[static_cast<std::size_t>(target->segment)].ops[static_cast<std::size_t>(target->op)]);
+        operationPage(*page, segments[static_cast<std::size_t>(target->segment)].ops[static_cast<std::size_t>(target->op)], wait);
     } else if (const WeightLayout* weight = selectedWeight(*document())) {
         page = pageOf(PageKind::Weight);
         weightPage(*page, *weight, wait);
     } else {
         page = pageOf(PageKind::Design);
-        designPage(*page);
+        designPage(*page, wait);
     }
     if (!m_refusal.isEmpty())
         page->card(tr("Not done"), QString(), m_refusal, Card::Look::Error);
@@ -162,7 +172,7 @@ void InspectorPanel::build(bool wait)
     showPage(page, m_header->title() != before);
 }
 
-void InspectorPanel::designPage(InspectorPage& page)
+void InspectorPanel::designPage(InspectorPage& page, bool wait)
 {
     const auto evaluation = document()->evaluation();
     const Design& design = document()->design();
@@ -187,7 +197,7 @@ void InspectorPanel::designPage(InspectorPage& page)
         }
     }
     page.sentence(tr("Select a weight or a collective to see why it is as it is."));
-    findings(page, {});
+    findings(page, {}, wait);
 }
 
 void InspectorPanel::weightPage(InspectorPage& page, const WeightLayout& weight, bool wait)
@@ -198,7 +208,7 @@ void InspectorPanel::weightPage(InspectorPage& page, const WeightLayout& weight,
     weightReason(page, weight);
     if (!weight.unknownShape)
         weightChoices(page, wait);
-    findings(page, { weight.spec.name });
+    findings(page, { weight.spec.name }, wait);
 }
 
 void InspectorPanel::weightFacts(InspectorPage& page, const WeightLayout& weight)
@@ -367,7 +377,7 @@ void InspectorPanel::fillAlternatives()
     m_page->orderTabs();
 }
 
-void InspectorPanel::collectivePage(InspectorPage& page, const Collective& collective)
+void InspectorPanel::collectivePage(InspectorPage& page, const Collective& collective, bool wait)
 {
     const auto evaluation = document()->evaluation();
     const Plan& plan = evaluation->plan;
@@ -397,12 +407,12 @@ void InspectorPanel::collectivePage(InspectorPage& page, const Collective& colle
         page.fact(tr("of the step"), digitsText(total / plan.seconds() * 100) + QStringLiteral(" %"));
     page.fact(tr("from"), shownSpec(*document(), collective.step.before, true), collective.step.before, plan.mesh);
     page.fact(tr("to"), shownSpec(*document(), collective.step.after, true), collective.step.after, plan.mesh);
-    explanation(page, collectiveTarget(*evaluation, selection()->collective()));
+    explanation(page, collectiveTarget(*evaluation, selection()->collective()), wait);
     if (collective.op >= 0)
-        findings(page, operationNames(*evaluation, collective.plannedSegment, collective.op));
+        findings(page, operationNames(*evaluation, collective.plannedSegment, collective.op), wait);
 }
 
-void InspectorPanel::operationPage(InspectorPage& page, const PlannedOp& planned)
+void InspectorPanel::operationPage(InspectorPage& page, const PlannedOp& planned, bool wait)
 {
     const auto evaluation = document()->evaluation();
     const Plan& plan = evaluation->plan;
@@ -417,18 +427,46 @@ void InspectorPanel::operationPage(InspectorPage& page, const PlannedOp& planned
         page.fact(qstr(evaluation->graph.tensor(use.tensor).name), shownSpec(*document(), use.layout, true), use.layout, plan.mesh);
     page.fact(tr("→ %1").arg(qstr(evaluation->graph.tensor(op.result).name)), shownSpec(*document(), planned.result, true), planned.result, plan.mesh);
     page.fact(tr("predicted"), QStringLiteral("%1 × %2").arg(secondsText(planned.seconds)).arg(planned.count));
-    explanation(page, operationTarget(*evaluation, selection()->segment(), selection()->operation()));
-    findings(page, operationNames(*evaluation, selection()->segment(), planned.op));
+    explanation(page, operationTarget(*evaluation, selection()->segment(), selection()->operation()), wait);
+    findings(page, operationNames(*evaluation, selection()->segment(), planned.op), wait);
 }
 
-void InspectorPanel::explanation(InspectorPage& page, const ExplainTarget& target)
+/// The explanation, at first without what the rows would do if they were pinned: that is evaluated elsewhere, and the page built
+/// once more.
+std::shared_ptr<const Explanation> InspectorPanel::explained(const ExplainTarget& target, bool wait)
 {
-    constexpr double kSlow = 0.25; // seconds that telling the effects may take
+    constexpr double kSlow = 0.5; // seconds that telling the effects may take
     constexpr int kMostEffectsOfRows = 6;
+    const auto evaluation = document()->evaluation();
     ExplainOptions options;
     if (document()->evaluationSeconds() > 0)
         options.effects = std::min(kMostEffectsOfRows, static_cast<int>(kSlow / document()->evaluationSeconds()));
-    const Explanation why = explain(document()->design(), *document()->evaluation(), target, options);
+    if (wait)
+        return std::make_shared<const Explanation>(explain(document()->design(), *evaluation, target, options));
+    const bool asked = m_explainedOf == evaluation && m_explainedTarget == keyOf(target);
+    if (asked && m_explained)
+        return m_explained;
+    if (options.effects > 0 && (!asked || !m_explaining->isBusy())) {
+        m_explainedOf = evaluation;
+        m_explainedTarget = keyOf(target);
+        m_explained.reset();
+        m_explaining->ask([this, evaluation, target, options, design = std::make_shared<const Design>(document()->design())](const std::atomic<bool>& stop) {
+            ExplainOptions stoppable = options;
+            stoppable.stop = &stop;
+            auto why = std::make_shared<const Explanation>(explain(*design, *evaluation, target, stoppable));
+            return [this, why] {
+                m_explained = why;
+                later();
+            };
+        });
+    }
+    return std::make_shared<const Explanation>(explain(document()->design(), *evaluation, target));
+}
+
+void InspectorPanel::explanation(InspectorPage& page, const ExplainTarget& target, bool wait)
+{
+    const auto known = explained(target, wait);
+    const Explanation& why = *known;
     page.section(tr("Why"));
     addCauseCards(page, why, [this](const CauseLink& link) {
         if (link.pin >= 0)
@@ -465,6 +503,8 @@ void InspectorPanel::rows(InspectorPage& page, const Explanation& why, const Axi
             detail += tr(" · refused: %1").arg(qstr(row.why));
         if (row.effect)
             detail += QLatin1Char('\n') + tr("pinned: %1").arg(effectText(*row.effect));
+        else if (row.edit && m_explaining->isBusy())
+            detail += QLatin1Char('\n') + tr("pinned: …");
         Card* card = page.card(rowTitle(*document()->evaluation(), why, row), byTime ? secondsText(row.seconds) : bytesText(static_cast<std::int64_t>(row.cost)), detail,
                                picked ? Card::Look::Chosen : Card::Look::Plain);
         const std::optional<Repair>& edit = picked ? axis.unpin : row.edit;
@@ -487,7 +527,7 @@ void InspectorPanel::rows(InspectorPage& page, const Explanation& why, const Axi
 }
 
 /// Those about one of the names; with none, all.
-void InspectorPanel::findings(InspectorPage& page, const std::vector<std::string>& wheres)
+void InspectorPanel::findings(InspectorPage& page, const std::vector<std::string>& wheres, bool wait)
 {
     const auto evaluation = document()->evaluation();
     bool first = true;
@@ -512,13 +552,50 @@ void InspectorPanel::findings(InspectorPage& page, const std::vector<std::string
             }, Qt::QueuedConnection);
         }
         if (finding.fix)
-            addRepair(*card, *finding.fix, shown <= kMostEffects);
+            addRepair(*card, *finding.fix, shown <= kMostEffects ? effectOfRepair(*finding.fix, wait) : QString());
     }
+    askForRepairs();
 }
 
-void InspectorPanel::addRepair(Card& card, const Repair& repair, bool withEffect)
+/// What the repair does, or `…` until it was evaluated.
+QString InspectorPanel::effectOfRepair(const Repair& repair, bool wait)
 {
-    QPushButton* button = card.addButton(qstr(repair.text), withEffect ? repairEffect(*document(), repair) : QString());
+    const auto evaluation = document()->evaluation();
+    if (!document()->design().model.hasGraph() || document()->evaluationSeconds() > kQuick)
+        return {};
+    if (wait)
+        return repairEffect(document()->design(), *evaluation, repair);
+    if (m_repairedOf == evaluation)
+        if (const auto known = m_repairEffects.find(repair.text); known != m_repairEffects.end())
+            return known->second;
+    m_unknownRepairs.push_back(repair);
+    return QStringLiteral("…");
+}
+
+void InspectorPanel::askForRepairs()
+{
+    const auto evaluation = document()->evaluation();
+    const std::vector<Repair> repairs = std::exchange(m_unknownRepairs, {});
+    if (repairs.empty())
+        return;
+    if (m_repairedOf != evaluation)
+        m_repairEffects.clear();
+    m_repairedOf = evaluation;
+    m_repairing->ask([this, evaluation, repairs, design = std::make_shared<const Design>(document()->design())](const std::atomic<bool>& stop) {
+        auto told = std::make_shared<std::vector<QString>>();
+        for (const Repair& repair : repairs)
+            told->push_back(stop ? QString() : repairEffect(*design, *evaluation, repair));
+        return [this, repairs, told] {
+            for (std::size_t i = 0; i < repairs.size(); ++i)
+                m_repairEffects[repairs[i].text] = (*told)[i];
+            later();
+        };
+    });
+}
+
+void InspectorPanel::addRepair(Card& card, const Repair& repair, const QString& effect)
+{
+    QPushButton* button = card.addButton(qstr(repair.text), effect);
     button->setObjectName(QStringLiteral("inspectorRepair"));
     // Later: the repair replaces this page and with it the button. Only for the findings that were clicked on.
     const auto act = [this, repair, seen = std::weak_ptr<const Evaluation>(document()->evaluation())] {

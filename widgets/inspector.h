@@ -11,7 +11,9 @@
 #include <QPalette>
 #include <QPointer>
 
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,7 @@ class QTimer;
 namespace shardboard {
 
 class AlternativesJudge;
+class LatestJob;
 struct Alternative;
 
 class InspectorPanel : public DocumentView {
@@ -54,9 +57,9 @@ private:
     InspectorPage* pageOf(PageKind kind);
     void showPage(InspectorPage* page, bool otherThing);
     void build(bool wait);
-    void designPage(InspectorPage& page);
+    void designPage(InspectorPage& page, bool wait);
     void weightPage(InspectorPage& page, const WeightLayout& weight, bool wait);
-    void collectivePage(InspectorPage& page, const Collective& collective);
+    void collectivePage(InspectorPage& page, const Collective& collective, bool wait);
     void weightFacts(InspectorPage& page, const WeightLayout& weight);
     void weightReason(InspectorPage& page, const WeightLayout& weight);
     void rulesReason(InspectorPage& page, const WeightLayout& weight);
@@ -64,11 +67,14 @@ private:
     std::pair<QString, QString> alternativeTexts(const Alternative& choice, const Alternative& current) const;
     void offer(Card* card, const Alternative& choice);
     void fillAlternatives();
-    void operationPage(InspectorPage& page, const PlannedOp& planned);
-    void explanation(InspectorPage& page, const ExplainTarget& target);
+    void operationPage(InspectorPage& page, const PlannedOp& planned, bool wait);
+    void explanation(InspectorPage& page, const ExplainTarget& target, bool wait);
+    std::shared_ptr<const Explanation> explained(const ExplainTarget& target, bool wait);
     void rows(InspectorPage& page, const Explanation& why, const AxisExplanation& axis);
-    void findings(InspectorPage& page, const std::vector<std::string>& wheres);
-    void addRepair(Card& card, const Repair& repair, bool withEffect);
+    void findings(InspectorPage& page, const std::vector<std::string>& wheres, bool wait);
+    void addRepair(Card& card, const Repair& repair, const QString& effect);
+    QString effectOfRepair(const Repair& repair, bool wait);
+    void askForRepairs();
     void apply(const Design& design, const QString& text);
 
     ViewHeader* m_header;
@@ -84,6 +90,14 @@ private:
     std::vector<QPointer<Card>> m_waiting; ///< of alternatives whose numbers are not there yet, without the current one
     Notation m_judgedNotation = Notation::Jax;
     QString m_refusal;
+    LatestJob* m_explaining; ///< what the rows of an operation would do if they were pinned
+    std::shared_ptr<const Evaluation> m_explainedOf;
+    std::string m_explainedTarget;
+    std::shared_ptr<const Explanation> m_explained; ///< with effects; null until they are there
+    LatestJob* m_repairing; ///< what repairs would do
+    std::shared_ptr<const Evaluation> m_repairedOf;
+    std::map<std::string, QString> m_repairEffects; ///< by the repair's text
+    std::vector<Repair> m_unknownRepairs; ///< of the page that is being built
 };
 
 } // namespace shardboard

@@ -95,6 +95,17 @@ void RowsModel::setExplanation(std::shared_ptr<const Evaluation> evaluation, Exp
     endResetModel();
 }
 
+void RowsModel::setEffects(const Explanation& explanation)
+{
+    for (AxisExplanation& axis : m_explanation.axes)
+        for (const AxisExplanation& other : explanation.axes)
+            for (std::size_t row = 0; other.axis == axis.axis && row < std::min(axis.rows.size(), other.rows.size()); ++row)
+                if (axis.rows[row].row == other.rows[row].row)
+                    axis.rows[row].effect = other.rows[row].effect;
+    if (rowCount() > 0)
+        Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
+}
+
 const AxisExplanation* RowsModel::axisAt(int row) const
 {
     if (row < 0 || row >= static_cast<int>(m_rows.size()))

@@ -29,6 +29,8 @@ public:
 
     explicit RowsModel(QObject* parent = nullptr);
     void setExplanation(std::shared_ptr<const Evaluation> evaluation, Explanation explanation, bool byTime, const Colors& colors);
+    /// What the rows would do if they were pinned, from another explanation of the same thing; all else stays.
+    void setEffects(const Explanation& explanation);
     const Explanation& explanation() const { return m_explanation; }
     /// The row of the table, and its mesh axis; null outside.
     const RankedRow* rowAt(int row) const;

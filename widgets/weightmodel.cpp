@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace shardboard {
@@ -20,6 +22,19 @@ namespace {
 
 constexpr int kThumbnail = 24;
 constexpr double kThumbnailScale = 2; ///< pixels are kept for twofold scale, so that it is crisp there too
+
+/// Names are plain as a rule, and there can be many.
+std::string lowerOf(const std::string& text)
+{
+    std::string out = text;
+    for (char& c : out) {
+        if (static_cast<unsigned char>(c) >= 0x80)
+            return qstr(text).toLower().toStdString();
+        if (c >= 'A' && c <= 'Z')
+            c = static_cast<char>(c - 'A' + 'a');
+    }
+    return out;
+}
 
 std::string lowerOf(const QString& text) { return text.toLower().toStdString(); }
 
@@ -100,7 +115,7 @@ int WeightModel::addGroup(const WeightLayout& weight)
     return m_top.back();
 }
 
-void WeightModel::addWeight(int weight, const QColor& empty, const QColor& outline)
+void WeightModel::addWeight(int weight, bool replicated)
 {
     const WeightLayout& from = m_evaluation->weights[static_cast<std::size_t>(weight)];
     Node node;
@@ -111,11 +126,9 @@ void WeightModel::addWeight(int weight, const QColor& empty, const QColor& outli
         node.title.remove(0, 6);
     if (node.title.endsWith(QLatin1String(".weight")))
         node.title.chop(7);
-    node.thumbnail = cutThumbnail(from, empty, outline);
     node.bytes = bytesOf(from.spec) * from.copies;
     node.bytesPerDevice = from.bytesPerDevice;
-    for (const Finding& finding : m_evaluation->findings)
-        node.replicated = node.replicated || (finding.kind == "silently-replicated" && finding.where == from.spec.name);
+    node.replicated = replicated;
     const int self = static_cast<int>(m_nodes.size());
     if (from.firstLayer < 0) {
         node.row = static_cast<int>(m_top.size());
@@ -137,15 +150,31 @@ void WeightModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, co
 {
     std::vector<Node> nodes = std::exchange(m_nodes, {});
     std::vector<int> top = std::exchange(m_top, {});
-    m_evaluation = std::move(evaluation);
+    const auto before = std::exchange(m_evaluation, std::move(evaluation));
+    const bool sameLook = notation == m_notation && empty == m_empty && outline == m_outline;
     m_notation = notation;
+    m_empty = empty;
+    m_outline = outline;
+    std::set<std::string_view> replicated;
+    if (m_evaluation)
+        for (const Finding& finding : m_evaluation->findings)
+            if (finding.kind == "silently-replicated")
+                replicated.insert(finding.where);
     for (std::size_t i = 0; m_evaluation && i < m_evaluation->weights.size(); ++i)
-        addWeight(static_cast<int>(i), empty, outline);
+        addWeight(static_cast<int>(i), replicated.contains(m_evaluation->weights[i].spec.name));
+    m_ofWeight.assign(m_evaluation ? m_evaluation->weights.size() : 0, -1);
+    for (std::size_t i = 0; i < m_nodes.size(); ++i)
+        if (m_nodes[i].weight >= 0)
+            m_ofWeight[static_cast<std::size_t>(m_nodes[i].weight)] = static_cast<int>(i);
     const bool same = m_top == top && std::equal(m_nodes.begin(), m_nodes.end(), nodes.begin(), nodes.end(), [](const Node& x, const Node& y) {
         return x.weight == y.weight && x.parent == y.parent && x.row == y.row && x.children == y.children && x.title == y.title;
     });
-    if (same) { // the usual edit: the same rows with other content, so that views keep what they have laid out
-        tellChanges();
+    if (same) { // the usual edit: the same rows, some with other content, so that views keep what they have laid out
+        for (std::size_t i = 0; i < m_nodes.size(); ++i)
+            if (!sameLook || !before || tellsOther(m_nodes[i], nodes[i], *before))
+                Q_EMIT dataChanged(createIndex(m_nodes[i].row, 0, static_cast<quintptr>(i)), createIndex(m_nodes[i].row, 0, static_cast<quintptr>(i)));
+            else
+                m_nodes[i].thumbnail = nodes[i].thumbnail;
         return;
     }
     std::swap(m_nodes, nodes);
@@ -156,26 +185,25 @@ void WeightModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, co
     endResetModel();
 }
 
-void WeightModel::tellChanges()
+/// Whether a row says anything else than it said for the evaluation before.
+bool WeightModel::tellsOther(const Node& now, const Node& then, const Evaluation& before) const
 {
-    if (m_top.empty())
-        return;
-    const auto tell = [this](const std::vector<int>& rows) {
-        const int last = static_cast<int>(rows.size()) - 1;
-        Q_EMIT dataChanged(createIndex(0, 0, static_cast<quintptr>(rows.front())), createIndex(last, 0, static_cast<quintptr>(rows.back())));
-    };
-    tell(m_top);
-    for (const int node : m_top)
-        if (const auto& children = m_nodes[static_cast<std::size_t>(node)].children; !children.empty())
-            tell(children);
+    if (now.bytes != then.bytes || now.bytesPerDevice != then.bytesPerDevice || now.replicated != then.replicated)
+        return true;
+    if (now.weight < 0)
+        return false;
+    const WeightLayout& a = m_evaluation->weights[static_cast<std::size_t>(now.weight)];
+    const WeightLayout& b = before.weights[static_cast<std::size_t>(then.weight)];
+    return !(a.layout == b.layout && a.strategy == b.strategy && a.cut == b.cut && a.spec == b.spec && a.unknownShape == b.unknownShape
+             && a.shards.mesh() == b.shards.mesh());
 }
 
 QModelIndex WeightModel::indexOfWeight(int weight) const
 {
-    for (std::size_t i = 0; i < m_nodes.size(); ++i)
-        if (weight >= 0 && m_nodes[i].weight == weight)
-            return createIndex(m_nodes[i].row, 0, static_cast<quintptr>(i));
-    return {};
+    if (weight < 0 || weight >= static_cast<int>(m_ofWeight.size()))
+        return {};
+    const int node = m_ofWeight[static_cast<std::size_t>(weight)];
+    return createIndex(m_nodes[static_cast<std::size_t>(node)].row, 0, static_cast<quintptr>(node));
 }
 
 QModelIndex WeightModel::index(int row, int column, const QModelIndex& parent) const
@@ -261,6 +289,8 @@ QVariant WeightModel::data(const QModelIndex& index, int role) const
     case BytesPerDeviceRole:
         return weight.unknownShape ? -1 : static_cast<qlonglong>(node.bytesPerDevice);
     case ThumbnailRole:
+        if (node.thumbnail.isNull())
+            node.thumbnail = cutThumbnail(weight, m_empty, m_outline);
         return node.thumbnail;
     case ReplicatedRole:
         return node.replicated;
@@ -271,29 +301,54 @@ QVariant WeightModel::data(const QModelIndex& index, int role) const
     }
 }
 
-bool matchesWeight(const WeightLayout& weight, const QString& text)
+WeightPattern::WeightPattern(const QString& text)
 {
     const QString wanted = text.trimmed();
     if (wanted.isEmpty())
-        return true;
-    if (wanted.compare(QLatin1String("replicated"), Qt::CaseInsensitive) == 0)
-        return weight.layout.isReplicated();
+        return;
+    if (wanted.compare(QLatin1String("replicated"), Qt::CaseInsensitive) == 0) {
+        m_kind = Kind::Replicated;
+        return;
+    }
     static const QRegularExpression cut(QStringLiteral("^dim\\s*(\\d{1,3})\\s*=\\s*(\\S+)$"),
                                         QRegularExpression::CaseInsensitiveOption);
     if (const auto match = cut.match(wanted); match.hasMatch()) {
-        const auto dim = match.captured(1).toUInt();
-        if (dim >= weight.layout.dims.size())
+        m_kind = Kind::Cut;
+        m_dim = match.captured(1).toUInt();
+        m_axis = match.captured(2);
+        return;
+    }
+    const bool glob = wanted.contains(QLatin1Char('*')) || wanted.contains(QLatin1Char('?')) || wanted.contains(QLatin1Char('['));
+    m_kind = glob ? Kind::Glob : Kind::Part;
+    m_text = lowerOf(wanted);
+    m_around = "*" + m_text + "*";
+}
+
+bool WeightPattern::matches(const WeightLayout& weight) const
+{
+    switch (m_kind) {
+    case Kind::All:
+        return true;
+    case Kind::Replicated:
+        return weight.layout.isReplicated();
+    case Kind::Cut:
+        if (m_dim >= weight.layout.dims.size())
             return false;
-        for (const int axis : axesOnDim(weight.layout, static_cast<int>(dim)))
-            if (qstr(weight.shards.mesh().axis(axis).name).compare(match.captured(2), Qt::CaseInsensitive) == 0)
+        for (const int axis : axesOnDim(weight.layout, static_cast<int>(m_dim)))
+            if (qstr(weight.shards.mesh().axis(axis).name).compare(m_axis, Qt::CaseInsensitive) == 0)
                 return true;
         return false;
+    case Kind::Glob: {
+        const std::string name = lowerOf(weight.spec.name);
+        return globMatch(m_text, name) || globMatch(m_around, name);
     }
-    const std::string name = lowerOf(qstr(weight.spec.name));
-    if (wanted.contains(QLatin1Char('*')) || wanted.contains(QLatin1Char('?')) || wanted.contains(QLatin1Char('[')))
-        return globMatch(lowerOf(wanted), name) || globMatch("*" + lowerOf(wanted) + "*", name);
-    return name.find(lowerOf(wanted)) != std::string::npos;
+    case Kind::Part:
+        return lowerOf(weight.spec.name).find(m_text) != std::string::npos;
+    }
+    return false;
 }
+
+bool matchesWeight(const WeightLayout& weight, const QString& text) { return WeightPattern(text).matches(weight); }
 
 WeightFilter::WeightFilter(QObject* parent)
     : QSortFilterProxyModel(parent)
@@ -304,7 +359,7 @@ WeightFilter::WeightFilter(QObject* parent)
 
 void WeightFilter::setText(const QString& text)
 {
-    m_text = text;
+    m_pattern = WeightPattern(text);
     invalidateFilter();
 }
 
@@ -321,10 +376,10 @@ int WeightFilter::matches() const
 bool WeightFilter::filterAcceptsRow(int row, const QModelIndex& parent) const
 {
     const auto* model = static_cast<const WeightModel*>(sourceModel());
-    const int weight = model->index(row, 0, parent).data(WeightModel::WeightRole).toInt();
+    const int weight = model->weightAt(model->index(row, 0, parent));
     if (weight < 0)
-        return m_text.trimmed().isEmpty(); // else it stays because of its weights
-    return matchesWeight(model->evaluation()->weights[static_cast<std::size_t>(weight)], m_text);
+        return m_pattern.isEmpty(); // else it stays because of its weights
+    return m_pattern.matches(model->evaluation()->weights[static_cast<std::size_t>(weight)]);
 }
 
 bool WeightFilter::lessThan(const QModelIndex& left, const QModelIndex& right) const

@@ -7,10 +7,12 @@
 #include "model/notation/notation.h"
 
 #include <QAbstractItemModel>
+#include <QColor>
 #include <QImage>
 #include <QSortFilterProxyModel>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace shardboard {
@@ -34,6 +36,8 @@ public:
     void setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& empty, const QColor& outline,
                        Notation notation = Notation::Jax);
     QModelIndex indexOfWeight(int weight) const;
+    /// Index into Evaluation::weights, -1 for a group.
+    int weightAt(const QModelIndex& index) const { return m_nodes[index.internalId()].weight; }
     const Evaluation* evaluation() const { return m_evaluation.get(); }
 
     QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
@@ -49,32 +53,52 @@ private:
         int row = 0;
         std::vector<int> children;
         QString title;
-        QImage thumbnail;
+        mutable QImage thumbnail; ///< made when it is first asked for: of many weights few are seen
         bool replicated = false;
         std::int64_t bytes = 0;
         std::int64_t bytesPerDevice = 0;
     };
     int addGroup(const WeightLayout& weight);
-    void addWeight(int weight, const QColor& empty, const QColor& outline);
-    void tellChanges(); ///< all rows may say something else
+    void addWeight(int weight, bool replicated);
+    bool tellsOther(const Node& now, const Node& then, const Evaluation& before) const;
     QVariant groupData(const Node& node, int role) const;
 
     std::shared_ptr<const Evaluation> m_evaluation;
     Notation m_notation = Notation::Jax;
+    QColor m_empty; ///< of thumbnails
+    QColor m_outline;
     std::vector<Node> m_nodes;
+    std::vector<int> m_ofWeight; ///< index of its node
     std::vector<int> m_top;
 };
 
 /// The cut of a weight in 24 x 24 pixels: tiles in the owners' colours, an empty frame where it is whole everywhere.
 QImage cutThumbnail(const WeightLayout& weight, const QColor& empty, const QColor& outline);
 
-/// Filters by what a person types: `*.mlp.*` (glob), `proj` (part of the name), `dim 0 = model`, `replicated`.
-/// Groups stay as long as one of their weights does.
+/// What a person types to find weights: `*.mlp.*` (glob), `proj` (part of the name), `dim 0 = model`, `replicated`. Read once, for many
+/// weights.
+class WeightPattern {
+public:
+    WeightPattern() = default;
+    explicit WeightPattern(const QString& text);
+    bool isEmpty() const { return m_kind == Kind::All; }
+    bool matches(const WeightLayout& weight) const;
+
+private:
+    enum class Kind { All, Replicated, Cut, Glob, Part };
+    Kind m_kind = Kind::All;
+    std::string m_text; ///< lower case: the glob or the part of the name
+    std::string m_around; ///< the glob with anything before and behind
+    std::size_t m_dim = 0; ///< of Cut
+    QString m_axis;
+};
+
+/// Filters by a WeightPattern. Groups stay as long as one of their weights does.
 class WeightFilter : public QSortFilterProxyModel {
     Q_OBJECT
 public:
     explicit WeightFilter(QObject* parent = nullptr);
-    void setText(const QString& text);
+    void setText(const QString& text); ///< as a WeightPattern
     /// How many weights pass.
     int matches() const;
 
@@ -83,10 +107,10 @@ protected:
     bool lessThan(const QModelIndex& left, const QModelIndex& right) const override;
 
 private:
-    QString m_text;
+    WeightPattern m_pattern;
 };
 
-/// Whether a weight matches a filter text; the rules of WeightFilter.
+/// Whether a weight matches a filter text.
 bool matchesWeight(const WeightLayout& weight, const QString& text);
 
 } // namespace shardboard

@@ -208,7 +208,7 @@ std::vector<int> WeightPanel::selectedWeights() const
     std::vector<int> out;
     const auto add = [&out](const QModelIndex& index) {
         const int weight = index.data(WeightModel::WeightRole).toInt();
-        if (weight >= 0 && std::find(out.begin(), out.end(), weight) == out.end())
+        if (weight >= 0)
             out.push_back(weight);
     };
     for (const QModelIndex& index : m_tree->selectionModel()->selectedIndexes()) {
@@ -217,6 +217,7 @@ std::vector<int> WeightPanel::selectedWeights() const
             add(m_filter->index(row, 0, index));
     }
     std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end()); // of a group and one of its rows
     return out;
 }
 

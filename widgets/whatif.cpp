@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/whatif.h"
 
+#include "widgets/background.h"
 #include "widgets/format.h"
 #include "widgets/shownspec.h"
 
@@ -114,6 +115,7 @@ void AlternativesJudge::ask(std::vector<Alternative> candidates, int weight, Not
     const int request = m_request;
     auto wanted = std::make_shared<std::vector<Alternative>>(std::move(candidates));
     m_pool.start([this, request, wanted, weight, notation, stop = m_stop] {
+        giveWay();
         auto judged = std::make_shared<std::vector<Alternative>>(judgedAlternatives(std::move(*wanted), weight, notation, stop.get()));
         // Posted to this object, which outlives the pool's work; what is still posted when it dies is dropped.
         QMetaObject::invokeMethod(

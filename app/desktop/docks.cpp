@@ -58,16 +58,25 @@ QDockWidget* Docks::add(const QString& name, const QString& title, QWidget* cont
     m_docks.push_back(dock);
     m_places.push_back(place);
     // A panel behind another tab counts as visible for Qt; its dock knows better.
-    connect(dock, &QDockWidget::visibilityChanged, this, [content](bool visible) {
-        QList<DocumentView*> views = content->findChildren<DocumentView*>();
-        if (auto* view = qobject_cast<DocumentView*>(content))
-            views.prepend(view);
-        for (DocumentView* view : std::as_const(views))
-            view->setAsleep(!visible);
+    connect(dock, &QDockWidget::visibilityChanged, this, [this, dock](bool visible) {
+        std::erase(m_seen, dock);
+        if (visible)
+            m_seen.push_back(dock);
+        if (!m_arranging)
+            wake(dock, visible);
     });
     if (!shownAtFirst)
         m_hiddenAtFirst.push_back(dock);
     return dock;
+}
+
+void Docks::wake(QDockWidget* dock, bool seen) const
+{
+    QList<DocumentView*> views = dock->widget()->findChildren<DocumentView*>();
+    if (auto* view = qobject_cast<DocumentView*>(dock->widget()))
+        views.prepend(view);
+    for (DocumentView* view : std::as_const(views))
+        view->setAsleep(!seen);
 }
 
 QDockWidget* Docks::find(const QString& name) const
@@ -105,6 +114,20 @@ void Docks::setMovable(bool movable)
 
 void Docks::reset()
 {
+    m_arranging = true;
+    arrange();
+    m_arranging = false;
+    std::map<Place, QDockWidget*> front;
+    for (std::size_t i = 0; i < m_docks.size(); ++i)
+        front.emplace(m_places[i], m_docks[i]);
+    for (std::size_t i = 0; i < m_docks.size(); ++i)
+        wake(m_docks[i], front[m_places[i]] == m_docks[i] && !m_docks[i]->isHidden());
+}
+
+void Docks::arrange()
+{
+    const bool animated = m_window->isAnimated();
+    m_window->setAnimated(false);
     std::map<Place, QDockWidget*> first; // of each place; the others become its tabs
     for (std::size_t i = 0; i < m_docks.size(); ++i) {
         QDockWidget* dock = m_docks[i];
@@ -123,6 +146,7 @@ void Docks::reset()
         dock->raise();
     for (QDockWidget* dock : m_hiddenAtFirst)
         dock->hide();
+    m_window->setAnimated(animated);
 }
 
 /// Tabs keep their whole names; where there is no room for all of them, they scroll.
@@ -140,10 +164,18 @@ QByteArray Docks::save() const { return m_window->saveState(kLayoutVersion); }
 
 bool Docks::restore(const QByteArray& state)
 {
-    // Every panel needs a place first; restoreState moves those that the state knows.
-    reset();
-    if (!state.isEmpty() && m_window->restoreState(state, kLayoutVersion))
-        return true;
+    if (!state.isEmpty()) {
+        // Every panel needs a place first; restoreState moves those that the state knows.
+        m_arranging = true;
+        arrange();
+        const bool restored = m_window->restoreState(state, kLayoutVersion);
+        m_arranging = false;
+        if (restored) {
+            for (QDockWidget* dock : m_docks)
+                wake(dock, std::find(m_seen.begin(), m_seen.end(), dock) != m_seen.end());
+            return true;
+        }
+    }
     reset();
     return false;
 }

@@ -42,11 +42,16 @@ public:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
+    void arrange();
+    void wake(QDockWidget* dock, bool seen) const;
+
     QMainWindow* m_window;
     std::vector<QDockWidget*> m_docks;
     std::vector<Place> m_places;
     std::vector<QDockWidget*> m_hiddenAtFirst;
+    std::vector<QDockWidget*> m_seen; ///< those that are not hidden, nor behind another tab
     bool m_movable = false;
+    bool m_arranging = false; ///< panels come and go until all have their places: nobody wakes for that
 };
 
 } // namespace shardboard

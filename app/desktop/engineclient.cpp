@@ -4,6 +4,10 @@
 #include "model/protocol/jsonline.h"
 #include "model/protocol/messages.h"
 
+#include <QElapsedTimer>
+
+#include <utility>
+
 namespace shardboard {
 
 namespace {
@@ -11,13 +15,14 @@ constexpr int kLeaveMs = 2000;
 constexpr int kTerminateMs = 500;
 constexpr qsizetype kLogBytes = 64 * 1024;
 constexpr qsizetype kTailLines = 6;
+constexpr qint64 kReadMs = 8; ///< of messages at a time, so that a flood of them leaves the window its frames
 }
 
 EngineClient::EngineClient(QObject* parent)
     : QObject(parent)
 {
     m_stopTimer.setSingleShot(true);
-    connect(&m_process, &QProcess::readyReadStandardOutput, this, &EngineClient::readLines);
+    connect(&m_process, &QProcess::readyReadStandardOutput, this, [this] { readLines(); });
     connect(&m_process, &QProcess::readyReadStandardError, this, &EngineClient::readLog);
     connect(&m_process, &QProcess::finished, this, &EngineClient::onFinished);
     connect(&m_process, &QProcess::errorOccurred, this, &EngineClient::onError);
@@ -52,6 +57,7 @@ void EngineClient::start(const QStringList& command)
     if (isRunning() || command.isEmpty())
         return;
     m_input.clear();
+    m_read = 0;
     m_log.clear();
     m_terminated = false;
     m_stopTimer.stop();
@@ -80,26 +86,41 @@ QString EngineClient::logTail() const
     return QString::fromUtf8(lines.mid(qMax(qsizetype { 0 }, lines.size() - kTailLines)).join('\n')).trimmed();
 }
 
-void EngineClient::readLines()
+void EngineClient::readLines(bool all)
 {
     m_input += m_process.readAllStandardOutput();
-    qsizetype begin = 0;
-    for (qsizetype end = m_input.indexOf('\n'); end >= 0; end = m_input.indexOf('\n', begin)) {
-        const std::string_view line(m_input.constData() + begin, static_cast<std::size_t>(end - begin));
+    QElapsedTimer timer;
+    timer.start();
+    for (qsizetype end = m_input.indexOf('\n', m_read); end >= 0; end = m_input.indexOf('\n', m_read)) {
+        if (!all && timer.elapsed() >= kReadMs) {
+            if (!std::exchange(m_later, true)) {
+                const auto go = [this] {
+                    m_later = false;
+                    readLines();
+                };
+                QMetaObject::invokeMethod(this, go, Qt::QueuedConnection);
+            }
+            break;
+        }
+        const std::string_view line(m_input.constData() + m_read, static_cast<std::size_t>(end - m_read));
         const auto message = parseJsonLine(line, "engine");
-        begin = end + 1;
         if (message.ok() && message.value().is_object() && message.value().contains("type")
             && message.value()["type"].is_string()) {
+            m_read = end + 1;
             Q_EMIT received(message.value());
             continue;
         }
         const QString start = QString::fromUtf8(line.data(), static_cast<qsizetype>(qMin(line.size(), std::size_t { 60 })));
         m_input.clear();
+        m_read = 0;
         Q_EMIT garbled(tr("it wrote a line that is no message: “%1”").arg(start.simplified()));
         return;
     }
-    m_input.remove(0, begin);
-    if (m_input.size() > static_cast<qsizetype>(kMaxLine)) {
+    if (m_later && m_read < m_input.size() / 2)
+        return; // moved to the front now and then, not at every turn
+    m_input.remove(0, m_read);
+    m_read = 0;
+    if (m_input.size() > static_cast<qsizetype>(kMaxLine) && m_input.indexOf('\n') < 0) {
         m_input.clear();
         Q_EMIT garbled(tr("it wrote a line of more than %1 MiB").arg(kMaxLine >> 20));
     }
@@ -116,7 +137,7 @@ void EngineClient::onFinished(int code, QProcess::ExitStatus status)
 {
     m_stopTimer.stop();
     readLog();
-    readLines();
+    readLines(true);
     // For a crash QProcess reports the signal as the code.
     Q_EMIT ended(status == QProcess::CrashExit ? tr("killed by signal %1").arg(code) : tr("exit status %1").arg(code));
 }

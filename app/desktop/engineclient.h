@@ -42,14 +42,16 @@ Q_SIGNALS:
     void ended(const QString& how);
 
 private:
-    void readLines();
+    void readLines(bool all = false);
     void readLog();
     void onFinished(int code, QProcess::ExitStatus status);
     void onError(QProcess::ProcessError error);
 
     QProcess m_process;
     QTimer m_stopTimer;
-    QByteArray m_input; ///< an unfinished line
+    QByteArray m_input; ///< what was not handed on yet
+    qsizetype m_read = 0; ///< of it that was
+    bool m_later = false; ///< the rest is handed on when the event loop comes round
     QByteArray m_log;
     bool m_terminated = false;
 };

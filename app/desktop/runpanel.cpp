@@ -16,6 +16,7 @@
 #include <QPushButton>
 #include <QSpinBox>
 #include <QTableView>
+#include <QTimer>
 #include <QVBoxLayout>
 
 namespace shardboard {
@@ -23,6 +24,7 @@ namespace shardboard {
 namespace {
 
 constexpr int kOperationWidth = 200;
+constexpr int kShowMs = 40; ///< between two steps that are shown: a run of many short ones tells of them faster than eyes can read
 
 QSpinBox* countBox(const QString& name, int lowest, int value, QWidget* parent)
 {
@@ -57,6 +59,7 @@ RunPanel::RunPanel(Document* document, EngineSession* session, QWidget* parent)
     , m_document(document)
     , m_session(session)
     , m_model(new RunModel(this))
+    , m_shows(new QTimer(this))
 {
     setObjectName(QStringLiteral("runPanel"));
     setAutoFillBackground(true);
@@ -70,6 +73,9 @@ RunPanel::RunPanel(Document* document, EngineSession* session, QWidget* parent)
         m_needs->setText(tr("needs %1 and about %2").arg(bytesText(bytes), secondsText(seconds)));
     });
     connect(m_session, &EngineSession::progressed, this, &RunPanel::onProgress);
+    m_shows->setSingleShot(true);
+    m_shows->setInterval(kShowMs);
+    connect(m_shows, &QTimer::timeout, this, &RunPanel::showProgress);
     connect(m_session, &EngineSession::finished, this, &RunPanel::onFinished);
     connect(m_session, &EngineSession::refused, this, [this](const QString& text) { showProblem(text); });
     connect(m_session, &EngineSession::cancelled, this, [this] { m_needs->setText(tr("cancelled")); });
@@ -217,8 +223,10 @@ void RunPanel::updateState()
     m_cancel->setVisible(busy);
     m_restart->setVisible(state == State::Failed);
     m_progress->setVisible(busy);
-    if (!busy)
+    if (!busy) {
+        m_shows->stop();
         m_progress->reset();
+    }
     if (state == State::Failed) {
         m_needs->clear();
         showProblem(m_session->failure(), m_session->failureLog());
@@ -237,6 +245,16 @@ void RunPanel::showProblem(const QString& text, const QString& log)
 
 void RunPanel::onProgress(qint64 step, qint64 of, const QString& what)
 {
+    m_told = { step, of, what };
+    if (m_shows->isActive())
+        return; // the last one that is told until then
+    m_shows->start();
+    showProgress();
+}
+
+void RunPanel::showProgress()
+{
+    const auto& [step, of, what] = m_told;
     m_progress->setRange(0, static_cast<int>(qMin<qint64>(of, INT_MAX)));
     m_progress->setValue(static_cast<int>(qMin(step, of)));
     m_progress->setFormat(what.isEmpty() ? QStringLiteral("%p %") : QStringLiteral("%p %   ") + QString(what).replace(QLatin1Char('%'), QStringLiteral("%%")));

@@ -12,6 +12,7 @@ class QProgressBar;
 class QPushButton;
 class QSpinBox;
 class QTableView;
+class QTimer;
 
 namespace shardboard {
 
@@ -40,6 +41,7 @@ private:
     void showProblem(const QString& text, const QString& log = {});
     void onFinished(const RunResult& result);
     void onProgress(qint64 step, qint64 of, const QString& what);
+    void showProgress();
 
     Document* m_document;
     EngineSession* m_session;
@@ -58,6 +60,12 @@ private:
     QLabel* m_problem = nullptr;
     QLabel* m_verdict = nullptr;
     QTableView* m_table = nullptr;
+    QTimer* m_shows = nullptr; ///< runs while a step that was told waits to be shown
+    struct Progress {
+        qint64 step = 0;
+        qint64 of = 0;
+        QString what;
+    } m_told;
     bool m_fresh = true; ///< nothing was run yet
 };
 

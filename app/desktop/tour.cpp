@@ -18,6 +18,7 @@
 #include "widgets/axisdrag.h"
 #include "widgets/designjudge.h"
 #include "widgets/fitadvisor.h"
+#include "widgets/latestjob.h"
 #include "widgets/meshchips.h"
 #include "widgets/meshview.h"
 #include "widgets/strategyeditor.h"
@@ -54,8 +55,10 @@ void settle(const QWidget* window)
     const auto judges = window->findChildren<DesignJudge*>();
     const auto advisors = window->findChildren<FitAdvisor*>();
     const auto alternatives = window->findChildren<AlternativesJudge*>();
+    const auto jobs = window->findChildren<LatestJob*>();
     const auto busy = [&] {
-        return std::any_of(alternatives.begin(), alternatives.end(), [](const auto* judge) { return judge->isBusy(); })
+        return std::any_of(jobs.begin(), jobs.end(), [](const auto* job) { return job->isBusy(); })
+            || std::any_of(alternatives.begin(), alternatives.end(), [](const auto* judge) { return judge->isBusy(); })
             || std::any_of(advisors.begin(), advisors.end(), [](const auto* advisor) { return advisor->isBusy(); })
             || std::any_of(judges.begin(), judges.end(), [](const auto* judge) { return judge->isBusy(); });
     };

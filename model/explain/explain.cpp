@@ -103,6 +103,8 @@ private:
         return out;
     }
 
+    bool stopped() const { return m_options.stop != nullptr && m_options.stop->load(); }
+
     /// Those of the weight, of its gradient, and of what is computed with it.
     void weight(Explanation& out)
     {
@@ -123,6 +125,8 @@ private:
         if (m_options.effects <= 0 || it.unknownShape)
             return;
         for (auto& [text, layout] : otherLayouts(it, m_design.mesh)) {
+            if (stopped())
+                return;
             LayoutChoice choice;
             choice.text = text;
             choice.spec = specText(layout, m_design.mesh);
@@ -158,7 +162,7 @@ private:
         std::stable_sort(rows.begin(), rows.end(), [&](const RankedRow* a, const RankedRow* b) {
             return aside(a) != aside(b) ? aside(b) : rank(a) < rank(b);
         });
-        for (std::size_t i = 0; i < rows.size() && static_cast<int>(i) < m_options.effects; ++i)
+        for (std::size_t i = 0; i < rows.size() && static_cast<int>(i) < m_options.effects && !stopped(); ++i)
             rows[i]->effect = effectOf(m_design, m_evaluation, *rows[i]->edit);
     }
 

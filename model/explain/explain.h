@@ -6,6 +6,8 @@
 #include "model/design/evaluate.h"
 #include "model/explain/explanation.h"
 
+#include <atomic>
+
 namespace shardboard {
 
 /// What a name means: a collective's id, an operation (`block/self_attn.q_proj`, `self_attn.q_proj`), a weight (with `*` or
@@ -21,6 +23,7 @@ ExplainTarget weightTarget(const Evaluation& evaluation, int weight);
 
 struct ExplainOptions {
     int effects = 0; ///< for so many alternatives, the cheapest first, the design is evaluated with their edit
+    const std::atomic<bool>* stop = nullptr; ///< once it is set no more effects are evaluated
 };
 
 Explanation explain(const Design& design, const Evaluation& evaluation, const ExplainTarget& target,

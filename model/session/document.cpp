@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/session/document.h"
 
+#include "model/design/checkstrategies.h"
 #include "model/design/layoutstrategy.h"
 #include "model/explain/explain.h"
 #include "model/formats/designfile.h"
@@ -186,6 +187,9 @@ Result<std::shared_ptr<const Evaluation>> Document::evaluateEdit(const Design& e
 
 Status Document::check(const Design& edited) const
 {
+    if (m_evaluation)
+        if (const auto told = checkStrategies(edited, m_design, *m_evaluation))
+            return *told;
     const auto evaluation = evaluateEdit(edited, Misfits::Refuse);
     if (!evaluation.ok())
         return evaluation.error();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The document: edits, undo, redo, selection, files.
+#include "model/design/checkstrategies.h"
 #include "model/design/presets.h"
 #include "model/formats/openmodel.h"
 #include "model/session/document.h"
@@ -51,6 +52,7 @@ private Q_SLOTS:
     void undoRestoresExactly();
     void undoUsesTheOldEvaluation();
     void refusedEditChangesNothing();
+    void checkWithoutAPlanSaysTheSame();
     void designWithMistakesCanBeMended();
     void selectionFollowsNames();
     void axisMovesBetweenDims();
@@ -140,6 +142,50 @@ void TestDocument::refusedEditChangesNothing()
     QCOMPARE(document.undoStack()->count(), 0);
     QVERIFY(!document.setDesign(wrong).ok());
     QVERIFY(document.evaluation() == before);
+}
+
+/// What a menu asks of each entry, against the whole flow.
+void TestDocument::checkWithoutAPlanSaysTheSame()
+{
+    int refused = 0;
+    int allowed = 0;
+    Design mistaken = llama(); // what is wrong already may stay
+    mistaken.strategies.push_back({ "lm_head.weight", { StrategyKind::Spec, {}, 0, "P('nowhere')" }, std::nullopt });
+    for (const Design& design : { llama("data=2,model=4"), llama("data=3,model=28"), mistaken }) {
+        Document document;
+        QVERIFY(document.setDesign(design).ok());
+        const Evaluation& now = *document.evaluation();
+        for (int weight = 0; weight < static_cast<int>(now.weights.size()); ++weight) {
+            std::vector<Strategy> tried { {}, { StrategyKind::Rowwise, { "model" }, 0, {} }, { StrategyKind::Rowwise, { "pod" }, 0, {} },
+                                          { StrategyKind::Columnwise, { "data", "data" }, 0, {} }, { StrategyKind::Spec, {}, 0, "P(None, None, 'model')" } };
+            for (const int dim : { -1, 0, 1 })
+                for (const int axis : { 0, 1 })
+                    tried.push_back(document.withAxisOnDim(weight, axis, dim));
+            for (const Strategy& strategy : tried)
+                for (const auto cut : { std::optional<CutRule>(), std::optional<CutRule>(CutRule::Strict) }) {
+                    Design edited = document.withStrategy(document.patternOf(weight), strategy);
+                    edited.strategies.back().cut = cut;
+                    const auto quick = checkStrategies(edited, design, now);
+                    QVERIFY(quick.has_value());
+                    const auto whole = evaluate(edited, Misfits::Replicate);
+                    QVERIFY(whole.ok());
+                    const Misfit* misfit = newMisfit(*whole.value(), now);
+                    QCOMPARE(quick->ok(), misfit == nullptr);
+                    if (misfit)
+                        QCOMPARE(quick->error().text(), misfit->error.text());
+                    ++(misfit ? refused : allowed);
+                }
+        }
+    }
+    QVERIFY2(refused > 50 && allowed > 50, qPrintable(QStringLiteral("%1 refused, %2 allowed").arg(refused).arg(allowed)));
+    // What only the whole flow can tell is left to it.
+    Document document;
+    QVERIFY(document.setDesign(llama()).ok());
+    Design other = document.withStrategy("model.layers.3.mlp.up_proj.weight", {});
+    QVERIFY(!checkStrategies(other, document.design(), *document.evaluation()));
+    other = document.design();
+    other.workload.batch = 16;
+    QVERIFY(!checkStrategies(other, document.design(), *document.evaluation()));
 }
 
 void TestDocument::designWithMistakesCanBeMended()

@@ -162,7 +162,7 @@ void TestFindingsView::allAtOnceIsOneStep()
     auto* all = shown.view->findChild<QPushButton*>(QStringLiteral("repairAll"));
     QVERIFY(all->isVisible());
     QTest::mouseClick(all, Qt::LeftButton);
-    QCOMPARE(shown.document.undoStack()->count(), 1);
+    QTRY_COMPARE(shown.document.undoStack()->count(), 1);
     for (const DesignFinding& finding : shown.document.evaluation()->findings)
         QVERIFY2(!finding.fix, (finding.where + ": " + finding.message).c_str());
     shown.document.undoStack()->undo();

@@ -34,6 +34,7 @@
 #include <QMimeData>
 #include <QPointer>
 #include <QPushButton>
+#include <QSortFilterProxyModel>
 #include <QTableView>
 #include <QTest>
 #include <QTreeView>
@@ -143,6 +144,24 @@ void TestWidgetsViews::modelsAreSound()
                 >= filter.index(row + 1, 0, group).data(WeightModel::BytesRole).toLongLong());
     weights.setEvaluation(nullptr, Qt::white, Qt::black);
     QCOMPARE(filter.rowCount(), 0);
+    // From plan to plan, with more collectives and with fewer: each row says what the new plan has there.
+    Document other;
+    QVERIFY(other.setDesign(trainingDesign()).ok());
+    Document none;
+    QVERIFY(none.setDesign(knownDesign("data=1", "replicate")).ok());
+    QSortFilterProxyModel proxy;
+    proxy.setSourceModel(&collectives);
+    for (const Document* next : { &other, &document, &none, &other, &none, &document }) {
+        const auto evaluation = next->evaluation();
+        collectives.setEvaluation(evaluation, Qt::gray, Qt::red, {});
+        QCOMPARE(collectives.rowCount(), static_cast<int>(evaluation->plan.collectives.size()));
+        QCOMPARE(proxy.rowCount(), collectives.rowCount());
+        for (int row = 0; row < proxy.rowCount(); ++row)
+            QCOMPARE(proxy.index(row, CollectivesModel::CauseColumn).data().toString().toStdString(), evaluation->plan.collectives[static_cast<std::size_t>(row)].cause);
+    }
+    QVERIFY(other.evaluation()->plan.collectives.size() > document.evaluation()->plan.collectives.size());
+    collectives.setEvaluation(nullptr, Qt::gray, Qt::red, {});
+    QCOMPARE(collectives.rowCount(), 0);
 }
 
 void TestWidgetsViews::viewsLiveWithoutADesign()

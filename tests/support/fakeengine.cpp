@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker that follows a script, for tests of the client: fakeengine ok|slow|garbage|crash|hang|silent|old|fails
+// A worker that follows a script, for tests of the client: fakeengine ok|slow|flood|garbage|crash|hang|silent|old|fails
 //   ok       hello; a run is announced, makes progress and gives a verified result
 //   slow     as ok, but the run lasts until it is cancelled
+//   flood    as ok, with a million steps of progress before the result, as fast as it can write
 //   garbage  hello; then a line that is no message
 //   crash    hello; a run writes to the log and dies of a signal
 //   hang     hello; a run never answers, not even a cancel
@@ -38,7 +39,13 @@ void run(const std::string& script, const json& id)
 {
     say({ { "type", "announce" }, { "id", id }, { "bytes", 1048576 }, { "seconds", 0.5 } });
     say({ { "type", "progress" }, { "id", id }, { "step", 1 }, { "of", 2 }, { "what", "layer 0" } });
-    if (script == "ok") {
+    if (script == "flood") {
+        constexpr int kSteps = 1000000;
+        const std::string begin = R"({"type":"progress","id":)" + id.dump() + R"(,"of":)" + std::to_string(kSteps) + R"(,"what":"layer 0","step":)";
+        for (int step = 1; step <= kSteps; ++step)
+            std::cout << begin << step << "}\n";
+        say({ { "type", "result" }, { "id", id }, { "run", result() } });
+    } else if (script == "ok") {
         say({ { "type", "unknown-to-you" }, { "id", id } });
         say({ { "type", "result" }, { "id", id }, { "run", result() } });
     } else if (script == "garbage") {

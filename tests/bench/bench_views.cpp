@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures views by themselves with the software renderer and prints JSON, in milliseconds: `bench_views [FRAMES]`. The canvases of
+// 16,384 devices at 1600x1000; a table of more than 1,000 weights with all of its layers open; a filter that is typed over 10,000
+// weights; and the gaps in the event loop while a worker tells a million steps of its progress (tests/fakeengine beside it).
+// At twofold scale with QT_SCALE_FACTOR=2.
+#include "app/desktop/enginesession.h"
+#include "app/desktop/fonts.h"
+#include "app/desktop/runpanel.h"
+#include "model/design/presets.h"
+#include "model/formats/openmodel.h"
+#include "model/session/document.h"
+#include "model/session/selection.h"
+#include "tests/bench/measure.h"
+#include "widgets/meshcanvas.h"
+#include "widgets/theme.h"
+#include "widgets/tilecanvas.h"
+#include "widgets/weighttable.h"
+
+#include <QElapsedTimer>
+#include <QFileInfo>
+#include <QLineEdit>
+#include <QScrollBar>
+#include <QTimer>
+#include <QTreeView>
+
+#include <cstdio>
+#include <cstdlib>
+
+using namespace shardboard;
+using namespace shardboard::bench;
+
+namespace {
+
+Design trainedOn(const char* mesh)
+{
+    Design design;
+    design.model = builtinModel("llama3.1-405b").value();
+    design.mesh = Mesh::parse(mesh).value();
+    design.workload.kind = WorkloadKind::Train;
+    design.workload.batch = 2048;
+    (void)applyPreset(design, "tp+fsdp").ok();
+    return design;
+}
+
+/// Every other layer is told apart from the ones beside it, so that all are listed.
+Design everyLayerApart()
+{
+    Design design = trainedOn("data=2,fsdp=8,model=8");
+    for (std::int64_t layer = 0; layer < design.model.layers; layer += 2)
+        design.strategies.push_back({ "model.layers." + std::to_string(layer) + ".mlp.down_proj.weight", {}, std::nullopt });
+    return design;
+}
+
+/// An architecture that is not understood, as weights alone.
+Design looseWeights(int count)
+{
+    Design design;
+    design.mesh = Mesh::parse("data=2,model=8").value();
+    design.model.name = "loose";
+    design.model.notUnderstood = "made up";
+    for (int i = 0; i < count; ++i) {
+        ModelSpec::LooseWeight weight;
+        weight.tensor.name = "model.layers." + std::to_string(i / 10) + (i % 10 < 4 ? ".self_attn." : ".mlp.") + "part" + std::to_string(i % 10) + ".weight";
+        weight.tensor.shape = { 4096, 1024 };
+        design.model.looseWeights.push_back(std::move(weight));
+    }
+    return design;
+}
+
+json canvas(QWidget& widget, int count)
+{
+    widget.resize(1600, 1000);
+    widget.show();
+    settle();
+    json out;
+    out["zoom"] = summary(frames(count, [&](int i) { wheel(&widget, wandering(&widget, i / 40), i % 40 < 20 ? 120 : -120); }), kFrame);
+    for (int i = 0; i < 8; ++i)
+        wheel(&widget, wandering(&widget, 0), 120);
+    mouse(&widget, QEvent::MouseButtonPress, wandering(&widget, 0), Qt::MiddleButton, Qt::MiddleButton);
+    out["pan"] = summary(frames(count, [&](int i) { mouse(&widget, QEvent::MouseMove, wandering(&widget, i), Qt::NoButton, Qt::MiddleButton); }), kFrame);
+    mouse(&widget, QEvent::MouseButtonRelease, wandering(&widget, 0), Qt::MiddleButton, Qt::NoButton);
+    widget.hide();
+    return out;
+}
+
+json canvases(int count)
+{
+    Document document;
+    if (!document.setDesign(trainedOn("pod=4,data=8,fsdp=64,model=8")).ok())
+        return "the design cannot be evaluated";
+    document.selection()->setWeight(3);
+    MeshCanvas mesh(&document);
+    mesh.refresh();
+    TileCanvas tiles(&document);
+    tiles.show(3);
+    return { { "mesh", canvas(mesh, count) }, { "tiles", canvas(tiles, count) } };
+}
+
+json weights(int count)
+{
+    Document document;
+    if (!document.setDesign(everyLayerApart()).ok())
+        return "the design cannot be evaluated";
+    WeightPanel panel(&document);
+    panel.resize(310, 1000);
+    panel.show();
+    settle();
+    auto* tree = panel.findChild<QTreeView*>(QStringLiteral("weightTree"));
+    json out { { "weights", document.evaluation()->weights.size() } };
+    out["expand_all"] = summary(frames(20, [&](int i) { i % 2 == 0 ? tree->collapseAll() : tree->expandAll(); }), kFrame);
+    tree->expandAll();
+    QScrollBar* bar = tree->verticalScrollBar();
+    out["scroll"] = summary(frames(count, [&](int i) { bar->setValue(static_cast<int>((0.5 + 0.5 * std::sin(i * 0.1)) * bar->maximum())); }), kFrame);
+    return out;
+}
+
+json filter(int rows)
+{
+    constexpr double kGoal = 50;
+    Document document;
+    if (!document.setDesign(looseWeights(rows)).ok())
+        return "the design cannot be evaluated";
+    WeightPanel panel(&document);
+    panel.resize(310, 1000);
+    panel.show();
+    settle();
+    auto* edit = panel.findChild<QLineEdit*>(QStringLiteral("weightFilter"));
+    const QStringList typed { QStringLiteral("m"), QStringLiteral("ml"), QStringLiteral("mlp"), QStringLiteral("mlp."), QStringLiteral("*.mlp.part7*"), QString(),
+                              QStringLiteral("dim 0 = model"), QStringLiteral("replicated"), QStringLiteral("layers.77"), QStringLiteral("no such weight") };
+    json out { { "rows", document.evaluation()->weights.size() } };
+    out["typed"] = summary(frames(40, [&](int i) { edit->setText(typed[i % typed.size()]); }), kGoal);
+    return out;
+}
+
+/// Gaps between turns of an event loop that has a timer of no time, as a window that is painted all the time has.
+json flood(const QString& program)
+{
+    if (!QFileInfo::exists(program))
+        return "there is no fakeengine beside this program";
+    Document document;
+    if (!document.setDesign(trainedOn("data=2,fsdp=8,model=8")).ok())
+        return "the design cannot be evaluated";
+    EngineSession session({ program, QStringLiteral("flood") });
+    RunPanel panel(&document, &session);
+    panel.resize(900, 260);
+    panel.show();
+    settle();
+    int steps = 0;
+    bool over = false;
+    QObject::connect(&session, &EngineSession::progressed, [&] { ++steps; });
+    QObject::connect(&session, &EngineSession::finished, [&] { over = true; });
+    Times gaps;
+    QElapsedTimer all;
+    panel.run();
+    QElapsedTimer gap;
+    all.start();
+    gap.start();
+    double cpu = threadMilliseconds();
+    constexpr qint64 kLimitMs = 120000;
+    while (!over && all.elapsed() < kLimitMs && session.state() != EngineSession::State::Failed) {
+        QApplication::processEvents();
+        for (QWidget* window : QApplication::topLevelWidgets()) {
+            QEvent paint(QEvent::UpdateRequest);
+            if (window->isVisible())
+                QApplication::sendEvent(window, &paint);
+        }
+        gaps.wall.push_back(static_cast<double>(gap.nsecsElapsed()) * 1e-6);
+        gap.restart();
+        const double now = threadMilliseconds();
+        gaps.cpu.push_back(now - cpu);
+        cpu = now;
+    }
+    constexpr double kGoal = 50;
+    json out = summary(gaps, kGoal);
+    out["longest"] = quantile(gaps.wall, 1);
+    out["longest_cpu"] = quantile(gaps.cpu, 1);
+    out["steps"] = steps;
+    out["seconds"] = static_cast<double>(all.elapsed()) / 1000;
+    return out;
+}
+
+} // namespace
+
+int main(int argc, char** argv)
+{
+    if (!qEnvironmentVariableIsSet("QT_QPA_PLATFORM"))
+        qputenv("QT_QPA_PLATFORM", "offscreen");
+    qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString&) {});
+    const int count = argc > 1 ? std::max(20, std::atoi(argv[1])) : 200;
+    QApplication application(argc, argv);
+    ensureFonts(application);
+    applyTheme(application, Theme::light());
+    json report;
+    report["scale"] = application.devicePixelRatio();
+    report["canvases"] = canvases(count);
+    report["weights"] = weights(count);
+    report["filter"] = filter(10000);
+    report["run"] = flood(QFileInfo(QApplication::applicationFilePath()).absolutePath() + QStringLiteral("/fakeengine"));
+    std::printf("%s\n", report.dump(1).c_str());
+    return 0;
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work off the GUI thread: only the latest answers, a cancel is answered at once and is no error, and what lasts is told of.
+#include "widgets/latestjob.h"
+#include "widgets/longwork.h"
+
+#include <QElapsedTimer>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSemaphore>
+#include <QSignalSpy>
+#include <QTest>
+#include <QThread>
+
+#include <atomic>
+#include <memory>
+
+using namespace shardboard;
+
+namespace {
+
+/// Work that lasts until it is let go or stopped.
+struct Held {
+    QSemaphore begun;
+    std::atomic<bool> go { false };
+
+    template <class Stopped>
+    void work(const Stopped& stopped)
+    {
+        begun.release();
+        while (!go && !stopped())
+            QThread::msleep(1);
+    }
+};
+
+} // namespace
+
+class TestLongWork : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void onlyTheLatestAnswers();
+    void forgottenWorkIsToldToStop();
+    void destroyingWaitsAndDropsTheAnswer();
+    void quickWorkShowsNothing();
+    void lastingWorkSaysWhatAndHowFar();
+    void cancelIsAnsweredAtOnceAndTheAnswerNeverComes();
+};
+
+void TestLongWork::onlyTheLatestAnswers()
+{
+    LatestJob job;
+    const auto held = std::make_shared<Held>();
+    QList<int> answers;
+    job.ask([held, &answers](const std::atomic<bool>&) {
+        held->work([] { return false; }); // does not look whether it is wanted
+        return [&answers] { answers << 1; };
+    });
+    held->begun.acquire();
+    job.ask([&answers](const std::atomic<bool>&) { return [&answers] { answers << 2; }; });
+    job.ask([&answers](const std::atomic<bool>&) { return [&answers] { answers << 3; }; });
+    QVERIFY(job.isBusy());
+    held->go = true;
+    QTRY_COMPARE(answers, QList<int>({ 3 }));
+    QVERIFY(!job.isBusy());
+    QTest::qWait(20);
+    QCOMPARE(answers, QList<int>({ 3 }));
+}
+
+void TestLongWork::forgottenWorkIsToldToStop()
+{
+    LatestJob job;
+    const auto held = std::make_shared<Held>();
+    std::atomic<bool> ended { false };
+    job.ask([held, &ended](const std::atomic<bool>& stop) -> LatestJob::Answer {
+        held->work([&stop] { return stop.load(); });
+        ended = true;
+        return [] { QFAIL("an answer that nobody wants"); };
+    });
+    held->begun.acquire();
+    job.forget();
+    QVERIFY(!job.isBusy());
+    QTRY_VERIFY(ended);
+    QTest::qWait(20);
+}
+
+void TestLongWork::destroyingWaitsAndDropsTheAnswer()
+{
+    const auto held = std::make_shared<Held>();
+    std::atomic<bool> ended { false };
+    {
+        LatestJob job;
+        job.ask([held, &ended](const std::atomic<bool>& stop) -> LatestJob::Answer {
+            held->work([&stop] { return stop.load(); });
+            ended = true;
+            return [] { QFAIL("an answer to nobody"); };
+        });
+        held->begun.acquire();
+    }
+    QVERIFY(ended);
+    QTest::qWait(20);
+}
+
+void TestLongWork::quickWorkShowsNothing()
+{
+    QWidget window;
+    LongWork work(&window);
+    window.show();
+    bool answered = false;
+    work.start(QStringLiteral("Counting"), [&answered](LongWork::Control&) { return [&answered] { answered = true; }; });
+    QVERIFY(work.isBusy());
+    while (!answered) {
+        QVERIFY(!work.isVisible());
+        QCoreApplication::processEvents();
+    }
+    QVERIFY(!work.isBusy());
+    QTest::qWait(350);
+    QVERIFY(!work.isVisible());
+}
+
+void TestLongWork::lastingWorkSaysWhatAndHowFar()
+{
+    QWidget window;
+    LongWork work(&window);
+    window.show();
+    const auto held = std::make_shared<Held>();
+    bool answered = false;
+    work.start(QStringLiteral("Repairing …"), [held, &answered](LongWork::Control& control) {
+        control.tell(3, 8);
+        held->work([&control] { return control.stopped(); });
+        return [&answered] { answered = true; };
+    });
+    auto* what = work.findChild<QWidget*>(QStringLiteral("longWork.what"));
+    auto* progress = work.findChild<QProgressBar*>(QStringLiteral("longWork.progress"));
+    auto* cancel = work.findChild<QPushButton*>(QStringLiteral("longWork.cancel"));
+    QTRY_VERIFY(work.isVisible());
+    QCOMPARE(what->accessibleName(), QStringLiteral("Repairing …"));
+    QVERIFY(cancel->isVisible() && cancel->isEnabled());
+    QTRY_VERIFY(progress->isVisible());
+    QCOMPARE(progress->value(), 3);
+    QCOMPARE(progress->maximum(), 8);
+    held->go = true;
+    QTRY_VERIFY(answered);
+    QVERIFY(!work.isVisible());
+    QVERIFY(!work.isBusy());
+}
+
+void TestLongWork::cancelIsAnsweredAtOnceAndTheAnswerNeverComes()
+{
+    QWidget window;
+    LongWork work(&window);
+    window.show();
+    const QSignalSpy cancelled(&work, &LongWork::cancelled);
+    const QSignalSpy ended(&work, &LongWork::ended);
+    const auto held = std::make_shared<Held>();
+    std::atomic<bool> over { false };
+    work.start(QStringLiteral("Repairing …"), [held, &over](LongWork::Control& control) -> LongWork::Answer {
+        held->work([] { return false; }); // looks at nothing for a while
+        over = control.stopped();
+        return [] { QFAIL("cancelled work answered"); };
+    });
+    QTRY_VERIFY(work.isVisible());
+    QTest::mouseClick(work.findChild<QPushButton*>(QStringLiteral("longWork.cancel")), Qt::LeftButton);
+    // Before the event loop comes round, let alone the work ends.
+    QCOMPARE(cancelled.count(), 1);
+    QCOMPARE(ended.count(), 1);
+    QVERIFY(!work.isVisible());
+    QVERIFY(!work.isBusy());
+    held->go = true;
+    QTRY_VERIFY(over);
+    QTest::qWait(20);
+    QCOMPARE(ended.count(), 1);
+}
+
+QTEST_MAIN(TestLongWork)
+#include "tst_longwork.moc"
