@@ -194,6 +194,12 @@ void MeshCanvas::paintBase(QPainter& painter)
         return;
     painter.save();
     painter.setClipRect(gridArea().adjusted(-1, -1, 1, 1));
+    painter.setFont(uiFont(this, -1, true)); // of the ids in cells
+    constexpr double kMany = 64;
+    const QRectF visible = m_viewport.visibleWorld();
+    m_cards.reset();
+    if (m_viewport.scale() >= kCardCell)
+        m_cards.emplace(this, painter, std::min(visible.width() * visible.height(), static_cast<double>(m_mesh.deviceCount())) > kMany);
     paintCells(painter);
     painter.restore();
     paintAxes(painter);
@@ -237,8 +243,8 @@ void MeshCanvas::paintPixels(QPainter& painter, const QRectF& visible)
 void MeshCanvas::paintCell(QPainter& painter, std::int64_t position, const QRectF& rect)
 {
     const PartColor color = colorAt(position);
-    if (m_viewport.scale() >= kCardCell) {
-        paintCard(painter, position, rect, color);
+    if (m_cards) {
+        m_cards->paint(painter, rect.adjusted(3, 3, -3, -3), QString::number(m_mesh.deviceId(position)), color, m_memory.fillAt(position), m_memory.peakAt(position));
         return;
     }
     const double gap = m_viewport.scale() >= kLabelCell ? 1.5 : 0.5;
@@ -249,55 +255,10 @@ void MeshCanvas::paintCell(QPainter& painter, std::int64_t position, const QRect
     if (m_viewport.scale() < kLabelCell)
         return;
     const QString id = QString::number(m_mesh.deviceId(position));
-    QFont font = uiFont(this, -1, true);
-    if (QFontMetrics(font).horizontalAdvance(id) > solid.width() - 4)
+    if (painter.fontMetrics().horizontalAdvance(id) > solid.width() - 4)
         return;
-    painter.setFont(font);
     painter.setPen(color.label);
     painter.drawText(solid, Qt::AlignCenter, id);
-}
-
-void MeshCanvas::paintCard(QPainter& painter, std::int64_t position, const QRectF& rect, const PartColor& color)
-{
-    const Theme& theme = Theme::of(this);
-    const QRectF card = rect.adjusted(3, 3, -3, -3);
-    painter.save();
-    painter.setRenderHint(QPainter::Antialiasing);
-    painter.setPen(QPen(theme.line, 1));
-    painter.setBrush(theme.panel);
-    painter.drawRoundedRect(card.adjusted(0.5, 0.5, -0.5, -0.5), kCanvasRadius, kCanvasRadius);
-    const QFont small = monoFont(this, -2.5);
-    const double textHeight = QFontMetricsF(small).height();
-    const double pad = card.width() < 60 ? 4 : 7;
-    const QRectF box = card.adjusted(pad, pad, -pad, -(textHeight + 8 + pad));
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(color.fill);
-    painter.drawRoundedRect(box, 3, 3);
-    if (color.hatch != Qt::NoBrush) {
-        painter.setBrush(QBrush(color.hatchColor, color.hatch));
-        painter.drawRoundedRect(box, 3, 3);
-    }
-    painter.setPen(color.label);
-    painter.setFont(uiFont(this, card.width() < 60 ? 0 : 3, true));
-    painter.drawText(box, Qt::AlignCenter, QString::number(m_mesh.deviceId(position)));
-    const QRectF track(card.left() + pad, box.bottom() + 4, card.width() - 2 * pad, 4);
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(theme.track);
-    painter.drawRoundedRect(track, 2, 2);
-    const double fill = m_memory.fillAt(position);
-    if (fill > 0) {
-        painter.setBrush(fill > 1 ? theme.error : theme.accent);
-        painter.drawRoundedRect(QRectF(track.topLeft(), QSizeF(std::max(3.0, track.width() * std::min(1.0, fill)), 4)), 2, 2);
-    }
-    painter.setPen(fill > 1 ? theme.error : theme.quiet);
-    painter.setFont(small);
-    const QRectF label(card.left(), track.bottom() + 1, card.width(), textHeight + 2);
-    QString peak = m_memory.peakAt(position) > 0 ? bytesText(m_memory.peakAt(position)) : QStringLiteral("–");
-    if (QFontMetricsF(small).horizontalAdvance(peak) > card.width() - 2 && peak.endsWith(QLatin1String("iB")))
-        peak.chop(2); // `38.8 G`
-    if (QFontMetricsF(small).horizontalAdvance(peak) <= card.width() - 2)
-        painter.drawText(label, Qt::AlignCenter, peak);
-    painter.restore();
 }
 
 void MeshCanvas::paintAxes(QPainter& painter)

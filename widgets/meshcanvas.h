@@ -4,6 +4,7 @@
 // the size of a cell on screen, so that 16,384 devices cost one image. Reads prepared data only while painting.
 #pragma once
 
+#include "widgets/canvas/devicecards.h"
 #include "widgets/canvas/meshgrid.h"
 #include "widgets/canvas/viewport.h"
 #include "widgets/devicecolors.h"
@@ -16,6 +17,7 @@
 #include <QPixmap>
 #include <QWidget>
 
+#include <optional>
 #include <vector>
 
 namespace shardboard {
@@ -70,7 +72,6 @@ private:
     void paintCells(QPainter& painter);
     void paintPixels(QPainter& painter, const QRectF& visible);
     void paintCell(QPainter& painter, std::int64_t position, const QRectF& rect);
-    void paintCard(QPainter& painter, std::int64_t position, const QRectF& rect, const PartColor& color);
     void paintAxes(QPainter& painter);
     void paintLabels(QPainter& painter, const Bar& bar);
     void paintGroup(QPainter& painter);
@@ -89,6 +90,7 @@ private:
     DeviceMemory m_memory;
     Coloring m_coloring = Coloring::Shards;
     QImage m_image; ///< one pixel a device, in grid shape
+    std::optional<DeviceCards> m_cards; ///< while cells are painted that are large enough
     QPixmap m_base;
     std::vector<Bar> m_bars;
     int m_hoveredAxis = -1;

@@ -69,8 +69,10 @@ WeightPanel::WeightPanel(Document* document, QWidget* parent)
     m_header->setDetailAtRight();
     buildLayout();
     connect(m_filterEdit, &QLineEdit::textChanged, this, [this](const QString& text) {
+        m_following = true;
         m_filter->setText(text);
         m_tree->expandAll();
+        m_following = false;
         showCount();
         selectionChanged();
     });

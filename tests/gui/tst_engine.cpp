@@ -26,6 +26,7 @@ class TestEngine : public QObject {
 private Q_SLOTS:
     void initTestCase();
     void runGivesTheResult();
+    void floodArrivesWholeAndInOrder();
     void secondRunUsesTheSameWorker();
     void cancelIsNoError();
     void cancelOfAHangingWorkerEndsIt();
@@ -68,6 +69,25 @@ void TestEngine::runGivesTheResult()
     QCOMPARE(announced.first().first().toLongLong(), 1048576);
     QCOMPARE(progressed.size(), 1);
     QVERIFY(session.description().startsWith(QStringLiteral("cpu")));
+}
+
+/// Messages that come faster than they are read are handed on in turns of the event loop; none is lost and none overtakes another.
+void TestEngine::floodArrivesWholeAndInOrder()
+{
+    constexpr qint64 kSteps = 50000;
+    EngineSession session(fake("flood") << QString::number(kSteps));
+    qint64 last = 0;
+    bool ordered = true;
+    bool finished = false;
+    connect(&session, &EngineSession::progressed, this, [&](qint64 step) {
+        ordered = ordered && step == last + 1 && !finished;
+        last = step;
+    });
+    connect(&session, &EngineSession::finished, this, [&] { finished = true; });
+    session.run(m_evaluation, {});
+    QTRY_VERIFY_WITH_TIMEOUT(finished, 30000);
+    QCOMPARE(last, kSteps);
+    QVERIFY(ordered);
 }
 
 void TestEngine::secondRunUsesTheSameWorker()

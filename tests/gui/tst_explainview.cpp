@@ -82,6 +82,8 @@ private Q_SLOTS:
     void collectiveShowsItsCausesAndRankedRows();
     void pinThisIsOneStepAndUnpinTakesItBack();
     void pinOfTheInspectorIsTheSame();
+    void effectsComeAfterwardsAndOfTheLatestOnly();
+    void inspectorTellsEffectsAfterwards();
     void pinThatDecidedIsNamed();
     void gradientsHaveCausesAndNoRows();
     void causesLeadToWhatTheySpeakOf();
@@ -207,6 +209,70 @@ void TestExplainView::pinOfTheInspectorIsTheSame()
     QVERIFY(collectiveOf(document, CollectiveKind::ReduceScatter, "attention out") >= 0);
     document.undoStack()->undo();
     QVERIFY(document.design() == knownDesign());
+}
+
+/// Rows are there at once; what they would do is evaluated elsewhere, and what is not selected any more never arrives.
+void TestExplainView::effectsComeAfterwardsAndOfTheLatestOnly()
+{
+    Shown shown(knownDesign());
+    QVERIFY(shown.ready);
+    const int first = collectiveOf(shown.document, CollectiveKind::AllReduce, "attention out");
+    const int second = collectiveOf(shown.document, CollectiveKind::AllReduce, "mlp out");
+    QVERIFY(first >= 0 && second >= 0);
+    const auto effects = [&](const AxisExplanation& axis, const std::string& row) -> std::optional<EditEffect> {
+        for (const RankedRow& it : axis.rows)
+            if (it.row == row)
+                return it.effect;
+        return std::nullopt;
+    };
+    const auto evaluation = shown.document.evaluation();
+    for (const int collective : { second, first, second }) {
+        shown.document.selection()->setCollective(collective == first ? second : first); // at once followed by the other
+        QCoreApplication::processEvents();
+        shown.document.selection()->setCollective(collective);
+        QTRY_COMPARE(shown.view->rows().explanation().target.collective, collective);
+        const Explanation expected = explain(shown.document.design(), *evaluation, collectiveTarget(*evaluation, collective), { 24, nullptr });
+        const auto matches = [&] {
+            int told = 0;
+            const RowsModel& rows = shown.view->rows();
+            for (int row = 0; row < rows.rowCount(); ++row)
+                for (const AxisExplanation& axis : expected.axes) {
+                    if (axis.axis != rows.axisAt(row)->axis)
+                        continue;
+                    const auto wanted = effects(axis, rows.rowAt(row)->row);
+                    const auto& shownEffect = rows.rowAt(row)->effect;
+                    if (wanted.has_value() != shownEffect.has_value() || (wanted && wanted->seconds != shownEffect->seconds))
+                        return 0;
+                    told += wanted ? 1 : 0;
+                }
+            return told;
+        };
+        QTRY_VERIFY(matches() > 0);
+        QTest::qWait(20);
+        QVERIFY(matches() > 0);
+    }
+}
+
+void TestExplainView::inspectorTellsEffectsAfterwards()
+{
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    InspectorPanel panel(&document);
+    panel.resize(340, 900);
+    panel.show();
+    document.selection()->setCollective(collectiveOf(document, CollectiveKind::AllReduce, "attention out"));
+    const auto details = [&panel] {
+        QStringList out;
+        for (const Card* card : panel.findChildren<Card*>())
+            if (card->accessibleDescription().contains(QStringLiteral("pinned: ")))
+                out << card->accessibleDescription();
+        return out;
+    };
+    QTRY_VERIFY(!details().filter(QStringLiteral("step")).isEmpty());
+    QVERIFY(details().filter(QStringLiteral("…")).isEmpty());
+    const QStringList later = details();
+    panel.buildNow();
+    QCOMPARE(details(), later);
 }
 
 void TestExplainView::pinThatDecidedIsNamed()

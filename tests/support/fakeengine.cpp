@@ -2,7 +2,7 @@
 // A worker that follows a script, for tests of the client: fakeengine ok|slow|flood|garbage|crash|hang|silent|old|fails
 //   ok       hello; a run is announced, makes progress and gives a verified result
 //   slow     as ok, but the run lasts until it is cancelled
-//   flood    as ok, with a million steps of progress before the result, as fast as it can write
+//   flood    as ok, with a million steps of progress before the result (or as many as `flood N` says), as fast as it can write
 //   garbage  hello; then a line that is no message
 //   crash    hello; a run writes to the log and dies of a signal
 //   hang     hello; a run never answers, not even a cancel
@@ -35,14 +35,13 @@ json result()
              { "predicted_step_seconds", 0.001 }, { "peak_bytes", 1048576 }, { "operations", { operation } } };
 }
 
-void run(const std::string& script, const json& id)
+void run(const std::string& script, const json& id, int steps)
 {
     say({ { "type", "announce" }, { "id", id }, { "bytes", 1048576 }, { "seconds", 0.5 } });
     say({ { "type", "progress" }, { "id", id }, { "step", 1 }, { "of", 2 }, { "what", "layer 0" } });
     if (script == "flood") {
-        constexpr int kSteps = 1000000;
-        const std::string begin = R"({"type":"progress","id":)" + id.dump() + R"(,"of":)" + std::to_string(kSteps) + R"(,"what":"layer 0","step":)";
-        for (int step = 1; step <= kSteps; ++step)
+        const std::string begin = R"({"type":"progress","id":)" + id.dump() + R"(,"of":)" + std::to_string(steps) + R"(,"what":"layer 0","step":)";
+        for (int step = 1; step <= steps; ++step)
             std::cout << begin << step << "}\n";
         say({ { "type", "result" }, { "id", id }, { "run", result() } });
     } else if (script == "ok") {
@@ -73,7 +72,7 @@ int main(int argc, char** argv)
     while (std::getline(std::cin, line)) {
         const json message = json::parse(line, nullptr, false);
         if (message.value("type", "") == "run")
-            run(script, message["id"]);
+            run(script, message["id"], argc > 2 ? std::stoi(argv[2]) : 1000000);
         else if (message.value("type", "") == "cancel" && script == "slow")
             say({ { "type", "error" }, { "id", message["id"] }, { "code", "cancelled" }, { "message", "cancelled" },
                   { "where", "" } });
