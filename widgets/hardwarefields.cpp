@@ -349,8 +349,24 @@ QString HardwareField::text(const Hardware& hardware) const
 {
     if (kind != Kind::Number)
         return read(hardware);
+    constexpr int kShown = 6; // more than any of these is known to, and what its field has room for
     const std::optional<double> value = get(hardware);
-    return value ? QLocale::c().toString(*value / scale, 'g', 10) : QString();
+    if (!value)
+        return {};
+    const double inUnit = *value / scale;
+    // Without an exponent as long as that says as much.
+    const bool large = std::abs(inUnit) >= 1e6 && std::abs(inUnit) < 1e15;
+    return large ? QLocale::c().toString(inUnit, 'f', 0).remove(QLatin1Char(',')) : QLocale::c().toString(inUnit, 'g', kShown);
+}
+
+QString HardwareField::exactText(const Hardware& hardware) const
+{
+    const std::optional<double> value = kind == Kind::Number ? get(hardware) : std::nullopt;
+    if (!value)
+        return {};
+    // Steps of a double in the unit are no digits that anybody gave.
+    const QString exact = QLocale::c().toString(*value / scale, 'g', 15);
+    return exact == text(hardware) ? QString() : exact;
 }
 
 QString HardwareField::apply(Hardware& hardware, const QString& text) const

@@ -35,8 +35,11 @@ struct HardwareField {
     std::function<QString(const Hardware&)> read {}; ///< of all but numbers
     std::function<QString(Hardware&, const QString&)> write {}; ///< of all but numbers; what is wrong with a text, or nothing
 
-    /// As it stands in its field: a number in its unit and without it, a name, the value of a choice, `101` for three flags.
+    /// As it stands in its field: a number in its unit and without it to six digits, a name, the value of a choice, `101` for
+    /// three flags. A field whose text is still this one was not edited; its value keeps all of its digits.
     QString text(const Hardware& hardware) const;
+    /// A number with all its digits, where they are more than text() has; else empty.
+    QString exactText(const Hardware& hardware) const;
     /// Takes over a text of that form. Returns what is wrong with it, or an empty text; whether hardware may be so is told by
     /// checkHardware.
     QString apply(Hardware& hardware, const QString& text) const;

@@ -126,8 +126,12 @@ void HardwareView::refresh()
     m_back->setEnabled(own && findHardware(presetOf(hardware.value().id)).ok());
     m_source->setText(own ? tr("Edited, kept in this design. %1").arg(qstr(hardware.value().source)) : qstr(hardware.value().source));
     for (const Row& row : m_rows) {
-        if (row.edit && row.field.kind == HardwareField::Kind::Number)
+        if (row.edit && row.field.kind == HardwareField::Kind::Number) {
             row.edit->setFont(monoFont(this, -0.5));
+            const QString exact = row.field.exactText(hardware.value());
+            const QString all = exact.isEmpty() ? QString() : tr("Exactly %1 %2").arg(exact, row.field.unit).trimmed();
+            row.edit->setToolTip(row.field.toolTip.isEmpty() || all.isEmpty() ? row.field.toolTip + all : row.field.toolTip + QLatin1Char('\n') + all);
+        }
         row.setText(row.field.text(hardware.value()));
         showError(row, {});
     }

@@ -2,16 +2,18 @@
 #include "widgets/memoryview.h"
 
 #include "widgets/choicebox.h"
+#include "widgets/devicebars.h"
 #include "widgets/devicecolors.h"
 #include "widgets/elidedlabel.h"
 #include "widgets/fitlist.h"
 #include "widgets/format.h"
-#include "widgets/plots/stackedbar.h"
 #include "widgets/plots/timelinechart.h"
+#include "widgets/swatch.h"
 #include "widgets/theme.h"
 
 #include "model/hardware/hardware.h"
 
+#include <QCheckBox>
 #include <QGridLayout>
 #include <QLabel>
 #include <QScrollArea>
@@ -27,13 +29,8 @@ namespace {
 
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 
-/// A cause has one colour everywhere; the hues repeat in another lightness.
-QColor causeColor(std::size_t cause)
-{
-    constexpr std::size_t kHues = 7;
-    const QColor hue = partColor(static_cast<std::int64_t>(cause % kHues)).fill;
-    return cause < kHues ? hue : hue.lighter(155);
-}
+/// A cause has one colour everywhere; past seven the hues come again, hatched.
+PartColor causeColor(std::size_t cause) { return partColor(static_cast<std::int64_t>(cause)); }
 
 /// Causes of which there is any at some moment, as indices into memoryCauses().
 std::vector<std::size_t> presentCauses(const MemoryByCause& memory, const MemoryTimeline& timeline)
@@ -52,7 +49,7 @@ std::vector<std::size_t> presentCauses(const MemoryByCause& memory, const Memory
 
 MemoryView::MemoryView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
-    , m_bar(new StackedBar(this))
+    , m_bars(new DeviceBars(this))
     , m_fit(new FitList(document, this))
     , m_chart(new TimelineChart(this))
     , m_stage(new ChoiceBox(false, this))
@@ -74,6 +71,7 @@ MemoryView::MemoryView(Document* document, QWidget* parent)
     connect(m_chart, &TimelineChart::chosen, this, &MemoryView::chooseMoment);
     connect(m_fit, &FitList::refused, this, &MemoryView::refused);
     connect(m_stage, &QComboBox::activated, this, [this] { showTimeline(); });
+    connect(m_bars, &DeviceBars::chosen, this, &MemoryView::chooseStage);
     start();
 }
 
@@ -87,6 +85,8 @@ void MemoryView::buildLayout()
     m_stage->setObjectName(QStringLiteral("memoryStage"));
     m_stage->setAccessibleName(tr("Stage of the pipeline"));
     m_stage->setToolTip(tr("The stage whose memory is shown, with its peak"));
+    m_bars->setObjectName(QStringLiteral("memoryBars"));
+    m_bars->setAccessibleName(tr("Peak memory of the devices by cause"));
     m_chart->setObjectName(QStringLiteral("memoryChart"));
     m_chart->setAccessibleName(tr("Memory over the operations of a step"));
     m_chart->setToolTip(tr("Memory at every operation of a step; of layers that are alike the first and the last. Click to select the operation"));
@@ -95,13 +95,13 @@ void MemoryView::buildLayout()
     m_empty->setWordWrap(true);
     m_rows->setContentsMargins(0, 0, 0, 0);
     m_rows->setHorizontalSpacing(8);
-    m_rows->setVerticalSpacing(2);
+    m_rows->setVerticalSpacing(0);
     auto* left = new QVBoxLayout(m_left);
     left->setContentsMargins(0, 0, 0, 0);
     left->setSpacing(4);
     left->addWidget(m_verdict);
     left->addWidget(m_summary);
-    left->addWidget(m_bar);
+    left->addWidget(m_bars);
     left->addWidget(m_fit);
     left->addWidget(m_legend);
     left->addStretch(1);
@@ -184,15 +184,12 @@ void MemoryView::showVerdict()
                            : fits       ? tr("✓ Fits, %1 to spare").arg(bytesText(limit - memory.peak))
                                         : tr("✗ Does not fit: %1 too much").arg(bytesText(memory.peak - limit)));
     setTextColor(m_verdict, fits ? theme.text : theme.error);
-    // The chart tells the same and more; weights alone have none.
-    m_bar->setVisible(document()->evaluation()->plan.segments.empty());
     m_fit->setVisible(!fits);
     QString summary = tr("The fullest device needs %1 of %2").arg(bytesText(memory.peak), bytesText(limit));
     if (!memory.peakAt.empty())
         summary += tr(", at %1").arg(qstr(memory.peakAt));
     m_summary->setText(summary + QLatin1Char('.'));
     m_summary->setToolTip(tr("%1 of %2").arg(exactBytesText(memory.peak), exactBytesText(limit)));
-    m_bar->setAccessibleName(m_summary->text());
 }
 
 /// The stages of a pipeline, each with its peak; the fullest one is chosen as long as nobody chooses another.
@@ -228,15 +225,14 @@ void MemoryView::showTimeline()
     m_timeline = plan.segments.empty() ? MemoryTimeline {} : memoryTimeline(evaluation->graph, plan, stage);
     const std::vector<std::size_t> causes = presentCauses(plan.memory, m_timeline);
     makeLegend(causes);
-    const StackLook look { theme.panel, theme.quiet, theme.line, theme.error };
-    std::vector<StackPart> bar;
+    const TimelineLook look { theme.panel, theme.quiet, theme.line, theme.error };
     std::vector<TimelinePart> parts;
     for (const std::size_t cause : causes) {
         const MemoryCause& what = memoryCauses()[cause];
-        const QColor color = causeColor(cause);
-        const QString name = tr(what.name);
-        bar.push_back({ name, static_cast<double>(plan.memory.*what.bytes) / kGib, color });
-        TimelinePart part { name, color, {} };
+        if (m_hidden.contains(cause))
+            continue;
+        const PartColor color = causeColor(cause);
+        TimelinePart part { tr(what.name), color.fill, color.hatch, color.hatchColor, {} };
         for (const MemoryMoment& moment : m_timeline.moments)
             part.values.push_back(static_cast<double>(moment.bytes.*what.bytes) / kGib);
         parts.push_back(std::move(part));
@@ -249,32 +245,77 @@ void MemoryView::showTimeline()
             marks.push_back({ static_cast<int>(i), qstr(phaseName(phase)) });
         before = static_cast<int>(phase);
     }
-    m_bar->setFont(uiFont(this, -1));
-    m_bar->setParts(bar, limitBytes() / kGib, tr("GiB per device"), tr("memory of a device"), look);
+    showBars(causes);
     m_chart->setFont(uiFont(this, -1));
-    m_chart->setParts(parts, limitBytes() / kGib, m_timeline.peak(), marks, tr("GiB"), look);
+    // Some of the causes are no answer to whether all of them fit.
+    m_chart->setParts(parts, m_hidden.empty() ? limitBytes() / kGib : 0, m_hidden.empty() ? m_timeline.peak() : -1, marks, tr("GiB"), look);
     m_chart->setVisible(!m_timeline.moments.empty());
     m_moment->setVisible(!m_timeline.moments.empty());
     showMoment(-1);
 }
 
+/// A bar for each stage, or one where all devices are alike.
+void MemoryView::showBars(const std::vector<std::size_t>& causes)
+{
+    const Plan& plan = document()->evaluation()->plan;
+    const std::int64_t devices = plan.mesh.deviceCount();
+    const bool stages = plan.pipeline && plan.pipeline->memory.size() > 1;
+    const std::int64_t count = stages ? static_cast<std::int64_t>(plan.pipeline->memory.size()) : 1;
+    std::vector<DeviceBar> bars;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const MemoryBytes& bytes = stages ? static_cast<const MemoryBytes&>(plan.pipeline->memory[static_cast<std::size_t>(i)]) : plan.memory;
+        const QString on = counted(devices / count, tr("device"), tr("devices"));
+        DeviceBar bar { stages ? tr("stage %1 · %2").arg(i).arg(on) : devices > 1 ? tr("each of %1").arg(on) : on, {} };
+        for (const std::size_t cause : causes)
+            if (!m_hidden.contains(cause))
+                bar.parts.push_back({ tr(memoryCauses()[cause].name), bytes.*memoryCauses()[cause].bytes, causeColor(cause) });
+        bars.push_back(std::move(bar));
+    }
+    m_bars->setBars(bars, static_cast<std::int64_t>(limitBytes()), stages ? m_stage->currentIndex() : 0);
+}
+
+void MemoryView::chooseStage(int stage)
+{
+    if (!m_stage->isVisibleTo(this) || stage == m_stage->currentIndex() || stage >= m_stage->count())
+        return;
+    m_stage->setCurrentIndex(stage);
+    showTimeline();
+}
+
+void MemoryView::setCauseShown(std::size_t cause, bool shown)
+{
+    if (shown)
+        m_hidden.erase(cause);
+    else
+        m_hidden.insert(cause);
+    showTimeline();
+}
+
 void MemoryView::makeLegend(const std::vector<std::size_t>& causes)
 {
+    const bool same = std::equal(m_legendRows.begin(), m_legendRows.end(), causes.begin(), causes.end(),
+                                 [](const LegendRow& row, std::size_t cause) { return row.cause == cause; });
+    if (same) { // the boxes stay, also the one that was just clicked
+        for (const LegendRow& row : m_legendRows) {
+            row.swatch->setColor(causeColor(row.cause));
+            row.name->setFont(uiFont(this, -0.5));
+            row.value->setFont(monoFont(this, -0.5));
+        }
+        return;
+    }
     while (QLayoutItem* item = m_rows->takeAt(0)) {
         delete item->widget();
         delete item;
     }
     m_legendRows.clear();
     for (const std::size_t cause : causes) {
-        auto* swatch = new QLabel(m_legend);
-        swatch->setFixedSize(10, 10);
-        swatch->setAutoFillBackground(true);
-        swatch->setBackgroundRole(QPalette::Window);
-        QPalette palette = swatch->palette();
-        palette.setColor(QPalette::Window, causeColor(cause));
-        swatch->setPalette(palette);
-        auto* name = new QLabel(tr(memoryCauses()[cause].name), m_legend);
+        auto* swatch = new Swatch(causeColor(cause), m_legend);
+        auto* name = new QCheckBox(tr(memoryCauses()[cause].name), m_legend);
+        name->setObjectName(QStringLiteral("memory.shown.") + QString::fromLatin1(memoryCauses()[cause].key));
+        name->setToolTip(tr("Unticked: left out of the bars and the chart"));
+        name->setChecked(!m_hidden.contains(cause));
         name->setFont(uiFont(this, -0.5));
+        connect(name, &QCheckBox::toggled, this, [this, cause](bool shown) { setCauseShown(cause, shown); });
         auto* value = new QLabel(m_legend);
         value->setObjectName(QStringLiteral("memory.") + QString::fromLatin1(memoryCauses()[cause].key));
         value->setFont(monoFont(this, -0.5));
@@ -288,7 +329,7 @@ void MemoryView::makeLegend(const std::vector<std::size_t>& causes)
 /// In two columns where there is room, so that all causes are in sight in a low panel.
 void MemoryView::placeLegend()
 {
-    constexpr int kTwoColumns = 1000;
+    constexpr int kTwoColumns = 800;
     const int columns = m_legendRows.size() > 5 && width() >= kTwoColumns ? 2 : 1;
     if (columns == m_legendColumns)
         return;

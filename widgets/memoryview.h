@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of the fullest device: whether it fits, by cause, and over the operations of a step, stage by stage of a pipeline.
+// Memory of the devices: whether it fits, by cause on each stage of a pipeline, and over the operations of a step. The legend
+// names every cause; unticked ones are left out of the bars and the chart.
 #pragma once
 
 #include "model/plan/memory/timeline.h"
 #include "widgets/documentview.h"
 
+#include <set>
 #include <vector>
 
+class QCheckBox;
 class QGridLayout;
 class QLabel;
 class QVBoxLayout;
@@ -14,9 +17,10 @@ class QVBoxLayout;
 namespace shardboard {
 
 class ChoiceBox;
+class DeviceBars;
 class ElidedLabel;
 class FitList;
-class StackedBar;
+class Swatch;
 class TimelineChart;
 
 class MemoryView : public DocumentView {
@@ -26,6 +30,7 @@ public:
     ~MemoryView() override;
     QSize sizeHint() const override;
     TimelineChart* chart() const { return m_chart; }
+    DeviceBars* bars() const { return m_bars; }
     FitList* fitList() const { return m_fit; }
     const MemoryTimeline& timeline() const { return m_timeline; }
 
@@ -40,8 +45,8 @@ protected:
 private:
     struct LegendRow {
         std::size_t cause = 0; ///< index into memoryCauses()
-        QLabel* swatch = nullptr;
-        QLabel* name = nullptr;
+        Swatch* swatch = nullptr;
+        QCheckBox* name = nullptr;
         QLabel* value = nullptr;
     };
     void buildLayout();
@@ -50,12 +55,15 @@ private:
     void showTimeline();
     void makeLegend(const std::vector<std::size_t>& causes);
     void placeLegend();
+    void showBars(const std::vector<std::size_t>& causes);
+    void chooseStage(int stage);
+    void setCauseShown(std::size_t cause, bool shown);
     void showMoment(int moment);
     void chooseMoment(int moment);
     QString momentName(const MemoryMoment& moment) const;
     double limitBytes() const;
 
-    StackedBar* m_bar;
+    DeviceBars* m_bars;
     FitList* m_fit;
     TimelineChart* m_chart;
     ChoiceBox* m_stage;
@@ -69,6 +77,7 @@ private:
     QGridLayout* m_rows;
     std::vector<LegendRow> m_legendRows;
     int m_legendColumns = 0;
+    std::set<std::size_t> m_hidden; ///< causes that are left out
     MemoryTimeline m_timeline;
     bool m_stale = false; ///< the timeline is of an earlier evaluation; made when it is seen
 };

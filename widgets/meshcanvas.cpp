@@ -2,6 +2,7 @@
 #include "widgets/meshcanvas.h"
 
 #include "widgets/axisdrag.h"
+#include "widgets/canvas/paintsscreen.h"
 #include "widgets/documentview.h"
 #include "widgets/format.h"
 #include "widgets/theme.h"
@@ -12,7 +13,6 @@
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
-#include <QPaintEngine>
 #include <QPainter>
 #include <QToolTip>
 #include <QWheelEvent>
@@ -429,9 +429,7 @@ void MeshCanvas::paintOutline(QPainter& painter, std::int64_t position, bool sel
 void MeshCanvas::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
-    const bool onScreen = painter.paintEngine()->type() == QPaintEngine::Raster
-        && qFuzzyCompare(painter.device()->devicePixelRatioF(), devicePixelRatioF());
-    if (!onScreen) {
+    if (!paintsScreen(painter, *this)) {
         paintBase(painter); // a picture for a file: lines stay lines
     } else {
         if (m_base.isNull() || m_base.size() != (size() * devicePixelRatioF()))
@@ -569,6 +567,19 @@ void MeshCanvas::keyPressEvent(QKeyEvent* event)
     layoutBars();
     m_base = QPixmap();
     update();
+}
+
+void MeshCanvas::showWhole(bool whole)
+{
+    if (whole) {
+        m_part = m_viewport;
+        m_viewport.fit();
+    } else {
+        m_viewport = m_part;
+        m_viewport.setView(gridArea());
+    }
+    layoutBars();
+    m_base = QPixmap();
 }
 
 void MeshCanvas::focusInEvent(QFocusEvent*) { update(); }

@@ -7,6 +7,7 @@
 #include "widgets/canvas/devicecards.h"
 #include "widgets/canvas/meshgrid.h"
 #include "widgets/canvas/viewport.h"
+#include "widgets/canvas/zoomable.h"
 #include "widgets/devicecolors.h"
 #include "widgets/devicememory.h"
 
@@ -22,7 +23,7 @@
 
 namespace shardboard {
 
-class MeshCanvas : public QWidget {
+class MeshCanvas : public QWidget, public Zoomable {
     Q_OBJECT
 public:
     enum class Coloring { Shards, Memory };
@@ -36,6 +37,7 @@ public:
     PartColor colorAt(std::int64_t position) const; ///< of a device as it is drawn now
 
     QSize sizeHint() const override;
+    void showWhole(bool whole) override;
     QSize minimumSizeHint() const override;
     /// Rectangle of a device on this widget, for tests and tool tips.
     QRectF deviceRect(std::int64_t position) const;
@@ -85,6 +87,7 @@ private:
     Mesh m_mesh;
     MeshGrid m_grid;
     Viewport m_viewport;
+    Viewport m_part; ///< what was in sight before the whole was shown
     DeviceColors m_colors;
     Hardware m_hardware;
     DeviceMemory m_memory;

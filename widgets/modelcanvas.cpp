@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/modelcanvas.h"
 
+#include "widgets/canvas/paintsscreen.h"
 #include "widgets/canvas/treemap.h"
 #include "widgets/devicecolors.h"
 #include "widgets/documentview.h"
@@ -189,13 +190,20 @@ void ModelCanvas::renderBase()
 {
     m_base = QPixmap(size() * devicePixelRatioF());
     m_base.setDevicePixelRatio(devicePixelRatioF());
-    m_base.fill(Theme::of(this).window);
     QPainter painter(&m_base);
+    paintBase(painter);
+}
+
+void ModelCanvas::paintBase(QPainter& painter) const
+{
+    painter.fillRect(rect(), Theme::of(this).window);
+    painter.save();
     painter.setClipRect(area());
     const QRectF visible = m_viewport.visibleWorld();
     for (const Cell& cell : m_cells)
         if (cell.rect.intersects(visible))
             paintCell(painter, cell, m_viewport.toScreen(cell.rect));
+    painter.restore();
 }
 
 void ModelCanvas::paintCell(QPainter& painter, const Cell& cell, const QRectF& rect) const
@@ -313,11 +321,15 @@ void ModelCanvas::paintHeldTiles(QPainter& painter, const Cell& cell) const
 
 void ModelCanvas::paintEvent(QPaintEvent*)
 {
-    if (m_base.isNull() || m_base.size() != size() * devicePixelRatioF())
-        renderBase();
     const Theme& theme = Theme::of(this);
     QPainter painter(this);
-    painter.drawPixmap(0, 0, m_base);
+    if (paintsScreen(painter, *this)) {
+        if (m_base.isNull() || m_base.size() != size() * devicePixelRatioF())
+            renderBase();
+        painter.drawPixmap(0, 0, m_base);
+    } else {
+        paintBase(painter);
+    }
     painter.save();
     painter.setClipRect(area().adjusted(-2, -2, 2, 2));
     painter.setBrush(Qt::NoBrush);
@@ -350,6 +362,18 @@ void ModelCanvas::moved()
 {
     m_base = QPixmap();
     update();
+}
+
+void ModelCanvas::showWhole(bool whole)
+{
+    if (whole) {
+        m_part = m_viewport;
+        m_viewport.fit();
+    } else {
+        m_viewport = m_part;
+        m_viewport.setView(area());
+    }
+    moved();
 }
 
 void ModelCanvas::zoomTo(int weight)

@@ -6,6 +6,7 @@
 
 #include "widgets/canvas/tilescene.h"
 #include "widgets/canvas/viewport.h"
+#include "widgets/canvas/zoomable.h"
 #include "widgets/heldweights.h"
 
 #include "model/session/document.h"
@@ -17,7 +18,7 @@
 
 namespace shardboard {
 
-class ModelCanvas : public QWidget {
+class ModelCanvas : public QWidget, public Zoomable {
     Q_OBJECT
 public:
     explicit ModelCanvas(Document* document, QWidget* parent = nullptr);
@@ -40,6 +41,7 @@ public:
     bool isFitted() const { return m_viewport.isFitted(); }
 
     QSize sizeHint() const override;
+    void showWhole(bool whole) override;
     QSize minimumSizeHint() const override;
 
 Q_SIGNALS:
@@ -74,6 +76,7 @@ private:
     void layOut();
     void moved(); ///< zoomed or panned
     void renderBase();
+    void paintBase(QPainter& painter) const;
     void paintCell(QPainter& painter, const Cell& cell, const QRectF& rect) const;
     void paintTiles(QPainter& painter, const Cell& cell, const QRect& rect) const;
     QRectF tilesRect(const QRectF& rect) const;
@@ -85,6 +88,7 @@ private:
     std::vector<HeldWeight> m_weights; ///< of the reverse view's device
     std::vector<Cell> m_cells;
     Viewport m_viewport;
+    Viewport m_part; ///< what was in sight before the whole was shown
     QPixmap m_base;
     bool m_held = false;
     int m_hovered = -1;

@@ -2,6 +2,7 @@
 #include "widgets/tilecanvas.h"
 
 #include "widgets/axisdrag.h"
+#include "widgets/canvas/paintsscreen.h"
 #include "widgets/devicecolors.h"
 #include "widgets/documentview.h"
 #include "widgets/format.h"
@@ -449,8 +450,13 @@ void TileCanvas::renderBase()
 {
     m_base = QPixmap(size() * devicePixelRatioF());
     m_base.setDevicePixelRatio(devicePixelRatioF());
-    m_base.fill(Theme::of(this).window);
     QPainter painter(&m_base);
+    paintBase(painter);
+}
+
+void TileCanvas::paintBase(QPainter& painter) const
+{
+    painter.fillRect(rect(), Theme::of(this).window);
     painter.save();
     painter.setClipRect(m_frame);
     if (m_scene.replicated)
@@ -474,9 +480,13 @@ void TileCanvas::paintEvent(QPaintEvent*)
         painter.drawText(rect().adjusted(kPanelMargin, 0, -kPanelMargin, 0), Qt::AlignCenter | Qt::TextWordWrap, text);
         return;
     }
-    if (m_base.isNull() || m_base.size() != size() * devicePixelRatioF())
-        renderBase();
-    painter.drawPixmap(0, 0, m_base);
+    if (paintsScreen(painter, *this)) {
+        if (m_base.isNull() || m_base.size() != size() * devicePixelRatioF())
+            renderBase();
+        painter.drawPixmap(0, 0, m_base);
+    } else {
+        paintBase(painter);
+    }
     paintShard(painter);
     paintDrag(painter);
     if (hasFocus()) {
@@ -503,6 +513,18 @@ void TileCanvas::wheelEvent(QWheelEvent* event)
 {
     zoom(event->position(), std::pow(1.2, event->angleDelta().y() / 120.0));
     event->accept();
+}
+
+void TileCanvas::showWhole(bool whole)
+{
+    if (whole) {
+        m_part = m_viewport;
+        m_viewport.fit();
+    } else {
+        m_viewport = m_part;
+    }
+    layout();
+    update();
 }
 
 void TileCanvas::keyPressEvent(QKeyEvent* event)

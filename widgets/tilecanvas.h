@@ -5,6 +5,7 @@
 
 #include "widgets/canvas/tilescene.h"
 #include "widgets/canvas/viewport.h"
+#include "widgets/canvas/zoomable.h"
 
 #include "model/session/document.h"
 
@@ -17,7 +18,7 @@
 
 namespace shardboard {
 
-class TileCanvas : public QWidget {
+class TileCanvas : public QWidget, public Zoomable {
     Q_OBJECT
 public:
     explicit TileCanvas(Document* document, QWidget* parent = nullptr);
@@ -35,6 +36,7 @@ public:
     QRectF chipRect(int axis) const; ///< empty when the axis cuts nothing here
     QRectF tileRect(std::int64_t position) const; ///< bounding rectangle of what a device holds
     QSize sizeHint() const override;
+    void showWhole(bool whole) override;
     QSize minimumSizeHint() const override;
 
 Q_SIGNALS:
@@ -64,6 +66,7 @@ private:
     void layout();
     void zoom(const QPointF& at, double factor);
     void renderBase();
+    void paintBase(QPainter& painter) const;
     void placeChips(int dim, bool vertical);
     QRectF bandRect(int row, int column) const;
     bool rangesFit() const;
@@ -87,6 +90,7 @@ private:
     QRectF m_frame; ///< what is seen of the picture; all of it until it is zoomed
     QRectF m_picture;
     Viewport m_viewport; ///< from the frame to the picture
+    Viewport m_part; ///< what was in sight before the whole was shown
     QPixmap m_base; ///< all that does not follow the mouse
     std::vector<Chip> m_chips;
     QSizeF m_leastLabel; ///< smaller tiles have no room for any label

@@ -34,6 +34,11 @@ Status setOption(CommandLine& line, const QString& name, const QString& value)
         line.picture = value;
     } else if (name == QLatin1String("--view")) {
         line.view = value;
+    } else if (name == QLatin1String("--scale")) {
+        bool ok = false;
+        line.scale = value.toInt(&ok);
+        if (!ok || (line.scale != 1 && line.scale != 2 && line.scale != 4))
+            return usageError("--scale", "“" + value.toStdString() + "” is not a scale", "use 1, 2 or 4");
     } else if (name == QLatin1String("--theme")) {
         if (value != QLatin1String("light") && value != QLatin1String("dark"))
             return usageError("--theme", "“" + value.toStdString() + "” is not a theme", "use light or dark");
@@ -50,7 +55,9 @@ Status setOption(CommandLine& line, const QString& name, const QString& value)
 
 bool takesValue(const QString& name)
 {
-    return name == QLatin1String("--picture") || name == QLatin1String("--view") || name == QLatin1String("--tour") || name == QLatin1String("--theme") || name == QLatin1String("--size");
+    static const QStringList names { QStringLiteral("--picture"), QStringLiteral("--view"), QStringLiteral("--scale"),
+                                     QStringLiteral("--tour"), QStringLiteral("--theme"), QStringLiteral("--size") };
+    return names.contains(name);
 }
 
 } // namespace
@@ -67,6 +74,8 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments)
             line.help = true;
         } else if (options && argument == QLatin1String("--version")) {
             line.version = true;
+        } else if (options && argument == QLatin1String("--whole")) {
+            line.whole = true;
         } else if (options && argument.startsWith(QLatin1Char('-'))) {
             const qsizetype equals = argument.indexOf(QLatin1Char('='));
             const QString name = argument.left(equals < 0 ? argument.size() : equals);
@@ -90,13 +99,16 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments)
 
 QString helpText()
 {
-    return QStringLiteral("shardboard [FILE] [--tour DIR | --picture FILE [--view NAME]] [--theme light|dark] [--size WIDTHxHEIGHT]\n"
+    return QStringLiteral("shardboard [FILE] [--tour DIR | --picture FILE [--view NAME] [--whole] [--scale N]]\n"
+                          "           [--theme light|dark] [--size WIDTHxHEIGHT]\n"
                           "Opens the desktop program, with the design FILE (*.shardboard) if one is given.\n"
                           "\n"
                           "  --tour DIR         write a PNG of every view and of the whole window to DIR and leave;\n"
                           "                     on FILE or the built-in sample; works without a display\n"
                           "  --picture FILE     write one view as .png, .svg or .pdf to FILE and leave\n"
                           "  --view NAME        which: window, mesh, tiles, flow, collectives, memory, … (window)\n"
+                          "  --whole            all of the view: lists to their end, no zoom\n"
+                          "  --scale 1|2|4      pixels of a .png for each of the view (2)\n"
                           "  --theme light|dark colours; otherwise the system's, and both for a tour\n"
                           "  --size WxH         size of the window in pixels (1600x1000)\n"
                           "  --help, --version  this text, or the version\n"

@@ -15,6 +15,8 @@ struct CommandLine {
     QString tourFolder; ///< empty: no tour
     QString picture; ///< a file to write a picture of `view` to; empty: none
     QString view { QStringLiteral("window") };
+    int scale = 2; ///< of a png: pixels for each of the view
+    bool whole = false; ///< a picture of all of the view, not only of what is in sight
     QString theme; ///< light, dark, or empty for the system's (tour: both)
     QSize size { 1600, 1000 };
     bool sizeGiven = false;

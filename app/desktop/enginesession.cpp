@@ -6,6 +6,10 @@
 
 #include <QCoreApplication>
 #include <QDir>
+#include <QStandardPaths>
+
+#include <algorithm>
+#include <unistd.h>
 
 namespace shardboard {
 
@@ -31,27 +35,45 @@ qint64 whole(const json& object, const char* key)
     return it != object.end() && it->is_number_integer() ? it->get<qint64>() : 0;
 }
 
-/// `cpu · 8 threads · 23.4 GiB` of the first backend that has a device.
-QString describe(const json& hello)
+/// `8 threads · 23.4 GiB` of the first device of a backend.
+QString deviceText(const json& backend)
 {
+    QString line;
+    const auto devices = backend.find("devices");
+    if (devices == backend.end() || !devices->is_array() || devices->empty() || !devices->front().is_object())
+        return line;
+    const json& device = devices->front();
+    if (whole(device, "threads") > 0)
+        line += (whole(device, "threads") == 1 ? EngineSession::tr(" · %1 thread") : EngineSession::tr(" · %1 threads")).arg(whole(device, "threads"));
+    if (whole(device, "memory_bytes") > 0)
+        line += QStringLiteral(" · ") + bytesText(whole(device, "memory_bytes"));
+    return line.mid(3);
+}
+
+/// A worker that says nothing of `usable` has no backend that it cannot use.
+std::vector<EngineBackend> backendsOf(const json& hello)
+{
+    std::vector<EngineBackend> out;
     const auto backends = hello.find("backends");
     if (backends == hello.end() || !backends->is_array())
-        return {};
+        return out;
     for (const json& backend : *backends) {
         if (!backend.is_object())
             continue;
-        QString line = text(backend, "name");
-        const auto devices = backend.find("devices");
-        if (devices != backend.end() && devices->is_array() && !devices->empty() && devices->front().is_object()) {
-            const json& device = devices->front();
-            if (whole(device, "threads") > 0)
-                line += (whole(device, "threads") == 1 ? EngineSession::tr(" · %1 thread") : EngineSession::tr(" · %1 threads"))
-                            .arg(whole(device, "threads"));
-            if (whole(device, "memory_bytes") > 0)
-                line += QStringLiteral(" · ") + bytesText(whole(device, "memory_bytes"));
-        }
-        return line;
+        const auto usable = backend.find("usable");
+        const bool can = usable == backend.end() || !usable->is_boolean() || usable->get<bool>();
+        const QString reason = text(backend, "reason");
+        out.push_back({ text(backend, "name"), deviceText(backend), can ? QString() : reason.isEmpty() ? EngineSession::tr("the engine does not say why") : reason });
     }
+    return out;
+}
+
+/// `cpu · 8 threads · 23.4 GiB` of the first backend that can be used.
+QString describe(const std::vector<EngineBackend>& backends)
+{
+    for (const EngineBackend& backend : backends)
+        if (backend.usable())
+            return backend.description.isEmpty() ? backend.name : backend.name + QStringLiteral(" · ") + backend.description;
     return {};
 }
 
@@ -66,12 +88,26 @@ QStringList engineCommand(const QString& setting)
     return { QDir(QCoreApplication::applicationDirPath()).filePath(QStringLiteral("shardboard-engine")) };
 }
 
+QStringList mpiCommand(const QString& engine, int processes)
+{
+    const QString mpirun = QStandardPaths::findExecutable(QStringLiteral("mpirun"));
+    if (mpirun.isEmpty())
+        return {};
+    QStringList out { QStringLiteral("env") };
+    if (::geteuid() == 0) // the user is asked whether that is wise by whoever made this machine, not by us
+        out << QStringLiteral("OMPI_ALLOW_RUN_AS_ROOT=1") << QStringLiteral("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
+    // More processes than cores are fine: who waits sleeps.
+    return out << mpirun << QStringLiteral("-n") << QString::number(processes)
+               << QStringLiteral("--oversubscribe --bind-to none --mca btl self,vader --mca mpi_yield_when_idle 1").split(QLatin1Char(' ')) << engine;
+}
+
 EngineSession::EngineSession(QStringList command, QObject* parent)
     : QObject(parent)
     , m_command(std::move(command))
 {
     m_timer.setSingleShot(true);
     connect(&m_timer, &QTimer::timeout, this, &EngineSession::onTimeout);
+    connect(&m_pulse, &QTimer::timeout, this, &EngineSession::listen);
 }
 
 EngineSession::~EngineSession() = default;
@@ -81,6 +117,14 @@ void EngineSession::setState(State state)
     if (m_state == state)
         return;
     m_state = state;
+    if (state == State::Running) {
+        m_heard.start();
+        m_pulsed.start();
+        m_pulse.start(std::max(20, m_silenceLimit / 4));
+    } else {
+        m_pulse.stop();
+        m_silent = false;
+    }
     Q_EMIT stateChanged();
 }
 
@@ -105,7 +149,8 @@ void EngineSession::start()
     });
     setState(State::Starting);
     m_timer.start(m_startTimeout);
-    m_client->start(m_command);
+    m_running = m_waiting ? commandFor(QString::fromStdString(m_waiting->backend)) : m_command;
+    m_client->start(m_running);
 }
 
 void EngineSession::stop()
@@ -126,10 +171,14 @@ void EngineSession::run(std::shared_ptr<const Evaluation> evaluation, const RunO
 {
     if (m_state == State::Running || m_waiting || !evaluation)
         return;
+    if (m_state == State::Ready && commandFor(QString::fromStdString(options.backend)) != m_running)
+        stop(); // this backend has a worker of its own
     m_evaluation = std::move(evaluation);
     m_waiting = options;
     if (m_state == State::Ready)
         sendRun();
+    else if (m_state == State::Starting)
+        Q_EMIT stateChanged(); // it was asked for what there is; now it is to run something
     else
         start();
 }
@@ -149,6 +198,7 @@ void EngineSession::cancel()
     if (m_waiting) {
         m_waiting.reset();
         Q_EMIT cancelled();
+        Q_EMIT stateChanged();
         return;
     }
     if (m_state != State::Running || m_cancelling)
@@ -163,10 +213,47 @@ void EngineSession::onTimeout()
     if (m_state == State::Starting) {
         fail(tr("The engine did not say hello within %1 s (%2).")
                  .arg(m_startTimeout / 1000.0)
-                 .arg(m_command.join(QLatin1Char(' '))));
+                 .arg(m_running.join(QLatin1Char(' '))));
     } else if (m_state == State::Running) {
         fail(tr("The engine did not answer the cancel within %1 s and was ended.").arg(m_cancelTimeout / 1000.0));
     }
+}
+
+const EngineBackend* EngineSession::backend(const QString& name) const
+{
+    const auto it = std::find_if(m_backends.begin(), m_backends.end(), [&](const EngineBackend& backend) { return backend.name == name; });
+    return it == m_backends.end() ? nullptr : &*it;
+}
+
+QStringList EngineSession::commandFor(const QString& backend) const
+{
+    return m_mpiStartable && backend == QLatin1String("mpi") ? m_mpiCommand : m_command;
+}
+
+QString EngineSession::whyNot(const QString& name) const
+{
+    if (m_backends.empty() || (m_mpiStartable && name == QLatin1String("mpi")))
+        return {};
+    const EngineBackend* found = backend(name);
+    return found ? found->unusable : tr("this engine does not know it");
+}
+
+/// A worker answers what it does not know, too, so that any message asks for a sign of life.
+void EngineSession::listen()
+{
+    const bool late = m_pulsed.restart() > m_pulse.interval() + m_silenceLimit / 2; // this program was busy itself
+    if (late)
+        m_heard.start();
+    m_client->send({ { "type", "ping" }, { "id", 0 } });
+    setSilent(m_heard.elapsed() > m_silenceLimit);
+}
+
+void EngineSession::setSilent(bool silent)
+{
+    if (m_silent == silent)
+        return;
+    m_silent = silent;
+    Q_EMIT silenceChanged();
 }
 
 void EngineSession::fail(const QString& what)
@@ -201,6 +288,8 @@ void EngineSession::dropClient()
 void EngineSession::receive(const json& message)
 {
     const QString type = text(message, "type");
+    m_heard.start();
+    setSilent(false);
     if (type == QLatin1String("hello")) {
         receiveHello(message);
         return;
@@ -226,11 +315,20 @@ void EngineSession::receiveHello(const json& message)
         fail(tr("The engine speaks protocol %1, this program speaks %2; use an engine of the same version (%3).")
                  .arg(protocol)
                  .arg(kProtocolVersion)
-                 .arg(m_command.first()));
+                 .arg(m_running.first()));
         return;
     }
     m_timer.stop();
-    m_description = describe(message);
+    m_backends = backendsOf(message);
+    m_description = describe(m_backends);
+    if (m_running == m_command)
+        m_mpiStartable = !m_mpiCommand.isEmpty() && backend(QStringLiteral("mpi")) && backend(QStringLiteral("mpi"))->unusable.contains(QLatin1String("mpirun"));
+    if (m_waiting && commandFor(QString::fromStdString(m_waiting->backend)) != m_running) {
+        dropClient();
+        setState(State::Off);
+        start();
+        return;
+    }
     setState(State::Ready);
     if (m_waiting)
         sendRun();

@@ -2,6 +2,7 @@
 #include "app/desktop/exportaction.h"
 
 #include "model/formats/exporter.h"
+#include "model/formats/layoutdiff.h"
 #include "model/session/document.h"
 
 #include <QCoreApplication>
@@ -24,6 +25,22 @@ Result<QString> exportTo(const QString& target, const Document& document, const 
         names << QString::fromStdString(file.name);
     return QCoreApplication::translate("shardboard", "Wrote %1 to %2")
         .arg(names.join(QStringLiteral(", ")), QDir::toNativeSeparators(folder));
+}
+
+Result<QString> readBack(const Document& document, const QString& folder)
+{
+    const std::string path = QFile::encodeName(QDir(folder).filePath(QStringLiteral("shards.json"))).toStdString();
+    const auto written = readLayoutTable(path, true);
+    if (!written.ok())
+        return written.error();
+    const LayoutTable own = layoutTableOf(document.design(), *document.evaluation(), "the design", true);
+    const LayoutComparison comparison = compareLayouts(own, written.value(), DType::BF16);
+    // What only a design knows (activations, logical names) is not in the file.
+    for (const LayoutDifference& difference : comparison.differences)
+        if (!difference.activation && difference.what != LayoutDifference::What::LogicalNames)
+            return inputError(path + ": " + difference.tensor, "does not read back as it was written (" + differenceName(difference.what) + ")",
+                              "keep this export apart and report it");
+    return QCoreApplication::translate("shardboard", "%1 tensors read back equal").arg(comparison.compared);
 }
 
 } // namespace shardboard

@@ -14,4 +14,8 @@ class Document;
 /// nothing was written.
 Result<QString> exportTo(const QString& target, const Document& document, const QString& folder);
 
+/// Reads an export back and compares it with the design, tensor by tensor: a sentence that says that all are equal, or the error
+/// that names the first that is not.
+Result<QString> readBack(const Document& document, const QString& folder);
+
 } // namespace shardboard

@@ -3,11 +3,13 @@
 
 #include "app/desktop/banner.h"
 #include "app/desktop/exportaction.h"
+#include "app/desktop/exportdialog.h"
 #include "app/desktop/newdialog.h"
 #include "app/desktop/recentfiles.h"
 #include "app/desktop/sample.h"
 #include "app/desktop/settings.h"
 #include "model/session/document.h"
+#include "model/session/selection.h"
 #include "widgets/format.h"
 
 #include <QFileDialog>
@@ -159,15 +161,36 @@ void FileActions::exportJax()
 {
     if (!m_document->hasDesign())
         return;
-    const QString folder
-        = QFileDialog::getExistingDirectory(m_window, tr("Export to JAX: Choose a Folder"), m_settings.lastFolder());
-    if (folder.isEmpty())
+    const QString file = m_document->filePath();
+    const QString folder = !m_exportFolder.isEmpty() ? m_exportFolder
+        : file.isEmpty()                             ? m_settings.lastFolder() + QStringLiteral("/%1-jax").arg(qstr(m_document->design().model.name))
+                                                     : QFileInfo(file).absolutePath() + QStringLiteral("/%1-jax").arg(QFileInfo(file).completeBaseName());
+    const QString target = QStringLiteral("jax");
+    ExportDialog dialog(*m_document, target, folder, m_window);
+    if (dialog.exec() != QDialog::Accepted) {
+        if (!dialog.wantedWeight().isEmpty())
+            showWeight(dialog.wantedWeight());
         return;
-    const auto written = exportTo(QStringLiteral("jax"), *m_document, folder);
-    if (written.ok())
-        m_banner->showInfo(written.value());
-    else
+    }
+    const auto written = exportTo(target, *m_document, dialog.folder());
+    if (!written.ok()) {
         m_banner->showError(tr("Nothing was exported. %1").arg(qstr(written.error().text())));
+        return;
+    }
+    m_exportFolder = dialog.folder();
+    const auto back = readBack(*m_document, dialog.folder());
+    if (back.ok())
+        m_banner->showInfo(written.value() + QStringLiteral(" · ") + back.value());
+    else
+        m_banner->showError(qstr(back.error().text()));
+}
+
+void FileActions::showWeight(const QString& name)
+{
+    const auto& weights = m_document->evaluation()->weights;
+    for (std::size_t i = 0; i < weights.size(); ++i)
+        if (qstr(weights[i].spec.name) == name)
+            m_document->selection()->setWeight(static_cast<int>(i));
 }
 
 bool FileActions::mayReplace()

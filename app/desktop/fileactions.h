@@ -47,6 +47,7 @@ public:
 private:
     void create(NewDialog& dialog);
     void showNotes(const std::vector<std::string>& notes);
+    void showWeight(const QString& name);
     void rememberFolder(const QString& path);
 
     Document* m_document;
@@ -54,6 +55,7 @@ private:
     RecentFiles* m_recent;
     Banner* m_banner;
     QWidget* m_window;
+    QString m_exportFolder; ///< of the last export
 };
 
 } // namespace shardboard

@@ -10,6 +10,7 @@
 #include "app/desktop/filewatch.h"
 #include "app/desktop/hardwarefiles.h"
 #include "app/desktop/helpwindow.h"
+#include "app/desktop/historyfiles.h"
 #include "app/desktop/palettesources.h"
 #include "app/desktop/pictureactions.h"
 #include "app/desktop/recentfiles.h"
@@ -31,7 +32,9 @@
 #include "widgets/flowview.h"
 #include "widgets/format.h"
 #include "widgets/hardwareview.h"
+#include "widgets/historyview.h"
 #include "widgets/inspector.h"
+#include "widgets/listfilter.h"
 #include "widgets/memoryview.h"
 #include "widgets/meshview.h"
 #include "widgets/pinsview.h"
@@ -53,9 +56,9 @@
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QStatusBar>
+#include <QThread>
 #include <QToolBar>
 #include <QUndoStack>
-#include <QUndoView>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -78,6 +81,8 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
     , m_docks(new Docks(this))
 {
     setObjectName(QStringLiteral("mainWindow"));
+    if (m_engine->command().size() == 1) // a command with arguments knows itself what it starts
+        m_engine->setMpiCommand(mpiCommand(m_engine->command().first(), std::clamp(QThread::idealThreadCount(), 2, 8)));
     setWindowIcon(QIcon(QStringLiteral(":/icons/shardboard.png")));
     setAcceptDrops(true);
     createActions();
@@ -181,9 +186,8 @@ void MainWindow::createDocks()
         return m_docks->add(QString::fromLatin1(name), title, content, place);
     };
     m_runPanel = new RunPanel(m_document, m_engine);
-    auto* history = new QUndoView(m_document->undoStack());
-    history->setEmptyLabel(tr("As opened"));
-    history->setAccessibleName(tr("History"));
+    auto* history = new HistoryView(m_document);
+    new HistoryFiles(m_document, history, m_settings, m_banner, this);
     auto* weights = new WeightPanel(m_document);
     auto* inspector = new InspectorPanel(m_document);
     connect(weights, &WeightPanel::strategyRequested, this, &MainWindow::editStrategy);
@@ -242,6 +246,8 @@ void MainWindow::createDocks()
     connect(hardware, &HardwareView::refused, m_banner, &Banner::showError);
     m_hardwareFiles = new HardwareFiles(hardware, m_settings, m_banner, this);
     m_docks->add(QStringLiteral("hardware"), tr("Hardware"), hardware, Place::Right, false);
+    for (const QDockWidget* dock : m_docks->all())
+        ListFilter::installIn(dock->widget());
     m_docks->reset();
     m_docks->setVisible(false);
     m_bar->hide();

@@ -3,15 +3,16 @@
 
 #include "app/desktop/actions.h"
 #include "app/desktop/banner.h"
-#include "app/desktop/pictures.h"
+#include "app/desktop/picturedialog.h"
 #include "app/desktop/settings.h"
 #include "model/session/document.h"
 #include "widgets/format.h"
 
 #include <QAction>
-#include <QFileDialog>
+#include <QDir>
 #include <QFileInfo>
 #include <QMenu>
+#include <QWidget>
 
 namespace shardboard {
 
@@ -28,7 +29,7 @@ PictureActions::PictureActions(Document* document, Settings& settings, Banner* b
 void PictureActions::add(Actions* actions, const std::vector<View>& views)
 {
     for (const View& view : views)
-        m_commands << actions->add(QStringLiteral("picture.") + view.name, view.title + tr(" …"), {}, [this, name = view.name] { save(name); });
+        m_commands << actions->add(QStringLiteral("picture.") + view.name, view.title + tr(" …"), {}, [this, view] { save(view); });
 }
 
 void PictureActions::attach(QMenu* menu) const { menu->addActions(m_commands); }
@@ -39,21 +40,28 @@ void PictureActions::setEnabled(bool enabled)
         command->setEnabled(enabled);
 }
 
-void PictureActions::save(const QString& view)
+/// Beside the design's file, and as the last picture was.
+void PictureActions::save(const View& view)
 {
-    const QString design = m_document->filePath().isEmpty() ? qstr(m_document->design().model.name)
-                                                            : QFileInfo(m_document->filePath()).completeBaseName();
-    QString filter;
-    const QString name = QFileDialog::getSaveFileName(m_window, tr("Save Picture"), m_settings.lastFolder() + QStringLiteral("/%1-%2.svg").arg(design, view),
-                                                      pictureFilter(), &filter);
-    if (name.isEmpty())
+    const QString file = m_document->filePath();
+    const QString design = file.isEmpty() ? qstr(m_document->design().model.name) : QFileInfo(file).completeBaseName();
+    const QString folder = file.isEmpty() ? m_settings.lastFolder() : QFileInfo(file).absolutePath();
+    QWidget* widget = m_show(view.name);
+    if (widget == nullptr)
         return;
-    const QString path = withPictureSuffix(name, filter);
-    const Status status = writePicture(m_show(view), path);
-    if (status.ok())
-        m_banner->showInfo(tr("The picture is in %1").arg(path));
-    else
+    PictureDialog dialog(view.title, { folder + QLatin1Char('/') + pictureName(design, view.name) + QLatin1Char('.') + m_suffix, m_options },
+                         !widget->isWindow(), m_window);
+    if (dialog.exec() != QDialog::Accepted)
+        return;
+    const PictureDialog::Choice choice = dialog.choice();
+    const Status status = writePicture(widget, choice.path, choice.options);
+    if (!status.ok()) {
         m_banner->showError(qstr(status.error().text()));
+        return;
+    }
+    m_options = choice.options;
+    m_suffix = QFileInfo(choice.path).suffix();
+    m_banner->showInfo(tr("The picture is in %1").arg(QDir::toNativeSeparators(choice.path)));
 }
 
 } // namespace shardboard

@@ -2,6 +2,8 @@
 // The commands that save a view as a picture (`picture.NAME`).
 #pragma once
 
+#include "app/desktop/pictures.h"
+
 #include <QList>
 #include <QObject>
 #include <QString>
@@ -34,7 +36,7 @@ public:
     void setEnabled(bool enabled);
 
 private:
-    void save(const QString& view);
+    void save(const View& view);
 
     Document* m_document;
     Settings& m_settings;
@@ -42,6 +44,8 @@ private:
     QWidget* m_window;
     std::function<QWidget*(const QString&)> m_show;
     QList<QAction*> m_commands;
+    PictureOptions m_options; ///< of the last picture
+    QString m_suffix { QStringLiteral("svg") };
 };
 
 } // namespace shardboard

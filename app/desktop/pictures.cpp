@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/pictures.h"
 
-#include "widgets/format.h"
+#include "app/desktop/wholeview.h"
 
 #include <QBuffer>
-#include <QCoreApplication>
 #include <QFileInfo>
 #include <QImage>
 #include <QPageSize>
 #include <QPainter>
 #include <QPdfWriter>
+#include <QRegularExpression>
 #include <QSaveFile>
 #include <QSvgGenerator>
 #include <QWidget>
+
+#include <algorithm>
+#include <optional>
+#include <string>
 
 namespace shardboard {
 
 namespace {
 
-constexpr double kPngScale = 2;
+constexpr int kMostSide = 32767; ///< of a picture of pixels
+constexpr double kMostPixels = 400e6;
 constexpr int kPdfDpi = 96; ///< a pixel of the screen is one of the page
-
-QString tr(const char* text) { return QCoreApplication::translate("Pictures", text); }
 
 void paint(QWidget* view, QPaintDevice* device)
 {
@@ -29,10 +32,10 @@ void paint(QWidget* view, QPaintDevice* device)
     view->render(&painter);
 }
 
-QByteArray png(QWidget* view)
+QByteArray png(QWidget* view, int scale)
 {
-    QImage image(view->size() * kPngScale, QImage::Format_ARGB32_Premultiplied);
-    image.setDevicePixelRatio(kPngScale);
+    QImage image(view->size() * scale, QImage::Format_ARGB32_Premultiplied);
+    image.setDevicePixelRatio(scale);
     image.fill(Qt::transparent);
     paint(view, &image);
     QByteArray out;
@@ -69,27 +72,39 @@ QByteArray pdf(QWidget* view)
 
 } // namespace
 
-Status writePicture(QWidget* view, const QString& path)
+bool isPictureSuffix(const QString& suffix)
+{
+    return suffix == QLatin1String("png") || suffix == QLatin1String("svg") || suffix == QLatin1String("pdf");
+}
+
+Status writePicture(QWidget* view, const QString& path, const PictureOptions& options)
 {
     const std::string where = path.toStdString();
     const QString suffix = QFileInfo(path).suffix().toLower();
-    const bool known = suffix == QLatin1String("png") || suffix == QLatin1String("svg") || suffix == QLatin1String("pdf");
-    if (!known)
+    if (!isPictureSuffix(suffix))
         return inputError(where, "is not named as a picture", "let its name end in .png, .svg or .pdf");
-    const QByteArray content = suffix == QLatin1String("png") ? png(view) : suffix == QLatin1String("svg") ? svg(view) : pdf(view);
+    std::optional<WholeView> whole;
+    if (options.whole)
+        whole.emplace(view);
+    const QSize size = view->size();
+    const bool pixels = suffix == QLatin1String("png");
+    if (pixels && (std::max(size.width(), size.height()) * options.scale > kMostSide
+                   || double(size.width()) * size.height() * options.scale * options.scale > kMostPixels))
+        return inputError(where, "would have " + std::to_string(size.width() * options.scale) + " × " + std::to_string(size.height() * options.scale) + " pixels, which is too many",
+                          "write it as .svg or .pdf, at a lower scale, or what is in sight only");
+    const QByteArray content = pixels ? png(view, options.scale) : suffix == QLatin1String("svg") ? svg(view) : pdf(view);
+    whole.reset();
     QSaveFile file(path);
     if (!file.open(QIODevice::WriteOnly) || file.write(content) != content.size() || !file.commit())
         return inputError(where, "cannot be written: " + file.errorString().toStdString(), "choose another folder");
     return done();
 }
 
-QString pictureFilter() { return tr("SVG (*.svg);;PNG (*.png);;PDF (*.pdf)"); }
-
-QString withPictureSuffix(const QString& name, const QString& filter)
+QString pictureName(const QString& design, const QString& view)
 {
-    if (!QFileInfo(name).suffix().isEmpty())
-        return name;
-    return name + QLatin1Char('.') + filter.section(QStringLiteral("*."), 1).section(QLatin1Char(')'), 0, 0);
+    static const QRegularExpression strange(QStringLiteral("[^\\w.+-]+"));
+    QString name = design + QLatin1Char('-') + view;
+    return name.replace(strange, QStringLiteral("-"));
 }
 
 } // namespace shardboard

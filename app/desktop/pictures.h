@@ -10,13 +10,16 @@ class QWidget;
 
 namespace shardboard {
 
-/// As it is shown, by the suffix: png (twice the pixels), svg or pdf (lines and text stay such, but for charts). Written as a
-/// whole or not at all. Errors name the path.
-Status writePicture(QWidget* view, const QString& path);
+struct PictureOptions {
+    int scale = 2; ///< pixels of a png for each of the screen: 1, 2 or 4
+    bool whole = false; ///< lists to their end and canvases unzoomed; false: what is in sight
+};
 
-/// For file dialogs.
-QString pictureFilter();
-/// `name` with a suffix of the chosen filter where it has none.
-QString withPictureSuffix(const QString& name, const QString& filter);
+/// By the suffix: png, svg or pdf, in which lines and text stay such. Written as a whole or not at all. Errors name the path.
+Status writePicture(QWidget* view, const QString& path, const PictureOptions& options = {});
+
+/// `design-mesh`: how a picture is called if nobody says otherwise. Characters that are none of a file's name become `-`.
+QString pictureName(const QString& design, const QString& view);
+bool isPictureSuffix(const QString& suffix);
 
 } // namespace shardboard

@@ -2,7 +2,9 @@
 #include "app/desktop/runpanel.h"
 
 #include "app/desktop/runmodel.h"
+#include "model/protocol/backends.h"
 #include "model/session/document.h"
+#include "widgets/choicebox.h"
 #include "widgets/format.h"
 #include "widgets/theme.h"
 
@@ -67,8 +69,17 @@ RunPanel::RunPanel(Document* document, EngineSession* session, QWidget* parent)
     build();
     connect(m_run, &QPushButton::clicked, this, &RunPanel::run);
     connect(m_cancel, &QPushButton::clicked, m_session, &EngineSession::cancel);
-    connect(m_restart, &QPushButton::clicked, m_session, &EngineSession::restart);
+    connect(m_restart, &QPushButton::clicked, this, [this] {
+        m_needs->clear();
+        m_session->restart();
+    });
+    connect(m_useCpu, &QPushButton::clicked, this, [this] {
+        chooseBackend(QStringLiteral("cpu"));
+        run();
+    });
+    connect(m_backend, &QComboBox::activated, this, [this] { chooseBackend(m_backend->currentData().toString()); });
     connect(m_session, &EngineSession::stateChanged, this, &RunPanel::updateState);
+    connect(m_session, &EngineSession::silenceChanged, this, &RunPanel::updateSilence);
     connect(m_session, &EngineSession::announced, this, [this](qint64 bytes, double seconds) {
         m_needs->setText(tr("needs %1 and about %2").arg(bytesText(bytes), secondsText(seconds)));
     });
@@ -83,6 +94,7 @@ RunPanel::RunPanel(Document* document, EngineSession* session, QWidget* parent)
         updateState();
         updateVerdict();
     });
+    fillBackends();
     updateState();
     updateVerdict();
 }
@@ -107,6 +119,12 @@ void RunPanel::build()
     m_cancel->setObjectName(QStringLiteral("run.cancel"));
     m_restart = new QPushButton(tr("Restart engine"), this);
     m_restart->setObjectName(QStringLiteral("run.restart"));
+    m_backend = new ChoiceBox(false, this);
+    m_backend->setObjectName(QStringLiteral("run.backend"));
+    m_backend->setAccessibleName(tr("Runs on"));
+    m_useCpu = new QPushButton(tr("Run on the cpu"), this);
+    m_useCpu->setObjectName(QStringLiteral("run.useCpu"));
+    m_useCpu->hide();
     m_needs = textLabel(QStringLiteral("run.needs"), this);
     m_needs->setForegroundRole(QPalette::PlaceholderText);
     m_progress = new QProgressBar(this);
@@ -126,6 +144,10 @@ void RunPanel::build()
     form->addWidget(m_layers, 0, 1);
     form->addWidget(stepsLabel, 1, 0);
     form->addWidget(m_steps, 1, 1);
+    auto* backendLabel = new QLabel(tr("&On"), this);
+    backendLabel->setBuddy(m_backend);
+    form->addWidget(backendLabel, 2, 0);
+    form->addWidget(m_backend, 2, 1);
     auto* options = new QVBoxLayout;
     options->setSpacing(4);
     options->addLayout(form);
@@ -139,6 +161,7 @@ void RunPanel::build()
     auto* trouble = new QHBoxLayout;
     trouble->setSpacing(12);
     trouble->addWidget(m_problem, 1);
+    trouble->addWidget(m_useCpu, 0, Qt::AlignTop);
     trouble->addWidget(m_restart, 0, Qt::AlignTop);
 
     m_table = new QTableView(this);
@@ -182,6 +205,7 @@ RunOptions RunPanel::options() const
     options.steps = m_steps->value();
     options.verify = m_verify->isChecked();
     options.ends = m_ends->isChecked();
+    options.backend = m_wanted.toStdString();
     return options;
 }
 
@@ -191,14 +215,62 @@ void RunPanel::setOptions(const RunOptions& options)
     m_steps->setValue(static_cast<int>(options.steps));
     m_verify->setChecked(options.verify);
     m_ends->setChecked(options.ends);
+    chooseBackend(qstr(options.backend));
+}
+
+QString RunPanel::backend() const { return m_wanted; }
+
+void RunPanel::chooseBackend(const QString& name)
+{
+    m_wanted = name;
+    m_backend->choose(name);
+    m_problem->hide();
+    m_useCpu->hide();
+    updateState();
+    explainBackend();
+}
+
+/// All that there can be, with what it has or why it cannot be used here, as far as the engine has said.
+void RunPanel::fillBackends()
+{
+    m_backend->clear();
+    for (const std::string_view known : kBackendNames) {
+        const QString name = QString::fromLatin1(known.data(), static_cast<qsizetype>(known.size()));
+        const EngineBackend* told = m_session->backend(name);
+        const QString why = m_session->whyNot(name);
+        m_backend->addChoice(why.isEmpty() ? name : tr("%1 – not here").arg(name),
+                             !why.isEmpty()                  ? why
+                                 : told && told->usable()      ? told->description
+                                 : told                        ? tr("several processes, started by mpirun")
+                                 : m_session->backends().empty() ? tr("not asked yet")
+                                                                 : QString(),
+                             name);
+    }
+    m_backend->choose(m_wanted);
+    m_backend->setMinimumWidth(m_backend->widestEntry());
+}
+
+/// What is missing where the chosen backend cannot be used, and what can be.
+void RunPanel::explainBackend()
+{
+    const QString why = m_session->whyNot(m_wanted);
+    if (why.isEmpty() || m_session->state() == EngineSession::State::Failed)
+        return;
+    showProblem(tr("%1 cannot be used here: %2.\nThe cpu plays the same devices, runs the same plan and checks the same numbers, only slower.").arg(m_wanted, why));
+    m_useCpu->setVisible(m_wanted != QLatin1String("cpu") && m_session->whyNot(QStringLiteral("cpu")).isEmpty());
+}
+
+/// Asks the engine what there is as soon as somebody looks.
+void RunPanel::showEvent(QShowEvent* event)
+{
+    QWidget::showEvent(event);
+    if (m_session->state() == EngineSession::State::Off && m_session->backends().empty() && m_document->hasDesign())
+        m_session->start();
 }
 
 bool RunPanel::canRun() const
 {
-    const auto state = m_session->state();
-    const bool free = state == EngineSession::State::Off || state == EngineSession::State::Ready
-        || state == EngineSession::State::Failed;
-    return free && m_document->hasDesign() && !m_document->evaluation()->plan.segments.empty();
+    return !m_session->isBusy() && m_document->hasDesign() && !m_document->evaluation()->plan.segments.empty();
 }
 
 void RunPanel::run()
@@ -206,6 +278,11 @@ void RunPanel::run()
     if (!canRun())
         return;
     m_problem->hide();
+    m_useCpu->hide();
+    if (!m_session->whyNot(m_wanted).isEmpty()) {
+        explainBackend();
+        return;
+    }
     m_needs->setText(tr("starting …"));
     m_progress->setRange(0, 0);
     m_session->run(m_document->evaluation(), options());
@@ -217,7 +294,7 @@ void RunPanel::updateState()
 {
     using State = EngineSession::State;
     const State state = m_session->state();
-    const bool busy = state == State::Running || state == State::Starting;
+    const bool busy = m_session->isBusy();
     m_run->setEnabled(canRun());
     m_run->setVisible(!busy);
     m_cancel->setVisible(busy);
@@ -227,12 +304,34 @@ void RunPanel::updateState()
         m_shows->stop();
         m_progress->reset();
     }
+    m_backend->setEnabled(!busy);
     if (state == State::Failed) {
         m_needs->clear();
+        m_useCpu->hide();
         showProblem(m_session->failure(), m_session->failureLog());
     } else if (state == State::Starting) {
         m_problem->hide();
+        if (!busy)
+            m_needs->setText(tr("asking the engine what there is …"));
+    } else if (state == State::Ready) {
+        if (m_fresh && !busy)
+            m_needs->clear();
+        fillBackends();
+        explainBackend();
     }
+}
+
+/// A worker that does not answer may come back; to end it is for the user to decide.
+void RunPanel::updateSilence()
+{
+    const bool silent = m_session->isSilent();
+    m_restart->setVisible(silent || m_session->state() == EngineSession::State::Failed);
+    if (silent)
+        showProblem(tr("The engine has not answered for %1 s: it hangs, or its machine is overloaded. “Restart engine” ends this run; the design is untouched.")
+                        .arg(m_session->silenceLimit() / 1000.0),
+                    m_session->log());
+    else if (m_session->state() == EngineSession::State::Running)
+        m_problem->hide();
 }
 
 void RunPanel::showProblem(const QString& text, const QString& log)

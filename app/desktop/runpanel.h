@@ -16,6 +16,7 @@ class QTimer;
 
 namespace shardboard {
 
+class ChoiceBox;
 class Document;
 class RunModel;
 
@@ -28,16 +29,23 @@ public:
     void setOptions(const RunOptions& options);
     void run();
     bool canRun() const;
+    /// What runs the plan: one of kBackendNames.
+    QString backend() const;
+    void chooseBackend(const QString& name);
     /// The results shown are of a layout that was edited since.
     bool isStale() const;
 
 protected:
     void changeEvent(QEvent* event) override;
+    void showEvent(QShowEvent* event) override;
 
 private:
     void build();
     void updateState();
     void updateVerdict();
+    void updateSilence();
+    void fillBackends();
+    void explainBackend();
     void showProblem(const QString& text, const QString& log = {});
     void onFinished(const RunResult& result);
     void onProgress(qint64 step, qint64 of, const QString& what);
@@ -55,6 +63,9 @@ private:
     QPushButton* m_run = nullptr;
     QPushButton* m_cancel = nullptr;
     QPushButton* m_restart = nullptr;
+    ChoiceBox* m_backend = nullptr;
+    QPushButton* m_useCpu = nullptr; ///< offered where the chosen backend cannot be used
+    QString m_wanted { QStringLiteral("cpu") };
     QLabel* m_needs = nullptr; ///< memory and time that the run announced
     QProgressBar* m_progress = nullptr;
     QLabel* m_problem = nullptr;

@@ -475,7 +475,7 @@ Status writeOnePicture(QApplication& application, const CommandLine& line)
         return status;
     QWidget* view = window.showView(line.view);
     settle(&window);
-    return writePicture(view, line.picture);
+    return writePicture(view, line.picture, { line.scale, line.whole });
 }
 
 Status writeTour(QApplication& application, const CommandLine& line)

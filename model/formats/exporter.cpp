@@ -18,6 +18,11 @@ Result<std::vector<ExportedFile>> exportDesign(const std::string& target, const 
     return usageError("--to", "there is no export target '" + target + "'", "targets are " + joined(exportTargets()));
 }
 
+std::vector<Error> exportRefusals(const std::string& target, const Design& design, const Evaluation& evaluation)
+{
+    return target == "jax" ? jaxRefusals(design, evaluation) : std::vector<Error>();
+}
+
 Status writeExport(const std::string& folder, const std::vector<ExportedFile>& files)
 {
     std::error_code error;

@@ -22,6 +22,8 @@ std::vector<std::string> exportTargets();
 /// nothing is ever written differently in silence.
 Result<std::vector<ExportedFile>> exportDesign(const std::string& target, const Design& design,
                                                const Evaluation& evaluation);
+/// All that the target cannot say: an error for each weight, named by `where`. None for a target that is not there.
+std::vector<Error> exportRefusals(const std::string& target, const Design& design, const Evaluation& evaluation);
 /// Creates the folder if needed and writes the files atomically one by one.
 Status writeExport(const std::string& folder, const std::vector<ExportedFile>& files);
 

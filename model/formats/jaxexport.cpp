@@ -162,4 +162,13 @@ Result<std::vector<ExportedFile>> exportJax(const Design& design, const Evaluati
                                        { "shards.json", std::move(shards).value() } };
 }
 
+std::vector<Error> jaxRefusals(const Design& design, const Evaluation& evaluation)
+{
+    std::vector<Error> out;
+    for (const WeightLayout& weight : evaluation.weights)
+        if (auto status = checkWeight(weight, design.mesh); !status.ok())
+            out.push_back(status.error());
+    return out;
+}
+
 } // namespace shardboard

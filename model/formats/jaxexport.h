@@ -9,5 +9,7 @@ namespace shardboard {
 /// Files export.py and shards.json. Refused: a dim that does not divide (JAX demands exact division), a sub-axis (split the
 /// mesh axis instead), a weight of unknown shape.
 Result<std::vector<ExportedFile>> exportJax(const Design& design, const Evaluation& evaluation);
+/// For which weights, and why; the first of them is the error of exportJax.
+std::vector<Error> jaxRefusals(const Design& design, const Evaluation& evaluation);
 
 } // namespace shardboard

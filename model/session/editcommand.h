@@ -17,6 +17,8 @@ public:
     };
 
     EditCommand(Document& document, State before, State after, const QString& text);
+    const Design& before() const { return m_before.design; }
+    const Design& after() const { return m_after.design; }
     void undo() override;
     void redo() override;
 

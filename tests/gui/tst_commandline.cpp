@@ -41,6 +41,7 @@ private Q_SLOTS:
     void wrongUseIsOneLine();
     void helpAndVersion();
     void unreadableTourInput();
+    void pictureOfOneView();
     void tourWritesEveryPicture();
 };
 
@@ -69,6 +70,7 @@ void TestCommandLine::wrongUseIsOneLine_data()
     row("size", QStringLiteral("--size big"), "big");
     row("size zero", QStringLiteral("--size 0x800"), "0x800");
     row("size huge", QStringLiteral("--size 99999x99999"), "99999x99999");
+    row("scale", QStringLiteral("--scale 3"), "--scale");
     row("two files", QStringLiteral("a b"), "b");
 }
 
@@ -107,6 +109,21 @@ void TestCommandLine::unreadableTourInput()
         QVERIFY2(ended.err.contains(input), qPrintable(ended.err));
         QCOMPARE(ended.err.count(QLatin1Char('\n')), 1);
     }
+}
+
+void TestCommandLine::pictureOfOneView()
+{
+    const QTemporaryDir folder;
+    const QString svg = folder.filePath(QStringLiteral("weights.svg"));
+    const QString png = folder.filePath(QStringLiteral("mesh.png"));
+    const Ended whole = runProgram({ QStringLiteral("--picture"), svg, QStringLiteral("--view"), QStringLiteral("weights"), QStringLiteral("--whole") });
+    QVERIFY2(whole.code == 0, qPrintable(whole.err));
+    QFile file(svg);
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QVERIFY(file.readAll().contains(">lm_head"));
+    const Ended small = runProgram({ QStringLiteral("--picture=") + png, QStringLiteral("--view=window"), QStringLiteral("--scale=1"), QStringLiteral("--size=1280x800") });
+    QVERIFY2(small.code == 0, qPrintable(small.err));
+    QCOMPARE(QImage(png).size(), QSize(1280, 800));
 }
 
 void TestCommandLine::tourWritesEveryPicture()

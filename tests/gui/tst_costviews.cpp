@@ -5,6 +5,7 @@
 
 #include "model/plan/partcosts.h"
 #include "widgets/costview.h"
+#include "widgets/devicebars.h"
 #include "widgets/elidedlabel.h"
 #include "widgets/fitadvisor.h"
 #include "widgets/fitlist.h"
@@ -12,10 +13,14 @@
 #include "widgets/memoryview.h"
 #include "widgets/plots/timelinechart.h"
 #include "widgets/summarybar.h"
+#include "widgets/swatch.h"
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QRegularExpression>
+#include <QSet>
 #include <QSignalSpy>
 #include <QTreeWidget>
 #include <QUndoStack>
@@ -58,6 +63,8 @@ private Q_SLOTS:
     void memoryOverTheStep();
     void pointingTellsTheMoment();
     void stagesOfAPipeline();
+    void barsOfTheDevicesByCause();
+    void legendNamesEveryColourAndFilters();
     void fittingDesignsNeedNoAdvice();
     void adviceIsTakenWithOneClick();
     void searchCanBeCancelled();
@@ -239,6 +246,75 @@ void TestCostViews::stagesOfAPipeline()
     QCOMPARE(view->timeline().stage, std::int64_t { other });
     const auto peak = view->timeline().peak();
     QCOMPARE(view->timeline().moments[static_cast<std::size_t>(peak)].bytes.total(), pipeline.memory[static_cast<std::size_t>(other)].peak);
+}
+
+void TestCostViews::barsOfTheDevicesByCause()
+{
+    Design design = knownDesign("stage=4,data=2", "replicate", 2048);
+    design.workload.kind = WorkloadKind::Train;
+    design.workload.microBatches = 8;
+    QVERIFY(applyPreset(design, "pp-1f1b").ok());
+    Document document;
+    QVERIFY(document.setDesign(design).ok());
+    const auto view = shownView<MemoryView>(document, { 900, 400 });
+    const auto& pipeline = *document.evaluation()->plan.pipeline;
+    const auto& bars = view->bars()->bars();
+    QCOMPARE(bars.size(), pipeline.memory.size());
+    for (std::size_t stage = 0; stage < bars.size(); ++stage)
+        QCOMPARE(bars[stage].total(), pipeline.memory[stage].peak);
+    // Parts lie side by side, as wide as their bytes.
+    double right = 0;
+    double perByte = 0;
+    for (int part = 0; part < static_cast<int>(bars[0].parts.size()); ++part) {
+        const QRectF rect = view->bars()->partRect(0, part);
+        if (rect.isEmpty())
+            continue;
+        const auto bytes = static_cast<double>(bars[0].parts[static_cast<std::size_t>(part)].bytes);
+        if (perByte > 0) {
+            QVERIFY(std::abs(rect.left() - right) < 1e-6);
+            QVERIFY(near(rect.width() / bytes, perByte));
+        }
+        perByte = rect.width() / bytes;
+        right = rect.right();
+    }
+    // A click on a bar shows that stage over time.
+    const int other = pipeline.fullestStage == 1 ? 2 : 1;
+    QTest::mouseClick(view->bars(), Qt::LeftButton, {}, view->bars()->partRect(other, 0).center().toPoint());
+    QCOMPARE(view->timeline().stage, std::int64_t { other });
+    QTest::keyClick(view->bars(), Qt::Key_Down);
+    QCOMPARE(view->timeline().stage, std::int64_t { other + 1 });
+    // Devices that are alike have one bar.
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    QCOMPARE(view->bars()->bars().size(), std::size_t(1));
+    QCOMPARE(view->bars()->bars()[0].total(), document.evaluation()->plan.memory.peak);
+    QVERIFY(view->bars()->bars()[0].name.contains(QLatin1Char('8')));
+}
+
+void TestCostViews::legendNamesEveryColourAndFilters()
+{
+    Document document;
+    QVERIFY(document.setDesign(trainDesign()).ok());
+    const auto view = shownView<MemoryView>(document, { 1100, 400 });
+    const auto swatches = view->findChildren<Swatch*>();
+    const auto boxes = view->findChildren<QCheckBox*>(QRegularExpression(QStringLiteral("^memory\\.shown\\.")));
+    QCOMPARE(swatches.size(), boxes.size());
+    QCOMPARE(static_cast<std::size_t>(boxes.size()), view->bars()->bars()[0].parts.size());
+    QSet<QString> looks; // no two alike: hatched where the hues come again
+    for (const Swatch* swatch : swatches)
+        looks.insert(swatch->color().fill.name() + QString::number(int(swatch->color().hatch)));
+    QCOMPARE(looks.size(), swatches.size());
+    const std::int64_t all = view->bars()->bars()[0].total();
+    std::int64_t weights = 0;
+    for (const BarPart& part : view->bars()->bars()[0].parts)
+        if (part.name == boxes.front()->text())
+            weights = part.bytes;
+    QVERIFY(weights > 0 && weights < all);
+    boxes.front()->click();
+    QCOMPARE(view->bars()->bars()[0].total(), all - weights);
+    QVERIFY(boxes.front() == view->findChild<QCheckBox*>(boxes.front()->objectName())); // still there, unticked
+    QVERIFY(!boxes.front()->isChecked());
+    boxes.front()->click();
+    QCOMPARE(view->bars()->bars()[0].total(), all);
 }
 
 void TestCostViews::fittingDesignsNeedNoAdvice()

@@ -30,6 +30,9 @@ private Q_SLOTS:
     void secondRunUsesTheSameWorker();
     void cancelIsNoError();
     void cancelOfAHangingWorkerEndsIt();
+    void silenceIsToldAndMayEnd();
+    void aBusyWorkerIsNotSilent();
+    void backendsAreTold();
     void failureIsNamed_data();
     void failureIsNamed();
     void refusedRunKeepsTheWorker();
@@ -125,6 +128,47 @@ void TestEngine::cancelOfAHangingWorkerEndsIt()
     session.cancel();
     QTRY_COMPARE(session.state(), State::Failed);
     QVERIFY(session.failure().contains(QStringLiteral("did not answer the cancel")));
+}
+
+void TestEngine::silenceIsToldAndMayEnd()
+{
+    EngineSession session(fake("hang"));
+    session.setSilenceLimit(200);
+    QSignalSpy silent(&session, &EngineSession::silenceChanged);
+    session.run(m_evaluation, {});
+    QTRY_COMPARE(session.state(), State::Running);
+    QVERIFY(!session.isSilent());
+    QTRY_VERIFY(session.isSilent());
+    QCOMPARE(session.state(), State::Running); // to end it is for the user to decide
+    QCOMPARE(silent.size(), 1);
+    session.restart();
+    QTRY_COMPARE(session.state(), State::Ready);
+    QVERIFY(!session.isSilent());
+}
+
+void TestEngine::aBusyWorkerIsNotSilent()
+{
+    EngineSession session(fake("slow")); // no progress, but it answers
+    session.setSilenceLimit(200);
+    session.run(m_evaluation, {});
+    QTRY_COMPARE(session.state(), State::Running);
+    QTest::qWait(900);
+    QVERIFY(!session.isSilent());
+    QCOMPARE(session.state(), State::Running);
+}
+
+void TestEngine::backendsAreTold()
+{
+    EngineSession session(fake("gpuless"));
+    session.start();
+    QTRY_COMPARE(session.state(), State::Ready);
+    QCOMPARE(session.backends().size(), std::size_t(2));
+    QVERIFY(session.backend(QStringLiteral("cpu"))->usable());
+    QCOMPARE(session.backend(QStringLiteral("cpu"))->description, QStringLiteral("2 threads · 1 GiB"));
+    QVERIFY(session.whyNot(QStringLiteral("cpu")).isEmpty());
+    QCOMPARE(session.whyNot(QStringLiteral("cuda")), QStringLiteral("there is no NVIDIA driver; install one"));
+    QVERIFY(!session.whyNot(QStringLiteral("nccl")).isEmpty()); // this one does not know it
+    QCOMPARE(session.description(), QStringLiteral("cpu · 2 threads · 1 GiB"));
 }
 
 void TestEngine::failureIsNamed_data()

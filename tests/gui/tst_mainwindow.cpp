@@ -143,6 +143,9 @@ private Q_SLOTS:
     void editMakesResultsStale();
     void killedEngineLeavesTheWindowAlive();
     void restartAfterACrash();
+    void missingGpuIsExplainedAndTheCpuOffered();
+    void hangingEngineIsToldWithRestart();
+    void absentEngineIsOneMessage();
     void cancelStopsTheRun();
     void realEngineKilledDuringARun();
     void realEngineRuns();
@@ -603,6 +606,64 @@ void TestMainWindow::restartAfterACrash()
     waitForState(EngineSession::State::Failed);
     QVERIFY(childText("run.problem").contains(QStringLiteral("out of luck in layer 0")));
     QVERIFY(m_window->runPanel()->canRun());
+}
+
+void TestMainWindow::missingGpuIsExplainedAndTheCpuOffered()
+{
+    openWindow(fakeEngine("gpuless"));
+    openSmallSample();
+    m_window->docks()->raise(QStringLiteral("run")); // looking is enough to ask what there is
+    waitForState(EngineSession::State::Ready);
+    auto* backends = m_window->findChild<QComboBox*>(QStringLiteral("run.backend"));
+    QCOMPARE(backends->count(), 4);
+    QCOMPARE(backends->currentText(), QStringLiteral("cpu"));
+    const int cuda = backends->findData(QStringLiteral("cuda"));
+    QVERIFY(backends->itemText(cuda).contains(QStringLiteral("not here")));
+    backends->setCurrentIndex(cuda);
+    Q_EMIT backends->activated(cuda);
+    QVERIFY(isShown("run.problem"));
+    QVERIFY(childText("run.problem").contains(QStringLiteral("no NVIDIA driver")));
+    const auto before = m_window->document()->evaluation();
+    m_window->actionRegistry()->get(QStringLiteral("run.start"))->trigger(); // says the same and runs nothing
+    QVERIFY(isShown("run.problem"));
+    QCOMPARE(m_window->engine()->state(), EngineSession::State::Ready);
+    QVERIFY(m_window->document()->evaluation() == before);
+    auto* cpu = m_window->findChild<QPushButton*>(QStringLiteral("run.useCpu"));
+    QVERIFY(cpu->isVisible());
+    cpu->click();
+    auto* table = m_window->findChild<QTableView*>(QStringLiteral("run.table"));
+    QTRY_COMPARE(table->model()->rowCount(), 1);
+    QCOMPARE(m_window->runPanel()->backend(), QStringLiteral("cpu"));
+    QVERIFY(!isShown("run.problem"));
+}
+
+void TestMainWindow::hangingEngineIsToldWithRestart()
+{
+    openWindow(fakeEngine("hang"));
+    openSmallSample();
+    m_window->engine()->setSilenceLimit(200);
+    const auto evaluation = m_window->document()->evaluation();
+    m_window->actionRegistry()->get(QStringLiteral("run.start"))->trigger();
+    waitForState(EngineSession::State::Running);
+    QTRY_VERIFY(isShown("run.problem"));
+    QVERIFY(childText("run.problem").contains(QStringLiteral("has not answered")));
+    QVERIFY(isShown("run.restart"));
+    m_window->findChild<QPushButton*>(QStringLiteral("run.restart"))->click();
+    waitForState(EngineSession::State::Ready);
+    QVERIFY(!isShown("run.problem"));
+    QVERIFY(m_window->document()->evaluation() == evaluation && !m_window->document()->isModified());
+}
+
+void TestMainWindow::absentEngineIsOneMessage()
+{
+    openWindow(QStringLiteral("/no/such/engine"));
+    openSmallSample();
+    m_window->actionRegistry()->get(QStringLiteral("run.start"))->trigger();
+    waitForState(EngineSession::State::Failed);
+    QVERIFY(childText("run.problem").contains(QStringLiteral("/no/such/engine")));
+    QVERIFY(isShown("run.restart"));
+    QVERIFY(!m_window->banner()->isVisible()); // said once, where the run is
+    QVERIFY(!m_window->document()->isModified());
 }
 
 void TestMainWindow::cancelStopsTheRun()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker that follows a script, for tests of the client: fakeengine ok|slow|flood|garbage|crash|hang|silent|old|fails
+// A worker that follows a script, for tests of the client: fakeengine ok|slow|flood|garbage|crash|hang|silent|old|gpuless|fails
 //   ok       hello; a run is announced, makes progress and gives a verified result
 //   slow     as ok, but the run lasts until it is cancelled
 //   flood    as ok, with a million steps of progress before the result (or as many as `flood N` says), as fast as it can write
@@ -8,6 +8,7 @@
 //   hang     hello; a run never answers, not even a cancel
 //   silent   never says hello
 //   old      hello of another protocol version
+//   gpuless  as ok; hello also tells of a backend that cannot be used
 //   fails    hello; a run is refused with an error of its own
 #include <nlohmann/json.hpp>
 
@@ -44,7 +45,7 @@ void run(const std::string& script, const json& id, int steps)
         for (int step = 1; step <= steps; ++step)
             std::cout << begin << step << "}\n";
         say({ { "type", "result" }, { "id", id }, { "run", result() } });
-    } else if (script == "ok") {
+    } else if (script == "ok" || script == "gpuless") {
         say({ { "type", "unknown-to-you" }, { "id", id } });
         say({ { "type", "result" }, { "id", id }, { "run", result() } });
     } else if (script == "garbage") {
@@ -65,8 +66,10 @@ int main(int argc, char** argv)
     const std::string script = argc > 1 ? argv[1] : "ok";
     if (script != "silent") {
         const json device = { { "name", "test" }, { "threads", 2 }, { "memory_bytes", 1 << 30 } };
-        say({ { "type", "hello" }, { "protocol", script == "old" ? 0 : 1 },
-              { "backends", { { { "name", "cpu" }, { "devices", { device } } } } } });
+        json backends = json::array({ { { "name", "cpu" }, { "devices", { device } } } });
+        if (script == "gpuless")
+            backends.push_back({ { "name", "cuda" }, { "usable", false }, { "reason", "there is no NVIDIA driver; install one" }, { "devices", json::array() } });
+        say({ { "type", "hello" }, { "protocol", script == "old" ? 0 : 1 }, { "backends", backends } });
     }
     std::string line;
     while (std::getline(std::cin, line)) {
@@ -78,6 +81,8 @@ int main(int argc, char** argv)
                   { "where", "" } });
         else if (message.value("type", "") == "quit")
             break;
+        else if (script != "hang") // as a real worker does
+            say({ { "type", "error" }, { "id", message.value("id", 0) }, { "code", "unknown-request" }, { "message", "this worker does not know it" }, { "where", "type" } });
     }
     if (script == "hang") {
         for (;;)

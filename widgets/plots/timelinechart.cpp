@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/plots/timelinechart.h"
 
+#include "widgets/plots/vectorplot.h"
+
 #include <QKeyEvent>
 #include <QVBoxLayout>
-#include <qcustomplot.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +21,7 @@ TimelineChart::TimelineChart(QWidget* parent)
     : QWidget(parent)
     , m_plot(std::make_unique<Plot>())
 {
-    m_plot->widget = new QCustomPlot(this);
+    m_plot->widget = new VectorPlot(this);
     m_plot->widget->setFocusPolicy(Qt::NoFocus);
     m_plot->widget->setMouseTracking(true);
     m_plot->widget->installEventFilter(this);
@@ -36,7 +37,7 @@ QSize TimelineChart::sizeHint() const { return { 420, 170 }; }
 QSize TimelineChart::minimumSizeHint() const { return { 180, 90 }; }
 
 void TimelineChart::setParts(const std::vector<TimelinePart>& parts, double limit, int highest,
-                             const std::vector<TimelineMark>& marks, const QString& unit, const StackLook& look)
+                             const std::vector<TimelineMark>& marks, const QString& unit, const TimelineLook& look)
 {
     QCustomPlot& plot = *m_plot->widget;
     plot.clearPlottables();
@@ -71,6 +72,15 @@ void TimelineChart::setParts(const std::vector<TimelinePart>& parts, double limi
         graph->setData(keys, values, true);
         if (below)
             graph->setChannelFillGraph(below);
+        if (part.hatch != Qt::NoBrush) {
+            QCPGraph* hatched = plot.addGraph();
+            hatched->setLineStyle(QCPGraph::lsStepLeft);
+            hatched->setPen(Qt::NoPen);
+            hatched->setBrush(QBrush(part.hatchColor, part.hatch));
+            hatched->setData(keys, values, true);
+            if (below)
+                hatched->setChannelFillGraph(below);
+        }
         below = graph;
     }
     double top = 0;

@@ -3,8 +3,8 @@
 // numbers; the view names the unit.
 #pragma once
 
-#include "widgets/plots/stackedbar.h"
-
+#include <QColor>
+#include <QString>
 #include <QWidget>
 
 #include <memory>
@@ -12,9 +12,18 @@
 
 namespace shardboard {
 
+struct TimelineLook {
+    QColor background;
+    QColor text;
+    QColor line;
+    QColor over; ///< of the limit when it is exceeded
+};
+
 struct TimelinePart {
     QString name;
     QColor color;
+    Qt::BrushStyle hatch = Qt::NoBrush; ///< drawn over it in `hatchColor`
+    QColor hatchColor {};
     std::vector<double> values; ///< one for each moment
 };
 
@@ -31,7 +40,7 @@ public:
     ~TimelineChart() override;
     /// `limit` 0: none. All parts have as many values. `highest`: index of the moment to mark, -1 for none.
     void setParts(const std::vector<TimelinePart>& parts, double limit, int highest, const std::vector<TimelineMark>& marks,
-                  const QString& unit, const StackLook& look);
+                  const QString& unit, const TimelineLook& look);
     /// The moment that is pointed at by mouse or arrow keys, -1 for none.
     int current() const { return m_current; }
     void setCurrent(int moment);

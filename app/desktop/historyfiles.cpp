@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/historyfiles.h"
+
+#include "app/desktop/banner.h"
+#include "app/desktop/settings.h"
+#include "model/formats/designfile.h"
+#include "model/session/document.h"
+#include "model/session/edithistory.h"
+#include "widgets/format.h"
+#include "widgets/historyview.h"
+
+#include <QFile>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QUndoStack>
+
+namespace shardboard {
+
+namespace {
+
+QString filter() { return HistoryFiles::tr("Edits (*.edits.json);;All files (*)"); }
+
+} // namespace
+
+HistoryFiles::HistoryFiles(Document* document, HistoryView* view, Settings& settings, Banner* banner, QWidget* window)
+    : QObject(window)
+    , m_document(document)
+    , m_settings(settings)
+    , m_banner(banner)
+    , m_window(window)
+{
+    setObjectName(QStringLiteral("historyFiles"));
+    connect(view, &HistoryView::saveWanted, this, &HistoryFiles::save);
+    connect(view, &HistoryView::replayWanted, this, &HistoryFiles::open);
+}
+
+void HistoryFiles::save()
+{
+    const QString file = m_document->filePath();
+    const QString name = file.isEmpty() ? m_settings.lastFolder() + QLatin1Char('/') + qstr(m_document->design().model.name)
+                                        : QFileInfo(file).absolutePath() + QLatin1Char('/') + QFileInfo(file).completeBaseName();
+    QString path = QFileDialog::getSaveFileName(m_window, tr("Save Edits"), name + QStringLiteral(".edits.json"), filter());
+    if (path.isEmpty())
+        return;
+    if (QFileInfo(path).suffix().isEmpty())
+        path += QStringLiteral(".edits.json");
+    saveTo(path);
+}
+
+bool HistoryFiles::saveTo(const QString& path)
+{
+    const auto edits = namedEdits(*m_document->undoStack());
+    const Status status = writeFileAtomically(QFile::encodeName(path).toStdString(), editsText(edits));
+    if (status.ok())
+        m_banner->showInfo(tr("%1 in %2").arg(counted(static_cast<std::int64_t>(edits.size()), tr("edit"), tr("edits")), path));
+    else
+        m_banner->showError(qstr(status.error().text()));
+    return status.ok();
+}
+
+void HistoryFiles::open()
+{
+    const QString path = QFileDialog::getOpenFileName(m_window, tr("Replay Edits"), m_settings.lastFolder(), filter());
+    if (!path.isEmpty())
+        replayFrom(path);
+}
+
+bool HistoryFiles::replayFrom(const QString& path)
+{
+    const std::string file = QFile::encodeName(path).toStdString();
+    const auto text = readTextFile(file);
+    const auto edits = text.ok() ? editsFromText(text.value(), file) : Result<std::vector<NamedEdit>>(text.error());
+    const int before = m_document->undoStack()->index();
+    const Status status = edits.ok() ? replay(*m_document, edits.value()) : Status(edits.error());
+    const int made = m_document->undoStack()->index() - before;
+    if (status.ok())
+        m_banner->showInfo(tr("%1 made again; undo takes them back one by one").arg(counted(made, tr("edit"), tr("edits"))));
+    else
+        m_banner->showError(made > 0 ? tr("%1 of %2 edits were made, then: %3").arg(made).arg(edits.value().size()).arg(qstr(status.error().text()))
+                                     : qstr(status.error().text()));
+    return status.ok();
+}
+
+} // namespace shardboard

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/session/edithistory.h"
+
+#include "model/formats/designfile.h"
+#include "model/session/document.h"
+#include "model/session/editcommand.h"
+
+#include <QUndoStack>
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+
+namespace shardboard {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kVersionKey = "shardboard_edits";
+
+/// From one design to another; what is replaced or removed is tested first.
+json patchBetween(const Design& before, const Design& after)
+{
+    const json from = json::parse(designText(before));
+    const json changes = json::diff(from, json::parse(designText(after)));
+    json tested = json::array();
+    json state = from; // places shift as the patch goes on
+    for (const json& change : changes) {
+        if (change["op"] != "add")
+            tested.push_back({ { "op", "test" }, { "path", change["path"] }, { "value", state.at(json::json_pointer(change["path"].get<std::string>())) } });
+        tested.push_back(change);
+        state = state.patch(json::array({ change }));
+    }
+    return tested;
+}
+
+std::optional<json> parsed(const std::string& text)
+{
+    json value = json::parse(text, nullptr, false);
+    return value.is_discarded() ? std::nullopt : std::optional<json>(std::move(value));
+}
+
+Status replayOne(Document& document, const NamedEdit& edit)
+{
+    const std::string where = "“" + edit.name.toStdString() + "”";
+    const auto patch = parsed(edit.patch);
+    if (!patch || !patch->is_array())
+        return inputError(where, "has no patch that can be read", "save the edits again");
+    std::string edited;
+    try {
+        edited = json::parse(designText(document.design())).patch(*patch).dump();
+    } catch (const json::exception&) { // a test that fails, a place that is not there
+        return inputError(where, "does not fit this design: what it changes is another here", "make this edit by hand, then replay those after it");
+    }
+    const auto design = designFromText(edited, where);
+    if (!design.ok())
+        return design.error();
+    return document.edit(design.value(), edit.name, Misfits::Replicate);
+}
+
+} // namespace
+
+std::vector<NamedEdit> namedEdits(const QUndoStack& stack)
+{
+    std::vector<NamedEdit> out;
+    for (int i = 0; i < stack.index(); ++i)
+        if (const auto* edit = dynamic_cast<const EditCommand*>(stack.command(i)))
+            out.push_back({ edit->text(), patchBetween(edit->before(), edit->after()).dump() });
+    return out;
+}
+
+std::string editsText(const std::vector<NamedEdit>& edits)
+{
+    json list = json::array();
+    for (const NamedEdit& edit : edits)
+        list.push_back({ { "edit", edit.name.toStdString() }, { "patch", json::parse(edit.patch, nullptr, false) } });
+    return json { { kVersionKey, kEditsVersion }, { "edits", std::move(list) } }.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+Result<std::vector<NamedEdit>> editsFromText(const std::string& text, const std::string& where)
+{
+    const auto document = parsed(text);
+    if (!document || !document->is_object() || !document->contains(kVersionKey) || !document->contains("edits") || !(*document)["edits"].is_array())
+        return inputError(where, "holds no edits", "choose a file that “Save Edits” of the history wrote");
+    if ((*document)[kVersionKey] != kEditsVersion)
+        return inputError(where, "was written by a newer version", "use that version, or make the edits by hand");
+    std::vector<NamedEdit> out;
+    for (const json& edit : (*document)["edits"]) {
+        if (!edit.is_object() || !edit.contains("edit") || !edit["edit"].is_string() || !edit.contains("patch"))
+            return inputError(where + ": edit " + std::to_string(out.size() + 1), "has no name or no patch", "save the edits again");
+        out.push_back({ QString::fromStdString(edit["edit"].get<std::string>()), edit["patch"].dump() });
+    }
+    return out;
+}
+
+Status replay(Document& document, const std::vector<NamedEdit>& edits)
+{
+    if (!document.hasDesign())
+        return inputError({}, "no design is open to make the edits in", "open one first");
+    for (const NamedEdit& edit : edits)
+        if (const Status status = replayOne(document, edit); !status.ok())
+            return status;
+    return done();
+}
+
+} // namespace shardboard

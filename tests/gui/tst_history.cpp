@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// The history: named edits, a jump to any of them, and the same edits made again from a file, on this design or another one.
+#include "app/desktop/fonts.h"
+#include "app/desktop/historyfiles.h"
+#include "model/session/edithistory.h"
+#include "tests/gui/widgets_support.h"
+#include "tests/gui/window_support.h"
+
+#include <QFile>
+#include <QListView>
+#include <QPushButton>
+#include <QUndoStack>
+
+using namespace shardboard;
+
+class TestHistory : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void editsAreMadeAgain();
+    void anotherDesignTakesThem();
+    void whatDoesNotFitIsRefusedByName();
+    void wrongFilesAreRefused_data();
+    void wrongFilesAreRefused();
+    void windowListsJumpsSavesAndReplays();
+};
+
+namespace {
+
+void makeEdits(Document& document)
+{
+    const int weight = weightNamed(document, "mlp.up_proj");
+    Design design = document.withStrategy(document.patternOf(weight), document.withAxisOnDim(weight, 0, 0));
+    QVERIFY(document.edit(design, QStringLiteral("Cut up_proj")).ok());
+    design = document.design();
+    design.workload.batch = 32;
+    QVERIFY(document.edit(design, QStringLiteral("Batch 32")).ok());
+    design.hardware = "tpu-v5e";
+    QVERIFY(document.edit(design, QStringLiteral("Hardware tpu-v5e")).ok());
+}
+
+} // namespace
+
+void TestHistory::editsAreMadeAgain()
+{
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    makeEdits(document);
+    const Design after = document.design();
+    const auto edits = editsFromText(editsText(namedEdits(*document.undoStack())), "here");
+    QVERIFY(edits.ok());
+    QCOMPARE(edits.value().size(), std::size_t(3));
+    Document fresh;
+    QVERIFY(fresh.setDesign(knownDesign()).ok());
+    const Status status = replay(fresh, edits.value());
+    QVERIFY2(status.ok(), status.ok() ? "" : status.error().text().c_str());
+    QVERIFY(fresh.design() == after);
+    QCOMPARE(fresh.undoStack()->count(), 3);
+    QCOMPARE(fresh.undoStack()->text(1), QStringLiteral("Batch 32"));
+    fresh.undoStack()->setIndex(0);
+    QVERIFY(fresh.design() == knownDesign());
+    // What is undone is no part of it.
+    document.undoStack()->undo();
+    QCOMPARE(namedEdits(*document.undoStack()).size(), std::size_t(2));
+}
+
+void TestHistory::anotherDesignTakesThem()
+{
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    Design design = document.design();
+    design.workload.batch = 32;
+    QVERIFY(document.edit(design, QStringLiteral("Batch 32")).ok());
+    Document other;
+    QVERIFY(other.setDesign(knownDesign("data=4,model=2")).ok());
+    QVERIFY(replay(other, namedEdits(*document.undoStack())).ok());
+    QCOMPARE(other.design().workload.batch, 32);
+    QCOMPARE(other.design().mesh.text(), std::string("data=4,model=2"));
+}
+
+void TestHistory::whatDoesNotFitIsRefusedByName()
+{
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    makeEdits(document);
+    Design different = knownDesign();
+    different.workload.batch = 2; // the edit went from 8 to 32
+    Document other;
+    QVERIFY(other.setDesign(different).ok());
+    const Status status = replay(other, namedEdits(*document.undoStack()));
+    QVERIFY(!status.ok());
+    QVERIFY2(status.error().text().find("Batch 32") != std::string::npos, status.error().text().c_str());
+    QCOMPARE(other.undoStack()->count(), 1); // the one before it stays
+    QCOMPARE(other.design().workload.batch, 2);
+}
+
+void TestHistory::wrongFilesAreRefused_data()
+{
+    QTest::addColumn<QByteArray>("text");
+    QTest::newRow("no JSON") << QByteArray("{");
+    QTest::newRow("something else") << QByteArray("{\"format\": 1}");
+    QTest::newRow("newer") << QByteArray("{\"shardboard_edits\": 2, \"edits\": []}");
+    QTest::newRow("nameless") << QByteArray("{\"shardboard_edits\": 1, \"edits\": [{\"patch\": []}]}");
+}
+
+void TestHistory::wrongFilesAreRefused()
+{
+    QFETCH(QByteArray, text);
+    const auto edits = editsFromText(text.toStdString(), "some.edits.json");
+    QVERIFY(!edits.ok());
+    QVERIFY(edits.error().text().find("some.edits.json") != std::string::npos);
+}
+
+void TestHistory::windowListsJumpsSavesAndReplays()
+{
+    TestWindow test;
+    QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
+    test.window->fileActions()->openSample();
+    const Design opened = test.document()->design();
+    auto* save = test.find<QPushButton>("historySave");
+    test.raise("history");
+    QVERIFY(!save->isEnabled()); // nothing to save yet
+    makeEdits(*test.document());
+    const Design edited = test.document()->design();
+    QVERIFY(save->isEnabled());
+    auto* list = test.find<QListView>("historyList");
+    QVERIFY(list->isVisible());
+    QCOMPARE(list->model()->rowCount(), 4); // as opened, and three edits
+    QCOMPARE(list->model()->index(1, 0).data().toString(), QStringLiteral("Cut up_proj"));
+    QVERIFY(test.action("edit.undo")->text().contains(QStringLiteral("Hardware tpu-v5e")));
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualRect(list->model()->index(0, 0)).center());
+    QVERIFY(test.document()->design() == opened);
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualRect(list->model()->index(3, 0)).center());
+    QVERIFY(test.document()->design() == edited);
+    auto* files = test.find<HistoryFiles>("historyFiles");
+    QVERIFY(files->saveTo(test.at("a.edits.json")));
+    test.window->fileActions()->saveTo(test.at("a.shardboard"));
+    test.window->fileActions()->openSample();
+    QVERIFY(files->replayFrom(test.at("a.edits.json")));
+    QVERIFY(test.document()->design() == edited);
+    QVERIFY(!files->replayFrom(test.at("a.edits.json"))); // it is edited already
+    QVERIFY(test.window->banner()->isError());
+    QVERIFY(test.window->banner()->text().contains(QStringLiteral("Cut up_proj")));
+    QVERIFY(test.document()->design() == edited);
+    test.window->fileActions()->saveTo(test.at("b.shardboard")); // closes without a question
+}
+
+int main(int argc, char** argv)
+{
+    QApplication application(argc, argv);
+    ensureFonts(application);
+    TestHistory test;
+    return QTest::qExec(&test, argc, argv);
+}
+
+#include "tst_history.moc"

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/devicebars.h"
+
+#include "widgets/format.h"
+#include "widgets/theme.h"
+
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+constexpr int kLane = 22;
+constexpr int kBar = 14;
+constexpr int kFoot = 16; ///< for the words at the mark
+constexpr int kTotal = 70;
+constexpr int kGap = 6;
+
+} // namespace
+
+std::int64_t DeviceBar::total() const
+{
+    std::int64_t sum = 0;
+    for (const BarPart& part : parts)
+        sum += part.bytes;
+    return sum;
+}
+
+DeviceBars::DeviceBars(QWidget* parent)
+    : QWidget(parent)
+{
+    setFocusPolicy(Qt::StrongFocus);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+}
+
+void DeviceBars::setBars(const std::vector<DeviceBar>& bars, std::int64_t limit, int current)
+{
+    m_bars = bars;
+    m_limit = limit;
+    m_current = current;
+    QStringList words;
+    for (const DeviceBar& bar : bars)
+        words << tr("%1: %2").arg(bar.name, bytesText(bar.total()));
+    setAccessibleDescription(words.join(QStringLiteral(", ")));
+    updateGeometry();
+    update();
+}
+
+QSize DeviceBars::sizeHint() const { return { 300, static_cast<int>(m_bars.size()) * kLane + (m_limit > 0 ? kFoot : 0) }; }
+QSize DeviceBars::minimumSizeHint() const { return { 160, sizeHint().height() }; }
+
+double DeviceBars::nameWidth() const
+{
+    const QFontMetricsF metrics(uiFont(this, -0.5));
+    double widest = 0;
+    for (const DeviceBar& bar : m_bars)
+        widest = std::max(widest, metrics.horizontalAdvance(bar.name));
+    return std::min(widest + 14, width() * 0.45);
+}
+
+QRectF DeviceBars::lane(int bar) const
+{
+    const double left = nameWidth();
+    return { left, bar * double(kLane) + (kLane - kBar) / 2.0, std::max(20.0, width() - left - kTotal - kGap), kBar };
+}
+
+double DeviceBars::scale() const
+{
+    std::int64_t most = m_limit;
+    for (const DeviceBar& bar : m_bars)
+        most = std::max(most, bar.total());
+    return lane(0).width() / std::max(1.0, static_cast<double>(most) * 1.02);
+}
+
+QRectF DeviceBars::partRect(int bar, int part) const
+{
+    const auto& parts = m_bars[static_cast<std::size_t>(bar)].parts;
+    const QRectF room = lane(bar);
+    double left = room.left();
+    for (int i = 0; i < part; ++i)
+        left += static_cast<double>(parts[static_cast<std::size_t>(i)].bytes) * scale();
+    const double wide = static_cast<double>(parts[static_cast<std::size_t>(part)].bytes) * scale();
+    return wide > 0 ? QRectF(left, room.top(), wide, room.height()) : QRectF();
+}
+
+void DeviceBars::paintEvent(QPaintEvent*)
+{
+    const Theme& theme = Theme::of(this);
+    QPainter painter(this);
+    painter.setFont(uiFont(this, -0.5));
+    for (int i = 0; i < static_cast<int>(m_bars.size()); ++i) {
+        const DeviceBar& bar = m_bars[static_cast<std::size_t>(i)];
+        const QRectF room = lane(i);
+        const QRectF row(0, i * double(kLane), width(), kLane);
+        if (i == m_current && m_bars.size() > 1)
+            painter.fillRect(row, theme.selection);
+        painter.setPen(i == m_current || m_bars.size() == 1 ? theme.text : theme.quiet);
+        const QRectF name(2, row.top(), room.left() - 6, kLane);
+        painter.drawText(name, Qt::AlignLeft | Qt::AlignVCenter, painter.fontMetrics().elidedText(bar.name, Qt::ElideRight, static_cast<int>(name.width())));
+        painter.fillRect(room, theme.line);
+        for (int k = 0; k < static_cast<int>(bar.parts.size()); ++k) {
+            const QRectF place = partRect(i, k);
+            if (place.isEmpty())
+                continue;
+            const PartColor& color = bar.parts[static_cast<std::size_t>(k)].color;
+            painter.fillRect(place, color.fill);
+            if (color.hatch != Qt::NoBrush && place.width() > 4)
+                painter.fillRect(place, QBrush(color.hatchColor, color.hatch));
+        }
+        const bool over = m_limit > 0 && bar.total() > m_limit;
+        painter.setPen(over ? theme.error : theme.text);
+        painter.drawText(QRectF(room.right() + kGap, row.top(), kTotal, kLane), Qt::AlignLeft | Qt::AlignVCenter,
+                         (over ? QStringLiteral("✗ ") : QString()) + bytesText(bar.total()));
+    }
+    if (m_limit > 0 && !m_bars.empty()) {
+        const double x = lane(0).left() + static_cast<double>(m_limit) * scale();
+        const double bottom = static_cast<double>(m_bars.size()) * kLane;
+        painter.setPen(QPen(theme.text, 2, Qt::DashLine));
+        painter.drawLine(QPointF(x, 1), QPointF(x, bottom));
+        painter.setPen(theme.quiet);
+        painter.setFont(uiFont(this, -1.5));
+        painter.drawText(QRectF(0, bottom, std::max(x + 4, 120.0), kFoot), Qt::AlignRight | Qt::AlignVCenter, tr("a device has %1").arg(bytesText(m_limit)));
+    }
+    if (hasFocus()) {
+        painter.setPen(QPen(theme.accent, 1));
+        painter.drawRect(rect().adjusted(0, 0, -1, -1));
+    }
+}
+
+int DeviceBars::barAt(const QPointF& point) const
+{
+    const int bar = static_cast<int>(point.y()) / kLane;
+    return point.y() >= 0 && bar < static_cast<int>(m_bars.size()) ? bar : -1;
+}
+
+void DeviceBars::mousePressEvent(QMouseEvent* event)
+{
+    if (const int bar = barAt(event->position()); bar >= 0)
+        Q_EMIT chosen(bar);
+}
+
+void DeviceBars::keyPressEvent(QKeyEvent* event)
+{
+    const int last = static_cast<int>(m_bars.size()) - 1;
+    const int by = event->key() == Qt::Key_Down ? 1 : event->key() == Qt::Key_Up ? -1 : 0;
+    const int next = std::clamp(m_current + by, 0, std::max(0, last));
+    if (last < 0 || (by == 0 && event->key() != Qt::Key_Return && event->key() != Qt::Key_Enter)) {
+        QWidget::keyPressEvent(event);
+        return;
+    }
+    Q_EMIT chosen(next);
+}
+
+void DeviceBars::focusInEvent(QFocusEvent*) { update(); }
+void DeviceBars::focusOutEvent(QFocusEvent*) { update(); }
+
+bool DeviceBars::event(QEvent* event)
+{
+    if (event->type() == QEvent::ToolTip) {
+        const auto* help = static_cast<QHelpEvent*>(event);
+        const int bar = barAt(help->pos());
+        QStringList lines;
+        if (bar >= 0) {
+            const DeviceBar& what = m_bars[static_cast<std::size_t>(bar)];
+            lines << tr("%1: %2").arg(what.name, exactBytesText(what.total()));
+            for (const BarPart& part : what.parts)
+                if (part.bytes > 0)
+                    lines << tr("%1: %2").arg(part.name, bytesText(part.bytes));
+        }
+        if (lines.isEmpty())
+            QToolTip::hideText();
+        else
+            QToolTip::showText(help->globalPos(), lines.join(QLatin1Char('\n')), this);
+        return true;
+    }
+    return QWidget::event(event);
+}
+
+} // namespace shardboard

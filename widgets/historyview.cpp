@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/historyview.h"
+
+#include "model/session/document.h"
+#include "widgets/theme.h"
+
+#include <QHBoxLayout>
+#include <QPushButton>
+#include <QUndoStack>
+#include <QUndoView>
+#include <QVBoxLayout>
+
+namespace shardboard {
+
+HistoryView::HistoryView(Document* document, QWidget* parent)
+    : QWidget(parent)
+    , m_document(document)
+    , m_list(new QUndoView(document->undoStack(), this))
+    , m_save(new QPushButton(tr("Save Edits …"), this))
+    , m_replay(new QPushButton(tr("Replay …"), this))
+{
+    setObjectName(QStringLiteral("historyView"));
+    setAccessibleName(tr("History"));
+    setAutoFillBackground(true);
+    setBackgroundRole(QPalette::Base);
+    m_list->setObjectName(QStringLiteral("historyList"));
+    m_list->setEmptyLabel(tr("As opened"));
+    m_list->setAccessibleName(tr("Edits of this design; the chosen one is the last that counts"));
+    m_save->setObjectName(QStringLiteral("historySave"));
+    m_save->setToolTip(tr("Writes the edits up to the chosen one to a file, to be made again in this design or another one"));
+    m_replay->setObjectName(QStringLiteral("historyReplay"));
+    m_replay->setToolTip(tr("Makes the edits of a file, each as one step"));
+    auto* buttons = new QHBoxLayout;
+    buttons->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
+    buttons->setSpacing(8);
+    buttons->addWidget(m_save);
+    buttons->addWidget(m_replay);
+    buttons->addStretch(1);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addLayout(buttons);
+    column->addWidget(m_list, 1);
+    setFocusProxy(m_list);
+    connect(m_save, &QPushButton::clicked, this, &HistoryView::saveWanted);
+    connect(m_replay, &QPushButton::clicked, this, &HistoryView::replayWanted);
+    connect(document->undoStack(), &QUndoStack::indexChanged, this, &HistoryView::update);
+    connect(document, &Document::opened, this, &HistoryView::update);
+    update();
+}
+
+void HistoryView::update()
+{
+    m_save->setEnabled(m_document->undoStack()->index() > 0);
+    m_replay->setEnabled(m_document->hasDesign());
+}
+
+} // namespace shardboard
