@@ -126,6 +126,8 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
     m_phase->setToolTip(tr("Shows the collectives of one phase of the step"));
     m_total->setObjectName(QStringLiteral("collectivesTotal"));
     m_empty->setObjectName(QStringLiteral("collectivesEmpty"));
+    m_empty->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
+    connect(m_empty, &QLabel::linkActivated, m_filterEdit, &QLineEdit::clear);
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setWordWrap(true);
     auto* top = new QHBoxLayout;
@@ -280,7 +282,7 @@ void CollectivesView::showState()
     else if (m_filterEdit->text().isEmpty())
         m_empty->setText(tr("No collective in this phase."));
     else
-        m_empty->setText(tr("No collective matches “%1”. Press Esc to clear the filter.").arg(m_filterEdit->text()));
+        m_empty->setText(tr("No collective matches “%1”. <a href=\"clear\">Clear filter</a> (Esc)").arg(m_filterEdit->text().toHtmlEscaped()));
     m_empty->setVisible(shown == 0);
     m_table->setVisible(shown > 0);
     m_filterEdit->setVisible(all > 0);

@@ -159,7 +159,8 @@ void CompareView::buildLayout()
     m_forget->setToolTip(tr("Takes the other design off the list"));
     m_verdict->setObjectName(QStringLiteral("compareVerdict"));
     m_verdict->setTextFormat(Qt::PlainText);
-    m_verdict->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+    m_verdict->setWordWrap(true);
+    m_verdict->setContentsMargins(kPanelMargin, 0, kPanelMargin, 4);
     m_empty->setObjectName(QStringLiteral("compareEmpty"));
     m_same->setObjectName(QStringLiteral("compareSame"));
     for (QLabel* label : { m_empty, m_same }) {
@@ -171,7 +172,7 @@ void CompareView::buildLayout()
     top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
     top->setSpacing(8);
     top->addWidget(m_choice);
-    top->addWidget(m_verdict, 1);
+    top->addStretch(1);
     top->addWidget(m_keep);
     top->addWidget(m_open);
     top->addWidget(m_take);
@@ -195,6 +196,7 @@ void CompareView::buildLayout()
     column->setContentsMargins(0, 0, 0, 6);
     column->setSpacing(0);
     column->addLayout(top);
+    column->addWidget(m_verdict);
     column->addLayout(tables, 1);
     column->addWidget(m_empty, 1);
     connect(m_split, &QSplitter::splitterMoved, this, [this] { fitColumns(); });
@@ -450,7 +452,7 @@ void CompareView::resizeEvent(QResizeEvent* event)
     constexpr int kWide = 800;
     if (const bool narrow = event->size().width() < kWide; narrow != m_narrow) { // names and values need their room first
         m_narrow = narrow;
-        m_split->setSizes(narrow ? QList<int> { 520, 480 } : QList<int> { 650, 350 });
+        m_split->setSizes(narrow ? QList<int> { 590, 410 } : QList<int> { 650, 350 });
     }
     layout()->activate(); // the tables have their new width only then
     fitColumns();

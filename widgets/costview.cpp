@@ -305,7 +305,9 @@ void CostView::fitColumns()
             m_tree->setColumnHidden(column, true);
         }
     const int left = std::max(room - others, kLeastBar);
-    const int bar = std::clamp(left * 45 / 100, kLeastBar / 2, 260);
+    const QAbstractItemView* rows = m_tree;
+    const int name = rows->sizeHintForColumn(NameColumn) + m_tree->indentation() + 8; // whole names before long bars
+    const int bar = std::clamp(std::min(left * 45 / 100, std::max(left - name, kLeastBar / 2)), kLeastBar / 2, 260);
     m_tree->setColumnWidth(ShareColumn, bar);
     m_tree->setColumnWidth(NameColumn, left - bar);
 }

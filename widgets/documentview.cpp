@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/documentview.h"
 
+#include "widgets/format.h"
 #include "widgets/theme.h"
 
 #include <QEvent>
@@ -149,7 +150,9 @@ void ViewHeader::elide()
         if (const QWidget* right = layout()->itemAt(i)->widget(); right && !right->isHidden())
             room -= right->sizeHint().width() + layout()->spacing();
     room = std::max(60, room);
-    m_title->setText(titleMetrics.elidedText(m_titleText, Qt::ElideMiddle, room));
+    // A tensor's name is long for what all of its neighbours share; where there is no room that goes first.
+    const bool fits = !m_mono || titleMetrics.horizontalAdvance(m_titleText) <= room;
+    m_title->setText(titleMetrics.elidedText(fits ? m_titleText : shortName(m_titleText.toStdString()), Qt::ElideMiddle, room));
     m_title->setToolTip(m_title->text() == m_titleText ? QString() : m_titleText);
     layout()->activate(); // the title has just got another width
     const int left = m_detail->width();

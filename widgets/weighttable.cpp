@@ -130,6 +130,8 @@ void WeightPanel::buildLayout()
     m_tree->header()->setSectionResizeMode(QHeaderView::Stretch);
     m_tree->header()->setMinimumSectionSize(60);
     m_empty->setObjectName(QStringLiteral("weightEmpty"));
+    m_empty->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
+    connect(m_empty, &QLabel::linkActivated, m_filterEdit, &QLineEdit::clear);
     m_message->setObjectName(QStringLiteral("weightMessage"));
     for (QLabel* label : { m_empty, m_message }) {
         label->setWordWrap(true);
@@ -201,7 +203,7 @@ void WeightPanel::showCount()
     m_header->setDetail(QStringLiteral("%1 · %2").arg(
         countText(count), unknown ? tr("sizes unknown") : bytesText(evaluation->weightBytes)));
     const bool none = m_filter->rowCount() == 0;
-    m_empty->setText(tr("No weight matches “%1”. Press Esc to clear the filter.").arg(m_filterEdit->text()));
+    m_empty->setText(tr("No weight matches “%1”. <a href=\"clear\">Clear filter</a> (Esc)").arg(m_filterEdit->text().toHtmlEscaped()));
     m_empty->setVisible(none);
 }
 

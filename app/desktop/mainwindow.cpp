@@ -6,6 +6,7 @@
 #include "app/desktop/docks.h"
 #include "app/desktop/enginesession.h"
 #include "app/desktop/fileactions.h"
+#include "app/desktop/filedrops.h"
 #include "app/desktop/filenotices.h"
 #include "app/desktop/filewatch.h"
 #include "app/desktop/hardwarefiles.h"
@@ -52,7 +53,6 @@
 #include <QFileInfo>
 #include <QMenuBar>
 #include <QMessageBox>
-#include <QMimeData>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QStatusBar>
@@ -84,7 +84,7 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
     if (m_engine->command().size() == 1) // a command with arguments knows itself what it starts
         m_engine->setMpiCommand(mpiCommand(m_engine->command().first(), std::clamp(QThread::idealThreadCount(), 2, 8)));
     setWindowIcon(QIcon(QStringLiteral(":/icons/shardboard.png")));
-    setAcceptDrops(true);
+    connect(new FileDrops(this), &FileDrops::dropped, this, &MainWindow::openDropped);
     createActions();
     createCentre();
     createDocks();
@@ -310,6 +310,14 @@ void MainWindow::editStrategy(bool asSpec)
     findChild<StrategyEditor*>()->beginEdit(asSpec);
 }
 
+void MainWindow::openDropped(const QString& path)
+{
+    if (m_document->hasDesign() && RuleFiles::isRuleFile(path))
+        m_ruleFiles->openPath(path);
+    else
+        m_fileActions->openDropped(path);
+}
+
 void MainWindow::compareWithFile()
 {
     const QString path = QFileDialog::getOpenFileName(this, tr("Compare with Design"), m_settings.lastFolder(),
@@ -376,28 +384,6 @@ void MainWindow::closeEvent(QCloseEvent* event)
     m_settings.setWindow(saveGeometry(), m_shown ? m_docks->save() : m_settings.windowState());
     m_engine->stop();
     event->accept();
-}
-
-void MainWindow::dragEnterEvent(QDragEnterEvent* event)
-{
-    if (!FileActions::droppedFile(event->mimeData()).isEmpty())
-        event->acceptProposedAction();
-}
-
-void MainWindow::dropEvent(QDropEvent* event)
-{
-    const QString path = FileActions::droppedFile(event->mimeData());
-    if (path.isEmpty())
-        return;
-    event->acceptProposedAction();
-    // A question may be asked, so only after the drag is over.
-    const auto open = [this, path] {
-        if (m_document->hasDesign() && RuleFiles::isRuleFile(path))
-            m_ruleFiles->openPath(path);
-        else
-            m_fileActions->openDropped(path);
-    };
-    QMetaObject::invokeMethod(this, open, Qt::QueuedConnection);
 }
 
 } // namespace shardboard

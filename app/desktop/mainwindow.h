@@ -59,8 +59,6 @@ public:
 
 protected:
     void closeEvent(QCloseEvent* event) override;
-    void dragEnterEvent(QDragEnterEvent* event) override;
-    void dropEvent(QDropEvent* event) override;
 
 private:
     void createActions();
@@ -74,6 +72,7 @@ private:
     void selectFirstCut();
     void showRun();
     void editStrategy(bool asSpec);
+    void openDropped(const QString& path);
     void compareWithFile();
     void updateTitle();
     void updateActions();

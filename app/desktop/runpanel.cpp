@@ -21,6 +21,8 @@
 #include <QTimer>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace shardboard {
 
 namespace {
@@ -365,6 +367,7 @@ void RunPanel::onFinished(const RunResult& result)
     m_fresh = false;
     const QString hardware = qstr(m_document->design().hardware);
     m_model->setResult(result, hardware);
+    fitTable();
     m_needs->setText(tr("step %1 on %2, held %3 · predicted on %4: %5")
                          .arg(secondsText(result.stepMedian), qstr(result.backend), bytesText(result.peakBytes), hardware,
                               secondsText(result.predictedStepSeconds)));
@@ -389,6 +392,21 @@ void RunPanel::updateVerdict()
     }
     m_verdict->setText(verdict);
     setColor(m_verdict, !result.compared ? theme.quiet : result.verified ? theme.text : theme.error);
+}
+
+/// Names as wide as is left beside the times, so that what matters is in sight without scrolling.
+void RunPanel::fitTable()
+{
+    QHeaderView* header = m_table->horizontalHeader();
+    const int times = header->sectionSize(RunModel::Measured) + header->sectionSize(RunModel::Predicted) + header->sectionSize(RunModel::RelativeError);
+    header->resizeSection(RunModel::Operation, std::clamp(m_table->viewport()->width() - times, kOperationWidth / 2, 2 * kOperationWidth));
+}
+
+void RunPanel::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    layout()->activate();
+    fitTable();
 }
 
 void RunPanel::changeEvent(QEvent* event)

@@ -38,12 +38,14 @@ public:
 protected:
     void changeEvent(QEvent* event) override;
     void showEvent(QShowEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     void build();
     void updateState();
     void updateVerdict();
     void updateSilence();
+    void fitTable();
     void fillBackends();
     void explainBackend();
     void showProblem(const QString& text, const QString& log = {});

@@ -15,16 +15,22 @@
 #include <QAction>
 #include <QApplication>
 #include <QDir>
+#include <QDragEnterEvent>
 #include <QFile>
+#include <QLineEdit>
 #include <QMessageBox>
+#include <QMimeData>
 #include <QProcess>
 #include <QPushButton>
+#include <QStatusBar>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
 #include <QUndoStack>
+#include <QUrl>
 
 #include <csignal>
+#include <cstdio>
 #include <memory>
 #include <set>
 
@@ -52,6 +58,19 @@ int crash(const QString& folder, const QString& file)
     return std::raise(SIGKILL);
 }
 
+/// In a process of its own: saves two designs in turn until it is killed.
+int saveForever(const QString& file)
+{
+    const std::string path = QFile::encodeName(file).toStdString();
+    const Design first = sampleDesign().value();
+    const Design second = withBatch(first, 4);
+    std::puts("begun");
+    std::fflush(stdout);
+    for (bool other = true;; other = !other)
+        if (!writeDesign(path, other ? second : first).ok())
+            return 1;
+}
+
 } // namespace
 
 class TestFiles : public QObject {
@@ -72,6 +91,11 @@ private Q_SLOTS:
     void changeByAnotherProgramIsOffered();
     void ownSavesAreNoChange();
     void removedFileIsNoticed();
+    void killedWhileSavingLeavesAWholeFile();
+    void placeThatCannotBeWrittenIsNamed();
+    void droppedAnywhereOnTheWindow_data();
+    void droppedAnywhereOnTheWindow();
+    void dragInsideOnAWrongPlaceChangesNothing();
 
 private:
     void openWindow();
@@ -300,6 +324,95 @@ void TestFiles::removedFileIsNoticed()
     QVERIFY(!m_window->banner()->isVisible());
 }
 
+/// Whenever it is killed, the file is one of the two designs that were being written in turn.
+void TestFiles::killedWhileSavingLeavesAWholeFile()
+{
+    const QString file = at("saved.shardboard");
+    const std::string path = QFile::encodeName(file).toStdString();
+    QVERIFY(writeDesign(path, sampleDesign().value()).ok());
+    int second = 0;
+    for (int round = 0; round < 12; ++round) {
+        QProcess process;
+        process.start(QCoreApplication::applicationFilePath(), { QStringLiteral("--save"), file, QString() });
+        QVERIFY(process.waitForReadyRead()); // it has begun
+        QTest::qWait(7 * round);
+        process.kill();
+        QVERIFY(process.waitForFinished());
+        const auto design = readDesign(path);
+        QVERIFY2(design.ok(), design.ok() ? "" : design.error().text().c_str());
+        const bool other = design.value() == withBatch(sampleDesign().value(), 4);
+        QVERIFY(other || design.value() == sampleDesign().value());
+        second += other;
+    }
+    QVERIFY(second > 0); // it did write
+}
+
+void TestFiles::placeThatCannotBeWrittenIsNamed()
+{
+    m_window->fileActions()->openSample();
+    QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    const QString path = QStringLiteral("/proc/a.shardboard"); // not for root either
+    QVERIFY(!m_window->fileActions()->saveTo(path));
+    QVERIFY(m_window->banner()->isVisible() && m_window->banner()->isError());
+    QVERIFY2(m_window->banner()->text().contains(path), qPrintable(m_window->banner()->text()));
+    QVERIFY(document()->isModified());
+    QVERIFY(document()->filePath().isEmpty());
+    QVERIFY(m_window->fileActions()->saveTo(at("a.shardboard"))); // the work is not lost
+}
+
+void TestFiles::droppedAnywhereOnTheWindow_data()
+{
+    QTest::addColumn<QString>("name");
+    for (const char* name : { "weightFilter", "weightTree", "upperSplitter", "collectivesTable", "statusBar", "summary" })
+        QTest::newRow(name) << QString::fromLatin1(name);
+}
+
+/// Also over fields and lists that take texts or axes themselves.
+void TestFiles::droppedAnywhereOnTheWindow()
+{
+    QFETCH(QString, name);
+    const QString file = at("dropped.shardboard");
+    m_window->fileActions()->openSample();
+    QVERIFY(m_window->fileActions()->saveTo(file));
+    m_window->fileActions()->openSample();
+    QVERIFY(document()->filePath().isEmpty());
+    QWidget* target = name == QLatin1String("statusBar") ? m_window->statusBar() : m_window->findChild<QWidget*>(name);
+    QVERIFY(target != nullptr && target->isVisible());
+    QMimeData data;
+    data.setUrls({ QUrl::fromLocalFile(file) });
+    const QPoint at = target->rect().center();
+    QDragEnterEvent enter(at, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(target, &enter);
+    QVERIFY(enter.isAccepted());
+    QDropEvent drop(at, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(target, &drop);
+    QVERIFY(drop.isAccepted());
+    QTRY_COMPARE(document()->filePath(), file);
+    if (auto* edit = qobject_cast<QLineEdit*>(target))
+        QVERIFY(edit->text().isEmpty());
+}
+
+void TestFiles::dragInsideOnAWrongPlaceChangesNothing()
+{
+    m_window->fileActions()->openSample();
+    const auto before = document()->evaluation();
+    QMimeData data;
+    data.setData(QStringLiteral("application/x-nobody-knows"), "?");
+    for (QWidget* target : m_window->findChildren<QWidget*>()) {
+        if (!target->isVisible() || !target->acceptDrops())
+            continue;
+        QDragEnterEvent enter(QPoint(3, 3), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(target, &enter);
+        if (!enter.isAccepted())
+            continue;
+        QDropEvent drop(QPointF(3, 3), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(target, &drop);
+    }
+    QVERIFY(document()->evaluation() == before);
+    QVERIFY(!document()->isModified());
+    QVERIFY(!m_window->banner()->isVisible());
+}
+
 int main(int argc, char** argv)
 {
     QApplication application(argc, argv);
@@ -307,6 +420,8 @@ int main(int argc, char** argv)
     const QStringList arguments = QCoreApplication::arguments();
     if (arguments.size() == 4 && arguments[1] == QLatin1String("--crash"))
         return crash(arguments[2], arguments[3]);
+    if (arguments.size() == 4 && arguments[1] == QLatin1String("--save"))
+        return saveForever(arguments[2]);
     TestFiles test;
     return QTest::qExec(&test, argc, argv);
 }

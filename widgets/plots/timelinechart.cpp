@@ -39,6 +39,8 @@ QSize TimelineChart::minimumSizeHint() const { return { 180, 90 }; }
 void TimelineChart::setParts(const std::vector<TimelinePart>& parts, double limit, int highest,
                              const std::vector<TimelineMark>& marks, const QString& unit, const TimelineLook& look)
 {
+    m_again = [this, parts, limit, highest, marks, unit, look] { setParts(parts, limit, highest, marks, unit, look); };
+    m_drawnHeight = height();
     QCustomPlot& plot = *m_plot->widget;
     plot.clearPlottables();
     plot.clearItems();
@@ -105,7 +107,10 @@ void TimelineChart::setParts(const std::vector<TimelinePart>& parts, double limi
     plot.yAxis->setLabel(unit);
     plot.yAxis->ticker()->setTickCount(4);
     plot.xAxis->setRange(0, std::max(1, m_count));
-    plot.yAxis->setRange(0, std::max({ top * 1.32, showsLimit ? limit * 1.26 : 0.0, 1e-9 }));
+    // Above the highest moment stand the word for it and the phases, each in a line of its own.
+    const double words = 2.4 * QFontMetricsF(font()).height() / std::max(60, height() - 24);
+    const double free = std::clamp(1 / (1 - std::min(words, 0.5)), 1.32, 2.0);
+    plot.yAxis->setRange(0, std::max({ top * free, showsLimit ? limit * 1.26 : 0.0, 1e-9 }));
     const double ceiling = plot.yAxis->range().upper;
     for (const TimelineMark& mark : marks) {
         if (mark.moment > 0) {
@@ -165,6 +170,15 @@ void TimelineChart::setCurrent(int moment)
     m_plot->pointer->end->setCoords(moment + 0.5, plot.yAxis->range().upper);
     plot.replot(QCustomPlot::rpQueuedReplot);
     Q_EMIT currentChanged(m_current);
+}
+
+void TimelineChart::resizeEvent(QResizeEvent* event)
+{
+    QWidget::resizeEvent(event);
+    if (!m_again || std::abs(height() - m_drawnHeight) < 16)
+        return;
+    const auto again = m_again; // it makes itself anew
+    again();
 }
 
 int TimelineChart::momentAt(double x) const

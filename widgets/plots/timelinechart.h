@@ -7,6 +7,7 @@
 #include <QString>
 #include <QWidget>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -57,11 +58,14 @@ protected:
     void keyPressEvent(QKeyEvent* event) override;
     void focusInEvent(QFocusEvent* event) override;
     void focusOutEvent(QFocusEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
 private:
     int momentAt(double x) const;
     struct Plot;
     std::unique_ptr<Plot> m_plot;
+    std::function<void()> m_again; ///< what is shown, for another height
+    int m_drawnHeight = 0;
     int m_count = 0;
     int m_highest = -1;
     int m_current = -1;
