@@ -44,7 +44,7 @@ PickedAxis::PickedAxis(const QString& name, int meshAxis, std::int64_t size, QWi
 QSize PickedAxis::sizeHint() const
 {
     const QFontMetrics metrics(monoFont(this, -0.5));
-    return { metrics.horizontalAdvance(text()) + 12 + kCross, std::max(24, metrics.height() + 8) };
+    return { metrics.horizontalAdvance(text()) + 14 + kCross, std::max(24, metrics.height() + 8) };
 }
 
 QRect PickedAxis::crossRect() const { return { width() - kCross, 0, kCross, height() }; }

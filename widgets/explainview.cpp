@@ -375,11 +375,11 @@ void ExplainView::fitColumns()
     if (room < 100)
         return;
     constexpr int kPadding = 12;
-    constexpr int kAction = 82;
+    constexpr int kAction = 92;
     constexpr int kStep = 76;
     constexpr int kNarrow = 90; // what a text needs to say anything
     constexpr int kReadable = 150; // in less a sentence is a column of single words: it is told below the table alone
-    const int axis = std::clamp(cells->sizeHintForColumn(RowsModel::AxisColumn) + kPadding, 56, 100);
+    const int axis = std::clamp(cells->sizeHintForColumn(RowsModel::AxisColumn) + kPadding, 72, 100);
     const int row = std::clamp(cells->sizeHintForColumn(RowsModel::RowColumn) + kPadding, 80, 200);
     const int price = PriceDelegate::kTextWidth + (room > 760 ? 64 : 16);
     int left = room - kAction - axis - row - price;

@@ -245,7 +245,7 @@ void RulesView::fitColumns()
     m_list->setColumnHidden(RuleModel::LostColumn, width < 58 * digit);
     m_list->setColumnHidden(RuleModel::DecidesColumn, width < 48 * digit);
     m_list->setColumnWidth(RuleModel::NumberColumn, 4 * digit + 12);
-    m_list->setColumnWidth(RuleModel::NameColumn, std::clamp(width * 30 / 100, 12 * digit, 28 * digit));
+    m_list->setColumnWidth(RuleModel::NameColumn, std::clamp(width * (width < 58 * digit ? 42 : 30) / 100, 12 * digit, 28 * digit));
     m_list->setColumnWidth(RuleModel::DecidesColumn, 7 * digit + 18);
     m_list->setColumnWidth(RuleModel::LostColumn, 7 * digit + 18);
 }
