@@ -74,9 +74,9 @@ CostView::CostView(Document* document, QWidget* parent)
     m_tree->setObjectName(QStringLiteral("costTree"));
     m_tree->setAccessibleName(tr("Cost of each part of the model"));
     m_tree->setColumnCount(ColumnCount);
-    m_tree->setHeaderLabels({ tr("part"), tr("share of the step"), tr("time"), tr("compute"), tr("collectives"), tr("exposed"), tr("moved"), tr("kept") });
+    m_tree->setHeaderLabels({ tr("part"), tr("▮ computes ▨ waits"), tr("time"), tr("compute"), tr("collectives"), tr("exposed"), tr("moved"), tr("kept") });
     const std::pair<int, QString> tips[]
-        = { { ShareColumn, tr("Filled: computing. Hatched: in collectives while nothing is computed") },
+        = { { ShareColumn, tr("Share of the step. Filled: computing. Hatched: in collectives while nothing is computed") },
             { TimeColumn, tr("Of a step, all layers and micro-batches: compute and exposed collectives") },
             { CollectivesColumn, tr("Time in collectives, hidden or not") },
             { ExposedColumn, tr("Time in collectives in which the devices do not compute (Design ▸ Workload ▸ Overlap)") },

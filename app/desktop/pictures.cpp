@@ -23,7 +23,7 @@ namespace shardboard {
 namespace {
 
 constexpr int kMostSide = 32767; ///< of a picture of pixels
-constexpr double kMostPixels = 400e6;
+constexpr double kMostPixels = 120e6; // half a gigabyte
 constexpr int kPdfDpi = 96; ///< a pixel of the screen is one of the page
 
 void paint(QWidget* view, QPaintDevice* device)

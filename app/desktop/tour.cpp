@@ -3,9 +3,10 @@
 
 #include "app/desktop/docks.h"
 #include "app/desktop/enginesession.h"
+#include "app/desktop/exportdialog.h"
 #include "app/desktop/fileactions.h"
 #include "app/desktop/mainwindow.h"
-#include "app/desktop/pictures.h"
+#include "app/desktop/picturedialog.h"
 #include "app/desktop/runpanel.h"
 #include "app/desktop/sample.h"
 #include "app/desktop/settings.h"
@@ -130,6 +131,8 @@ public:
             status = rules();
         if (status.ok())
             status = drag();
+        if (status.ok())
+            status = dialogs();
         if (status.ok())
             status = run();
         return status;
@@ -413,6 +416,21 @@ private:
         engine->stop();
         if (edited)
             document->undoStack()->undo();
+        return status;
+    }
+
+    /// What is asked before something is written.
+    Status dialogs()
+    {
+        ExportDialog exporting(*m_window.document(), QStringLiteral("jax"), QStringLiteral("designs/llama3-8b-jax"), &m_window);
+        PictureDialog picture(QObject::tr("Mesh"), { QStringLiteral("llama3-8b-mesh.svg"), {} }, true, &m_window);
+        Status status = done();
+        for (const auto& [name, dialog] : { std::pair<const char*, QDialog*>("export", &exporting), std::pair<const char*, QDialog*>("picture", &picture) }) {
+            dialog->show();
+            if (status.ok())
+                status = grab(QString::fromLatin1(name), dialog);
+            dialog->hide();
+        }
         return status;
     }
 
