@@ -6,7 +6,7 @@
 #include "app/desktop/linediff.h"
 #include "model/session/selection.h"
 #include "tests/gui/widgets_support.h"
-#include "tests/gui/window_support.h"
+#include "tests/gui/testwindow.h"
 
 #include <QDialogButtonBox>
 #include <QDir>

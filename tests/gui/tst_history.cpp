@@ -4,7 +4,7 @@
 #include "app/desktop/historyfiles.h"
 #include "model/session/edithistory.h"
 #include "tests/gui/widgets_support.h"
-#include "tests/gui/window_support.h"
+#include "tests/gui/testwindow.h"
 
 #include <QFile>
 #include <QListView>

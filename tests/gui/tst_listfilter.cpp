@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ctrl+F in every list, table and tree of the window: filters, says when nothing is left, and gives all rows back.
 #include "app/desktop/fonts.h"
-#include "tests/gui/window_support.h"
+#include "tests/gui/testwindow.h"
 #include "widgets/listfilter.h"
 
 #include <QAbstractItemView>

@@ -3,7 +3,7 @@
 // to another by the clipboard.
 #include "app/desktop/fonts.h"
 #include "tests/gui/widgets_support.h"
-#include "tests/gui/window_support.h"
+#include "tests/gui/testwindow.h"
 #include "widgets/strategyeditor.h"
 #include "widgets/weighttable.h"
 
