@@ -730,6 +730,15 @@ void TestMainWindow::realEngineRuns()
     QTRY_VERIFY_WITH_TIMEOUT(table->model()->rowCount() > 5 || isShown("run.problem"), 30000);
     QVERIFY2(!isShown("run.problem"), qPrintable(childText("run.problem")));
     QVERIFY2(childText("run.verdict").startsWith(QStringLiteral("Equal to the unsharded")), qPrintable(childText("run.verdict")));
+    // The same by several processes, where the engine has MPI; the choice is all that it takes.
+    m_window->docks()->raise(QStringLiteral("run"));
+    if (!m_window->engine()->whyNot(QStringLiteral("mpi")).isEmpty())
+        QSKIP("the engine has no MPI, or there is no mpirun");
+    m_window->runPanel()->chooseBackend(QStringLiteral("mpi"));
+    m_window->runPanel()->run();
+    QTRY_VERIFY_WITH_TIMEOUT(childText("run.needs").contains(QStringLiteral(" on mpi")) || isShown("run.problem"), 60000);
+    QVERIFY2(!isShown("run.problem"), qPrintable(childText("run.problem")));
+    QVERIFY2(childText("run.verdict").startsWith(QStringLiteral("Equal to the unsharded")), qPrintable(childText("run.verdict")));
 }
 
 QTEST_MAIN(TestMainWindow)
