@@ -32,14 +32,15 @@ constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 /// A cause has one colour everywhere; past seven the hues come again, hatched.
 PartColor causeColor(std::size_t cause) { return partColor(static_cast<std::int64_t>(cause)); }
 
-/// Causes of which there is any at some moment, as indices into memoryCauses().
-std::vector<std::size_t> presentCauses(const MemoryByCause& memory, const MemoryTimeline& timeline)
+/// Causes of which there is any on some stage or at some moment, as indices into memoryCauses().
+std::vector<std::size_t> presentCauses(const Plan& plan, const MemoryTimeline& timeline)
 {
     std::vector<std::size_t> out;
     const auto causes = memoryCauses();
     for (std::size_t i = 0; i < causes.size(); ++i) {
         const auto any = [&](const MemoryBytes& bytes) { return bytes.*causes[i].bytes > 0; };
-        if (any(memory) || std::any_of(timeline.moments.begin(), timeline.moments.end(), [&](const MemoryMoment& it) { return any(it.bytes); }))
+        const bool onAStage = plan.pipeline && std::any_of(plan.pipeline->memory.begin(), plan.pipeline->memory.end(), any);
+        if (any(plan.memory) || onAStage || std::any_of(timeline.moments.begin(), timeline.moments.end(), [&](const MemoryMoment& it) { return any(it.bytes); }))
             out.push_back(i);
     }
     return out;
@@ -223,7 +224,7 @@ void MemoryView::showTimeline()
     const Plan& plan = evaluation->plan;
     const std::int64_t stage = plan.pipeline && m_stage->currentIndex() >= 0 ? m_stage->currentIndex() : 0;
     m_timeline = plan.segments.empty() ? MemoryTimeline {} : memoryTimeline(evaluation->graph, plan, stage);
-    const std::vector<std::size_t> causes = presentCauses(plan.memory, m_timeline);
+    const std::vector<std::size_t> causes = presentCauses(plan, m_timeline);
     makeLegend(causes);
     const TimelineLook look { theme.panel, theme.quiet, theme.line, theme.error };
     std::vector<TimelinePart> parts;

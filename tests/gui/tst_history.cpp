@@ -34,8 +34,8 @@ void makeEdits(Document& document)
     design = document.design();
     design.workload.batch = 32;
     QVERIFY(document.edit(design, QStringLiteral("Batch 32")).ok());
-    design.hardware = "tpu-v5e";
-    QVERIFY(document.edit(design, QStringLiteral("Hardware tpu-v5e")).ok());
+    design.workload.sequence = 1024;
+    QVERIFY(document.edit(design, QStringLiteral("Sequence 1024")).ok());
 }
 
 } // namespace
@@ -126,7 +126,7 @@ void TestHistory::windowListsJumpsSavesAndReplays()
     QVERIFY(list->isVisible());
     QCOMPARE(list->model()->rowCount(), 4); // as opened, and three edits
     QCOMPARE(list->model()->index(1, 0).data().toString(), QStringLiteral("Cut up_proj"));
-    QVERIFY(test.action("edit.undo")->text().contains(QStringLiteral("Hardware tpu-v5e")));
+    QVERIFY(test.action("edit.undo")->text().contains(QStringLiteral("Sequence 1024")));
     QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualRect(list->model()->index(0, 0)).center());
     QVERIFY(test.document()->design() == opened);
     QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualRect(list->model()->index(3, 0)).center());
