@@ -67,7 +67,8 @@ QString signedText(const std::string& text)
     return out;
 }
 
-constexpr int kPlainRole = Qt::UserRole + 1; ///< a difference without a mark
+constexpr int kPlainRole = Qt::UserRole + 1; ///< a difference without a mark, a value without the one after it
+constexpr int kJoinedBelow = 420;
 
 QString differenceText(const CostLine& line)
 {
@@ -379,10 +380,12 @@ void CompareView::showCosts(const QString& other)
 void CompareView::showChanges(const QString& other)
 {
     m_changes->setHeaderLabels({ tr("what differs"), other, tr("now") });
+    m_changes->headerItem()->setData(ChangeBefore, kPlainRole, other);
     for (const DesignDifference& change : m_comparison.changes) {
         auto* item = new QTreeWidgetItem(m_changes);
         item->setText(ChangeName, breakable(namesText(change.names, 2)));
         item->setText(ChangeBefore, change.before.empty() ? QStringLiteral("–") : breakable(qstr(change.before)));
+        item->setData(ChangeBefore, kPlainRole, item->text(ChangeBefore));
         item->setText(ChangeAfter, change.after.empty() ? QStringLiteral("–") : breakable(qstr(change.after)));
         item->setToolTip(ChangeName, qstr(changePartName(change.part)) + QLatin1Char('\n') + namesText(change.names, 40));
         for (const int column : { ChangeName, ChangeBefore, ChangeAfter })
@@ -439,9 +442,19 @@ void CompareView::fitColumns()
     m_changes->header()->setStretchLastSection(false);
     m_changes->resizeColumnToContents(ChangeName);
     const int room = m_changes->viewport()->width();
-    m_changes->setColumnWidth(ChangeName, std::min(m_changes->columnWidth(ChangeName) + 8, room * 36 / 100));
+    // In little room what was and what is stand in one column, so that neither is cut short.
+    const bool joined = room < kJoinedBelow;
+    m_changes->setColumnWidth(ChangeName, std::min(m_changes->columnWidth(ChangeName) + 8, room * (joined ? 45 : 36) / 100));
     const int values = room - m_changes->columnWidth(ChangeName);
-    m_changes->setColumnWidth(ChangeBefore, values / 2);
+    m_changes->setColumnHidden(ChangeAfter, joined);
+    const auto show = [joined](QTreeWidgetItem* item) {
+        const QString before = item->data(ChangeBefore, kPlainRole).toString();
+        item->setText(ChangeBefore, joined ? before + QStringLiteral(" → ") + item->text(ChangeAfter) : before);
+    };
+    show(m_changes->headerItem());
+    for (int row = 0; row < m_changes->topLevelItemCount(); ++row)
+        show(m_changes->topLevelItem(row));
+    m_changes->setColumnWidth(ChangeBefore, joined ? values : values / 2);
     m_changes->setColumnWidth(ChangeAfter, values - values / 2);
     wrapRows(m_changes, kRow);
 }
@@ -452,7 +465,7 @@ void CompareView::resizeEvent(QResizeEvent* event)
     constexpr int kWide = 800;
     if (const bool narrow = event->size().width() < kWide; narrow != m_narrow) { // names and values need their room first
         m_narrow = narrow;
-        m_split->setSizes(narrow ? QList<int> { 590, 410 } : QList<int> { 650, 350 });
+        m_split->setSizes(narrow ? QList<int> { 530, 470 } : QList<int> { 650, 350 });
     }
     layout()->activate(); // the tables have their new width only then
     fitColumns();

@@ -398,8 +398,8 @@ void RunPanel::updateVerdict()
 void RunPanel::fitTable()
 {
     QHeaderView* header = m_table->horizontalHeader();
-    const int times = header->sectionSize(RunModel::Measured) + header->sectionSize(RunModel::Predicted) + header->sectionSize(RunModel::RelativeError);
-    header->resizeSection(RunModel::Operation, std::clamp(m_table->viewport()->width() - times, kOperationWidth / 2, 2 * kOperationWidth));
+    const int times = header->sectionSize(RunModel::Measured) + header->sectionSize(RunModel::Predicted);
+    header->resizeSection(RunModel::Operation, std::clamp(m_table->viewport()->width() - times, kOperationWidth * 4 / 5, 2 * kOperationWidth));
 }
 
 void RunPanel::resizeEvent(QResizeEvent* event)
