@@ -3,6 +3,7 @@
 
 #include "widgets/elidedlabel.h"
 #include "widgets/format.h"
+#include "widgets/swatch.h"
 #include "widgets/theme.h"
 
 #include <QHBoxLayout>
@@ -62,6 +63,9 @@ CostView::CostView(Document* document, QWidget* parent)
     , m_tree(new QTreeWidget(this))
     , m_total(new ElidedLabel(this))
     , m_empty(new QLabel(this))
+    , m_legend(new QWidget(this))
+    , m_computing(new Swatch({}, m_legend))
+    , m_waiting(new Swatch({}, m_legend))
 {
     setObjectName(QStringLiteral("costView"));
     setAccessibleName(tr("Cost"));
@@ -74,7 +78,7 @@ CostView::CostView(Document* document, QWidget* parent)
     m_tree->setObjectName(QStringLiteral("costTree"));
     m_tree->setAccessibleName(tr("Cost of each part of the model"));
     m_tree->setColumnCount(ColumnCount);
-    m_tree->setHeaderLabels({ tr("part"), tr("▮ computes ▨ waits"), tr("time"), tr("compute"), tr("collectives"), tr("exposed"), tr("moved"), tr("kept") });
+    m_tree->setHeaderLabels({ tr("part"), tr("share of the step"), tr("time"), tr("compute"), tr("collectives"), tr("exposed"), tr("moved"), tr("kept") });
     const std::pair<int, QString> tips[]
         = { { ShareColumn, tr("Share of the step. Filled: computing. Hatched: in collectives while nothing is computed") },
             { TimeColumn, tr("Of a step, all layers and micro-batches: compute and exposed collectives") },
@@ -97,6 +101,16 @@ CostView::CostView(Document* document, QWidget* parent)
     auto* top = new QHBoxLayout;
     top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
     top->addWidget(m_total, 1);
+    m_legend->setObjectName(QStringLiteral("costLegend"));
+    auto* legend = new QHBoxLayout(m_legend);
+    legend->setContentsMargins(kPanelMargin, 2, kPanelMargin, 4);
+    legend->setSpacing(6);
+    for (const auto& [swatch, text] : { std::pair(m_computing, tr("computes")), std::pair(m_waiting, tr("waits for collectives, nothing is computed")) }) {
+        legend->addWidget(swatch);
+        legend->addWidget(new QLabel(text, m_legend));
+        legend->addSpacing(10);
+    }
+    legend->addStretch(1);
     auto* tree = new QHBoxLayout;
     tree->setContentsMargins(8, 0, 8, 0);
     tree->addWidget(m_tree);
@@ -105,6 +119,7 @@ CostView::CostView(Document* document, QWidget* parent)
     column->setSpacing(0);
     column->addLayout(top);
     column->addLayout(tree, 1);
+    column->addWidget(m_legend);
     column->addWidget(m_empty, 1);
     connect(m_tree, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) { choose(item); });
     start();
@@ -128,6 +143,13 @@ void CostView::refresh()
     const bool plan = evaluation && !evaluation->plan.segments.empty();
     m_tree->setVisible(plan);
     m_total->setVisible(plan);
+    m_legend->setVisible(plan);
+    m_computing->setColor({ theme.accent, theme.text, Qt::NoBrush, {} });
+    m_waiting->setColor({ theme.attentionFill, theme.text, Qt::BDiagPattern, theme.attention });
+    for (QLabel* label : m_legend->findChildren<QLabel*>()) {
+        label->setFont(uiFont(this, -1));
+        setTextColor(label, theme.quiet);
+    }
     m_empty->setVisible(!plan);
     m_empty->setText(!evaluation ? tr("No design is open.") : tr("There is no plan to price: this model is open as weights only."));
     if (plan) {
@@ -305,8 +327,11 @@ void CostView::fitColumns()
             m_tree->setColumnHidden(column, true);
         }
     const int left = std::max(room - others, kLeastBar);
-    const QAbstractItemView* rows = m_tree;
-    const int name = rows->sizeHintForColumn(NameColumn) + m_tree->indentation() + 8; // whole names before long bars
+    int name = 0; // whole names before long bars
+    for (int i = 0; i < m_tree->topLevelItemCount(); ++i) {
+        const QTreeWidgetItem* item = m_tree->topLevelItem(i);
+        name = std::max(name, QFontMetrics(item->font(NameColumn)).horizontalAdvance(item->text(NameColumn)) + m_tree->indentation() + 14);
+    }
     const int bar = std::clamp(std::min(left * 45 / 100, std::max(left - name, kLeastBar / 2)), kLeastBar / 2, 260);
     m_tree->setColumnWidth(ShareColumn, bar);
     m_tree->setColumnWidth(NameColumn, left - bar);

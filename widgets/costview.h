@@ -15,6 +15,7 @@ class QTreeWidgetItem;
 namespace shardboard {
 
 class ElidedLabel;
+class Swatch;
 
 class CostView : public DocumentView {
     Q_OBJECT
@@ -38,6 +39,9 @@ private:
     QTreeWidget* m_tree;
     ElidedLabel* m_total;
     QLabel* m_empty;
+    QWidget* m_legend;
+    Swatch* m_computing;
+    Swatch* m_waiting;
     bool m_following = false;
 };
 

@@ -18,7 +18,6 @@ namespace {
 
 constexpr int kLane = 22;
 constexpr int kBar = 14;
-constexpr int kFoot = 16; ///< for the words at the mark
 constexpr int kTotal = 70;
 constexpr int kGap = 6;
 
@@ -52,7 +51,7 @@ void DeviceBars::setBars(const std::vector<DeviceBar>& bars, std::int64_t limit,
     update();
 }
 
-QSize DeviceBars::sizeHint() const { return { 300, static_cast<int>(m_bars.size()) * kLane + (m_limit > 0 ? kFoot : 0) }; }
+QSize DeviceBars::sizeHint() const { return { 300, static_cast<int>(m_bars.size()) * kLane }; }
 QSize DeviceBars::minimumSizeHint() const { return { 160, sizeHint().height() }; }
 
 double DeviceBars::nameWidth() const
@@ -123,9 +122,6 @@ void DeviceBars::paintEvent(QPaintEvent*)
         const double bottom = static_cast<double>(m_bars.size()) * kLane;
         painter.setPen(QPen(theme.text, 2, Qt::DashLine));
         painter.drawLine(QPointF(x, 1), QPointF(x, bottom));
-        painter.setPen(theme.quiet);
-        painter.setFont(uiFont(this, -1.5));
-        painter.drawText(QRectF(0, bottom, std::max(x + 4, 120.0), kFoot), Qt::AlignRight | Qt::AlignVCenter, tr("a device has %1").arg(bytesText(m_limit)));
     }
     if (hasFocus()) {
         painter.setPen(QPen(theme.accent, 1));
@@ -172,6 +168,8 @@ bool DeviceBars::event(QEvent* event)
             for (const BarPart& part : what.parts)
                 if (part.bytes > 0)
                     lines << tr("%1: %2").arg(part.name, bytesText(part.bytes));
+            if (m_limit > 0)
+                lines << tr("the mark: what a device has, %1").arg(bytesText(m_limit));
         }
         if (lines.isEmpty())
             QToolTip::hideText();
