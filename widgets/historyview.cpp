@@ -49,6 +49,8 @@ HistoryView::HistoryView(Document* document, QWidget* parent)
     update();
 }
 
+void HistoryView::setSeen(bool seen) { m_list->setStack(seen ? m_document->undoStack() : nullptr); }
+
 void HistoryView::update()
 {
     m_save->setEnabled(m_document->undoStack()->index() > 0);

@@ -16,6 +16,8 @@ class HistoryView : public QWidget {
     Q_OBJECT
 public:
     explicit HistoryView(Document* document, QWidget* parent = nullptr);
+    /// A list that nobody sees follows nothing.
+    void setSeen(bool seen);
 
 Q_SIGNALS:
     void saveWanted();

@@ -241,7 +241,7 @@ void MainWindow::createDocks()
     add("history", tr("History"), history, Place::Right);
     // It lays out all of its rows at every edit, seen or not.
     connect(m_docks->find(QStringLiteral("history")), &QDockWidget::visibilityChanged, history,
-            [this, history](bool seen) { history->setStack(seen ? m_document->undoStack() : nullptr); });
+            &HistoryView::setSeen);
     auto* hardware = new HardwareView(m_document);
     connect(hardware, &HardwareView::refused, m_banner, &Banner::showError);
     m_hardwareFiles = new HardwareFiles(hardware, m_settings, m_banner, this);
