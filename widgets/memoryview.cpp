@@ -162,6 +162,7 @@ void MemoryView::refresh()
         return;
     }
     showVerdict();
+    placeSummary();
     showStages();
     m_stale = true;
     if (isVisible())
@@ -349,10 +350,20 @@ void MemoryView::placeLegend()
         m_rows->setColumnStretch(column, 1);
 }
 
+/// In a low panel the causes need the room more: the bar and the line above the chart say the same.
+void MemoryView::placeSummary()
+{
+    constexpr int kLow = 260;
+    const auto evaluation = document()->evaluation();
+    m_summary->setVisible(height() >= kLow || (evaluation && evaluation->plan.segments.empty()));
+    m_verdict->setToolTip(m_summary->text());
+}
+
 void MemoryView::resizeEvent(QResizeEvent* event)
 {
     DocumentView::resizeEvent(event);
     placeLegend();
+    placeSummary();
 }
 
 QString MemoryView::momentName(const MemoryMoment& moment) const

@@ -55,6 +55,7 @@ private:
     void showTimeline();
     void makeLegend(const std::vector<std::size_t>& causes);
     void placeLegend();
+    void placeSummary();
     void showBars(const std::vector<std::size_t>& causes);
     void chooseStage(int stage);
     void setCauseShown(std::size_t cause, bool shown);
