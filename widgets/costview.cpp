@@ -78,7 +78,7 @@ CostView::CostView(Document* document, QWidget* parent)
     m_tree->setObjectName(QStringLiteral("costTree"));
     m_tree->setAccessibleName(tr("Cost of each part of the model"));
     m_tree->setColumnCount(ColumnCount);
-    m_tree->setHeaderLabels({ tr("part"), tr("share of the step"), tr("time"), tr("compute"), tr("collectives"), tr("exposed"), tr("moved"), tr("kept") });
+    m_tree->setHeaderLabels({ tr("part"), tr("share"), tr("time"), tr("compute"), tr("collectives"), tr("exposed"), tr("moved"), tr("kept") });
     const std::pair<int, QString> tips[]
         = { { ShareColumn, tr("Share of the step. Filled: computing. Hatched: in collectives while nothing is computed") },
             { TimeColumn, tr("Of a step, all layers and micro-batches: compute and exposed collectives") },
