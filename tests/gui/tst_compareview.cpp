@@ -133,7 +133,8 @@ void TestCompareView::filesAndWhatIsNone()
     QVERIFY(shown.view->open(path).ok());
     QCOMPARE(shown.choice()->currentText(), QStringLiteral("other.shardboard"));
     QCOMPARE(shown.changes()->topLevelItem(0)->text(0), QStringLiteral("mesh"));
-    QCOMPARE(unbroken(shown.changes()->topLevelItem(0)->text(1)), QStringLiteral("data=4,model=2"));
+    const QString before = unbroken(shown.changes()->topLevelItem(0)->text(1)); // with what is now, where there is little room
+    QVERIFY2(before.section(QStringLiteral(" → "), 0, 0) == QLatin1String("data=4,model=2"), qPrintable(before));
     QCOMPARE(unbroken(shown.changes()->topLevelItem(0)->text(2)), QStringLiteral("data=2,model=4"));
     QCOMPARE(shown.document.undoStack()->count(), 0); // a comparison is no edit
     const Status missing = shown.view->open(folder.filePath(QStringLiteral("missing.shardboard")));
