@@ -42,7 +42,7 @@ void run(const std::string& script, const json& id, int steps)
     say({ { "type", "progress" }, { "id", id }, { "step", 1 }, { "of", 2 }, { "what", "layer 0" } });
     if (script == "flood") {
         const std::string begin = R"({"type":"progress","id":)" + id.dump() + R"(,"of":)" + std::to_string(steps) + R"(,"what":"layer 0","step":)";
-        for (int step = 1; step <= steps; ++step)
+        for (int step = 2; step <= steps; ++step) // after the one that every run tells of
             std::cout << begin << step << "}\n";
         say({ { "type", "result" }, { "id", id }, { "run", result() } });
     } else if (script == "ok" || script == "gpuless") {
