@@ -331,8 +331,12 @@ void MemoryView::makeLegend(const std::vector<std::size_t>& causes)
 /// In two columns where there is room, so that all causes are in sight in a low panel.
 void MemoryView::placeLegend()
 {
-    constexpr int kTwoColumns = 800;
-    const int columns = m_legendRows.size() > 5 && width() >= kTwoColumns ? 2 : 1;
+    constexpr int kValue = 80;
+    int name = 0;
+    for (const LegendRow& row : m_legendRows)
+        name = std::max(name, row.name->sizeHint().width());
+    const int room = (width() - 2 * kPanelMargin - 24) * 9 / 20 - 16; // the left part, without its scroll bar
+    const int columns = m_legendRows.size() > 5 && room >= 2 * (12 + name + kValue + 2 * m_rows->horizontalSpacing()) + 12 ? 2 : 1;
     if (columns == m_legendColumns)
         return;
     m_legendColumns = columns;

@@ -92,14 +92,18 @@ void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
         = std::max(smallMetrics.horizontalAdvance(QStringLiteral("0.888 GiB")), smallMetrics.horizontalAdvance(bytes));
     const int thumbLeft = upper.right() - bytesWidth - 8 - kSide;
 
-    painter->setFont(nameFont);
+    // Without a mark the name may run on over the column of the bytes only as far as the thumbnail; smaller before it is cut short.
+    const int nameRoom = thumbLeft - upper.left() - 6;
+    const QString name = index.data().toString();
+    QFont fitted = nameFont;
+    if (nameMetrics.horizontalAdvance(name) > nameRoom)
+        fitted = uiFont(widget, -1.5, nameFont.bold());
+    painter->setFont(fitted);
     painter->setPen(theme.text);
     const QFont markFont = uiFont(widget, -1.5, true);
     const QString mark = attention ? tr("replicated") : QString();
     const int markWidth = attention ? QFontMetrics(markFont).horizontalAdvance(mark) : 0;
-    // Without a mark the name may run on over the column of the bytes only as far as the thumbnail.
-    painter->drawText(upper, Qt::AlignLeft | Qt::AlignVCenter,
-                      nameMetrics.elidedText(index.data().toString(), Qt::ElideMiddle, thumbLeft - upper.left() - 6));
+    painter->drawText(upper, Qt::AlignLeft | Qt::AlignVCenter, QFontMetrics(fitted).elidedText(name, Qt::ElideMiddle, nameRoom));
     if (attention && markWidth <= upper.right() - thumbLeft - kSide - 4) {
         painter->setFont(markFont);
         painter->setPen(theme.attention);

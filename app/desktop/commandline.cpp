@@ -34,6 +34,10 @@ Status setOption(CommandLine& line, const QString& name, const QString& value)
         line.picture = value;
     } else if (name == QLatin1String("--view")) {
         line.view = value;
+    } else if (name == QLatin1String("--export")) {
+        if (value.isEmpty())
+            return usageError("--export", "the folder is empty", "name a folder to write export.py and shards.json to");
+        line.exportFolder = value;
     } else if (name == QLatin1String("--scale")) {
         bool ok = false;
         line.scale = value.toInt(&ok);
@@ -55,7 +59,7 @@ Status setOption(CommandLine& line, const QString& name, const QString& value)
 
 bool takesValue(const QString& name)
 {
-    static const QStringList names { QStringLiteral("--picture"), QStringLiteral("--view"), QStringLiteral("--scale"),
+    static const QStringList names { QStringLiteral("--picture"), QStringLiteral("--view"), QStringLiteral("--scale"), QStringLiteral("--export"),
                                      QStringLiteral("--tour"), QStringLiteral("--theme"), QStringLiteral("--size") };
     return names.contains(name);
 }
@@ -99,7 +103,7 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments)
 
 QString helpText()
 {
-    return QStringLiteral("shardboard [FILE] [--tour DIR | --picture FILE [--view NAME] [--whole] [--scale N]]\n"
+    return QStringLiteral("shardboard [FILE] [--tour DIR | --picture FILE [--view NAME] [--whole] [--scale N] | --export DIR]\n"
                           "           [--theme light|dark] [--size WIDTHxHEIGHT]\n"
                           "Opens the desktop program, with the design FILE (*.shardboard) if one is given.\n"
                           "\n"
@@ -109,6 +113,7 @@ QString helpText()
                           "  --view NAME        which: window, mesh, tiles, flow, collectives, memory, … (window)\n"
                           "  --whole            all of the view: lists to their end, no zoom\n"
                           "  --scale 1|2|4      pixels of a .png for each of the view (2)\n"
+                          "  --export DIR       write the design for JAX to DIR, read it back and leave; also: shardctl export\n"
                           "  --theme light|dark colours; otherwise the system's, and both for a tour\n"
                           "  --size WxH         size of the window in pixels (1600x1000)\n"
                           "  --help, --version  this text, or the version\n"

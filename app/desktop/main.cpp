@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The desktop program. Exit codes: 0 done, 2 wrong command line, 3 a tour whose input cannot be read or written.
+// The desktop program. Exit codes: 0 done, 2 wrong command line, 3 a tour, picture or export whose input cannot be read or written.
 #include "app/desktop/commandline.h"
+#include "app/desktop/exportaction.h"
 #include "app/desktop/fileactions.h"
 #include "app/desktop/fonts.h"
 #include "app/desktop/mainwindow.h"
 #include "app/desktop/settings.h"
 #include "app/desktop/themecontrol.h"
 #include "app/desktop/tour.h"
+#include "model/session/document.h"
 
 #include <QApplication>
 
@@ -51,6 +53,24 @@ int showWindow(const CommandLine& line, QApplication& application)
     return QApplication::exec();
 }
 
+/// As File ▸ Export does, without a window.
+Status writeExportOf(const CommandLine& line)
+{
+    if (line.file.isEmpty())
+        return usageError("--export", "there is no design to export", "name one: shardboard FILE --export DIR");
+    Document document;
+    if (const Status status = document.open(line.file); !status.ok())
+        return status;
+    const auto written = exportTo(QStringLiteral("jax"), document, line.exportFolder);
+    if (!written.ok())
+        return written.error();
+    const auto back = readBack(document, line.exportFolder);
+    if (!back.ok())
+        return back.error();
+    std::printf("%s, %s\n", qPrintable(written.value()), qPrintable(back.value()));
+    return done();
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -66,7 +86,7 @@ int main(int argc, char** argv)
         std::fputs(line.help ? helpText().toLocal8Bit().constData() : "shardboard " SHARDBOARD_VERSION "\n", stdout);
         return 0;
     }
-    const bool tour = !line.tourFolder.isEmpty() || !line.picture.isEmpty();
+    const bool tour = !line.tourFolder.isEmpty() || !line.picture.isEmpty() || !line.exportFolder.isEmpty();
     if (!hasDisplay()) {
         if (!tour)
             return fail(inputError("display", "there is none (neither DISPLAY nor WAYLAND_DISPLAY is set)",
@@ -82,6 +102,8 @@ int main(int argc, char** argv)
     ensureFonts(application);
     if (!tour)
         return showWindow(line, application);
-    const Status status = line.picture.isEmpty() ? writeTour(application, line) : writeOnePicture(application, line);
+    const Status status = !line.exportFolder.isEmpty() ? writeExportOf(line)
+        : line.picture.isEmpty()                          ? writeTour(application, line)
+                                                          : writeOnePicture(application, line);
     return status.ok() ? 0 : fail(status.error());
 }

@@ -53,6 +53,15 @@ void RunModel::setResult(const RunResult& result, const QString& hardware)
 
 void RunModel::clear() { setResult({}, {}); }
 
+void RunModel::setStale(const QColor& ink)
+{
+    if (m_stale == ink)
+        return;
+    m_stale = ink;
+    if (rowCount() > 0)
+        Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1), { Qt::ForegroundRole, Qt::ToolTipRole });
+}
+
 int RunModel::rowCount(const QModelIndex& parent) const
 {
     return parent.isValid() ? 0 : static_cast<int>(m_result.operations.size());
@@ -107,7 +116,9 @@ QVariant RunModel::data(const QModelIndex& index, int role) const
     case Qt::DisplayRole:
         return text(operation, index.column());
     case Qt::ToolTipRole:
-        return exactText(operation, index.column());
+        return m_stale.isValid() ? say("Stale: of an earlier layout. ") + exactText(operation, index.column()) : exactText(operation, index.column());
+    case Qt::ForegroundRole:
+        return m_stale.isValid() ? QVariant(m_stale) : QVariant();
     case Qt::TextAlignmentRole:
         return int((isText(index.column()) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     case Qt::FontRole: {

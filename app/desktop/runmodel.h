@@ -6,6 +6,7 @@
 #include "model/protocol/messages.h"
 
 #include <QAbstractTableModel>
+#include <QColor>
 
 namespace shardboard {
 
@@ -20,6 +21,8 @@ public:
     /// `hardware` is what the predictions are for, another machine than the one that ran as a rule.
     void setResult(const RunResult& result, const QString& hardware);
     void clear();
+    /// Of a layout that is no longer shown: its numbers stand in `ink`. An invalid colour: they are of the present one.
+    void setStale(const QColor& ink);
     const RunResult& result() const { return m_result; }
 
     int rowCount(const QModelIndex& parent = {}) const override;
@@ -33,6 +36,7 @@ private:
 
     RunResult m_result;
     QString m_hardware;
+    QColor m_stale;
 };
 
 /// `3.1e-07`, `exact` for 0, `not finite`.

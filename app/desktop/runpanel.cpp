@@ -383,6 +383,7 @@ void RunPanel::updateVerdict()
         setColor(m_verdict, theme.quiet);
         return;
     }
+    m_model->setStale(isStale() ? theme.quiet : QColor());
     const RunResult& result = m_model->result();
     const QString verdict = verdictText(result);
     if (isStale()) {

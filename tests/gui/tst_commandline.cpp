@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The desktop program from outside: its arguments, exit codes, one-line errors, and the pictures of the tour.
 #include "app/desktop/commandline.h"
+#include "app/desktop/sample.h"
+#include "model/formats/designfile.h"
 
 #include <QDir>
 #include <QFile>
@@ -42,6 +44,7 @@ private Q_SLOTS:
     void helpAndVersion();
     void unreadableTourInput();
     void pictureOfOneView();
+    void exportWithoutAWindow();
     void tourWritesEveryPicture();
 };
 
@@ -124,6 +127,21 @@ void TestCommandLine::pictureOfOneView()
     const Ended small = runProgram({ QStringLiteral("--picture=") + png, QStringLiteral("--view=window"), QStringLiteral("--scale=1"), QStringLiteral("--size=1280x800") });
     QVERIFY2(small.code == 0, qPrintable(small.err));
     QCOMPARE(QImage(png).size(), QSize(1280, 800));
+}
+
+void TestCommandLine::exportWithoutAWindow()
+{
+    const QTemporaryDir folder;
+    const QString design = folder.filePath(QStringLiteral("d.shardboard"));
+    QVERIFY(writeDesign(QFile::encodeName(design).toStdString(), sampleDesign().value()).ok());
+    const QString out = folder.filePath(QStringLiteral("out"));
+    const Ended ended = runProgram({ design, QStringLiteral("--export"), out });
+    QVERIFY2(ended.code == 0, qPrintable(ended.err));
+    QVERIFY2(ended.out.contains(QStringLiteral("read back equal")), qPrintable(ended.out));
+    QVERIFY(QFile::exists(out + QStringLiteral("/export.py")) && QFile::exists(out + QStringLiteral("/shards.json")));
+    const Ended nothing = runProgram({ QStringLiteral("--export"), out });
+    QCOMPARE(nothing.code, 2);
+    QVERIFY(nothing.err.contains(QStringLiteral("--export")));
 }
 
 void TestCommandLine::tourWritesEveryPicture()

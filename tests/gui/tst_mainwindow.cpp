@@ -574,8 +574,12 @@ void TestMainWindow::editMakesResultsStale()
     QVERIFY(document->edit(edited, QStringLiteral("Batch 4")).ok());
     QVERIFY(m_window->runPanel()->isStale());
     QVERIFY(childText("run.verdict").startsWith(QStringLiteral("Stale")));
+    const QAbstractItemModel* rows = m_window->findChild<QTableView*>(QStringLiteral("run.table"))->model();
+    QVERIFY(rows->index(0, 0).data(Qt::ForegroundRole).isValid()); // and every number
+    QVERIFY(rows->index(0, 1).data(Qt::ToolTipRole).toString().startsWith(QStringLiteral("Stale")));
     document->undoStack()->undo();
     QVERIFY(!m_window->runPanel()->isStale());
+    QVERIFY(!rows->index(0, 0).data(Qt::ForegroundRole).isValid());
 }
 
 void TestMainWindow::killedEngineLeavesTheWindowAlive()
