@@ -19,6 +19,7 @@
 #include "widgets/axisdrag.h"
 #include "widgets/designjudge.h"
 #include "widgets/fitadvisor.h"
+#include "widgets/listfilter.h"
 #include "widgets/latestjob.h"
 #include "widgets/meshchips.h"
 #include "widgets/meshview.h"
@@ -34,6 +35,7 @@
 #include <QDragEnterEvent>
 #include <QElapsedTimer>
 #include <QEventLoop>
+#include <QLineEdit>
 #include <QMimeData>
 #include <QTemporaryDir>
 #include <QTextStream>
@@ -131,6 +133,8 @@ public:
             status = rules();
         if (status.ok())
             status = drag();
+        if (status.ok())
+            status = filter();
         if (status.ok())
             status = dialogs();
         if (status.ok())
@@ -416,6 +420,26 @@ private:
         engine->stop();
         if (edited)
             document->undoStack()->undo();
+        return status;
+    }
+
+    /// Rows that have a text, and what is said where none has.
+    Status filter()
+    {
+        m_window.docks()->raise(QStringLiteral("cost"));
+        auto* tree = m_window.findChild<QWidget*>(QStringLiteral("costTree"));
+        auto* list = tree != nullptr ? tree->findChild<ListFilter*>() : nullptr;
+        auto* text = tree != nullptr ? tree->findChild<QLineEdit*>(QStringLiteral("filterText")) : nullptr;
+        if (list == nullptr || text == nullptr)
+            return inputError("--tour", "the cost view has no filter");
+        list->open();
+        text->setText(QStringLiteral("o_proj"));
+        QWidget* panel = m_window.docks()->find(QStringLiteral("cost"))->widget();
+        Status status = grab(QStringLiteral("filter"), panel);
+        text->setText(QStringLiteral("conv"));
+        if (status.ok())
+            status = grab(QStringLiteral("filter-nothing"), panel);
+        list->clear();
         return status;
     }
 
