@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/background.h"
 
+#include <chrono>
+#include <thread>
+
 #ifdef __linux__
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -19,6 +22,15 @@ void giveWay()
         (void)setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNiceness);
     done = true;
 #endif
+}
+
+bool pauseUnlessStopped(const std::atomic<bool>& stop)
+{
+    constexpr std::chrono::milliseconds kPause(40);
+    constexpr std::chrono::milliseconds kTurn(5);
+    for (auto waited = std::chrono::milliseconds::zero(); waited < kPause && !stop; waited += kTurn)
+        std::this_thread::sleep_for(kTurn);
+    return !stop;
 }
 
 } // namespace shardboard

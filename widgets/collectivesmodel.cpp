@@ -18,6 +18,17 @@ QString axesText(const Mesh& mesh, const std::vector<int>& axes)
     return out.join(QStringLiteral(", "));
 }
 
+namespace {
+
+/// Takes more than a tenth of the step, and moves data.
+bool isHeavy(const Evaluation& evaluation, const Collective& collective)
+{
+    const double total = evaluation.plan.seconds();
+    return collective.bytes > 0 && total > 0 && collective.seconds * static_cast<double>(collective.count) > 0.1 * total;
+}
+
+} // namespace
+
 CollectivesModel::CollectivesModel(QObject* parent)
     : QAbstractTableModel(parent)
 {
@@ -34,18 +45,40 @@ void CollectivesModel::setEvaluation(std::shared_ptr<const Evaluation> evaluatio
         m_rows = after;
         endRemoveRows();
     }
-    m_evaluation = std::move(evaluation);
+    const bool sameLook = quiet == m_quiet && attention == m_attention && mono == m_mono && notation == m_notation;
+    const auto old = std::exchange(m_evaluation, std::move(evaluation));
     m_quiet = quiet;
     m_attention = attention;
     m_mono = mono;
     m_notation = notation;
-    if (m_rows > 0)
-        Q_EMIT dataChanged(index(0, 0), index(m_rows - 1, ColumnCount - 1));
+    for (int row = 0; row < m_rows; ++row) {
+        const int first = row;
+        while (row < m_rows && !(sameLook && old && saysTheSame(*old, row)))
+            ++row;
+        if (row > first)
+            Q_EMIT dataChanged(index(first, 0), index(row - 1, ColumnCount - 1));
+    }
     if (after > before) {
         beginInsertRows({}, before, after - 1);
         m_rows = after;
         endInsertRows();
     }
+}
+
+/// Whether a row says what it said of the evaluation before.
+bool CollectivesModel::saysTheSame(const Evaluation& before, int row) const
+{
+    const auto at = static_cast<std::size_t>(row);
+    const Collective& a = m_evaluation->plan.collectives[at];
+    const Collective& b = before.plan.collectives[at];
+    const auto nameOf = [](const Evaluation& evaluation, const Collective& it) -> const std::string& { return evaluation.graph.tensor(it.tensor).name; };
+    const auto phaseOf = [](const Evaluation& evaluation, const Collective& it) {
+        return evaluation.plan.segments[static_cast<std::size_t>(it.plannedSegment)].phase;
+    };
+    return a.kind == b.kind && a.axes == b.axes && a.groupSize == b.groupSize && a.bytes == b.bytes && a.count == b.count && a.seconds == b.seconds
+        && a.cause == b.cause && a.reason == b.reason && a.algorithm == b.algorithm && a.link == b.link && a.step.before == b.step.before
+        && a.step.after == b.step.after && isHeavy(*m_evaluation, a) == isHeavy(before, b) && phaseOf(*m_evaluation, a) == phaseOf(before, b)
+        && nameOf(*m_evaluation, a) == nameOf(before, b) && m_evaluation->plan.mesh == before.plan.mesh;
 }
 
 int CollectivesModel::rowCount(const QModelIndex& parent) const
@@ -140,10 +173,7 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const
         }
         return {};
     case Qt::ForegroundRole: {
-        const double total = m_evaluation->plan.seconds();
-        const bool heavy = collective.bytes > 0 && total > 0
-            && collective.seconds * static_cast<double>(collective.count) > 0.1 * total;
-        if (heavy && (column == KindColumn || column == TimeColumn || column == BytesColumn))
+        if (isHeavy(*m_evaluation, collective) && (column == KindColumn || column == TimeColumn || column == BytesColumn))
             return m_attention;
         return column == CauseColumn || column == PhaseColumn ? QVariant(m_quiet) : QVariant();
     }

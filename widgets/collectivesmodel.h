@@ -46,6 +46,7 @@ private:
     QString text(const Collective& collective, int column) const;
     QVariant exact(const Collective& collective, int column) const;
     QString toolTip(const Collective& collective) const;
+    bool saysTheSame(const Evaluation& before, int row) const;
 
     std::shared_ptr<const Evaluation> m_evaluation;
     int m_rows = 0;

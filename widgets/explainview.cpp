@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/explainview.h"
 
+#include "widgets/background.h"
 #include "widgets/choicebox.h"
 #include "widgets/elidedlabel.h"
 #include "widgets/format.h"
@@ -275,11 +276,13 @@ void ExplainView::askForEffects(const ExplainTarget& target, int effects)
 {
     const auto evaluation = document()->evaluation();
     m_effects->ask([this, evaluation, target, effects, design = std::make_shared<const Design>(document()->design())](const std::atomic<bool>& stop) {
+        if (!pauseUnlessStopped(stop))
+            return LatestJob::Answer();
         const auto explanation = std::make_shared<const Explanation>(explain(*design, *evaluation, target, { effects, &stop }));
-        return [this, explanation] {
+        return LatestJob::Answer([this, explanation] {
             m_rows->setEffects(*explanation);
             showDetail();
-        };
+        });
     });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/inspector.h"
 
+#include "widgets/background.h"
 #include "widgets/collectivesmodel.h"
 #include "widgets/explainview.h"
 #include "widgets/findingsview.h"
@@ -441,8 +442,13 @@ std::shared_ptr<const Explanation> InspectorPanel::explained(const ExplainTarget
     ExplainOptions options;
     if (document()->evaluationSeconds() > 0)
         options.effects = std::min(kMostEffectsOfRows, static_cast<int>(kSlow / document()->evaluationSeconds()));
-    if (wait)
-        return std::make_shared<const Explanation>(explain(document()->design(), *evaluation, target, options));
+    if (wait) {
+        m_explaining->forget();
+        m_explainedOf = evaluation;
+        m_explainedTarget = keyOf(target);
+        m_explained = std::make_shared<const Explanation>(explain(document()->design(), *evaluation, target, options));
+        return m_explained;
+    }
     const bool asked = m_explainedOf == evaluation && m_explainedTarget == keyOf(target);
     if (asked && m_explained)
         return m_explained;
@@ -451,13 +457,15 @@ std::shared_ptr<const Explanation> InspectorPanel::explained(const ExplainTarget
         m_explainedTarget = keyOf(target);
         m_explained.reset();
         m_explaining->ask([this, evaluation, target, options, design = std::make_shared<const Design>(document()->design())](const std::atomic<bool>& stop) {
+            if (!pauseUnlessStopped(stop))
+                return LatestJob::Answer();
             ExplainOptions stoppable = options;
             stoppable.stop = &stop;
             auto why = std::make_shared<const Explanation>(explain(*design, *evaluation, target, stoppable));
-            return [this, why] {
+            return LatestJob::Answer([this, why] {
                 m_explained = why;
                 later();
-            };
+            });
         });
     }
     return std::make_shared<const Explanation>(explain(document()->design(), *evaluation, target));
@@ -563,11 +571,13 @@ QString InspectorPanel::effectOfRepair(const Repair& repair, bool wait)
     const auto evaluation = document()->evaluation();
     if (!document()->design().model.hasGraph() || document()->evaluationSeconds() > kQuick)
         return {};
+    if (m_repairedOf != evaluation)
+        m_repairEffects.clear();
+    m_repairedOf = evaluation;
+    if (const auto known = m_repairEffects.find(repair.text); known != m_repairEffects.end())
+        return known->second;
     if (wait)
-        return repairEffect(document()->design(), *evaluation, repair);
-    if (m_repairedOf == evaluation)
-        if (const auto known = m_repairEffects.find(repair.text); known != m_repairEffects.end())
-            return known->second;
+        return m_repairEffects[repair.text] = repairEffect(document()->design(), *evaluation, repair);
     m_unknownRepairs.push_back(repair);
     return QStringLiteral("…");
 }
@@ -578,18 +588,17 @@ void InspectorPanel::askForRepairs()
     const std::vector<Repair> repairs = std::exchange(m_unknownRepairs, {});
     if (repairs.empty())
         return;
-    if (m_repairedOf != evaluation)
-        m_repairEffects.clear();
-    m_repairedOf = evaluation;
     m_repairing->ask([this, evaluation, repairs, design = std::make_shared<const Design>(document()->design())](const std::atomic<bool>& stop) {
         auto told = std::make_shared<std::vector<QString>>();
+        if (!pauseUnlessStopped(stop))
+            return LatestJob::Answer();
         for (const Repair& repair : repairs)
             told->push_back(stop ? QString() : repairEffect(*design, *evaluation, repair));
-        return [this, repairs, told] {
-            for (std::size_t i = 0; i < repairs.size(); ++i)
+        return LatestJob::Answer([this, evaluation, repairs, told] {
+            for (std::size_t i = 0; i < repairs.size() && m_repairedOf == evaluation; ++i)
                 m_repairEffects[repairs[i].text] = (*told)[i];
             later();
-        };
+        });
     });
 }
 

@@ -264,7 +264,16 @@ void InspectorPage::removePart(std::size_t index)
     trimRows(part, 0);
     for (int i = 0; i < part.items; ++i)
         delete m_column->takeAt(m_item); // the grid too
-    delete part.widget;
+    constexpr std::size_t kMostSpare = 16;
+    if (part.kind == Part::Kind::Card && m_spareCards.size() < kMostSpare) {
+        auto* card = static_cast<Card*>(part.widget);
+        card->renew(QString(), QString(), QString(), Card::Look::Plain);
+        card->settled();
+        card->hide();
+        m_spareCards.push_back(card);
+    } else {
+        delete part.widget;
+    }
     delete part.line;
     m_parts.erase(m_parts.begin() + static_cast<std::ptrdiff_t>(index));
 }
@@ -439,7 +448,14 @@ Card* InspectorPage::card(const QString& title, const QString& value, const QStr
     }
     Part part;
     part.kind = Part::Kind::Card;
-    auto* out = new Card(title, value, detail, look, this);
+    Card* out = nullptr;
+    if (m_spareCards.empty()) {
+        out = new Card(title, value, detail, look, this);
+    } else {
+        out = m_spareCards.back();
+        m_spareCards.pop_back();
+        out->renew(title, value, detail, look);
+    }
     m_column->insertWidget(m_item, out);
     part.widget = out;
     put(std::move(part));
@@ -486,7 +502,9 @@ void InspectorPage::orderTabs()
     }
 }
 
-/// The scroll area makes the page as wide as its view, never wider: nothing is cut off at its right.
-QSize InspectorPage::minimumSizeHint() const { return { 120, QWidget::minimumSizeHint().height() }; }
+/// The scroll area makes the page as wide as its view, never wider, so that nothing is cut off at its right; and as high as that width
+/// needs, so that other heights need not be worked out.
+QSize InspectorPage::minimumSizeHint() const { return { 120, 60 }; }
+QSize InspectorPage::sizeHint() const { return { 300, 60 }; }
 
 } // namespace shardboard

@@ -89,6 +89,7 @@ public:
     /// The keyboard goes through what can be chosen from top to bottom, also where a part was put between others.
     void orderTabs();
     QSize minimumSizeHint() const override;
+    QSize sizeHint() const override;
 
 private:
     /// A row of facts: its name, and a text or a spec.
@@ -119,6 +120,7 @@ private:
 
     QVBoxLayout* m_column;
     std::vector<Part> m_parts;
+    std::vector<Card*> m_spareCards; ///< hidden, outside the column: what one edit takes away the next one may bring back
     std::size_t m_at = 0; ///< the part that is described next
     int m_item = 0;       ///< where it stands in the column
     bool m_inFacts = false; ///< the part before is a grid of facts that takes more

@@ -197,9 +197,8 @@ void MeshCanvas::paintBase(QPainter& painter)
     painter.setFont(uiFont(this, -1, true)); // of the ids in cells
     constexpr double kMany = 64;
     const QRectF visible = m_viewport.visibleWorld();
-    m_cards.reset();
     if (m_viewport.scale() >= kCardCell)
-        m_cards.emplace(this, painter, std::min(visible.width() * visible.height(), static_cast<double>(m_mesh.deviceCount())) > kMany);
+        m_cards.begin(this, painter, std::min(visible.width() * visible.height(), static_cast<double>(m_mesh.deviceCount())) > kMany);
     paintCells(painter);
     painter.restore();
     paintAxes(painter);
@@ -243,8 +242,8 @@ void MeshCanvas::paintPixels(QPainter& painter, const QRectF& visible)
 void MeshCanvas::paintCell(QPainter& painter, std::int64_t position, const QRectF& rect)
 {
     const PartColor color = colorAt(position);
-    if (m_cards) {
-        m_cards->paint(painter, rect.adjusted(3, 3, -3, -3), QString::number(m_mesh.deviceId(position)), color, m_memory.fillAt(position), m_memory.peakAt(position));
+    if (m_viewport.scale() >= kCardCell) {
+        m_cards.paint(painter, rect.adjusted(3, 3, -3, -3), QString::number(m_mesh.deviceId(position)), color, m_memory.fillAt(position), m_memory.peakAt(position));
         return;
     }
     const double gap = m_viewport.scale() >= kLabelCell ? 1.5 : 0.5;

@@ -18,7 +18,6 @@
 #include <QPixmap>
 #include <QWidget>
 
-#include <optional>
 #include <vector>
 
 namespace shardboard {
@@ -93,7 +92,7 @@ private:
     DeviceMemory m_memory;
     Coloring m_coloring = Coloring::Shards;
     QImage m_image; ///< one pixel a device, in grid shape
-    std::optional<DeviceCards> m_cards; ///< while cells are painted that are large enough
+    DeviceCards m_cards; ///< cells that are large enough
     QPixmap m_base;
     std::vector<Bar> m_bars;
     int m_hoveredAxis = -1;

@@ -2,6 +2,7 @@
 #include "widgets/tilecanvas.h"
 
 #include "widgets/axisdrag.h"
+#include "widgets/canvas/hatch.h"
 #include "widgets/canvas/paintsscreen.h"
 #include "widgets/devicecolors.h"
 #include "widgets/documentview.h"
@@ -248,8 +249,7 @@ void TileCanvas::paintTile(QPainter& painter, const Tile& tile) const
     const QRect rect = whole.toAlignedRect().adjusted(0, 0, -static_cast<int>(gap), -static_cast<int>(gap));
     const PartColor color = partColor(tile.color);
     painter.fillRect(rect, color.fill);
-    if (color.hatch != Qt::NoBrush)
-        painter.fillRect(rect, QBrush(color.hatchColor, color.hatch));
+    fillHatched(painter, rect, color);
     const bool uneven = m_scene.rows[static_cast<std::size_t>(tile.row)].uneven
         || m_scene.columns[static_cast<std::size_t>(tile.column)].uneven;
     if (uneven && std::min(rect.width(), rect.height()) >= 6) {

@@ -116,6 +116,8 @@ void AlternativesJudge::ask(std::vector<Alternative> candidates, int weight, Not
     auto wanted = std::make_shared<std::vector<Alternative>>(std::move(candidates));
     m_pool.start([this, request, wanted, weight, notation, stop = m_stop] {
         giveWay();
+        if (!pauseUnlessStopped(*stop))
+            return;
         auto judged = std::make_shared<std::vector<Alternative>>(judgedAlternatives(std::move(*wanted), weight, notation, stop.get()));
         // Posted to this object, which outlives the pool's work; what is still posted when it dies is dropped.
         QMetaObject::invokeMethod(

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures views by themselves with the software renderer and prints JSON, in milliseconds: `bench_views [FRAMES]`. The canvases of
 // 16,384 devices at 1600x1000; a table of more than 1,000 weights with all of its layers open; a filter that is typed over 10,000
-// weights; and the gaps in the event loop while a worker tells a million steps of its progress (tests/fakeengine beside it).
+// weights; and the gaps in the event loop while a worker tells a million steps of its progress (tests/fakeengine beside it);
+// and how soon a run of the sample ends that is cancelled.
 // At twofold scale with QT_SCALE_FACTOR=2.
 #include "app/desktop/enginesession.h"
 #include "app/desktop/fonts.h"
 #include "app/desktop/runpanel.h"
+#include "app/desktop/sample.h"
 #include "model/design/presets.h"
 #include "model/formats/openmodel.h"
 #include "model/session/document.h"
@@ -179,6 +181,48 @@ json flood(const QString& program)
     return out;
 }
 
+/// From Cancel to the end of a run of the sample by the real worker, at different moments of it.
+json cancelling(const QString& program)
+{
+    constexpr double kGoal = 500;
+    const auto design = openSample(QStringLiteral("llama3-8b"));
+    if (!QFileInfo::exists(program) || !design.ok())
+        return "there is no worker beside this program";
+    Document document;
+    if (!document.setDesign(design.value()).ok())
+        return "the sample cannot be evaluated";
+    EngineSession session({ program });
+    Times times;
+    for (const int after : { 100, 400, 900, 1500, 2500 }) {
+        bool over = false;
+        bool running = false;
+        const auto ended = QObject::connect(&session, &EngineSession::stateChanged, [&] {
+            over = running && session.state() != EngineSession::State::Running;
+            running = running || session.state() == EngineSession::State::Running;
+        });
+        RunOptions options;
+        options.layers = 2;
+        options.steps = 100;
+        session.run(document.evaluation(), options);
+        QElapsedTimer timer;
+        timer.start();
+        while (timer.elapsed() < after && !over)
+            QApplication::processEvents(QEventLoop::AllEvents, 10);
+        if (session.state() != EngineSession::State::Running)
+            continue; // refused: there is no memory for it, say
+        timer.restart();
+        session.cancel();
+        while (!over && timer.elapsed() < 6000)
+            QApplication::processEvents(QEventLoop::AllEvents, 5);
+        if (over)
+            times.wall.push_back(static_cast<double>(timer.nsecsElapsed()) * 1e-6);
+        QObject::disconnect(ended);
+    }
+    json out = summary(times, kGoal);
+    out["each"] = times.wall;
+    return out;
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -196,6 +240,7 @@ int main(int argc, char** argv)
     report["weights"] = weights(count);
     report["filter"] = filter(10000);
     report["run"] = flood(QFileInfo(QApplication::applicationFilePath()).absolutePath() + QStringLiteral("/fakeengine"));
+    report["cancel"] = cancelling(QFileInfo(QApplication::applicationFilePath()).absolutePath() + QStringLiteral("/../bin/shardboard-engine"));
     std::printf("%s\n", report.dump(1).c_str());
     return 0;
 }

@@ -19,9 +19,11 @@
 #include "widgets/meshview.h"
 #include "widgets/tilecanvas.h"
 #include "widgets/tileview.h"
+#include "widgets/weighttable.h"
 
 #include <QApplication>
 #include <QDragEnterEvent>
+#include <QMenu>
 #include <QMimeData>
 #include <QScrollArea>
 #include <QScrollBar>
@@ -76,6 +78,21 @@ public:
         QDragLeaveEvent leave;
         QApplication::sendEvent(canvas, &leave);
         return summary(times, kFrame);
+    }
+
+    /// What opens a menu: each of its edits is checked first.
+    json menus()
+    {
+        json out;
+        out["weights"] = summary(frames(20, [&](int) {
+            QMenu menu;
+            m_window.findChild<WeightPanel*>()->fillMenu(&menu);
+        }), kScreen);
+        out["tiles"] = summary(frames(20, [&](int) {
+            QMenu menu;
+            m_window.tileView()->fillMenu(&menu);
+        }), kScreen);
+        return out;
     }
 
     json scroll(QScrollArea* area)
@@ -198,6 +215,7 @@ int main(int argc, char** argv)
             flow.update(bench.canvas(canvas, false));
         }
     }
+    report["menus"] = bench.menus();
     report["mesh"] = mesh;
     report["tiles"] = tiles;
     report["flow"] = flow;

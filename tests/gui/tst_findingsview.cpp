@@ -5,6 +5,7 @@
 #include "widgets/findingsview.h"
 #include "widgets/inspector.h"
 #include "widgets/inspectorparts.h"
+#include "widgets/longwork.h"
 #include "widgets/notedelegate.h"
 #include "widgets/repairs.h"
 #include "widgets/theme.h"
@@ -87,6 +88,7 @@ private Q_SLOTS:
     void keyRepairsTheCurrentOne();
     void keyWithoutAChoiceTakesTheWorst();
     void allAtOnceIsOneStep();
+    void repairOfAllIsCancelledAndGivesWayToEdits();
     void repairOfAConflictAddsARule();
     void ruleFindingsLeadToTheRules();
     void longMessagesWrap();
@@ -167,6 +169,35 @@ void TestFindingsView::allAtOnceIsOneStep()
         QVERIFY2(!finding.fix, (finding.where + ": " + finding.message).c_str());
     shown.document.undoStack()->undo();
     QCOMPARE(shown.document.design(), silentDesign());
+}
+
+/// All repairs are evaluated while the window lives on: they can be cancelled, which is no error, and an edit wins over them.
+void TestFindingsView::repairOfAllIsCancelledAndGivesWayToEdits()
+{
+    Shown shown(silentDesign());
+    QVERIFY(shown.ready);
+    auto* all = shown.view->findChild<QPushButton*>(QStringLiteral("repairAll"));
+    auto* work = shown.view->findChild<LongWork*>();
+    auto* refusal = shown.view->findChild<QLabel*>(QStringLiteral("findingsRefusal"));
+    QSignalSpy ended(work, &LongWork::ended);
+    all->click();
+    QVERIFY(work->isBusy());
+    QVERIFY(!all->isEnabled());
+    QCOMPARE(shown.document.undoStack()->count(), 0);
+    work->findChild<QPushButton*>(QStringLiteral("longWork.cancel"))->click();
+    QCOMPARE(ended.count(), 1);
+    QVERIFY(all->isEnabled());
+    QTest::qWait(200);
+    QCOMPARE(shown.document.design(), silentDesign());
+    QVERIFY(!refusal->isVisible());
+    all->click();
+    const int weight = weightNamed(shown.document, "down_proj");
+    const Design edited = shown.document.withStrategy(shown.document.patternOf(weight), shown.document.withAxisOnDim(weight, 0, 0));
+    QVERIFY(shown.document.edit(edited, QStringLiteral("meanwhile")).ok());
+    QTRY_COMPARE(ended.count(), 2);
+    QCOMPARE(shown.document.undoStack()->count(), 1);
+    QCOMPARE(shown.document.design(), edited);
+    QVERIFY(all->isEnabled());
 }
 
 void TestFindingsView::repairOfAConflictAddsARule()

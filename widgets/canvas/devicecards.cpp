@@ -21,13 +21,19 @@ double padOf(const QRectF& card) { return card.width() < kNarrow ? 4 : 7; }
 
 } // namespace
 
-DeviceCards::DeviceCards(const QWidget* widget, const QPainter& painter, bool manyOfThem)
-    : m_widget(widget)
-    , m_small(monoFont(widget, -2.5))
-    , m_textHeight(QFontMetricsF(m_small).height())
-    , m_ratio(painter.device()->devicePixelRatioF())
-    , m_share(manyOfThem && painter.paintEngine()->type() == QPaintEngine::Raster && painter.transform().type() <= QTransform::TxTranslate)
+void DeviceCards::begin(const QWidget* widget, const QPainter& painter, bool manyOfThem)
 {
+    const double ratio = painter.device()->devicePixelRatioF();
+    constexpr std::size_t kMost = 512; // of a pipeline each stage has its own memory
+    if (m_palette != widget->palette() || m_font != widget->font() || !qFuzzyCompare(ratio, m_ratio) || m_looks.size() > kMost)
+        m_looks.clear();
+    m_widget = widget;
+    m_palette = widget->palette();
+    m_font = widget->font();
+    m_ratio = ratio;
+    m_small = monoFont(widget, -2.5);
+    m_textHeight = QFontMetricsF(m_small).height();
+    m_share = manyOfThem && painter.paintEngine()->type() == QPaintEngine::Raster && painter.transform().type() <= QTransform::TxTranslate;
 }
 
 QRectF DeviceCards::box(const QRectF& card) const

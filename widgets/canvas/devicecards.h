@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws devices of a mesh as cards: the shard's colour with the device's id in it, and beneath how full the device is. Many cards
-// differ in their id alone: where they are drawn on pixels, what they share is drawn once for one pass over the devices.
+// differ in their id alone: where they are drawn on pixels, what they share is drawn once, as long as its size and
+// the theme stay.
 #pragma once
 
 #include "widgets/devicecolors.h"
 
 #include <QFont>
+#include <QPalette>
 #include <QPixmap>
 #include <QRectF>
 
@@ -20,9 +22,9 @@ namespace shardboard {
 
 class DeviceCards {
 public:
-    /// For one pass with a painter. `manyOfThem`: whether so many follow that cards are moved onto whole pixels, so that they can be
-    /// shared; few are drawn where they are.
-    DeviceCards(const QWidget* widget, const QPainter& painter, bool manyOfThem);
+    /// Before a pass over the devices. `manyOfThem`: whether so many follow that cards are moved onto whole pixels, so that they can
+    /// be shared; few are drawn where they are.
+    void begin(const QWidget* widget, const QPainter& painter, bool manyOfThem);
 
     /// `fill` is the share of the device's memory at its peak of `peak` bytes.
     void paint(QPainter& painter, const QRectF& card, const QString& id, const PartColor& color, double fill, std::int64_t peak);
@@ -32,13 +34,15 @@ private:
     QRectF box(const QRectF& card) const;
     void paintShared(QPainter& painter, const QRectF& card, const PartColor& color, double fill, std::int64_t peak) const;
 
-    const QWidget* m_widget;
+    const QWidget* m_widget = nullptr;
+    QPalette m_palette;
+    QFont m_font; ///< of the widget
     QFont m_small; ///< of the memory
-    double m_textHeight;
-    double m_ratio; ///< device pixels
-    bool m_share;
+    double m_textHeight = 0;
+    double m_ratio = 1; ///< device pixels
+    bool m_share = false;
     QSizeF m_size; ///< of the cards in `m_looks`
-    std::map<Look, QPixmap> m_looks;
+    std::map<Look, QPixmap> m_looks; ///< from pass to pass, so that a view that is moved draws none anew
 };
 
 } // namespace shardboard
