@@ -14,9 +14,17 @@ namespace shardboard {
 
 Result<QString> exportTo(const QString& target, const Document& document, const QString& folder)
 {
-    const auto files = exportDesign(target.toStdString(), document.design(), *document.evaluation());
+    return exportTo(target, document.design(), *document.evaluation(), folder);
+}
+
+Result<QString> exportTo(const QString& target, const Design& design, const Evaluation& evaluation, const QString& folder,
+                         const std::function<bool()>& stopped)
+{
+    const auto files = exportDesign(target.toStdString(), design, evaluation);
     if (!files.ok())
         return files.error();
+    if (stopped && stopped())
+        return Cancelled {};
     const Status written = writeExport(QFile::encodeName(folder).toStdString(), files.value());
     if (!written.ok())
         return written.error();
@@ -27,13 +35,15 @@ Result<QString> exportTo(const QString& target, const Document& document, const 
         .arg(names.join(QStringLiteral(", ")), QDir::toNativeSeparators(folder));
 }
 
-Result<QString> readBack(const Document& document, const QString& folder)
+Result<QString> readBack(const Document& document, const QString& folder) { return readBack(document.design(), *document.evaluation(), folder); }
+
+Result<QString> readBack(const Design& design, const Evaluation& evaluation, const QString& folder)
 {
     const std::string path = QFile::encodeName(QDir(folder).filePath(QStringLiteral("shards.json"))).toStdString();
     const auto written = readLayoutTable(path, true);
     if (!written.ok())
         return written.error();
-    const LayoutTable own = layoutTableOf(document.design(), *document.evaluation(), "the design", true);
+    const LayoutTable own = layoutTableOf(design, evaluation, "the design", true);
     const LayoutComparison comparison = compareLayouts(own, written.value(), DType::BF16);
     // What only a design knows (activations, logical names) is not in the file.
     for (const LayoutDifference& difference : comparison.differences)

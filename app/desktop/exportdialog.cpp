@@ -28,11 +28,20 @@ namespace {
 
 constexpr std::size_t kMostLines = 2000; ///< of a preview
 constexpr std::size_t kMostProblems = 200;
+constexpr std::size_t kMostCompared = std::size_t { 4 } << 20; ///< bytes; of more lines nobody reads the changes: the file is the same or another
+constexpr std::size_t kBeginning = std::size_t { 64 } << 10; ///< of such a file is shown
 
 QString textOf(const QString& path)
 {
     QFile file(path);
     return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
+}
+
+bool sameContent(const QString& path, const std::string& content)
+{
+    QFile file(path);
+    return file.size() == static_cast<qint64>(content.size()) && file.open(QIODevice::ReadOnly)
+        && file.readAll() == QByteArray::fromRawData(content.data(), static_cast<qsizetype>(content.size()));
 }
 
 } // namespace
@@ -148,11 +157,16 @@ void ExportDialog::compare()
     for (const ExportedFile& file : m_files) {
         const QString path = QDir(folder()).filePath(qstr(file.name));
         const bool there = named && QFileInfo::exists(path);
-        const LineDiff diff = there ? lineDiff(textOf(path), qstr(file.content)) : LineDiff {};
-        const QString state = !there ? tr("new") : diff.same() ? tr("unchanged") : tr("+%1 −%2 lines").arg(diff.added).arg(diff.removed);
+        const bool large = file.content.size() > kMostCompared;
+        const LineDiff diff = there && !large ? lineDiff(textOf(path), qstr(file.content)) : LineDiff {};
+        const bool same = there && (large ? sameContent(path, file.content) : diff.same());
+        const QString state = !there ? tr("new")
+            : same                   ? tr("unchanged")
+            : large                  ? tr("replaced, %1").arg(bytesText(static_cast<std::int64_t>(file.content.size())))
+                                     : tr("+%1 −%2 lines").arg(diff.added).arg(diff.removed);
         new QListWidgetItem(QStringLiteral("%1\n%2").arg(qstr(file.name), state), m_list);
         anyThere = anyThere || there;
-        anyDifferent = anyDifferent || !there || !diff.same();
+        anyDifferent = anyDifferent || !same;
     }
     const bool isFile = QFileInfo(folder()).isFile();
     m_export->setEnabled(!m_files.empty() && named && !isFile);
@@ -174,8 +188,9 @@ void ExportDialog::showFile(int row)
     const ExportedFile& file = m_files[static_cast<std::size_t>(row)];
     const QString path = QDir(folder()).filePath(qstr(file.name));
     const bool there = !folder().isEmpty() && QFileInfo::exists(path);
-    const LineDiff diff = lineDiff(there ? textOf(path) : QString(), qstr(file.content));
-    if (diff.same()) {
+    const bool large = file.content.size() > kMostCompared;
+    const LineDiff diff = large ? lineDiff(QString(), qstr(file.content.substr(0, kBeginning))) : lineDiff(there ? textOf(path) : QString(), qstr(file.content));
+    if (large ? there && sameContent(path, file.content) : diff.same()) {
         m_preview->setPlainText(tr("Nothing changes in this file."));
         return;
     }
@@ -189,13 +204,15 @@ void ExportDialog::showFile(int row)
         const bool removed = line.kind == Kind::Removed;
         QTextCharFormat format;
         format.setForeground(line.kind == Kind::Gap ? theme.quiet : theme.text);
-        if (there && (added || removed)) // beside the mark, never without it
+        if (there && !large && (added || removed)) // beside the mark, never without it
             format.setBackground(blended(theme.panel, added ? theme.accent : theme.attention, 0.18));
-        const QString mark = !there || line.kind == Kind::Gap ? QString() : added ? QStringLiteral("+ ") : removed ? QStringLiteral("− ") : QStringLiteral("  ");
+        const QString mark = !there || large || line.kind == Kind::Gap ? QString() : added ? QStringLiteral("+ ") : removed ? QStringLiteral("− ") : QStringLiteral("  ");
         cursor.insertText(mark + line.text + QLatin1Char('\n'), format);
     }
     if (diff.lines.size() > kMostLines)
         cursor.insertText(tr("… and %1 lines more").arg(diff.lines.size() - kMostLines));
+    else if (large)
+        cursor.insertText(tr("… of %1").arg(bytesText(static_cast<std::int64_t>(file.content.size()))));
     cursor.endEditBlock();
     m_preview->moveCursor(QTextCursor::Start);
 }

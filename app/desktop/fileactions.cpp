@@ -11,12 +11,16 @@
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/format.h"
+#include "widgets/longwork.h"
 
+#include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QUrl>
+
+#include <memory>
 
 namespace shardboard {
 
@@ -33,7 +37,9 @@ FileActions::FileActions(Document* document, Settings& settings, RecentFiles* re
     , m_recent(recent)
     , m_banner(banner)
     , m_window(window)
+    , m_work(new LongWork(window))
 {
+    connect(m_work, &LongWork::cancelled, this, [this] { m_banner->showInfo(tr("The export was cancelled.")); });
 }
 
 void FileActions::newDesign(const QString& model)
@@ -172,17 +178,30 @@ void FileActions::exportJax()
             showWeight(dialog.wantedWeight());
         return;
     }
-    const auto written = exportTo(target, *m_document, dialog.folder());
-    if (!written.ok()) {
-        m_banner->showError(tr("Nothing was exported. %1").arg(qstr(written.error().text())));
-        return;
-    }
-    m_exportFolder = dialog.folder();
-    const auto back = readBack(*m_document, dialog.folder());
-    if (back.ok())
-        m_banner->showInfo(written.value() + QStringLiteral(" · ") + back.value());
-    else
-        m_banner->showError(qstr(back.error().text()));
+    writeExport(target, dialog.folder());
+}
+
+/// Of many devices an export is a hundred megabytes and more, which take a while to write and to read back.
+void FileActions::writeExport(const QString& target, const QString& folder)
+{
+    m_banner->hide();
+    const auto design = std::make_shared<const Design>(m_document->design());
+    m_work->start(tr("Writing %1 …").arg(QDir::toNativeSeparators(folder)),
+                  [this, target, folder, design, evaluation = m_document->evaluation()](LongWork::Control& control) -> LongWork::Answer {
+                      const auto written = exportTo(target, *design, *evaluation, folder, [&control] { return control.stopped(); });
+                      const auto back = !written.ok() || control.stopped() ? written : readBack(*design, *evaluation, folder);
+                      return [this, folder, written, back] {
+                          if (!written.ok()) {
+                              m_banner->showError(tr("Nothing was exported. %1").arg(qstr(written.error().text())));
+                              return;
+                          }
+                          m_exportFolder = folder;
+                          if (back.ok())
+                              m_banner->showInfo(written.value() + QStringLiteral(" · ") + back.value());
+                          else
+                              m_banner->showError(qstr(back.error().text()));
+                      };
+                  });
 }
 
 void FileActions::showWeight(const QString& name)

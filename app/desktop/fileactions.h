@@ -16,6 +16,7 @@ namespace shardboard {
 
 class Banner;
 class Document;
+class LongWork;
 class NewDialog;
 class RecentFiles;
 class Settings;
@@ -37,6 +38,8 @@ public:
     bool saveAs();
     bool saveTo(const QString& path);
     void exportJax();
+    /// Tells of what is being written, with a button that cancels it; for the line below the workbench.
+    LongWork* work() const { return m_work; }
     /// True when the document may be replaced or closed: nothing is unsaved, or it was saved, or the user said so.
     bool mayReplace();
 
@@ -48,6 +51,7 @@ private:
     void create(NewDialog& dialog);
     void showNotes(const std::vector<std::string>& notes);
     void showWeight(const QString& name);
+    void writeExport(const QString& target, const QString& folder);
     void rememberFolder(const QString& path);
 
     Document* m_document;
@@ -56,6 +60,7 @@ private:
     Banner* m_banner;
     QWidget* m_window;
     QString m_exportFolder; ///< of the last export
+    LongWork* m_work;
 };
 
 } // namespace shardboard

@@ -35,6 +35,7 @@
 #include "widgets/hardwareview.h"
 #include "widgets/historyview.h"
 #include "widgets/inspector.h"
+#include "widgets/longwork.h"
 #include "widgets/listfilter.h"
 #include "widgets/memoryview.h"
 #include "widgets/meshview.h"
@@ -92,6 +93,7 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
     createMenus();
     connectDocument();
     new StatusLine(m_document, m_engine, statusBar());
+    statusBar()->addPermanentWidget(m_fileActions->work());
     if (!restoreGeometry(m_settings.geometry()))
         resize(1600, 1000);
     updateTitle();

@@ -9,6 +9,7 @@
 #include "widgets/theme.h"
 
 #include <QCheckBox>
+#include <QDockWidget>
 #include <QEvent>
 #include <QGridLayout>
 #include <QHBoxLayout>
@@ -70,7 +71,10 @@ RunPanel::RunPanel(Document* document, EngineSession* session, QWidget* parent)
     setBackgroundRole(QPalette::Base);
     build();
     connect(m_run, &QPushButton::clicked, this, &RunPanel::run);
-    connect(m_cancel, &QPushButton::clicked, m_session, &EngineSession::cancel);
+    connect(m_cancel, &QPushButton::clicked, this, [this] {
+        m_needs->setText(tr("cancelling …"));
+        m_session->cancel();
+    });
     connect(m_restart, &QPushButton::clicked, this, [this] {
         m_needs->clear();
         m_session->restart();
@@ -262,10 +266,29 @@ void RunPanel::explainBackend()
     m_useCpu->setVisible(m_wanted != QLatin1String("cpu") && m_session->whyNot(QStringLiteral("cpu")).isEmpty());
 }
 
-/// Asks the engine what there is as soon as somebody looks.
+/// Asks the engine what there is as soon as somebody looks: behind another tab Qt counts a panel as shown, its dock knows better.
 void RunPanel::showEvent(QShowEvent* event)
 {
     QWidget::showEvent(event);
+    if (const auto* dock = qobject_cast<QDockWidget*>(parentWidget()))
+        connect(dock, &QDockWidget::visibilityChanged, this, &RunPanel::look, Qt::UniqueConnection);
+    else
+        askBackends();
+}
+
+void RunPanel::look(bool seen)
+{
+    m_seen = seen;
+    const auto ask = [this] {
+        if (m_seen)
+            askBackends();
+    };
+    if (seen)
+        QMetaObject::invokeMethod(this, ask, Qt::QueuedConnection); // panels come and go while they are arranged
+}
+
+void RunPanel::askBackends()
+{
     if (m_session->state() == EngineSession::State::Off && m_session->backends().empty() && m_document->hasDesign())
         m_session->start();
 }

@@ -45,6 +45,8 @@ private:
     void updateState();
     void updateVerdict();
     void updateSilence();
+    void look(bool seen);
+    void askBackends();
     void fitTable();
     void fillBackends();
     void explainBackend();
@@ -79,6 +81,7 @@ private:
         qint64 of = 0;
         QString what;
     } m_told;
+    bool m_seen = false;
     bool m_fresh = true; ///< nothing was run yet
 };
 

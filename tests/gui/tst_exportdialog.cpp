@@ -7,6 +7,7 @@
 #include "model/session/selection.h"
 #include "tests/gui/widgets_support.h"
 #include "tests/gui/testwindow.h"
+#include "widgets/longwork.h"
 
 #include <QDialogButtonBox>
 #include <QDir>
@@ -16,6 +17,7 @@
 #include <QListWidget>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QStatusBar>
 #include <QTimer>
 
 #include <functional>
@@ -28,6 +30,7 @@ private Q_SLOTS:
     void linesAreCompared_data();
     void linesAreCompared();
     void windowShowsWritesAndReadsBack();
+    void writingIsCancelledWithoutAnError();
     void refusalsLeadToTheirWeight();
     void damageIsFoundWhenReadBack();
 };
@@ -100,6 +103,7 @@ void TestExportDialog::windowShowsWritesAndReadsBack()
         dialog.accept();
     });
     test.action("file.exportJax")->trigger();
+    QTRY_VERIFY(!test.window->fileActions()->work()->isBusy());
     QVERIFY(QFile::exists(folder + QStringLiteral("/export.py")));
     QVERIFY2(test.window->banner()->text().contains(QStringLiteral("tensors read back equal")), qPrintable(test.window->banner()->text()));
     // Again without an edit: nothing changes; after one: what does.
@@ -120,6 +124,29 @@ void TestExportDialog::windowShowsWritesAndReadsBack()
     });
     test.action("file.exportJax")->trigger();
     QVERIFY(test.window->fileActions()->saveTo(test.at("a.shardboard")));
+}
+
+/// What is written takes a while when there are many devices: it can be cancelled, and then nothing is there.
+void TestExportDialog::writingIsCancelledWithoutAnError()
+{
+    TestWindow test;
+    QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
+    test.window->fileActions()->openSample();
+    const QString folder = test.at("cancelled");
+    inDialog([&](ExportDialog& dialog) {
+        part<QLineEdit>(dialog, "export.folder")->setText(folder);
+        dialog.accept();
+    });
+    test.action("file.exportJax")->trigger();
+    LongWork* work = test.window->fileActions()->work();
+    QVERIFY(work->isBusy());
+    QVERIFY(test.window->statusBar()->isAncestorOf(work));
+    work->cancel();
+    QVERIFY(!work->isBusy());
+    QCOMPARE(test.window->banner()->text(), QStringLiteral("The export was cancelled."));
+    QVERIFY(!test.window->banner()->isError());
+    QTest::qWait(200);
+    QCOMPARE(test.window->banner()->text(), QStringLiteral("The export was cancelled."));
 }
 
 void TestExportDialog::refusalsLeadToTheirWeight()
