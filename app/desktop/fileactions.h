@@ -38,7 +38,7 @@ public:
     bool saveAs();
     bool saveTo(const QString& path);
     void exportJax();
-    /// Tells of what is being written, with a button that cancels it; for the line below the workbench.
+    /// Tells of what is being written, with a button that cancels it; stands where the banner does.
     LongWork* work() const { return m_work; }
     /// True when the document may be replaced or closed: nothing is unsaved, or it was saved, or the user said so.
     bool mayReplace();

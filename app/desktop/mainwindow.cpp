@@ -93,7 +93,6 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
     createMenus();
     connectDocument();
     new StatusLine(m_document, m_engine, statusBar());
-    statusBar()->addPermanentWidget(m_fileActions->work());
     if (!restoreGeometry(m_settings.geometry()))
         resize(1600, 1000);
     updateTitle();
@@ -168,6 +167,8 @@ void MainWindow::createCentre()
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
     layout->addWidget(m_banner);
+    m_fileActions->work()->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
+    layout->addWidget(m_fileActions->work());
     layout->addWidget(m_pages, 1);
     setCentralWidget(centre);
 }

@@ -17,7 +17,6 @@
 #include <QListWidget>
 #include <QPlainTextEdit>
 #include <QPushButton>
-#include <QStatusBar>
 #include <QTimer>
 
 #include <functional>
@@ -140,7 +139,7 @@ void TestExportDialog::writingIsCancelledWithoutAnError()
     test.action("file.exportJax")->trigger();
     LongWork* work = test.window->fileActions()->work();
     QVERIFY(work->isBusy());
-    QVERIFY(test.window->statusBar()->isAncestorOf(work));
+    QVERIFY(test.window->centralWidget()->isAncestorOf(work));
     work->cancel();
     QVERIFY(!work->isBusy());
     QCOMPARE(test.window->banner()->text(), QStringLiteral("The export was cancelled."));
