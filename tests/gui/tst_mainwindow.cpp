@@ -143,6 +143,7 @@ private Q_SLOTS:
     void editMakesResultsStale();
     void killedEngineLeavesTheWindowAlive();
     void restartAfterACrash();
+    void engineIsAskedWhenItsPanelIsSeen();
     void missingGpuIsExplainedAndTheCpuOffered();
     void hangingEngineIsToldWithRestart();
     void absentEngineIsOneMessage();
@@ -610,6 +611,17 @@ void TestMainWindow::restartAfterACrash()
     waitForState(EngineSession::State::Failed);
     QVERIFY(childText("run.problem").contains(QStringLiteral("out of luck in layer 0")));
     QVERIFY(m_window->runPanel()->canRun());
+}
+
+/// Not by a design that is opened, where the panel stands behind another tab.
+void TestMainWindow::engineIsAskedWhenItsPanelIsSeen()
+{
+    openWindow(fakeEngine("ok"));
+    openSmallSample();
+    QTest::qWait(100);
+    QCOMPARE(m_window->engine()->state(), EngineSession::State::Off);
+    m_window->docks()->raise(QStringLiteral("run"));
+    waitForState(EngineSession::State::Ready);
 }
 
 void TestMainWindow::missingGpuIsExplainedAndTheCpuOffered()
