@@ -382,7 +382,7 @@ void ExplainView::fitColumns()
     constexpr int kStep = 76;
     constexpr int kNarrow = 90; // what a text needs to say anything
     constexpr int kReadable = 150; // in less a sentence is a column of single words: it is told below the table alone
-    const int axis = std::clamp(cells->sizeHintForColumn(RowsModel::AxisColumn) + kPadding, 72, 100);
+    const int axis = std::clamp(cells->sizeHintForColumn(RowsModel::AxisColumn) + kPadding, 80, 100);
     const int row = std::clamp(cells->sizeHintForColumn(RowsModel::RowColumn) + kPadding, 80, 200);
     const int price = PriceDelegate::kTextWidth + (room > 760 ? 64 : 16);
     int left = room - kAction - axis - row - price;

@@ -251,8 +251,8 @@ void ListFilter::place()
         m_bar->setGeometry(m_view->width() - right - kGap - size.width(), m_view->height() - below - kGap - size.height(), size.width(), size.height());
     }
     const QSize message = m_message->sizeHint();
-    m_message->setGeometry(std::max(0, (m_view->width() - message.width()) / 2), std::max(0, (m_view->height() - message.height()) / 2), message.width(),
-                           message.height());
+    const int room = m_view->height() - (m_bar && !m_bar->isHidden() ? m_bar->height() + 2 * kGap : 0);
+    m_message->setGeometry(std::max(0, (m_view->width() - message.width()) / 2), std::max(0, (room - message.height()) / 2), message.width(), message.height());
 }
 
 bool ListFilter::eventFilter(QObject* watched, QEvent* event)

@@ -43,7 +43,7 @@ QString fittingDimText(const TensorSpec& spec, int dim, const QFontMetricsF& met
     const auto close = text.indexOf(QLatin1Char(')'), open);
     if (open >= 0 && close > open)
         text.remove(open, close - open + 1);
-    return metrics.horizontalAdvance(text) <= room ? text : metrics.elidedText(text.section(QLatin1String(" · "), 0, 0), Qt::ElideRight, room);
+    return metrics.horizontalAdvance(text) <= room ? text : metrics.elidedText(text.section(QStringLiteral(" · "), 0, 0), Qt::ElideRight, room);
 }
 
 QString rangeText(const Range& range) { return QStringLiteral("%1–%2").arg(range.lo).arg(range.hi); }

@@ -96,8 +96,11 @@ void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     const int nameRoom = thumbLeft - upper.left() - 6;
     const QString name = index.data().toString();
     QFont fitted = nameFont;
-    if (nameMetrics.horizontalAdvance(name) > nameRoom)
-        fitted = uiFont(widget, -1.5, nameFont.bold());
+    for (const double smaller : { 0.0, -1.0, -2.0 })
+        if (const QFont font = uiFont(widget, smaller, nameFont.bold()); QFontMetrics(font).horizontalAdvance(name) <= nameRoom) {
+            fitted = font;
+            break;
+        }
     painter->setFont(fitted);
     painter->setPen(theme.text);
     const QFont markFont = uiFont(widget, -1.5, true);
