@@ -184,6 +184,10 @@ void RunPanel::build()
     m_table->horizontalHeader()->setResizeContentsPrecision(200);
     m_table->horizontalHeader()->setSectionResizeMode(RunModel::Operation, QHeaderView::Interactive);
     m_table->horizontalHeader()->resizeSection(RunModel::Operation, kOperationWidth);
+    connect(m_table->horizontalHeader(), &QHeaderView::sectionResized, this, [this](int column) {
+        if (column != RunModel::Operation)
+            fitTable();
+    });
     m_table->setTextElideMode(Qt::ElideMiddle);
     m_table->setWordWrap(false);
     m_table->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
