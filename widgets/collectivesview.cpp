@@ -6,9 +6,9 @@
 #include "widgets/elidedlabel.h"
 #include "widgets/format.h"
 #include "widgets/pickermenu.h"
+#include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 
-#include <QClipboard>
 #include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
@@ -113,6 +113,7 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
     m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     m_table->setTabKeyNavigation(false);
     m_table->installEventFilter(this);
+    makeCopyable(m_table);
     m_filterEdit->setObjectName(QStringLiteral("collectivesFilter"));
     m_filterEdit->setAccessibleName(tr("Filter of the collectives"));
     m_filterEdit->setPlaceholderText(tr("Filter"));
@@ -183,6 +184,7 @@ void CollectivesView::refresh()
         m_sizedFor = sizeFor;
     }
     m_table->horizontalHeader()->setFont(uiFont(this, -1));
+    m_table->verticalHeader()->setDefaultSectionSize(rowHeight(m_table));
     showState();
     selectionChanged();
 }
@@ -306,38 +308,10 @@ void CollectivesView::selectionChanged()
     m_following = false;
 }
 
-QString CollectivesView::selectedText() const
-{
-    QStringList lines;
-    QStringList header;
-    for (int column = 0; column < CollectivesModel::ColumnCount; ++column)
-        header << m_model->headerData(column, Qt::Horizontal).toString();
-    lines << header.join(QLatin1Char('\t'));
-    auto rows = m_table->selectionModel()->selectedRows();
-    std::sort(rows.begin(), rows.end(), [](const QModelIndex& a, const QModelIndex& b) { return a.row() < b.row(); });
-    for (const QModelIndex& row : rows) {
-        QStringList cells;
-        for (int column = 0; column < CollectivesModel::ColumnCount; ++column)
-            cells << row.siblingAtColumn(column).data().toString();
-        lines << cells.join(QLatin1Char('\t'));
-    }
-    return lines.join(QLatin1Char('\n'));
-}
-
-void CollectivesView::copy() const
-{
-    if (m_table->selectionModel()->hasSelection())
-        QGuiApplication::clipboard()->setText(selectedText());
-}
-
 bool CollectivesView::eventFilter(QObject* watched, QEvent* event)
 {
     if (event->type() == QEvent::KeyPress) {
         auto* key = static_cast<QKeyEvent*>(event);
-        if (watched == m_table && key->matches(QKeySequence::Copy)) {
-            copy();
-            return true;
-        }
         if (watched == m_table && key->matches(QKeySequence::Find)) {
             m_filterEdit->setFocus(Qt::ShortcutFocusReason);
             return true;

@@ -27,8 +27,6 @@ public:
     explicit CollectivesView(Document* document, QWidget* parent = nullptr);
     QSize sizeHint() const override;
     /// The selected rows with a header line, tab-separated.
-    QString selectedText() const;
-    void copy() const;
 
 Q_SIGNALS:
     void pickerRefused(const QString& why); ///< a choice of the picker's button cannot be made

@@ -4,6 +4,7 @@
 #include "model/formats/designfile.h"
 #include "widgets/choicebox.h"
 #include "widgets/format.h"
+#include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 #include "widgets/wrappedlabel.h"
 #include "widgets/wrappedrows.h"
@@ -110,6 +111,7 @@ QTreeWidget* table(const QString& name, const QString& accessible, int columns, 
     tree->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     tree->header()->setMinimumSectionSize(24);
     tree->header()->setSectionsMovable(false);
+    makeCopyable(tree);
     return tree;
 }
 

@@ -4,6 +4,7 @@
 #include "widgets/elidedlabel.h"
 #include "widgets/format.h"
 #include "widgets/swatch.h"
+#include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 
 #include <QHBoxLayout>
@@ -98,6 +99,7 @@ CostView::CostView(Document* document, QWidget* parent)
     m_tree->header()->setMinimumSectionSize(40);
     m_tree->header()->setStretchLastSection(false);
     m_tree->header()->setSectionsMovable(false);
+    makeCopyable(m_tree);
     auto* top = new QHBoxLayout;
     top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
     top->addWidget(m_total, 1);
@@ -220,7 +222,7 @@ void CostView::addPart(const PartCost& part, double step)
     item->setToolTip(KeptColumn, exactBytesText(part.kept));
     if (part.exposed * share > 0.1)
         item->setForeground(ExposedColumn, theme.attention);
-    item->setSizeHint(NameColumn, QSize(20, kRowHeight));
+    item->setSizeHint(NameColumn, QSize(20, rowHeight(this)));
     for (const int column : kMonoColumns) {
         item->setFont(column, monoFont(this, -0.5));
         item->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);

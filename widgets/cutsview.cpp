@@ -10,6 +10,7 @@
 #include "widgets/format.h"
 #include "widgets/numberedit.h"
 #include "widgets/strategydraft.h"
+#include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 
 #include <QHBoxLayout>
@@ -73,14 +74,12 @@ void CutsView::buildLayout()
 {
     m_dim->setObjectName(QStringLiteral("cutsDim"));
     m_dim->setAccessibleName(tr("Tensor dim"));
-    m_dim->setFixedWidth(150);
     m_axes->setObjectName(QStringLiteral("cutsAxes"));
     m_grain->setObjectName(QStringLiteral("cutsGrain"));
     m_grain->setAccessibleName(tr("Elements that stay together"));
     m_grain->setToolTip(
         tr("Elements that the grain-balanced rule keeps together, such as a head or a quantisation block"));
     m_grain->setOptional(true);
-    m_grain->setFixedWidth(72);
     m_note->setObjectName(QStringLiteral("cutsNote"));
     m_empty->setObjectName(QStringLiteral("cutsEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
@@ -108,6 +107,7 @@ void CutsView::buildLayout()
     m_table->horizontalHeader()->setSectionResizeMode(CutsModel::BarColumn, QHeaderView::Stretch);
     m_table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
     m_table->installEventFilter(this);
+    makeCopyable(m_table);
     auto* top = new QHBoxLayout(m_top);
     top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 4);
     top->setSpacing(12);
@@ -140,6 +140,8 @@ void CutsView::refresh()
     m_grainName->setFont(uiFont(this, -0.5));
     m_message->setFont(uiFont(this, -0.5));
     m_grain->setFont(monoFont(this, -0.5));
+    m_dim->setFixedWidth(static_cast<int>(150 * textScale(this)));
+    m_grain->setFixedWidth(static_cast<int>(72 * textScale(this)));
     m_table->horizontalHeader()->setFont(uiFont(this, -1));
     m_shown.clear();
     showWeight();
@@ -264,7 +266,7 @@ void CutsView::fitSizes()
     }
     const int room = m_table->height() - m_table->horizontalHeader()->height();
     const int rows = std::max(m_model->rowCount(), 1);
-    m_table->verticalHeader()->setDefaultSectionSize(std::clamp(room / rows, kLeastRow, kRowHeight));
+    m_table->verticalHeader()->setDefaultSectionSize(std::clamp(room / rows, std::max(kLeastRow, m_table->fontMetrics().height() + 4), rowHeight(m_table)));
 }
 
 bool CutsView::event(QEvent* event)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 
 namespace shardboard {
@@ -55,22 +56,68 @@ PartColor makePartColor(std::size_t index)
 
 } // namespace
 
+namespace {
+
+std::atomic<PartLook> chosenLook { PartLook::Hues };
+
+/// Greys in an order in which neighbours differ most, each with what is drawn over it; text is readable on both.
+struct Grey {
+    unsigned fill;
+    unsigned hatch;
+};
+constexpr std::array<Grey, kHueCount> kGreys { { { 0x2B2B2B, 0x707070 }, { 0xF2F2F2, 0x8C8C8C }, { 0x5C5C5C, 0x1C1C1C }, { 0xC8C8C8, 0x828282 },
+                                                 { 0x737373, 0x2A2A2A }, { 0xA6A6A6, 0xF4F4F4 }, { 0x8A8A8A, 0xDEDEDE } } };
+constexpr std::array<Qt::BrushStyle, 8> kPatterns { Qt::NoBrush, Qt::BDiagPattern, Qt::HorPattern, Qt::FDiagPattern,
+                                                    Qt::VerPattern, Qt::DiagCrossPattern, Qt::Dense6Pattern, Qt::CrossPattern };
+
+/// Seven greys and eight patterns have no common divisor, so that a pair comes again only after 56.
+PartColor makePatternColor(std::size_t index)
+{
+    PartColor out;
+    const Grey& grey = kGreys[index % kGreys.size()];
+    out.fill = hue(grey.fill);
+    out.label = contrastRatio(out.fill, Qt::white) >= 4.5 ? QColor(Qt::white) : QColor(QRgb(0xff0b0d10u));
+    out.hatch = kPatterns[index % kPatterns.size()];
+    out.hatchColor = hue(grey.hatch);
+    return out;
+}
+
+} // namespace
+
+PartLook partLook() { return chosenLook.load(std::memory_order_relaxed); }
+void setPartLook(PartLook look) { chosenLook.store(look, std::memory_order_relaxed); }
+
 PartColor partColor(std::int64_t index)
 {
     // Asked for each of thousands of devices: without hatching, then every hatching, which come again and again.
     constexpr std::size_t kPlain = kHueCount;
     constexpr std::size_t kHatched = kHueCount * kHatches.size();
+    constexpr std::size_t kPairs = kGreys.size() * kPatterns.size();
     static const auto table = [] {
         std::array<PartColor, kPlain + kHatched> out;
         for (std::size_t i = 0; i < out.size(); ++i)
             out[i] = makePartColor(i);
         return out;
     }();
+    static const auto patterns = [] {
+        std::array<PartColor, kPairs> out;
+        for (std::size_t i = 0; i < out.size(); ++i)
+            out[i] = makePatternColor(i);
+        return out;
+    }();
     const auto at = static_cast<std::size_t>(std::max<std::int64_t>(index, 0));
+    if (partLook() == PartLook::Patterns)
+        return patterns[at % kPairs];
     return table[at < kPlain ? at : kPlain + (at - kPlain) % kHatched];
 }
 
-QColor axisColor(int axis) { return hue(kAxisHues[static_cast<std::size_t>(std::max(axis, 0) % kHueCount)]); }
+QColor axisColor(int axis)
+{
+    const auto at = static_cast<std::size_t>(std::max(axis, 0) % kHueCount);
+    // Axes lie on light and on dark backgrounds: greys between, told apart by their names.
+    constexpr std::array<unsigned, kHueCount> greys { 0x8A8A8A, 0x6A6A6A, 0x9C9C9C, 0x767676, 0xA8A8A8, 0x5E5E5E, 0x808080 };
+    return hue(partLook() == PartLook::Patterns ? greys[at] : kAxisHues[at]);
+}
 
 DeviceColors::DeviceColors(const Mesh& mesh, const ShardMap* shards)
     : m_mesh(mesh)

@@ -52,13 +52,20 @@ PartColor heatColor(double fill, const Theme& theme)
     constexpr double kFaintest = 0.10;
     PartColor out;
     const bool tooMuch = fill > 1;
-    out.fill = tooMuch ? theme.error : blended(theme.panel, theme.accent, kFaintest + (1 - kFaintest) * std::clamp(fill, 0.0, 1.0));
+    const bool grey = partLook() == PartLook::Patterns;
+    const double darkness = kFaintest + (1 - kFaintest) * std::clamp(fill, 0.0, 1.0);
+    const QColor faint(0xF4, 0xF4, 0xF4);
+    const QColor strong(0x20, 0x20, 0x20);
+    if (grey)
+        out.fill = blended(theme.isDark ? strong : faint, theme.isDark ? faint : strong, darkness);
+    else
+        out.fill = tooMuch ? theme.error : blended(theme.panel, theme.accent, darkness);
     const QColor light(0xFF, 0xFF, 0xFF);
     const QColor dark(0x10, 0x14, 0x18);
     out.label = contrastRatio(light, out.fill) > contrastRatio(dark, out.fill) ? light : dark;
     if (tooMuch) {
         out.hatch = Qt::BDiagPattern;
-        out.hatchColor = blended(out.fill, out.label == light ? dark : light, 0.25);
+        out.hatchColor = grey ? blended(out.fill, out.label, 0.3) : blended(out.fill, out.label == light ? dark : light, 0.25);
     }
     return out;
 }

@@ -9,6 +9,7 @@
 #include "widgets/latestjob.h"
 #include "widgets/repairs.h"
 #include "widgets/rowsmodel.h"
+#include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 #include "widgets/wrappedlabel.h"
 
@@ -112,7 +113,6 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     m_operations->setObjectName(QStringLiteral("explainOperation"));
     m_operations->setAccessibleName(tr("Operation to explain"));
     m_operations->setToolTip(tr("Operation to explain"));
-    m_operations->setFixedWidth(260);
     m_operations->setMaxVisibleItems(24);
     m_causes->setObjectName(QStringLiteral("explainCauses"));
     m_causes->setAccessibleName(tr("Causes, from the root on"));
@@ -131,6 +131,7 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     m_table->setWordWrap(true);
     m_table->setTabKeyNavigation(false);
     m_table->viewport()->installEventFilter(this);
+    makeCopyable(m_table);
     m_table->verticalHeader()->hide();
     m_table->verticalHeader()->setDefaultSectionSize(kRowHeight);
     m_table->horizontalHeader()->setHighlightSections(false);
@@ -231,6 +232,8 @@ void ExplainView::build(bool wait)
     const auto evaluation = document()->evaluation();
     const auto target = selectedTarget(*document());
     m_title->setFont(uiFont(this, 0, true));
+    m_operations->setFixedWidth(static_cast<int>(260 * textScale(this)));
+    m_table->verticalHeader()->setDefaultSectionSize(rowHeight(m_table));
     m_operations->setVisible(m_operations->count() > 0);
     if (!target) {
         m_title->setText(tr("Why"));
@@ -402,7 +405,7 @@ void ExplainView::fitColumns()
         if (width > 0)
             m_table->setColumnWidth(column, width);
     for (int it = 0; it < m_rows->rowCount(); ++it) // texts wrap, so that they are read in full
-        m_table->setRowHeight(it, std::max(kRowHeight, cells->sizeHintForRow(it)));
+        m_table->setRowHeight(it, std::max(rowHeight(m_table), cells->sizeHintForRow(it)));
 }
 
 void ExplainView::follow(const CauseLink& link)

@@ -5,6 +5,7 @@
 #include "widgets/longwork.h"
 #include "widgets/notedelegate.h"
 #include "widgets/repairs.h"
+#include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 
 #include <QAction>
@@ -68,6 +69,7 @@ FindingsView::FindingsView(Document* document, QWidget* parent)
     m_list->header()->setSectionResizeMode(NoteColumn, QHeaderView::Stretch);
     m_list->header()->setSectionsMovable(false);
     m_list->setItemDelegateForColumn(NoteColumn, new NoteDelegate(m_list));
+    makeCopyable(m_list);
     m_total->setObjectName(QStringLiteral("findingsTotal"));
     m_empty->setObjectName(QStringLiteral("findingsEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
@@ -276,6 +278,7 @@ void FindingsView::enableRepair()
 {
     const auto evaluation = document()->evaluation();
     m_repair->setEnabled(evaluation && std::any_of(evaluation->findings.begin(), evaluation->findings.end(), [](const DesignFinding& finding) { return finding.fix.has_value(); }));
+    m_repair->setProperty("whyNot", document()->hasDesign() ? tr("no finding has a repair of one edit") : tr("no design is open"));
 }
 
 void FindingsView::selectionChanged()

@@ -56,7 +56,7 @@ QSizeF FlowCanvas::sizeOf(const FlowItem& item) const
     const double title = QFontMetricsF(uiFont(this, -0.5, true)).horizontalAdvance(item.title);
     const double detail = QFontMetricsF(monoFont(this, -2)).horizontalAdvance(item.detail);
     const double padding = pill ? 28 : item.kind == FlowItem::Small ? 16 : 24;
-    return { std::max({ title, detail, item.kind == FlowItem::Small ? 30.0 : 48.0 }) + padding, kBoxHeight };
+    return { std::max({ title, detail, item.kind == FlowItem::Small ? 30.0 : 48.0 }) + padding, kBoxHeight * textScale(this) };
 }
 
 double FlowCanvas::place(double width, std::vector<QRectF>& rects) const
@@ -74,8 +74,8 @@ double FlowCanvas::place(double width, std::vector<QRectF>& rects) const
         if (hanging)
             for (std::size_t i = lineStart; i < end; ++i)
                 if (!m_scene.items[i].hanging)
-                    rects[i].translate(0, kHangingHeight + 8);
-        y += kBoxHeight + kLineGap + (hanging ? kHangingHeight + 8 : 0);
+                    rects[i].translate(0, kHangingHeight * textScale(this) + 8);
+        y += kBoxHeight * textScale(this) + kLineGap + (hanging ? kHangingHeight * textScale(this) + 8 : 0);
         x = kPanelMargin;
         lineStart = end;
     };
@@ -92,7 +92,7 @@ double FlowCanvas::place(double width, std::vector<QRectF>& rects) const
             finishLine(i);
         double above = x + std::max(0.0, (size.width() - width2) / 2);
         for (std::size_t k = i; k < owner; ++k) {
-            rects[k] = QRectF(above, y, sizeOf(m_scene.items[k]).width(), kHangingHeight);
+            rects[k] = QRectF(above, y, sizeOf(m_scene.items[k]).width(), kHangingHeight * textScale(this));
             above += rects[k].width() + 6;
         }
         rects[owner] = QRectF(QPointF(x + std::max(0.0, (width2 - size.width()) / 2), y), size);
@@ -100,7 +100,7 @@ double FlowCanvas::place(double width, std::vector<QRectF>& rects) const
         i = owner + 1;
     }
     finishLine(m_scene.items.size());
-    return y + (m_scene.residual.isEmpty() ? 0 : kFooter);
+    return y + (m_scene.residual.isEmpty() ? 0 : kFooter * textScale(this));
 }
 
 int FlowCanvas::heightForWidth(int width) const
@@ -184,6 +184,25 @@ bool FlowCanvas::isSelected(const FlowItem& item) const
         return index < ops.size() && std::find(item.ops.begin(), item.ops.end(), ops[index].op) != item.ops.end();
     }
     return std::find(item.weights.begin(), item.weights.end(), selection->weight()) != item.weights.end();
+}
+
+int FlowCanvas::accessibleCount() const { return static_cast<int>(m_scene.items.size()); }
+
+QString FlowCanvas::accessibleItemName(int index) const
+{
+    if (index < 0 || index >= accessibleCount())
+        return {};
+    const FlowItem& item = m_scene.items[static_cast<std::size_t>(index)];
+    return item.toolTip.isEmpty() ? item.title + QLatin1Char('\n') + item.detail : item.title + QLatin1Char('\n') + item.toolTip;
+}
+
+QRectF FlowCanvas::accessibleItemRect(int index) const { return itemRect(index); }
+int FlowCanvas::accessibleItemAt(const QPointF& point) const { return itemAt(point); }
+int FlowCanvas::accessibleCurrent() const { return m_current; }
+
+bool FlowCanvas::isAccessibleSelected(int index) const
+{
+    return index >= 0 && index < accessibleCount() && isSelected(m_scene.items[static_cast<std::size_t>(index)]);
 }
 
 void FlowCanvas::paintConnector(QPainter& painter, int from, int to) const
@@ -275,7 +294,7 @@ void FlowCanvas::paintEvent(QPaintEvent*)
     painter.setPen(theme.quiet);
     painter.setFont(uiFont(this, -1.5));
     const double room = width() - 2 * kPanelMargin;
-    painter.drawText(QRectF(kPanelMargin, top + 2, room, kFooter - 2), Qt::AlignLeft | Qt::AlignVCenter,
+    painter.drawText(QRectF(kPanelMargin, top + 2, room, kFooter * textScale(this) - 2), Qt::AlignLeft | Qt::AlignVCenter,
                      painter.fontMetrics().elidedText(m_scene.residual, Qt::ElideRight, static_cast<int>(room)));
 }
 
@@ -303,6 +322,7 @@ void FlowCanvas::keyPressEvent(QKeyEvent* event)
     if (count > 0 && (key == Qt::Key_Left || key == Qt::Key_Right)) {
         m_current = std::clamp(m_current + (key == Qt::Key_Right ? 1 : -1), 0, count - 1);
         setAccessibleDescription(m_scene.items[static_cast<std::size_t>(m_current)].toolTip);
+        reportCurrent(this);
         Q_EMIT currentMoved(itemRect(m_current).toAlignedRect());
         update();
     } else if (key == Qt::Key_Return || key == Qt::Key_Enter || key == Qt::Key_Space) {

@@ -2,6 +2,7 @@
 // Draws a flow scene from left to right, in as many lines as the width needs, so that nothing is cut off.
 #pragma once
 
+#include "widgets/canvas/accessiblecanvas.h"
 #include "widgets/flowscene.h"
 
 #include "model/session/document.h"
@@ -12,7 +13,7 @@
 
 namespace shardboard {
 
-class FlowCanvas : public QWidget {
+class FlowCanvas : public QWidget, public AccessibleItems {
     Q_OBJECT
 public:
     explicit FlowCanvas(Document* document, QWidget* parent = nullptr);
@@ -23,6 +24,13 @@ public:
     int itemAt(const QPointF& point) const;
     /// Selects what an item stands for.
     void activate(int index);
+    int accessibleCount() const override;
+    QString accessibleItemName(int index) const override;
+    QRectF accessibleItemRect(int index) const override;
+    int accessibleItemAt(const QPointF& point) const override;
+    int accessibleCurrent() const override;
+    bool isAccessibleSelected(int index) const override;
+    void accessibleActivate(int index) override { activate(index); }
     int heightForWidth(int width) const override;
     bool hasHeightForWidth() const override { return true; }
     QSize sizeHint() const override;

@@ -131,6 +131,7 @@ void HardwareView::refresh()
             const QString exact = row.field.exactText(hardware.value());
             const QString all = exact.isEmpty() ? QString() : tr("Exactly %1 %2").arg(exact, row.field.unit).trimmed();
             row.edit->setToolTip(row.field.toolTip.isEmpty() || all.isEmpty() ? row.field.toolTip + all : row.field.toolTip + QLatin1Char('\n') + all);
+            row.edit->setFixedWidth(static_cast<int>(80 * textScale(this)));
         }
         row.setText(row.field.text(hardware.value()));
         showError(row, {});

@@ -191,7 +191,6 @@ void HardwareView::addEdit(QGridLayout* grid, int at, Row& row)
     row.edit = new QLineEdit(grid->parentWidget());
     if (row.field.kind == HardwareField::Kind::Number) {
         row.edit->setAlignment(Qt::AlignRight);
-        row.edit->setFixedWidth(80);
         if (row.field.optional)
             row.edit->setPlaceholderText(QStringLiteral("–"));
         auto* unit = new QLabel(row.field.unit, grid->parentWidget());

@@ -96,6 +96,7 @@ void MeshCanvas::updateOverlay()
 {
     const std::int64_t device = shownDevice(*m_document);
     setAccessibleDescription(device < 0 ? QString() : deviceText(device));
+    reportCurrent(this);
     update();
 }
 
@@ -118,8 +119,8 @@ QRectF MeshCanvas::gridArea() const
 {
     const auto left = static_cast<double>(barsOf(m_grid.down()).size());
     const auto above = static_cast<double>(std::max<std::size_t>(barsOf(m_grid.across()).size(), 1));
-    return QRectF(rect()).adjusted(kPanelMargin + kSideMargin * left, kTopMargin + kSideMargin * (above - 1) + 8, -kPanelMargin,
-                                   -kFooter - 8 - (m_coloring == Coloring::Memory ? kScale : 0));
+    return QRectF(rect()).adjusted(kPanelMargin + kSideMargin * textScale(this) * left, kTopMargin * textScale(this) + kSideMargin * textScale(this) * (above - 1) + 8, -kPanelMargin,
+                                   -kFooter * textScale(this) - 8 - (m_coloring == Coloring::Memory ? kScale * textScale(this) : 0));
 }
 
 void MeshCanvas::layoutBars()
@@ -130,21 +131,21 @@ void MeshCanvas::layoutBars()
         return;
     const QRectF grid = m_viewport.toScreen(m_grid.world()).intersected(gridArea());
     const auto addAbove = [&](int axis, std::size_t level, double y) {
-        m_bars.push_back({ axis, true, level, QRectF(grid.left(), y, grid.width(), 3), QRectF(grid.left(), y - 4, grid.width(), kSideMargin) });
+        m_bars.push_back({ axis, true, level, QRectF(grid.left(), y, grid.width(), 3), QRectF(grid.left(), y - 4, grid.width(), kSideMargin * textScale(this)) });
     };
     if (m_grid.isWrapped()) {
-        addAbove(axes - 1, 0, grid.top() - kTopMargin);
+        addAbove(axes - 1, 0, grid.top() - kTopMargin * textScale(this));
         return;
     }
-    double y = grid.top() - kTopMargin;
+    double y = grid.top() - kTopMargin * textScale(this);
     for (const std::size_t level : barsOf(m_grid.across())) {
         addAbove(m_grid.across()[level].axis, level, y);
-        y -= kSideMargin;
+        y -= kSideMargin * textScale(this);
     }
-    double x = grid.left() - kSideMargin;
+    double x = grid.left() - kSideMargin * textScale(this);
     for (const std::size_t level : barsOf(m_grid.down())) {
-        m_bars.push_back({ m_grid.down()[level].axis, false, level, QRectF(x, grid.top(), 3, grid.height()), QRectF(x - 4, grid.top(), kSideMargin, grid.height()) });
-        x -= kSideMargin;
+        m_bars.push_back({ m_grid.down()[level].axis, false, level, QRectF(x, grid.top(), 3, grid.height()), QRectF(x - 4, grid.top(), kSideMargin * textScale(this), grid.height()) });
+        x -= kSideMargin * textScale(this);
     }
 }
 
@@ -178,6 +179,13 @@ QString MeshCanvas::deviceText(std::int64_t position) const
     out += QLatin1Char('\n') + (m_memory.stages() > 1 ? tr("peak of stage %1: %2").arg(m_memory.stageAt(position)).arg(peak) : tr("peak of memory: %1").arg(peak));
     return out;
 }
+
+int MeshCanvas::accessibleCount() const { return m_document->hasDesign() ? static_cast<int>(m_mesh.deviceCount()) : 0; }
+QString MeshCanvas::accessibleItemName(int index) const { return deviceText(index); }
+QRectF MeshCanvas::accessibleItemRect(int index) const { return deviceRect(index); }
+int MeshCanvas::accessibleItemAt(const QPointF& point) const { return static_cast<int>(deviceAt(point)); }
+int MeshCanvas::accessibleCurrent() const { return static_cast<int>(m_document->selection()->device()); }
+void MeshCanvas::accessibleActivate(int index) { m_document->selection()->setDevice(index); }
 
 void MeshCanvas::renderBase()
 {
@@ -276,7 +284,7 @@ void MeshCanvas::paintLabels(QPainter& painter, const Bar& bar)
     const QFontMetricsF metrics(painter.font());
     const QString name = qstr(m_mesh.axis(bar.axis).name);
     const std::int64_t size = m_mesh.axis(bar.axis).size;
-    const double room = kSideMargin - 3;
+    const double room = kSideMargin * textScale(this) - 3;
     // At `from` to `to` along the bar, beside it.
     const auto label = [&](double from, double to, const QString& text) {
         if (bar.across) {
@@ -286,7 +294,7 @@ void MeshCanvas::paintLabels(QPainter& painter, const Bar& bar)
         painter.save();
         painter.translate(bar.rect.right() + room / 2, (from + to) / 2);
         painter.rotate(-90);
-        painter.drawText(QRectF((from - to) / 2, -12, to - from, 24), Qt::AlignCenter, text);
+        painter.drawText(QRectF((from - to) / 2, -12 * textScale(this), to - from, 24 * textScale(this)), Qt::AlignCenter, text);
         painter.restore();
     };
     const double begin = bar.across ? bar.rect.left() : bar.rect.top();
@@ -446,11 +454,11 @@ void MeshCanvas::paintEvent(QPaintEvent*)
     painter.setRenderHint(QPainter::Antialiasing, false);
     painter.setPen(theme.quiet);
     painter.setFont(uiFont(this, -1.5));
-    const QRectF footer(kPanelMargin, height() - kFooter, width() - 2 * kPanelMargin, kFooter - 6);
+    const QRectF footer(kPanelMargin, height() - kFooter * textScale(this), width() - 2 * kPanelMargin, kFooter * textScale(this) - 6);
     painter.drawText(footer, Qt::AlignLeft | Qt::AlignVCenter,
                      painter.fontMetrics().elidedText(footerText(), Qt::ElideRight, static_cast<int>(footer.width())));
     if (m_coloring == Coloring::Memory)
-        paintScale(painter, QRectF(footer.left(), footer.top() - kScale, footer.width(), kScale));
+        paintScale(painter, QRectF(footer.left(), footer.top() - kScale * textScale(this), footer.width(), kScale * textScale(this)));
     if (hasFocus()) {
         painter.setPen(QPen(theme.accent, 1));
         painter.drawRect(rect().adjusted(0, 0, -1, -1));

@@ -4,6 +4,7 @@
 // the size of a cell on screen, so that 16,384 devices cost one image. Reads prepared data only while painting.
 #pragma once
 
+#include "widgets/canvas/accessiblecanvas.h"
 #include "widgets/canvas/devicecards.h"
 #include "widgets/canvas/meshgrid.h"
 #include "widgets/canvas/viewport.h"
@@ -22,7 +23,7 @@
 
 namespace shardboard {
 
-class MeshCanvas : public QWidget, public Zoomable {
+class MeshCanvas : public QWidget, public Zoomable, public AccessibleItems {
     Q_OBJECT
 public:
     enum class Coloring { Shards, Memory };
@@ -44,6 +45,13 @@ public:
     /// Mesh axis whose bar or labels are under a point, or -1.
     int axisAt(const QPointF& point) const;
     QString deviceText(std::int64_t position) const; ///< what the tool tip and the accessible description say
+
+    int accessibleCount() const override;
+    QString accessibleItemName(int index) const override;
+    QRectF accessibleItemRect(int index) const override;
+    int accessibleItemAt(const QPointF& point) const override;
+    int accessibleCurrent() const override;
+    void accessibleActivate(int index) override;
 
 protected:
     void paintEvent(QPaintEvent* event) override;

@@ -75,7 +75,7 @@ std::int64_t ModelCanvas::allBytes() const
 
 int ModelCanvas::shownWeights() const { return static_cast<int>(m_cells.size()); }
 
-QRectF ModelCanvas::area() const { return QRectF(rect()).adjusted(kPanelMargin, 4, -kPanelMargin, -kFooter - 4); }
+QRectF ModelCanvas::area() const { return QRectF(rect()).adjusted(kPanelMargin, 4, -kPanelMargin, -kFooter * textScale(this) - 4); }
 
 void ModelCanvas::setHeld(bool held)
 {
@@ -136,6 +136,7 @@ void ModelCanvas::layOut()
 void ModelCanvas::updateOverlay()
 {
     setAccessibleDescription(cellOf(m_document->selection()->weight()) ? weightText(m_document->selection()->weight()) : QString());
+    reportCurrent(this);
     update();
 }
 
@@ -179,11 +180,44 @@ QString ModelCanvas::weightText(int weight) const
     return out;
 }
 
+int ModelCanvas::indexOf(int weight) const
+{
+    const Cell* cell = cellOf(weight);
+    return cell ? static_cast<int>(cell - m_cells.data()) : -1;
+}
+
+int ModelCanvas::accessibleCount() const { return static_cast<int>(m_cells.size()); }
+
+QString ModelCanvas::accessibleItemName(int index) const
+{
+    return index < 0 || index >= accessibleCount() ? QString() : weightText(m_cells[static_cast<std::size_t>(index)].weight);
+}
+
+QRectF ModelCanvas::accessibleItemRect(int index) const
+{
+    return index < 0 || index >= accessibleCount() ? QRectF() : m_viewport.toScreen(m_cells[static_cast<std::size_t>(index)].rect).intersected(area());
+}
+
+int ModelCanvas::accessibleItemAt(const QPointF& point) const { return indexOf(weightAt(point)); }
+int ModelCanvas::accessibleCurrent() const { return indexOf(m_document->selection()->weight()); }
+
+bool ModelCanvas::isAccessibleSelected(int index) const
+{
+    const auto& weights = m_document->selection()->weights();
+    return index >= 0 && index < accessibleCount() && std::find(weights.begin(), weights.end(), m_cells[static_cast<std::size_t>(index)].weight) != weights.end();
+}
+
+void ModelCanvas::accessibleActivate(int index)
+{
+    if (index >= 0 && index < accessibleCount())
+        m_document->selection()->setWeight(m_cells[static_cast<std::size_t>(index)].weight);
+}
+
 /// Where the tiles of a cell are: below its name, if it has one.
 QRectF ModelCanvas::tilesRect(const QRectF& rect) const
 {
     const QRectF inner = rect.adjusted(1, 1, -1, -1);
-    return inner.width() >= kNamed && inner.height() >= kHeader + 10 ? inner.adjusted(0, kHeader, 0, 0) : inner;
+    return inner.width() >= kNamed * textScale(this) && inner.height() >= kHeader * textScale(this) + 10 ? inner.adjusted(0, kHeader * textScale(this), 0, 0) : inner;
 }
 
 void ModelCanvas::renderBase()
@@ -213,12 +247,12 @@ void ModelCanvas::paintCell(QPainter& painter, const Cell& cell, const QRectF& r
     painter.fillRect(rect.adjusted(0.5, 0.5, -0.5, -0.5), theme.panel);
     const QRect pixels = tiles.intersected(QRectF(rect)).toAlignedRect();
     paintTiles(painter, cell, pixels);
-    if (tiles.top() < rect.top() + kHeader)
+    if (tiles.top() < rect.top() + kHeader * textScale(this))
         return;
     // The part of the header that is in sight, so that a cell that fills the view still says what it is.
     const QRectF room = area();
     const double left = std::max(rect.left(), room.left());
-    const QRectF header(left + 6, rect.top() + 1, std::min(rect.right(), room.right()) - left - 10, kHeader);
+    const QRectF header(left + 6, rect.top() + 1, std::min(rect.right(), room.right()) - left - 10, kHeader * textScale(this));
     const QFont bold = uiFont(this, -1.5, true);
     const QFont mono = monoFont(this, -2.5);
     const QFontMetricsF metrics(bold);
@@ -345,7 +379,7 @@ void ModelCanvas::paintEvent(QPaintEvent*)
     painter.restore();
     painter.setPen(theme.quiet);
     painter.setFont(uiFont(this, -1.5));
-    const QRectF footer(kPanelMargin, height() - kFooter, width() - 2 * kPanelMargin, kFooter - 4);
+    const QRectF footer(kPanelMargin, height() - kFooter * textScale(this), width() - 2 * kPanelMargin, kFooter * textScale(this) - 4);
     const int told = m_hovered >= 0 ? m_hovered : m_document->selection()->weight();
     const QString text = m_cells.empty() ? (m_document->hasDesign() ? tr("Nothing is held here.") : tr("No design is open."))
                                          : cellOf(told) ? weightText(told).section(QLatin1Char('\n'), 2).replace(QLatin1Char('\n'), QStringLiteral(" · ")) : tr("Area: bytes. Zoom with the wheel, open a weight with Enter or a double click.");

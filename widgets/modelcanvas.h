@@ -4,6 +4,7 @@
 // of all of them. Level of detail goes by size on screen; reads prepared data only while painting.
 #pragma once
 
+#include "widgets/canvas/accessiblecanvas.h"
 #include "widgets/canvas/tilescene.h"
 #include "widgets/canvas/viewport.h"
 #include "widgets/canvas/zoomable.h"
@@ -18,7 +19,7 @@
 
 namespace shardboard {
 
-class ModelCanvas : public QWidget, public Zoomable {
+class ModelCanvas : public QWidget, public Zoomable, public AccessibleItems {
     Q_OBJECT
 public:
     explicit ModelCanvas(Document* document, QWidget* parent = nullptr);
@@ -39,6 +40,14 @@ public:
     QString weightText(int weight) const; ///< what the tool tip and the accessible description say
     void zoomTo(int weight); ///< so that it fills the view
     bool isFitted() const { return m_viewport.isFitted(); }
+
+    int accessibleCount() const override;
+    QString accessibleItemName(int index) const override;
+    QRectF accessibleItemRect(int index) const override;
+    int accessibleItemAt(const QPointF& point) const override;
+    int accessibleCurrent() const override;
+    bool isAccessibleSelected(int index) const override;
+    void accessibleActivate(int index) override;
 
     QSize sizeHint() const override;
     void showWhole(bool whole) override;
@@ -82,6 +91,7 @@ private:
     QRectF tilesRect(const QRectF& rect) const;
     void paintHeldTiles(QPainter& painter, const Cell& cell) const;
     const Cell* cellOf(int weight) const;
+    int indexOf(int weight) const; ///< of its cell, -1: none
     int nearest(int weight, int dx, int dy) const;
 
     Document* m_document;

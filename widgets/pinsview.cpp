@@ -8,6 +8,7 @@
 #include "widgets/notedelegate.h"
 #include "widgets/repairs.h"
 #include "widgets/rowsmodel.h"
+#include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 
 #include <QHBoxLayout>
@@ -78,6 +79,7 @@ PinsView::PinsView(Document* document, QWidget* parent)
     m_list->header()->setMinimumSectionSize(24);
     m_list->header()->setStretchLastSection(true);
     m_list->installEventFilter(this);
+    makeCopyable(m_list);
     m_new->setObjectName(QStringLiteral("pinsNew"));
     m_new->setAccessibleName(tr("New pin"));
     m_new->setPlaceholderText(QStringLiteral("*:batch=data"));
@@ -154,7 +156,7 @@ void PinsView::refresh()
             state = tr("not looked at: profile %1 knows no pins").arg(qstr(profileName(profile)));
         item->setData(StateColumn, NoteDelegate::TextRole, state);
         item->setData(StateColumn, Qt::AccessibleTextRole, state);
-        item->setSizeHint(NumberColumn, QSize(20, kRowHeight));
+        item->setSizeHint(NumberColumn, QSize(20, rowHeight(this)));
         for (int column = 0; column < ColumnCount; ++column)
             item->setToolTip(column, state.isEmpty() ? qstr(where) : qstr(where) + QLatin1Char('\n') + state);
     }

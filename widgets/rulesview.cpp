@@ -176,6 +176,8 @@ void RulesView::showState()
     m_menu->menuAction()->setEnabled(open);
     for (QAction* action : m_menu->actions())
         action->setEnabled(open);
+    for (QAction* action : { m_save, m_clear })
+        action->setProperty("whyNot", open ? tr("there are no rules") : tr("no design is open"));
     m_save->setEnabled(count > 0);
     m_clear->setEnabled(count > 0);
     if (count == 0)

@@ -6,6 +6,7 @@
 #include "widgets/rulesoffer.h"
 #include "widgets/rulesview.h"
 #include "widgets/ruletraceview.h"
+#include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 
 #include <QAction>
@@ -72,6 +73,7 @@ void RulesView::buildList()
     m_list->setDropIndicatorShown(true);
     m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_list->setContextMenuPolicy(Qt::ActionsContextMenu);
+    makeCopyable(m_list);
     m_list->installEventFilter(this);
     QHeaderView* header = m_list->header();
     header->setMinimumSectionSize(32);

@@ -2,6 +2,7 @@
 #include "widgets/ruletraceview.h"
 
 #include "widgets/notedelegate.h"
+#include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 
 #include <QHeaderView>
@@ -28,6 +29,7 @@ RuleTraceView::RuleTraceView(QWidget* parent)
     setItemDelegate(new NoteDelegate(this));
     header()->setSectionResizeMode(QHeaderView::Stretch);
     header()->setMinimumSectionSize(60);
+    makeCopyable(this);
     const auto choose = [this](QTreeWidgetItem* item) {
         if (const int rule = item->data(0, kRuleRole).toInt(); rule >= 0)
             Q_EMIT ruleChosen(rule);

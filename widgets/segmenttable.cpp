@@ -25,7 +25,6 @@ QToolButton* button(QWidget* parent, const char* name, const QString& text, cons
     out->setText(text);
     out->setToolTip(toolTip);
     out->setAccessibleName(toolTip);
-    out->setFixedWidth(22);
     return out;
 }
 
@@ -73,7 +72,6 @@ SegmentRow::SegmentRow(QWidget* parent)
     m_kind->setAccessibleName(tr("How this part is cut"));
     m_kind->addChoice(tr("even"), QString(), false);
     m_kind->addChoice(tr("heads"), QString(), true);
-    m_kind->setFixedWidth(72);
     m_size->setObjectName(QStringLiteral("segmentSize"));
     m_size->setAccessibleName(tr("Elements of this part"));
     m_size->setToolTip(m_size->accessibleName());
@@ -112,6 +110,14 @@ SegmentRow::SegmentRow(QWidget* parent)
     connect(m_up, &QToolButton::clicked, this, [this] { Q_EMIT moved(-1); });
     connect(m_down, &QToolButton::clicked, this, [this] { Q_EMIT moved(1); });
     connect(m_remove, &QToolButton::clicked, this, [this] { Q_EMIT removed(); });
+    fitText();
+}
+
+void SegmentRow::fitText()
+{
+    m_kind->setFixedWidth(static_cast<int>(72 * textScale(this)));
+    for (QToolButton* tool : { m_up, m_down, m_remove })
+        tool->setFixedWidth(static_cast<int>(22 * textScale(this)));
 }
 
 void SegmentRow::showSegment(const StrategySegment& segment)
@@ -252,8 +258,11 @@ void SegmentTable::showSum()
 void SegmentTable::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange && !m_rows.empty())
+    if (event->type() == QEvent::PaletteChange && !m_rows.empty()) {
+        for (SegmentRow* row : m_rows)
+            row->fitText();
         showSum();
+    }
 }
 
 } // namespace shardboard

@@ -26,6 +26,7 @@ public:
     void showSegment(const StrategySegment& segment);
     StrategySegment segment() const;
     void setPlace(int place, int count);
+    void fitText(); ///< widths that go by the size of the text
 
 Q_SIGNALS:
     void changed();

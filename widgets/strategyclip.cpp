@@ -46,7 +46,7 @@ std::optional<Strategy> read(const QJsonObject& object)
 
 } // namespace
 
-QMimeData* strategyMimeData(const Strategy& strategy, const QString& text)
+QByteArray strategyData(const Strategy& strategy)
 {
     std::vector<std::string> segments;
     for (const StrategySegment& segment : strategy.segments)
@@ -60,8 +60,13 @@ QMimeData* strategyMimeData(const Strategy& strategy, const QString& text)
         { QStringLiteral("head_dim"), static_cast<qint64>(strategy.headDim) },
         { QStringLiteral("segments"), texts(segments) },
     };
+    return QJsonDocument(object).toJson(QJsonDocument::Compact);
+}
+
+QMimeData* strategyMimeData(const Strategy& strategy, const QString& text)
+{
     auto* data = new QMimeData;
-    data->setData(QLatin1String(kStrategyMimeType), QJsonDocument(object).toJson(QJsonDocument::Compact));
+    data->setData(QLatin1String(kStrategyMimeType), strategyData(strategy));
     data->setText(text);
     return data;
 }

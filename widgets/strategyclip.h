@@ -4,6 +4,7 @@
 
 #include "model/core/strategy.h"
 
+#include <QByteArray>
 #include <QString>
 
 #include <optional>
@@ -14,7 +15,9 @@ namespace shardboard {
 
 inline constexpr char kStrategyMimeType[] = "application/x-shardboard-strategy";
 
-/// `text` is for other programs.
+/// Our own form alone.
+QByteArray strategyData(const Strategy& strategy);
+/// Our own form beside `text`, which is for other programs.
 QMimeData* strategyMimeData(const Strategy& strategy, const QString& text);
 /// Ours, or a text that is a spec in JAX notation. None where it is neither; whether it fits a weight is for an edit to say.
 std::optional<Strategy> strategyFromMimeData(const QMimeData* data);

@@ -96,7 +96,6 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     m_find->setObjectName(QStringLiteral("summaryFind"));
     m_find->setProperty("field", true);
     m_find->setFocusPolicy(Qt::TabFocus);
-    m_find->setFixedWidth(kFindWidth);
     m_find->hide();
     row->addWidget(m_find);
     row->addSpacing(8);
@@ -152,7 +151,9 @@ void SummaryBar::setFinder(QAction* action)
     m_finder = action;
     m_find->setText(tr("Find a weight, an op, a command …"));
     m_find->setAccessibleName(action->iconText());
-    m_find->setToolTip(tr("Find anything by its name (%1)").arg(action->shortcut().toString(QKeySequence::NativeText)));
+    const auto follow = [this, action] { m_find->setToolTip(action->toolTip()); };
+    connect(action, &QAction::changed, m_find, follow);
+    follow();
     connect(m_find, &QPushButton::clicked, action, &QAction::trigger);
     layout()->activate();
 }
@@ -165,6 +166,7 @@ void SummaryBar::refresh()
         setTextColor(label, theme.quiet);
     }
     m_name->setFont(uiFont(this, 1, true));
+    m_find->setFixedWidth(static_cast<int>(kFindWidth * textScale(this)));
     m_step->setFont(monoFont(this));
     m_rate->setFont(monoFont(this));
     m_memory->setFont(monoFont(this));

@@ -2,8 +2,10 @@
 #include "widgets/theme.h"
 
 #include <QApplication>
+#include <QEvent>
 #include <QFontDatabase>
 #include <QFontInfo>
+#include <QPointer>
 #include <QStyleFactory>
 #include <QWidget>
 
@@ -54,19 +56,62 @@ Theme Theme::dark()
     return out;
 }
 
+Theme Theme::contrastLight()
+{
+    Theme out;
+    out.highContrast = true;
+    out.window = hex(0xFFFFFF);
+    out.panel = hex(0xFFFFFF);
+    out.line = hex(0x6B6B6B);
+    out.text = hex(0x000000);
+    out.quiet = hex(0x2E2E2E);
+    out.accent = hex(0x0039B3);
+    out.onAccent = hex(0xFFFFFF);
+    out.selection = hex(0xCFE0FF);
+    out.attention = hex(0x7A3300);
+    out.attentionFill = hex(0xFFF1C9);
+    out.error = hex(0xA00000);
+    out.track = hex(0xD5D5D5);
+    return out;
+}
+
+Theme Theme::contrastDark()
+{
+    Theme out;
+    out.isDark = true;
+    out.highContrast = true;
+    out.window = hex(0x000000);
+    out.panel = hex(0x000000);
+    out.line = hex(0x8A8A8A);
+    out.text = hex(0xFFFFFF);
+    out.quiet = hex(0xD6D6D6);
+    out.accent = hex(0x8AB8FF);
+    out.onAccent = hex(0x000000);
+    out.selection = hex(0x1F3A6E);
+    out.attention = hex(0xFFD25E);
+    out.attentionFill = hex(0x2B2100);
+    out.error = hex(0xFF9A90);
+    out.track = hex(0x3A3A3A);
+    return out;
+}
+
 const Theme& Theme::of(const QWidget* widget)
 {
+    static const Theme contrastLightTheme = contrastLight();
+    static const Theme contrastDarkTheme = contrastDark();
     static const Theme lightTheme = light();
     static const Theme darkTheme = dark();
     // Not by Window, which style sheets make transparent in places.
-    return widget->palette().color(QPalette::Active, QPalette::AlternateBase).lightness() < 128 ? darkTheme
-                                                                                                : lightTheme;
+    const QColor background = widget->palette().color(QPalette::Active, QPalette::AlternateBase);
+    if (background.lightness() < 128)
+        return background == contrastDarkTheme.window ? contrastDarkTheme : darkTheme;
+    return background == contrastLightTheme.window ? contrastLightTheme : lightTheme;
 }
 
 QPalette Theme::palette() const
 {
     QPalette out;
-    const QColor disabled = blended(panel, quiet, 0.65);
+    const QColor disabled = blended(panel, quiet, highContrast ? 0.8 : 0.65);
     out.setColor(QPalette::Window, window);
     out.setColor(QPalette::WindowText, text);
     out.setColor(QPalette::Base, panel);
@@ -162,6 +207,18 @@ QProgressBar::chunk { background: @accent; border-radius: 6px; }
 QStatusBar { background: @panel; color: @quiet; border-top: 1px solid @line; }
 QStatusBar::item { border: none; }
 )");
+    if (highContrast)
+        css += QStringLiteral(R"(
+QToolTip, QMenu { border: 1px solid @text; }
+QMenu::item:selected, QMenuBar::item:selected { background: @accent; color: @onAccent; }
+QLineEdit, QPushButton, QToolButton[outlined="true"] { border: 1px solid @quiet; }
+QLineEdit:focus, QPushButton:focus, QToolButton:focus, QToolButton[outlined="true"]:focus { border: 2px solid @accent; }
+QPushButton[primary="true"]:focus { border: 3px solid @text; }
+QPushButton:disabled { border: 1px dashed @quiet; }
+QTabBar::tab:selected { border-bottom: 3px solid @accent; }
+QAbstractItemView { border: 1px solid @line; }
+QScrollBar::handle { background: @quiet; }
+)");
     const auto put = [&css](const char* name, const QColor& color) {
         css.replace(QLatin1Char('@') + QLatin1String(name) + QLatin1Char(';'), color.name() + QLatin1Char(';'));
     };
@@ -170,7 +227,7 @@ QStatusBar::item { border: none; }
     put("text", text);
     put("line", line);
     put("selection", selection);
-    put("disabled", blended(panel, quiet, 0.65));
+    put("disabled", blended(panel, quiet, highContrast ? 0.8 : 0.65));
     put("field", isDark ? blended(panel, window, 0.6) : blended(panel, window, 1.0));
     put("accent", accent);
     put("onAccent", onAccent);
@@ -181,12 +238,30 @@ QStatusBar::item { border: none; }
     return css;
 }
 
-void applyTheme(QApplication& application, const Theme& theme)
+void applyTheme(QApplication& application, const Theme& theme, PartLook look)
 {
+    setPartLook(look);
     if (QStyle* style = QStyleFactory::create(QStringLiteral("Fusion")))
         application.setStyle(style);
-    application.setPalette(theme.palette());
+    QPalette palette = theme.palette();
+    if (look == PartLook::Patterns) // another palette, so that everybody is told who has prepared colours of parts
+        palette.setColor(QPalette::LinkVisited, theme.text);
+    application.setPalette(palette);
     application.setStyleSheet(theme.styleSheet());
+}
+
+void applyTextSize(QApplication& application, double points)
+{
+    QFont font = application.font();
+    font.setPointSizeF(points);
+    application.setFont(font);
+    const auto widgets = QApplication::allWidgets();
+    QList<QPointer<QWidget>> told(widgets.begin(), widgets.end()); // one may remove others
+    for (const QPointer<QWidget>& widget : std::as_const(told))
+        if (widget) {
+            QEvent event(QEvent::PaletteChange);
+            QCoreApplication::sendEvent(widget, &event);
+        }
 }
 
 namespace {
@@ -200,6 +275,15 @@ QFont sized(QFont font, const QWidget* widget, double delta)
 }
 
 } // namespace
+
+double textScale(const QWidget* widget)
+{
+    constexpr double kPoints = 10;
+    const double points = widget->font().pointSizeF(); // asked for each cell of a picture; below 0 for a font in pixels
+    return std::max(1.0, (points > 0 ? points : QFontInfo(widget->font()).pointSizeF()) / kPoints);
+}
+
+int rowHeight(const QWidget* widget) { return std::max(kRowHeight, widget->fontMetrics().height() + 10); }
 
 QFont monoFont(const QWidget* widget, double delta)
 {

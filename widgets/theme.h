@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Colours, fonts and measures of the workbench, light and dark. A value type; views ask for it with Theme::of(), which
-// goes by the lightness of the widget's palette, so that nothing global has to be kept in step.
+// Colours, fonts and measures of the workbench, light and dark, each also with high contrast. A value type; views ask for it with
+// Theme::of(), which goes by the widget's palette, so that nothing global has to be kept in step.
 #pragma once
+
+#include "widgets/partlook.h"
 
 #include <QColor>
 #include <QFont>
@@ -15,6 +17,7 @@ namespace shardboard {
 
 struct Theme {
     bool isDark = false;
+    bool highContrast = false; ///< text at least 7:1, lines at least 3:1 against what they lie on
     QColor window; ///< background of canvases
     QColor panel; ///< background of lists and inspectors
     QColor line; ///< separators and quiet outlines
@@ -30,6 +33,8 @@ struct Theme {
 
     static Theme light();
     static Theme dark();
+    static Theme contrastLight();
+    static Theme contrastDark();
     /// The theme that a widget's palette belongs to.
     static const Theme& of(const QWidget* widget);
 
@@ -40,11 +45,18 @@ struct Theme {
 inline constexpr int kPanelMargin = 16; ///< inside a panel, in device-independent pixels
 inline constexpr int kRowHeight = 28;
 inline constexpr int kTwoLineRowHeight = 46;
+/// How much larger the widget's text is than the 10 points that the measures of canvases are made for; at least 1.
+double textScale(const QWidget* widget);
+/// Height of a row with one line of the widget's text.
+int rowHeight(const QWidget* widget);
 inline constexpr int kCornerRadius = 6;
 inline constexpr int kCanvasRadius = 8;
 
-/// Fusion, the theme's palette and its style sheet for the whole program.
-void applyTheme(QApplication& application, const Theme& theme);
+/// Fusion, the theme's palette and its style sheet for the whole program, and how parts are told apart.
+void applyTheme(QApplication& application, const Theme& theme, PartLook look = PartLook::Hues);
+/// Fonts of the whole program at this size. Views prepare fonts and colours together when the palette changes, so they are told of a
+/// changed palette.
+void applyTextSize(QApplication& application, double points);
 
 /// The system's monospace font at the size of the widget's font, `delta` points larger.
 QFont monoFont(const QWidget* widget, double delta = 0);

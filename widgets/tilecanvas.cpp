@@ -85,6 +85,7 @@ void TileCanvas::show(int weight)
     if (m_weight != before)
         m_frame = QRectF(); // another weight is seen whole at first
     layout();
+    reportCurrent(this);
     update();
 }
 
@@ -95,8 +96,8 @@ void TileCanvas::layout()
     m_picture = QRectF();
     if (m_weight < 0)
         return;
-    const double left = m_scene.rowDim >= 0 ? kLeft : 8;
-    const QRectF room = QRectF(rect()).adjusted(kPanelMargin + left, kTop, -kPanelMargin, -kBottom);
+    const double left = m_scene.rowDim >= 0 ? kLeft * textScale(this) : 8;
+    const QRectF room = QRectF(rect()).adjusted(kPanelMargin + left, kTop * textScale(this), -kPanelMargin, -kBottom * textScale(this));
     const double ratio = static_cast<double>(m_scene.columnSize) / static_cast<double>(m_scene.rowSize);
     // Shown to scale between 1:2 and 2:1; beyond that a picture to scale would be a line.
     const double aspect = std::clamp(ratio, 0.6, 1.8);
@@ -154,11 +155,11 @@ void TileCanvas::placeChips(int dim, bool vertical)
         const int axis = vertical ? axes[i] : axes[axes.size() - 1 - i];
         const double width = metrics.horizontalAdvance(qstr(m_document->design().mesh.axis(axis).name)) + 18;
         if (vertical) {
-            m_chips.push_back({ axis, dim, QRectF(m_frame.left() - 6 - kChipHeight, at, kChipHeight, width) });
+            m_chips.push_back({ axis, dim, QRectF(m_frame.left() - 6 - kChipHeight * textScale(this), at, kChipHeight * textScale(this), width) });
             at += width + 4;
         } else {
             at -= width;
-            m_chips.push_back({ axis, dim, QRectF(at, m_frame.top() - 6 - kChipHeight, width, kChipHeight) });
+            m_chips.push_back({ axis, dim, QRectF(at, m_frame.top() - 6 - kChipHeight * textScale(this), width, kChipHeight * textScale(this)) });
             at -= 4;
         }
     }
@@ -169,11 +170,11 @@ QRectF TileCanvas::zone(int dim) const
     if (m_weight < 0)
         return {};
     if (dim == m_scene.columnDim && dim >= 0)
-        return QRectF(m_frame.left(), m_frame.top() - kTop + 4, m_frame.width(), kTop - 8);
+        return QRectF(m_frame.left(), m_frame.top() - kTop * textScale(this) + 4, m_frame.width(), kTop * textScale(this) - 8);
     if (dim == m_scene.rowDim && dim >= 0)
-        return QRectF(m_frame.left() - kLeft + 4, m_frame.top(), kLeft - 8, m_frame.height());
+        return QRectF(m_frame.left() - kLeft * textScale(this) + 4, m_frame.top(), kLeft * textScale(this) - 8, m_frame.height());
     if (dim == -1)
-        return QRectF(m_frame.left(), m_frame.bottom() + 5, m_frame.width(), kBottom - 8);
+        return QRectF(m_frame.left(), m_frame.bottom() + 5, m_frame.width(), kBottom * textScale(this) - 8);
     return {};
 }
 
@@ -340,13 +341,13 @@ void TileCanvas::paintLabels(QPainter& painter) const
         roomDown -= chip.dim == m_scene.rowDim ? chip.rect.height() + 6 : 0;
     }
     if (m_scene.columnDim >= 0)
-        painter.drawText(QRectF(m_frame.left(), m_frame.top() - 28, room, 22), Qt::AlignLeft | Qt::AlignVCenter,
+        painter.drawText(QRectF(m_frame.left(), m_frame.top() - 28 * textScale(this), room, 22 * textScale(this)), Qt::AlignLeft | Qt::AlignVCenter,
                          fittingDimText(m_spec, m_scene.columnDim, metrics, room));
     if (m_scene.rowDim >= 0) {
         painter.save();
-        painter.translate(m_frame.left() - 17, m_frame.bottom());
+        painter.translate(m_frame.left() - 17 * textScale(this), m_frame.bottom());
         painter.rotate(-90);
-        painter.drawText(QRectF(0, -11, roomDown, 22), Qt::AlignLeft | Qt::AlignVCenter,
+        painter.drawText(QRectF(0, -11 * textScale(this), roomDown, 22 * textScale(this)), Qt::AlignLeft | Qt::AlignVCenter,
                          fittingDimText(m_spec, m_scene.rowDim, metrics, roomDown));
         painter.restore();
     }
@@ -643,6 +644,79 @@ void TileCanvas::dropEvent(QDropEvent* event)
         return;
     event->acceptProposedAction();
     Q_EMIT axisDropped(axis, dim);
+}
+
+// Tiles are counted row by row, whether they are drawn one by one or as an image.
+
+int TileCanvas::accessibleCount() const
+{
+    return m_weight < 0 ? 0 : m_scene.replicated ? 1 : static_cast<int>(m_scene.rows.size() * m_scene.columns.size());
+}
+
+std::int64_t TileCanvas::ownerOf(int index) const
+{
+    if (index < 0 || index >= accessibleCount())
+        return -1;
+    const auto columns = static_cast<int>(m_scene.columns.size());
+    const QPointF centre = bandRect(index / columns, index % columns).center() - m_picture.topLeft();
+    return m_scene.replicated ? 0 : m_scene.ownerAt(centre.x() / m_picture.width(), centre.y() / m_picture.height());
+}
+
+QString TileCanvas::accessibleItemName(int index) const
+{
+    const std::int64_t owner = ownerOf(index);
+    if (owner < 0)
+        return {};
+    if (m_scene.replicated)
+        return m_scene.deviceCount == 1 ? tr("whole on the one device") : tr("on all %1 devices").arg(m_scene.deviceCount);
+    const auto at = static_cast<std::size_t>(index);
+    const QString held = at < m_scene.tiles.size() ? m_scene.tiles[at].devices : QString::number(m_scene.shards.mesh().deviceId(owner));
+    const QString text = tileText(owner).section(QLatin1Char('\n'), 1);
+    return held.contains(QLatin1Char(' ')) ? tr("devices %1\n%2").arg(held, text) : tr("device %1\n%2").arg(held, text);
+}
+
+QRectF TileCanvas::accessibleItemRect(int index) const
+{
+    if (index < 0 || index >= accessibleCount())
+        return {};
+    const auto columns = static_cast<int>(m_scene.columns.size());
+    return m_scene.replicated ? m_frame : bandRect(index / columns, index % columns).intersected(m_frame);
+}
+
+int TileCanvas::accessibleItemAt(const QPointF& point) const
+{
+    if (m_weight < 0 || !m_frame.contains(point))
+        return -1;
+    if (m_scene.replicated)
+        return 0;
+    const int row = m_scene.rowAt((point.y() - m_picture.top()) / m_picture.height());
+    const int column = m_scene.columnAt((point.x() - m_picture.left()) / m_picture.width());
+    return row < 0 || column < 0 ? -1 : row * static_cast<int>(m_scene.columns.size()) + column;
+}
+
+int TileCanvas::accessibleCurrent() const
+{
+    const std::int64_t device = m_document->selection()->device();
+    if (m_weight < 0 || device < 0 || device >= m_scene.deviceCount)
+        return -1;
+    const auto tiles = m_scene.tilesOf(device);
+    return m_scene.replicated ? 0 : tiles.empty() ? -1 : tiles.front().first * static_cast<int>(m_scene.columns.size()) + tiles.front().second;
+}
+
+bool TileCanvas::isAccessibleSelected(int index) const
+{
+    const std::int64_t device = m_document->selection()->device();
+    if (m_weight < 0 || m_scene.replicated || device < 0 || device >= m_scene.deviceCount)
+        return index == accessibleCurrent();
+    const auto tiles = m_scene.tilesOf(device);
+    const auto columns = static_cast<int>(m_scene.columns.size());
+    return std::any_of(tiles.begin(), tiles.end(), [&](const auto& tile) { return tile.first * columns + tile.second == index; });
+}
+
+void TileCanvas::accessibleActivate(int index)
+{
+    if (!m_scene.replicated)
+        m_document->selection()->setDevice(ownerOf(index));
 }
 
 QString TileCanvas::tileText(std::int64_t position) const

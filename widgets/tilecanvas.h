@@ -3,6 +3,7 @@
 // and the zones on which a dragged mesh axis can be dropped. It asks for edits by a signal and makes none itself.
 #pragma once
 
+#include "widgets/canvas/accessiblecanvas.h"
 #include "widgets/canvas/tilescene.h"
 #include "widgets/canvas/viewport.h"
 #include "widgets/canvas/zoomable.h"
@@ -18,7 +19,7 @@
 
 namespace shardboard {
 
-class TileCanvas : public QWidget, public Zoomable {
+class TileCanvas : public QWidget, public Zoomable, public AccessibleItems {
     Q_OBJECT
 public:
     explicit TileCanvas(Document* document, QWidget* parent = nullptr);
@@ -35,6 +36,13 @@ public:
     QRectF zone(int dim) const; ///< drop zone of a dim; of -1: the one that takes an axis off
     QRectF chipRect(int axis) const; ///< empty when the axis cuts nothing here
     QRectF tileRect(std::int64_t position) const; ///< bounding rectangle of what a device holds
+    int accessibleCount() const override;
+    QString accessibleItemName(int index) const override;
+    QRectF accessibleItemRect(int index) const override;
+    int accessibleItemAt(const QPointF& point) const override;
+    int accessibleCurrent() const override;
+    bool isAccessibleSelected(int index) const override;
+    void accessibleActivate(int index) override;
     QSize sizeHint() const override;
     void showWhole(bool whole) override;
     QSize minimumSizeHint() const override;
@@ -71,6 +79,7 @@ private:
     QRectF bandRect(int row, int column) const;
     bool rangesFit() const;
     std::int64_t deviceAt(const QPointF& point) const;
+    std::int64_t ownerOf(int index) const; ///< first device that holds a tile, row by row
     int dimAt(const QPointF& point) const; ///< drawn dim or -1 (off); -2: nothing
     void paintTiles(QPainter& painter) const;
     void paintTile(QPainter& painter, const Tile& tile) const;

@@ -118,8 +118,9 @@ void TileView::arrange()
     m_grid->addWidget(m_side, m_sideBelow ? 1 : 0, m_sideBelow ? 0 : 1);
     m_grid->setColumnStretch(0, 1);
     m_grid->setRowStretch(0, 1);
-    m_side->setMaximumWidth(m_sideBelow ? QWIDGETSIZE_MAX : kSideWidth);
-    m_side->setMinimumWidth(m_sideBelow ? 0 : kSideWidth);
+    const int sideWidth = static_cast<int>(kSideWidth * textScale(this));
+    m_side->setMaximumWidth(m_sideBelow ? QWIDGETSIZE_MAX : sideWidth);
+    m_side->setMinimumWidth(m_sideBelow ? 0 : sideWidth);
     m_side->layout()->setContentsMargins(m_sideBelow ? kPanelMargin : 0, m_sideBelow ? 0 : 36, kPanelMargin,
                                          m_sideBelow ? 4 : 0);
     if (const WeightLayout* weight = selectedWeight(*document()))
@@ -140,6 +141,7 @@ void TileView::refresh()
     m_words->setFont(uiFont(this, -0.5));
     m_shard->setFont(monoFont(this, -0.5));
     m_message->setFont(uiFont(this, -0.5));
+    arrange();
     setTextColor(m_words, theme.quiet);
     setTextColor(m_message, theme.error);
     m_message->hide();

@@ -4,6 +4,7 @@
 #include "widgets/format.h"
 #include "widgets/shownspec.h"
 #include "widgets/strategyclip.h"
+#include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 #include "widgets/weightdelegate.h"
 #include "widgets/weightedits.h"
@@ -20,6 +21,7 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QMimeData>
 #include <QSet>
 #include <QStyle>
 #include <QToolButton>
@@ -89,6 +91,10 @@ WeightPanel::WeightPanel(Document* document, QWidget* parent)
     });
     m_filterEdit->installEventFilter(this);
     m_tree->installEventFilter(this);
+    makeCopyable(m_tree, [this] { return selectedTable(); }, [document](QMimeData* copied) {
+        if (const WeightLayout* current = selectedWeight(*document)) // to paste onto other weights
+            copied->setData(QLatin1String(kStrategyMimeType), strategyData(current->strategy));
+    });
     start();
 }
 
@@ -310,7 +316,9 @@ void WeightPanel::fillMenu(QMenu* menu)
     connect(menu->addAction(tr("Write a spec …")), &QAction::triggered, this, [this] { Q_EMIT strategyRequested(true); });
     menu->addSeparator();
     if (current)
-        connect(menu->addAction(tr("Copy strategy")), &QAction::triggered, this, &WeightPanel::copy);
+        connect(menu->addAction(tr("Copy strategy")), &QAction::triggered, this, [this, strategy = current->strategy] {
+            QGuiApplication::clipboard()->setMimeData(strategyMimeData(strategy, qstr(strategy.text())));
+        });
     if (const auto copied = strategyFromMimeData(QGuiApplication::clipboard()->mimeData()))
         strategy(tr("Paste strategy: %1").arg(qstr(copied->text())), *copied);
     if (current && !current->unknownShape)
@@ -321,19 +329,21 @@ void WeightPanel::contextMenu(const QPoint& point)
 {
     QMenu menu(this);
     fillMenu(&menu);
+    addCopyActions(&menu, m_tree);
     if (!menu.isEmpty())
         menu.exec(m_tree->viewport()->mapToGlobal(point));
 }
 
-void WeightPanel::copy() const
+TableText WeightPanel::selectedTable() const
 {
-    QStringList lines;
+    TableText out { { tr("weight"), tr("type"), tr("shape"), tr("layers"), tr("layout"), tr("bytes per device") }, {} };
     for (const int weight : selectedWeights()) {
-        const WeightLayout& layout = document()->evaluation()->weights[static_cast<std::size_t>(weight)];
-        lines << qstr(layout.spec.name) + QLatin1Char('\t') + shownSpec(*document(), layout.layout).marked();
+        const WeightLayout& at = document()->evaluation()->weights[static_cast<std::size_t>(weight)];
+        out.rows << QStringList { qstr(at.spec.name), qstr(dtypeName(at.spec.dtype)), at.unknownShape ? QString() : shapeLabel(at.spec.shape),
+                                  QString::number(at.copies), shownSpec(*document(), at.layout).marked(),
+                                  at.unknownShape ? QString() : QString::number(at.bytesPerDevice) };
     }
-    if (const WeightLayout* current = selectedWeight(*document()); current && !lines.isEmpty())
-        QGuiApplication::clipboard()->setMimeData(strategyMimeData(current->strategy, lines.join(QLatin1Char('\n'))));
+    return out;
 }
 
 void WeightPanel::paste()
@@ -364,10 +374,6 @@ bool WeightPanel::eventFilter(QObject* watched, QEvent* event)
         if (key == Qt::Key_Escape && watched == m_filterEdit) {
             m_filterEdit->clear();
             m_tree->setFocus(Qt::OtherFocusReason);
-            return true;
-        }
-        if (watched == m_tree && static_cast<QKeyEvent*>(event)->matches(QKeySequence::Copy)) {
-            copy();
             return true;
         }
         if (watched == m_tree && static_cast<QKeyEvent*>(event)->matches(QKeySequence::Paste)) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "widgets/documentview.h"
+#include "widgets/tablecopy.h"
 
 #include <vector>
 
@@ -47,7 +48,7 @@ private:
     void apply(const Design& design, const QString& text);
     void addAction(QMenu* menu, const QString& text, const Design& design, const QString& undoText);
     void contextMenu(const QPoint& point);
-    void copy() const;
+    TableText selectedTable() const; ///< for the clipboard
     void paste();
     WeightEdit pasteEdit(const std::vector<int>& weights, const Strategy& strategy) const;
 

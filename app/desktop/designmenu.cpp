@@ -239,8 +239,10 @@ void DesignMenu::showState()
     check(m_overlap, qstr(overlapName(design.workload.overlap)));
     const bool train = design.workload.kind == WorkloadKind::Train;
     m_microBatches->setEnabled(train);
-    for (QAction* action : m_recompute->actions())
+    for (QAction* action : m_recompute->actions()) {
         action->setEnabled(train);
+        action->setProperty("whyNot", tr("only a training step keeps activations"));
+    }
     const auto show = [](QSpinBox* box, qint64 value) {
         const QSignalBlocker blocker(box);
         box->setValue(static_cast<int>(std::min<qint64>(value, INT_MAX)));

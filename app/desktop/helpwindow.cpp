@@ -3,6 +3,7 @@
 
 #include "app/desktop/actions.h"
 #include "widgets/theme.h"
+#include "widgets/windowplace.h"
 
 #include <QAction>
 #include <QDesktopServices>
@@ -103,6 +104,7 @@ HelpWindow::HelpWindow(const Actions& actions, QWidget* parent)
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(splitter);
     resize(900, 680);
+    fitToScreen(this);
     showPage(kIndex);
 }
 
@@ -131,7 +133,7 @@ void HelpWindow::follow(const QString& page)
 
 QString HelpWindow::shortcuts() const
 {
-    QString text = tr("# Shortcuts\n\n| keys | what |\n| --- | --- |\n");
+    QString text = tr("# Shortcuts\n\n*Help ▸ Keyboard Shortcuts …* changes them.\n\n| keys | what |\n| --- | --- |\n");
     for (const QAction* action : m_actions.all()) {
         if (!action->shortcut().isEmpty())
             text += QStringLiteral("| **%1** | %2 |\n").arg(action->shortcut().toString(QKeySequence::NativeText),

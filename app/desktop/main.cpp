@@ -9,6 +9,7 @@
 #include "app/desktop/themecontrol.h"
 #include "app/desktop/tour.h"
 #include "model/session/document.h"
+#include "widgets/windowplace.h"
 
 #include <QApplication>
 
@@ -46,6 +47,7 @@ int showWindow(const CommandLine& line, QApplication& application)
     MainWindow window(settings, theme);
     if (line.sizeGiven)
         window.resize(line.size);
+    fitToScreen(&window);
     window.show();
     if (!line.file.isEmpty())
         window.fileActions()->openPath(line.file);

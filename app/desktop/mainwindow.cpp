@@ -19,10 +19,13 @@
 #include "app/desktop/rulefiles.h"
 #include "app/desktop/runpanel.h"
 #include "app/desktop/settings.h"
+#include "app/desktop/shortcutsheet.h"
 #include "app/desktop/statusline.h"
+#include "app/desktop/tablekeeping.h"
 #include "app/desktop/welcome.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
+#include "widgets/canvas/accessiblecanvas.h"
 #include "widgets/collectivesview.h"
 #include "widgets/compareview.h"
 #include "widgets/costview.h"
@@ -43,9 +46,11 @@
 #include "widgets/rulesview.h"
 #include "widgets/strategyeditor.h"
 #include "widgets/summarybar.h"
+#include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 #include "widgets/tileview.h"
 #include "widgets/weighttable.h"
+#include "widgets/windowplace.h"
 
 #include <QApplication>
 #include <QCloseEvent>
@@ -66,6 +71,16 @@
 
 namespace shardboard {
 
+namespace {
+
+void sizeCentre(QSplitter* upper, QSplitter* bench)
+{
+    upper->setSizes({ 380, 570 });
+    bench->setSizes({ 400, 265 });
+}
+
+} // namespace
+
 MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
     : QMainWindow(parent)
     , m_settings(settings)
@@ -81,6 +96,7 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
     , m_pictures(new PictureActions(m_document, settings, m_banner, this, [this](const QString& name) { return showView(name); }))
     , m_docks(new Docks(this))
 {
+    installAccessibleCanvases();
     setObjectName(QStringLiteral("mainWindow"));
     if (m_engine->command().size() == 1) // a command with arguments knows itself what it starts
         m_engine->setMpiCommand(mpiCommand(m_engine->command().first(), std::clamp(QThread::idealThreadCount(), 2, 8)));
@@ -93,8 +109,11 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
     createMenus();
     connectDocument();
     new StatusLine(m_document, m_engine, statusBar());
-    if (!restoreGeometry(m_settings.geometry()))
+    if (restoreGeometry(m_settings.geometry()))
+        fitToScreen(this);
+    else
         resize(1600, 1000);
+    keepColumns(this, m_settings);
     updateTitle();
     updateActions();
 }
@@ -149,16 +168,15 @@ void MainWindow::createCentre()
     m_tileView = new TileView(m_document);
     upper->addWidget(m_meshView);
     upper->addWidget(m_tileView);
-    upper->setSizes({ 380, 570 });
     auto* bench = new QSplitter(Qt::Vertical);
     bench->setObjectName(QStringLiteral("benchSplitter"));
     bench->addWidget(upper);
     bench->addWidget(new FlowView(m_document));
-    bench->setSizes({ 400, 265 });
     for (QSplitter* splitter : { upper, bench }) {
         splitter->setChildrenCollapsible(false);
         splitter->setHandleWidth(1);
     }
+    sizeCentre(upper, bench);
     m_pages = new QStackedWidget;
     m_pages->addWidget(new Welcome(*m_actions, m_recent));
     m_pages->addWidget(bench);
@@ -171,6 +189,15 @@ void MainWindow::createCentre()
     layout->addWidget(m_fileActions->work());
     layout->addWidget(m_pages, 1);
     setCentralWidget(centre);
+}
+
+/// Their usual places for panels, tool bar and the parts of the middle.
+void MainWindow::resetLayout()
+{
+    m_actions->get(QStringLiteral("view.move"))->setChecked(false);
+    m_bar->show();
+    sizeCentre(findChild<QSplitter*>(QStringLiteral("upperSplitter")), findChild<QSplitter*>(QStringLiteral("benchSplitter")));
+    m_docks->reset();
 }
 
 void MainWindow::createDocks()
@@ -274,6 +301,8 @@ void MainWindow::showDocument()
         m_shown = true;
         m_bar->show();
         m_docks->restore(m_settings.windowState());
+        for (QSplitter* splitter : m_pages->findChildren<QSplitter*>())
+            splitter->restoreState(m_settings.splitter(splitter->objectName()));
         m_pages->setCurrentIndex(1);
         if (auto* tree = findChild<QWidget*>(QStringLiteral("weightTree")))
             tree->setFocus();
@@ -349,7 +378,7 @@ void MainWindow::openPalette()
 {
     const auto entries = [this] {
         std::vector<PaletteEntry> all = designEntries(m_document);
-        const std::vector<PaletteEntry> commands = commandEntries(menuBar(), m_actions->all());
+        const std::vector<PaletteEntry> commands = commandEntries(menuBar(), m_actions->all(), m_document->hasDesign() ? QString() : tr("no design is open"));
         all.insert(all.begin(), commands.begin(), commands.end());
         return all;
     };
@@ -369,6 +398,16 @@ void MainWindow::showHelp()
     help->activateWindow();
 }
 
+void MainWindow::showShortcuts()
+{
+    auto* sheet = findChild<ShortcutSheet*>();
+    if (sheet == nullptr)
+        sheet = new ShortcutSheet(*m_actions, this);
+    sheet->show();
+    sheet->raise();
+    sheet->activateWindow();
+}
+
 void MainWindow::showAbout()
 {
     QMessageBox::about(this, tr("About Shardboard"),
@@ -385,6 +424,9 @@ void MainWindow::closeEvent(QCloseEvent* event)
         return;
     }
     m_settings.setWindow(saveGeometry(), m_shown ? m_docks->save() : m_settings.windowState());
+    for (const QSplitter* splitter : m_pages->findChildren<QSplitter*>())
+        if (m_shown && !splitter->objectName().isEmpty())
+            m_settings.setSplitter(splitter->objectName(), splitter->saveState());
     m_engine->stop();
     event->accept();
 }

@@ -63,10 +63,10 @@ protected:
 private:
     void createActions();
     void createMenus();
-    void createThemeMenu(QMenu* view);
     void createPictureActions();
     void createCentre();
     void createDocks();
+    void resetLayout();
     void connectDocument();
     void showDocument();
     void selectFirstCut();
@@ -78,6 +78,7 @@ private:
     void updateActions();
     void openPalette();
     void showHelp();
+    void showShortcuts();
     void showAbout();
 
     Settings& m_settings;

@@ -14,14 +14,14 @@
 #include "app/desktop/runpanel.h"
 #include "app/desktop/sample.h"
 #include "app/desktop/settings.h"
-#include "app/desktop/themecontrol.h"
+#include "app/desktop/viewoptions.h"
 #include "model/session/document.h"
 #include "widgets/compareview.h"
 #include "widgets/rulesview.h"
 #include "widgets/tileview.h"
 #include "widgets/weighttable.h"
 
-#include <QActionGroup>
+#include <QAction>
 #include <QDockWidget>
 #include <QMenuBar>
 #include <QUndoStack>
@@ -36,22 +36,23 @@ void MainWindow::createActions()
     m_actions->add(id("file.open"), tr("&Open …"), QKeySequence::Open, [this] { m_fileActions->open(); });
     m_actions->add(id("file.sample"), tr("Open S&ample"), {}, [this] { m_fileActions->openSample(); });
     for (const Sample& sample : samples()) {
-        m_actions->add(QStringLiteral("file.sample.") + sample.id, sample.title, {}, [this, sample] { m_fileActions->openSample(sample.id); })
-            ->setToolTip(sample.text);
+        m_actions->add(QStringLiteral("file.sample.") + sample.id, sample.title, {}, [this, sample] { m_fileActions->openSample(sample.id); });
+        m_actions->setTip(QStringLiteral("file.sample.") + sample.id, sample.text);
     }
     m_actions->add(id("file.save"), tr("&Save"), QKeySequence::Save, [this] { m_fileActions->save(); });
     m_actions->add(id("file.saveAs"), tr("Save &As …"), QKeySequence::SaveAs, [this] { m_fileActions->saveAs(); });
     m_actions->add(id("file.exportJax"), tr("&Export to JAX …"), tr("Ctrl+E"), [this] { m_fileActions->exportJax(); });
-    QAction* exportJax = m_actions->get(id("file.exportJax"));
-    exportJax->setIconText(tr("Export …"));
-    exportJax->setToolTip(tr("Write the layout for JAX, with shards.json (%1)").arg(exportJax->shortcut().toString(QKeySequence::NativeText)));
+    m_actions->get(id("file.exportJax"))->setIconText(tr("Export …"));
+    m_actions->setTip(id("file.exportJax"), tr("Write the layout for JAX, with shards.json"));
     m_actions->add(id("file.quit"), tr("&Quit"), QKeySequence::Quit, [this] { close(); });
     m_actions->adopt(id("edit.undo"), m_document->undoStack()->createUndoAction(m_actions, tr("&Undo")), QKeySequence::Undo);
     m_actions->adopt(id("edit.redo"), m_document->undoStack()->createRedoAction(m_actions, tr("&Redo")), QKeySequence::Redo);
+    m_actions->get(id("edit.undo"))->setProperty("whyNot", tr("nothing was done yet"));
+    m_actions->get(id("edit.redo"))->setProperty("whyNot", tr("nothing was undone"));
     m_actions->add(id("edit.find"), tr("&Find Weight"), tr("Ctrl+Shift+F"), [this] { findChild<WeightPanel*>()->focusFilter(); });
-    QAction* palette = m_actions->add(id("edit.palette"), tr("Command &Palette …"), tr("Ctrl+K"), [this] { openPalette(); });
-    palette->setShortcuts({ QKeySequence(tr("Ctrl+K")), QKeySequence(tr("Ctrl+Shift+P")) });
-    palette->setIconText(tr("Command palette"));
+    m_actions->add(id("edit.palette"), tr("Command &Palette …"), {}, [this] { openPalette(); })->setIconText(tr("Command palette"));
+    m_actions->setDefaultShortcuts(id("edit.palette"), { QKeySequence(tr("Ctrl+K")), QKeySequence(tr("Ctrl+Shift+P")) });
+    m_actions->setTip(id("edit.palette"), tr("Find anything by its name"));
     m_actions->add(id("edit.strategy"), tr("Edit &Strategy"), tr("Ctrl+L"), [this] { editStrategy(false); });
     m_actions->add(id("hardware.edit"), tr("&Edit Hardware …"), tr("Ctrl+H"), [this] { m_docks->raise(QStringLiteral("hardware")); });
     m_actions->add(id("hardware.open"), tr("Hardware from &File …"), {}, [this] { m_hardwareFiles->open(); });
@@ -64,17 +65,18 @@ void MainWindow::createActions()
         showRun();
         m_runPanel->run();
     });
-    QAction* run = m_actions->get(id("run.start"));
-    run->setIconText(tr("▶ Run"));
-    run->setToolTip(tr("Run the plan on this machine and check its numbers (%1)").arg(run->shortcut().toString(QKeySequence::NativeText)));
+    m_actions->get(id("run.start"))->setIconText(tr("▶ Run"));
+    m_actions->setTip(id("run.start"), tr("Run the plan on this machine and check its numbers"));
     m_actions->add(id("run.cancel"), tr("&Cancel"), tr("Shift+F5"), [this] { m_engine->cancel(); });
     m_actions->add(id("run.restart"), tr("Restart &Engine"), {}, [this] { m_engine->restart(); });
     m_actions->add(id("view.allWeights"), tr("&All Weights"), tr("Ctrl+Shift+A"), [this] { m_tileView->showAll(true); });
     m_actions->add(id("view.oneDevice"), tr("All &on One Device"), tr("Ctrl+Shift+D"), [this] {
         m_tileView->showHeld();
     });
-    m_actions->add(id("view.reset"), tr("&Reset Layout"), {}, [this] { m_docks->reset(); });
+    m_actions->add(id("view.reset"), tr("&Reset Layout"), {}, [this] { resetLayout(); });
     m_actions->add(id("help.show"), tr("&Help"), QKeySequence::HelpContents, [this] { showHelp(); });
+    m_actions->add(id("help.shortcuts"), tr("&Keyboard Shortcuts …"), tr("?"), [this] { showShortcuts(); });
+    m_actions->setTip(id("help.shortcuts"), tr("All commands with their keys, which can be changed there"));
     m_actions->add(id("help.about"), tr("&About Shardboard"), {}, [this] { showAbout(); });
 }
 
@@ -119,12 +121,12 @@ void MainWindow::createMenus()
     design->addMenu(m_rules->menu());
     QMenu* view = menuBar()->addMenu(tr("&View"));
     for (QDockWidget* dock : m_docks->all())
-        view->addAction(dock->toggleViewAction());
+        view->addAction(m_actions->adopt(QStringLiteral("view.panel.") + dock->objectName(), dock->toggleViewAction()));
     view->addSeparator();
-    QAction* movable = view->addAction(tr("&Move Panels"));
-    movable->setObjectName(QStringLiteral("view.move"));
+    auto* movable = new QAction(tr("&Move Panels"), m_actions);
     movable->setCheckable(true);
-    movable->setToolTip(tr("Show the title bars by which panels can be moved, floated and closed"));
+    view->addAction(m_actions->adopt(QStringLiteral("view.move"), movable));
+    m_actions->setTip(QStringLiteral("view.move"), tr("Show the title bars by which panels can be moved, floated and closed"));
     connect(movable, &QAction::toggled, m_docks, &Docks::setMovable);
     add(view, "view.reset");
     view->addSeparator();
@@ -132,30 +134,16 @@ void MainWindow::createMenus()
     add(view, "view.oneDevice");
     view->addSeparator();
     new NotationMenu(m_document, m_settings, view->addMenu(tr("&Notation")));
-    createThemeMenu(view);
+    addViewOptions(*m_actions, m_theme, view);
     QMenu* run = menuBar()->addMenu(tr("&Run"));
     add(run, "run.start");
     add(run, "run.cancel");
     add(run, "run.restart");
     QMenu* help = menuBar()->addMenu(tr("&Help"));
     add(help, "help.show");
+    add(help, "help.shortcuts");
     add(help, "help.about");
-}
-
-void MainWindow::createThemeMenu(QMenu* view)
-{
-    QMenu* menu = view->addMenu(tr("&Theme"));
-    auto* group = new QActionGroup(menu);
-    const std::pair<ThemeChoice, QString> choices[] = { { ThemeChoice::System, tr("&System") },
-                                                        { ThemeChoice::Light, tr("&Light") },
-                                                        { ThemeChoice::Dark, tr("&Dark") } };
-    for (const auto& [choice, text] : choices) {
-        QAction* action = group->addAction(menu->addAction(text));
-        action->setCheckable(true);
-        action->setChecked(m_theme.choice() == choice);
-        const ThemeChoice wanted = choice;
-        connect(action, &QAction::triggered, this, [this, wanted] { m_theme.setChoice(wanted); });
-    }
+    m_actions->keepIn(m_settings); // all are there now
 }
 
 void MainWindow::updateActions()
@@ -163,7 +151,7 @@ void MainWindow::updateActions()
     using State = EngineSession::State;
     const bool design = m_document->hasDesign();
     const State state = m_engine->state();
-    const auto enable = [this](const char* id, bool on) { m_actions->get(QString::fromLatin1(id))->setEnabled(on); };
+    const auto enable = [this, why = tr("no design is open")](const char* id, bool on) { m_actions->setEnabled(QString::fromLatin1(id), on, why); };
     enable("file.save", design);
     enable("file.saveAs", design);
     enable("file.exportJax", design);
@@ -177,9 +165,10 @@ void MainWindow::updateActions()
     enable("hardware.open", design);
     enable("compare.keep", design);
     enable("compare.open", design);
-    enable("run.start", m_runPanel->canRun());
-    enable("run.cancel", state == State::Running || state == State::Starting);
-    enable("run.restart", state == State::Ready || state == State::Failed);
+    m_actions->setEnabled(QStringLiteral("run.start"), m_runPanel->canRun(),
+                          !design ? tr("no design is open") : state == State::Running ? tr("a run is under way") : tr("this design has nothing to run"));
+    m_actions->setEnabled(QStringLiteral("run.cancel"), state == State::Running || state == State::Starting, tr("nothing runs"));
+    m_actions->setEnabled(QStringLiteral("run.restart"), state == State::Ready || state == State::Failed, tr("the engine has not been started"));
 }
 
 } // namespace shardboard

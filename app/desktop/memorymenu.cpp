@@ -194,8 +194,13 @@ void MemoryMenu::showState()
     const Workload& workload = m_document->design().workload;
     const bool train = workload.kind == WorkloadKind::Train;
     showAxes();
-    for (QAction* action : std::as_const(m_axes))
+    for (QAction* action : std::as_const(m_axes)) {
         action->setEnabled(train);
+        action->setProperty("whyNot", tr("only a training step has an optimizer"));
+    }
+    m_gradients->setProperty("whyNot", train ? tr("no mesh axis shards the optimizer's states") : tr("only a training step has gradients"));
+    m_logits->setProperty("whyNot", tr("only a training step has a loss"));
+    m_usual->setProperty("whyNot", tr("everything is as usual already"));
     m_gradients->setEnabled(train && workload.optimizer.present());
     m_gradients->setChecked(workload.optimizer.gradients);
     const MemorySettings& memory = m_document->design().memory;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/palettesources.h"
 
+#include "app/desktop/actions.h"
 #include "model/explain/explain.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
@@ -18,18 +19,12 @@ namespace shardboard {
 
 namespace {
 
-/// Without the marks of keys and of more to come.
-QString plainText(QString text)
+PaletteEntry command(QAction* action, const QString& path, const QString& otherwise)
 {
-    static const QRegularExpression mark(QStringLiteral("&(?=\\S)"));
-    return text.remove(mark).trimmed();
-}
-
-PaletteEntry command(QAction* action, const QString& path)
-{
-    const QString text = plainText(action->text());
+    const QString text = plainText(action);
+    const QString why = Actions::whyNot(action);
     PaletteEntry entry { action->isChecked() ? text + QStringLiteral(" ✓") : text, path, action->shortcut().toString(QKeySequence::NativeText),
-                         action->toolTip(), action->isEnabled() ? QString() : QObject::tr("not now") };
+                         action->toolTip(), action->isEnabled() ? QString() : why.isEmpty() ? otherwise : why };
     entry.run = [action = QPointer<QAction>(action)] {
         if (action)
             action->trigger();
@@ -37,20 +32,20 @@ PaletteEntry command(QAction* action, const QString& path)
     return entry;
 }
 
-void addMenu(const QMenu* menu, const QString& path, std::vector<PaletteEntry>& out, QSet<const QAction*>& seen)
+void addMenu(const QMenu* menu, const QString& path, std::vector<PaletteEntry>& out, QSet<const QAction*>& seen, const QString& otherwise)
 {
     for (QAction* action : menu->actions()) {
-        const QString text = plainText(action->text());
+        const QString text = plainText(action);
         if (action->isSeparator() || text.isEmpty() || !action->isVisible())
             continue;
         if (action->menu()) {
-            addMenu(action->menu(), path + QStringLiteral(" › ") + text, out, seen);
+            addMenu(action->menu(), path + QStringLiteral(" › ") + text, out, seen, otherwise);
             continue;
         }
         if (qobject_cast<const QWidgetAction*>(action))
             continue; // a field in a menu: there is nothing to trigger
         seen.insert(action);
-        out.push_back(command(action, path));
+        out.push_back(command(action, path, otherwise));
     }
 }
 
@@ -63,18 +58,19 @@ PaletteEntry place(const QString& text, const QString& kind, const QString& size
 
 } // namespace
 
-std::vector<PaletteEntry> commandEntries(const QMenuBar* bar, const std::vector<QAction*>& commands)
+std::vector<PaletteEntry> commandEntries(const QMenuBar* bar, const std::vector<QAction*>& commands, const QString& otherwise)
 {
+    const QString said = otherwise.isEmpty() ? QObject::tr("not now") : otherwise;
     std::vector<PaletteEntry> out;
     QSet<const QAction*> seen;
     for (QAction* action : bar->actions())
         if (QMenu* menu = action->menu()) {
             Q_EMIT menu->aboutToShow(); // some fill themselves then
-            addMenu(menu, plainText(action->text()), out, seen);
+            addMenu(menu, plainText(action), out, seen, said);
         }
     for (QAction* action : commands)
         if (!seen.contains(action) && !action->text().isEmpty())
-            out.push_back(command(action, QObject::tr("command")));
+            out.push_back(command(action, QObject::tr("command"), said));
     return out;
 }
 

@@ -13,8 +13,8 @@ namespace shardboard {
 class Document;
 
 /// All actions of all menus, with the menus they are in as their detail, then those of `commands` that no menu has. Disabled ones
-/// say so.
-std::vector<PaletteEntry> commandEntries(const QMenuBar* bar, const std::vector<QAction*>& commands);
+/// say why; `otherwise` is said of those that nobody gave a reason.
+std::vector<PaletteEntry> commandEntries(const QMenuBar* bar, const std::vector<QAction*>& commands, const QString& otherwise = {});
 /// Those that go to a part of the design. Choosing one selects it.
 std::vector<PaletteEntry> designEntries(Document* document);
 /// `17` or `device 17`: the device with that id. Nothing for other texts.

@@ -36,8 +36,10 @@ void PictureActions::attach(QMenu* menu) const { menu->addActions(m_commands); }
 
 void PictureActions::setEnabled(bool enabled)
 {
-    for (QAction* command : m_commands)
+    for (QAction* command : m_commands) {
         command->setEnabled(enabled);
+        command->setProperty("whyNot", tr("no design is open"));
+    }
 }
 
 /// Beside the design's file, and as the last picture was.

@@ -53,13 +53,18 @@ void RecentFiles::fill(QMenu* menu)
         const QString text = i < 9 ? tr("&%1  %2").arg(i + 1).arg(name) : name;
         QAction* action = menu->addAction(text, this, [this, path = m_files[i]] { Q_EMIT chosen(path); });
         action->setEnabled(info.isFile());
+        action->setProperty("whyNot", tr("it is not there any more"));
         action->setToolTip(info.isFile() ? m_files[i] : tr("%1 is not there any more").arg(m_files[i]));
     }
-    if (m_files.isEmpty())
-        menu->addAction(tr("No file was opened yet"))->setEnabled(false);
+    if (m_files.isEmpty()) {
+        QAction* none = menu->addAction(tr("No file was opened yet"));
+        none->setEnabled(false);
+        none->setProperty("whyNot", tr("it only says that the list is empty"));
+    }
     menu->addSeparator();
     QAction* clearAction = menu->addAction(tr("&Clear List"), this, &RecentFiles::clear);
     clearAction->setEnabled(!m_files.isEmpty());
+    clearAction->setProperty("whyNot", tr("the list is empty"));
 }
 
 } // namespace shardboard

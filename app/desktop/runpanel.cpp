@@ -6,6 +6,7 @@
 #include "model/session/document.h"
 #include "widgets/choicebox.h"
 #include "widgets/format.h"
+#include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 
 #include <QCheckBox>
@@ -177,6 +178,7 @@ void RunPanel::build()
     m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
     m_table->setShowGrid(false);
     m_table->setFrameShape(QFrame::NoFrame);
+    makeCopyable(m_table);
     m_table->verticalHeader()->hide();
     m_table->verticalHeader()->setDefaultSectionSize(kRowHeight);
     m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
@@ -439,6 +441,8 @@ void RunPanel::resizeEvent(QResizeEvent* event)
 
 void RunPanel::changeEvent(QEvent* event)
 {
+    if (event->type() == QEvent::PaletteChange && m_table != nullptr)
+        m_table->verticalHeader()->setDefaultSectionSize(rowHeight(m_table));
     if (event->type() == QEvent::StyleChange && m_verdict != nullptr) {
         updateVerdict();
         setColor(m_problem, Theme::of(this).error);

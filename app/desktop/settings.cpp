@@ -9,9 +9,15 @@ namespace shardboard {
 namespace {
 const QString kGeometry = QStringLiteral("window/geometry");
 const QString kState = QStringLiteral("window/state");
+const QString kSplitter = QStringLiteral("window/splitter/");
 const QString kRecent = QStringLiteral("files/recent");
 const QString kFolder = QStringLiteral("files/folder");
 const QString kTheme = QStringLiteral("view/theme");
+const QString kContrast = QStringLiteral("view/highContrast");
+const QString kPatterns = QStringLiteral("view/patternsOnly");
+const QString kTextSize = QStringLiteral("view/textSize");
+const QString kShortcuts = QStringLiteral("shortcuts/");
+const QString kColumns = QStringLiteral("columns/");
 const QString kNotation = QStringLiteral("view/notation");
 const QString kEngine = QStringLiteral("engine/command");
 }
@@ -35,6 +41,10 @@ void Settings::setWindow(const QByteArray& geometry, const QByteArray& state)
     m_settings.setValue(kState, state);
 }
 
+QByteArray Settings::splitter(const QString& name) const { return m_settings.value(kSplitter + name).toByteArray(); }
+
+void Settings::setSplitter(const QString& name, const QByteArray& state) { m_settings.setValue(kSplitter + name, state); }
+
 QStringList Settings::recentFiles() const { return m_settings.value(kRecent).toStringList(); }
 
 void Settings::setRecentFiles(const QStringList& files) { m_settings.setValue(kRecent, files); }
@@ -53,6 +63,42 @@ void Settings::setTheme(ThemeChoice theme)
                             : theme == ThemeChoice::Dark    ? QStringLiteral("dark")
                                                             : QStringLiteral("system"));
 }
+
+bool Settings::highContrast() const { return m_settings.value(kContrast).toBool(); }
+
+void Settings::setHighContrast(bool on) { m_settings.setValue(kContrast, on); }
+
+bool Settings::patternsOnly() const { return m_settings.value(kPatterns).toBool(); }
+
+void Settings::setPatternsOnly(bool on) { m_settings.setValue(kPatterns, on); }
+
+double Settings::textSize() const { return m_settings.value(kTextSize).toDouble(); }
+
+void Settings::setTextSize(double points)
+{
+    if (points > 0)
+        m_settings.setValue(kTextSize, points);
+    else
+        m_settings.remove(kTextSize);
+}
+
+std::optional<QString> Settings::shortcuts(const QString& action) const
+{
+    const QVariant kept = m_settings.value(kShortcuts + action);
+    return kept.isValid() ? std::optional(kept.toString()) : std::nullopt;
+}
+
+void Settings::setShortcuts(const QString& action, const std::optional<QString>& keys)
+{
+    if (keys)
+        m_settings.setValue(kShortcuts + action, *keys);
+    else
+        m_settings.remove(kShortcuts + action);
+}
+
+QVariantMap Settings::columns(const QString& table) const { return m_settings.value(kColumns + table).toMap(); }
+
+void Settings::setColumns(const QString& table, const QVariantMap& columns) { m_settings.setValue(kColumns + table, columns); }
 
 Notation Settings::notation() const
 {

@@ -8,6 +8,9 @@
 #include <QSettings>
 #include <QString>
 #include <QStringList>
+#include <QVariantMap>
+
+#include <optional>
 
 namespace shardboard {
 
@@ -22,11 +25,34 @@ public:
     QByteArray windowState() const;
     void setWindow(const QByteArray& geometry, const QByteArray& state);
 
+    /// Sizes of the parts of a splitter, by its object name.
+    QByteArray splitter(const QString& name) const;
+    void setSplitter(const QString& name, const QByteArray& state);
+
     QStringList recentFiles() const;
     void setRecentFiles(const QStringList& files);
 
     ThemeChoice theme() const;
     void setTheme(ThemeChoice theme);
+
+    /// More contrast than the theme has; parts told apart by patterns alone.
+    bool highContrast() const;
+    void setHighContrast(bool on);
+    bool patternsOnly() const;
+    void setPatternsOnly(bool on);
+
+    /// Size of the text in points; 0: as the system has it.
+    double textSize() const;
+    void setTextSize(double points);
+
+    /// Keys of a command (several of them separated as QKeySequence::listFromString reads them), where they were changed; an empty text
+    /// is a command whose keys were taken away.
+    std::optional<QString> shortcuts(const QString& action) const;
+    void setShortcuts(const QString& action, const std::optional<QString>& keys);
+
+    /// Widths, order and sorting of a table's columns, as ColumnKeeper writes them.
+    QVariantMap columns(const QString& table) const;
+    void setColumns(const QString& table, const QVariantMap& columns);
 
     /// In which notation layouts are written.
     Notation notation() const;

@@ -9,6 +9,7 @@
 #include "widgets/shownspec.h"
 #include "widgets/theme.h"
 
+#include <QEvent>
 #include <QLabel>
 #include <QStatusBar>
 
@@ -18,6 +19,7 @@ StatusLine::StatusLine(Document* document, EngineSession* engine, QStatusBar* ba
     : QObject(bar)
     , m_document(document)
     , m_engine(engine)
+    , m_bar(bar)
 {
     m_engineLabel = new QLabel(bar);
     m_planLabel = new QLabel(bar);
@@ -27,7 +29,6 @@ StatusLine::StatusLine(Document* document, EngineSession* engine, QStatusBar* ba
     m_specLabel->setObjectName(QStringLiteral("status.spec"));
     for (QLabel* label : { m_engineLabel, m_planLabel, m_specLabel })
         label->setForegroundRole(QPalette::PlaceholderText);
-    m_specLabel->setFont(monoFont(m_specLabel));
     m_specLabel->setTextInteractionFlags(Qt::TextSelectableByMouse);
     bar->setSizeGripEnabled(false);
     bar->setContentsMargins(kPanelMargin - 6, 0, kPanelMargin - 6, 0);
@@ -40,7 +41,15 @@ StatusLine::StatusLine(Document* document, EngineSession* engine, QStatusBar* ba
     connect(document, &Document::notationChanged, this, &StatusLine::update);
     connect(document->selection(), &Selection::changed, this, &StatusLine::update);
     connect(engine, &EngineSession::stateChanged, this, &StatusLine::update);
+    bar->installEventFilter(this);
     update();
+}
+
+bool StatusLine::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::FontChange)
+        update();
+    return QObject::eventFilter(watched, event);
 }
 
 void StatusLine::update()
@@ -69,6 +78,7 @@ void StatusLine::update()
         spec = shownSpec(*m_document, weight->layout).marked() + QStringLiteral("   ")
             + qstr(m_document->notation() == Notation::Jax ? placementsText(weight->layout, mesh) : specText(weight->layout, mesh));
     constexpr int kSpecWidth = 620;
+    m_specLabel->setFont(monoFont(m_bar)); // as large as the text beside it
     m_specLabel->setText(QFontMetrics(m_specLabel->font()).elidedText(spec, Qt::ElideMiddle, kSpecWidth));
     m_specLabel->setToolTip(spec);
 }

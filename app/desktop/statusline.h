@@ -17,11 +17,15 @@ class StatusLine : public QObject {
 public:
     StatusLine(Document* document, EngineSession* engine, QStatusBar* bar);
 
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
 private:
     void update();
 
     Document* m_document;
     EngineSession* m_engine;
+    QStatusBar* m_bar;
     QLabel* m_engineLabel = nullptr;
     QLabel* m_planLabel = nullptr;
     QLabel* m_specLabel = nullptr;

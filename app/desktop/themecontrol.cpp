@@ -6,6 +6,9 @@
 
 #include <QApplication>
 #include <QEvent>
+#include <QFontInfo>
+
+#include <algorithm>
 
 namespace shardboard {
 
@@ -23,8 +26,14 @@ ThemeControl::ThemeControl(QApplication& application, Settings& settings, QObjec
     , m_desktop(hasDesktop() ? new DesktopScheme(QDBusConnection::sessionBus(), this) : nullptr)
     , m_choice(settings.theme())
     , m_systemDark(systemIsDark())
+    , m_highContrast(settings.highContrast())
+    , m_patternsOnly(settings.patternsOnly())
+    , m_usualTextSize(QFontInfo(application.font()).pointSizeF())
+    , m_textSize(m_usualTextSize)
 {
     apply();
+    if (settings.textSize() > 0)
+        setTextSize(settings.textSize());
     const auto follow = [this] {
         m_systemDark = systemIsDark();
         apply();
@@ -32,6 +41,12 @@ ThemeControl::ThemeControl(QApplication& application, Settings& settings, QObjec
     if (m_desktop != nullptr)
         connect(m_desktop, &DesktopScheme::changed, this, follow);
     application.installEventFilter(this);
+}
+
+ThemeControl::~ThemeControl()
+{
+    if (!qFuzzyCompare(m_textSize, m_usualTextSize))
+        applyTextSize(m_application, m_usualTextSize);
 }
 
 /// The desktop's word; else its palette, which is what an unset one is.
@@ -54,12 +69,46 @@ void ThemeControl::setChoice(ThemeChoice choice, bool remember)
     apply();
 }
 
+void ThemeControl::setHighContrast(bool on)
+{
+    if (on == m_highContrast)
+        return;
+    m_highContrast = on;
+    m_settings.setHighContrast(on);
+    apply();
+}
+
+void ThemeControl::setPatternsOnly(bool on)
+{
+    if (on == m_patternsOnly)
+        return;
+    m_patternsOnly = on;
+    m_settings.setPatternsOnly(on);
+    apply();
+}
+
+void ThemeControl::setTextSize(double points)
+{
+    const double wanted = std::clamp(points, kLeastText, kMostText);
+    if (qFuzzyCompare(wanted, m_textSize))
+        return;
+    m_textSize = wanted;
+    m_settings.setTextSize(qFuzzyCompare(wanted, m_usualTextSize) ? 0 : wanted);
+    applyTextSize(m_application, wanted);
+    Q_EMIT changed();
+}
+
 bool ThemeControl::isDark() const
 {
     return m_choice == ThemeChoice::Dark || (m_choice == ThemeChoice::System && m_systemDark);
 }
 
-void ThemeControl::apply() { applyTheme(m_application, isDark() ? Theme::dark() : Theme::light()); }
+void ThemeControl::apply()
+{
+    const Theme theme = m_highContrast ? (isDark() ? Theme::contrastDark() : Theme::contrastLight()) : (isDark() ? Theme::dark() : Theme::light());
+    applyTheme(m_application, theme, m_patternsOnly ? PartLook::Patterns : PartLook::Hues);
+    Q_EMIT changed();
+}
 
 bool ThemeControl::eventFilter(QObject* watched, QEvent* event)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The colours of the program: the system's, or light or dark by choice; changes at once and is remembered.
+// The look of the program: colours as the system has them, or light or dark by choice, with more contrast or with patterns in place of
+// hues, and the size of text. Changes at once and is remembered.
 #pragma once
 
 #include "app/desktop/settings.h"
@@ -17,11 +18,26 @@ class ThemeControl : public QObject {
 public:
     /// Applies the remembered choice.
     ThemeControl(QApplication& application, Settings& settings, QObject* parent = nullptr);
+    ~ThemeControl() override;
 
     ThemeChoice choice() const { return m_choice; }
     /// `remember` is false for a choice that holds for this start only.
     void setChoice(ThemeChoice choice, bool remember = true);
     bool isDark() const;
+    bool isHighContrast() const { return m_highContrast; }
+    void setHighContrast(bool on);
+    bool isPatternsOnly() const { return m_patternsOnly; }
+    void setPatternsOnly(bool on);
+
+    static constexpr double kLeastText = 8; ///< points
+    static constexpr double kMostText = 20;
+    double textSize() const { return m_textSize; }
+    double usualTextSize() const { return m_usualTextSize; } ///< the system's
+    /// Kept within the bounds above.
+    void setTextSize(double points);
+
+Q_SIGNALS:
+    void changed();
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -35,6 +51,10 @@ private:
     DesktopScheme* m_desktop = nullptr; ///< null without a desktop
     ThemeChoice m_choice;
     bool m_systemDark;
+    bool m_highContrast;
+    bool m_patternsOnly;
+    double m_usualTextSize;
+    double m_textSize;
 };
 
 } // namespace shardboard

@@ -8,6 +8,7 @@
 
 #include <QAction>
 #include <QDir>
+#include <QEvent>
 #include <QFileInfo>
 #include <QGridLayout>
 #include <QIcon>
@@ -22,11 +23,13 @@ namespace {
 
 constexpr int kColumnWidth = 560;
 constexpr int kIconSize = 72;
+constexpr char kLarger[] = "larger"; ///< points that a line has more than the text
 
 QLabel* line(const QString& text, double larger, bool bold, QWidget* parent)
 {
     auto* label = new QLabel(text, parent);
     label->setFont(uiFont(label, larger, bold));
+    label->setProperty(kLarger, larger);
     label->setWordWrap(true);
     return label;
 }
@@ -93,7 +96,8 @@ Welcome::Welcome(const Actions& actions, RecentFiles* recent, QWidget* parent)
     column->addWidget(m_recentBox);
 
     auto* frame = new QWidget(this);
-    frame->setFixedWidth(kColumnWidth);
+    m_frame = frame;
+    fitText();
     frame->setLayout(column);
     column->setContentsMargins(0, 0, 0, 0);
     auto* row = new QHBoxLayout; // stretches, because an alignment would ignore the height of wrapped lines
@@ -135,6 +139,22 @@ QWidget* Welcome::sampleRows(const Actions& actions)
         grid->addWidget(label, static_cast<int>(i), 1);
     }
     return rows;
+}
+
+void Welcome::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange && m_frame != nullptr)
+        fitText();
+}
+
+/// Headings are larger than the window's text by so many points, whatever size that has.
+void Welcome::fitText()
+{
+    m_frame->setFixedWidth(static_cast<int>(kColumnWidth * textScale(this)));
+    for (QLabel* label : findChildren<QLabel*>())
+        if (const QVariant larger = label->property(kLarger); larger.isValid())
+            label->setFont(uiFont(this, larger.toDouble(), label->font().bold()));
 }
 
 void Welcome::fillRecent()

@@ -16,12 +16,17 @@ class Welcome : public QWidget {
 public:
     Welcome(const Actions& actions, RecentFiles* recent, QWidget* parent = nullptr);
 
+protected:
+    void changeEvent(QEvent* event) override;
+
 private:
     QWidget* sampleRows(const Actions& actions);
     void fillRecent();
+    void fitText();
 
     RecentFiles* m_recent;
     QWidget* m_recentBox = nullptr;
+    QWidget* m_frame = nullptr; ///< the column in the middle
     QListWidget* m_list = nullptr;
 };
 

@@ -97,7 +97,7 @@ void TestCommandPalette::everyActionIsThere()
         QString text = action->text();
         text.remove(QLatin1Char('&'));
         const bool found = std::any_of(entries.begin(), entries.end(), [&](const PaletteEntry& entry) { // panels can have the same name
-            return entry.text == text && entry.key == action->shortcut().toString(QKeySequence::NativeText)
+            return (entry.text == text || entry.text == text + QStringLiteral(" ✓")) && entry.key == action->shortcut().toString(QKeySequence::NativeText)
                 && entry.refusal.isEmpty() == action->isEnabled() && !entry.detail.isEmpty();
         });
         QVERIFY2(found, qPrintable(action->objectName() + QLatin1Char(' ') + text));

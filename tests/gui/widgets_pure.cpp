@@ -6,6 +6,7 @@
 #include "widgets/canvas/tilescene.h"
 #include "widgets/canvas/viewport.h"
 #include "widgets/devicecolors.h"
+#include "widgets/devicememory.h"
 #include "widgets/flowscene.h"
 #include "widgets/format.h"
 #include "widgets/meshchips.h"
@@ -33,6 +34,7 @@ private Q_SLOTS:
     void neighboursDifferInLightness();
     void huesStayApartForTheColourBlind();
     void pastSevenThereIsHatching();
+    void patternsNeedNoHue();
     void themesAreReadable();
     void devicesWithEqualShardsShareAColour();
     void zoomKeepsThePointUnderTheCursor();
@@ -168,9 +170,35 @@ void TestWidgetsPure::pastSevenThereIsHatching()
     }
 }
 
+/// Greys alone; each of 56 is another one, neighbours by grey and by pattern, and labels are read on all of it.
+void TestWidgetsPure::patternsNeedNoHue()
+{
+    setPartLook(PartLook::Patterns);
+    std::set<std::pair<QRgb, int>> seen;
+    for (int i = 0; i < 56; ++i) {
+        const PartColor color = partColor(i);
+        for (const QColor& one : { color.fill, color.hatchColor, axisColor(i) })
+            QVERIFY(one.red() == one.green() && one.green() == one.blue());
+        QVERIFY2(contrastRatio(color.fill, color.label) >= 4.5, qPrintable(QString::number(i)));
+        QVERIFY2(color.hatch == Qt::NoBrush || contrastRatio(color.hatchColor, color.label) >= 4.5, qPrintable(QString::number(i)));
+        QVERIFY2(color.hatch == Qt::NoBrush || contrastRatio(color.hatchColor, color.fill) >= 1.8, qPrintable(QString::number(i)));
+        QVERIFY(seen.emplace(color.fill.rgb(), static_cast<int>(color.hatch)).second);
+        QVERIFY(color.fill != partColor(i + 1).fill && color.hatch != partColor(i + 1).hatch);
+        QVERIFY2(contrastRatio(color.fill, partColor(i + 1).fill) >= 1.3, qPrintable(QString::number(i)));
+    }
+    for (const double fill : { 0.0, 0.4, 1.0, 1.3 }) {
+        const PartColor heat = heatColor(fill, Theme::dark());
+        QVERIFY(heat.fill.red() == heat.fill.green() && heat.fill.green() == heat.fill.blue());
+        QCOMPARE(heat.hatch != Qt::NoBrush, fill > 1);
+        QVERIFY(contrastRatio(heat.fill, heat.label) >= 4.5);
+    }
+    setPartLook(PartLook::Hues);
+    QVERIFY(partColor(0).fill.red() != partColor(0).fill.blue());
+}
+
 void TestWidgetsPure::themesAreReadable()
 {
-    for (const Theme& theme : { Theme::light(), Theme::dark() }) {
+    for (const Theme& theme : { Theme::light(), Theme::dark(), Theme::contrastLight(), Theme::contrastDark() }) {
         for (const QColor& background : { theme.window, theme.panel, theme.selection }) {
             QVERIFY(contrastRatio(theme.text, background) >= 7);
             QVERIFY(contrastRatio(theme.quiet, background) >= 4.0);
@@ -181,6 +209,14 @@ void TestWidgetsPure::themesAreReadable()
         QVERIFY(contrastRatio(palette.color(QPalette::PlaceholderText), palette.color(QPalette::Base)) >= 4.0);
         QVERIFY(palette.color(QPalette::Disabled, QPalette::Text) != palette.color(QPalette::Active, QPalette::Text));
         QVERIFY(!theme.styleSheet().contains(QLatin1Char('@')));
+        if (!theme.highContrast)
+            continue;
+        for (const QColor& background : { theme.window, theme.panel, theme.selection })
+            QVERIFY(contrastRatio(theme.quiet, background) >= 7);
+        QVERIFY(contrastRatio(theme.line, theme.panel) >= 3);
+        QVERIFY(contrastRatio(theme.attention, theme.attentionFill) >= 7 && contrastRatio(theme.error, theme.panel) >= 7);
+        QVERIFY(contrastRatio(theme.onAccent, theme.accent) >= 7 && contrastRatio(theme.accent, theme.panel) >= 7);
+        QVERIFY(contrastRatio(palette.color(QPalette::Disabled, QPalette::Text), theme.panel) >= 4.5);
     }
 }
 
