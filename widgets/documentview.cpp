@@ -59,7 +59,7 @@ void DocumentView::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
     // Later: views make and drop widgets in themeChanged(), and Qt walks all widgets while it applies a style sheet.
-    if (event->type() != QEvent::PaletteChange || !m_started || m_themePending)
+    if ((event->type() != QEvent::PaletteChange && event->type() != QEvent::FontChange) || !m_started || m_themePending)
         return;
     m_themePending = true;
     const auto follow = [this] {
@@ -122,8 +122,14 @@ void ViewHeader::addRight(QWidget* widget) { layout()->addWidget(widget); }
 void ViewHeader::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange)
+    if ((event->type() != QEvent::PaletteChange && event->type() != QEvent::FontChange) || m_lookPending)
+        return;
+    m_lookPending = true; // later: a style sheet that is being applied puts the colours back that it found
+    const auto follow = [this] {
+        m_lookPending = false;
         updateLook();
+    };
+    QMetaObject::invokeMethod(this, follow, Qt::QueuedConnection);
 }
 
 void ViewHeader::resizeEvent(QResizeEvent* event)

@@ -32,7 +32,7 @@ protected:
     virtual void hoverChanged() { }
     /// Whether others follow what this view prepares, so that it has to stay awake.
     virtual bool isFollowed() const { return false; }
-    /// Light and dark were switched.
+    /// Light and dark were switched, or the size of text.
     virtual void themeChanged() { refresh(); }
     void changeEvent(QEvent* event) override;
 
@@ -76,6 +76,7 @@ private:
     QString m_titleText;
     QString m_detailText;
     bool m_mono = false;
+    bool m_lookPending = false;
 };
 
 /// The selected weight or collective, or null; safe while an evaluation is being replaced.

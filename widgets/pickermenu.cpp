@@ -210,6 +210,8 @@ void PickerMenu::showState()
     // What a picker does not look at is not offered, unless it is set: then it can be taken back.
     const bool greedy = options.picker == PlanPicker::Greedy;
     m_reduceScatter->setChecked(options.allowPartialToSharded);
+    m_reduceScatter->setProperty("whyNot", tr("only greedy with rows of shardboard, G0 and G1 looks at it"));
+    m_allTransitions->setProperty("whyNot", tr("only greedy with rows of G2 and G3 looks at it"));
     m_reduceScatter->setEnabled((greedy && !isAutoReshard(options.profile)) || options.allowPartialToSharded);
     m_allTransitions->setChecked(options.allowedTransitions == TransitionSet::all());
     m_allTransitions->setEnabled((greedy && isAutoReshard(options.profile)) || options.allowedTransitions != TransitionSet::defaults());

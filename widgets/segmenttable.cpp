@@ -258,7 +258,7 @@ void SegmentTable::showSum()
 void SegmentTable::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange && !m_rows.empty()) {
+    if ((event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) && !m_rows.empty()) {
         for (SegmentRow* row : m_rows)
             row->fitText();
         showSum();

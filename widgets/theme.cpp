@@ -247,6 +247,12 @@ void applyTheme(QApplication& application, const Theme& theme, PartLook look)
     if (look == PartLook::Patterns) // another palette, so that everybody is told who has prepared colours of parts
         palette.setColor(QPalette::LinkVisited, theme.text);
     application.setPalette(palette);
+    // Fusion draws the frames of these a good deal darker than their window, which on a dark one is not to be seen.
+    QPalette framed = palette;
+    if (theme.isDark)
+        framed.setColor(QPalette::Window, theme.highContrast ? theme.quiet : blended(theme.line, theme.quiet, 0.6));
+    for (const char* name : { "QAbstractSpinBox", "QCheckBox", "QRadioButton" })
+        QApplication::setPalette(framed, name);
     application.setStyleSheet(theme.styleSheet());
 }
 
@@ -255,11 +261,12 @@ void applyTextSize(QApplication& application, double points)
     QFont font = application.font();
     font.setPointSizeF(points);
     application.setFont(font);
+    // Under a style sheet a font goes from the application to its windows and no further.
     const auto widgets = QApplication::allWidgets();
-    QList<QPointer<QWidget>> told(widgets.begin(), widgets.end()); // one may remove others
-    for (const QPointer<QWidget>& widget : std::as_const(told))
+    const QList<QPointer<QWidget>> all(widgets.begin(), widgets.end()); // one may remove others
+    for (const QPointer<QWidget>& widget : all)
         if (widget) {
-            QEvent event(QEvent::PaletteChange);
+            QEvent event(QEvent::ApplicationFontChange);
             QCoreApplication::sendEvent(widget, &event);
         }
 }

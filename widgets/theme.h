@@ -54,8 +54,7 @@ inline constexpr int kCanvasRadius = 8;
 
 /// Fusion, the theme's palette and its style sheet for the whole program, and how parts are told apart.
 void applyTheme(QApplication& application, const Theme& theme, PartLook look = PartLook::Hues);
-/// Fonts of the whole program at this size. Views prepare fonts and colours together when the palette changes, so they are told of a
-/// changed palette.
+/// Fonts of the whole program at this size. Widgets that set fonts of their own follow with FontChange.
 void applyTextSize(QApplication& application, double points);
 
 /// The system's monospace font at the size of the widget's font, `delta` points larger.

@@ -46,7 +46,7 @@ void loosen(QTextDocument* document)
 const QStringList& HelpWindow::pages()
 {
     static const QStringList list = QStringLiteral("index first-steps weights mesh tiles flow inspector strategy history collectives cost "
-                                                   "explain pins cuts findings rules memory compare run hardware notation module files export")
+                                                   "explain pins cuts findings rules memory compare run hardware window notation module files export")
                                         .split(QLatin1Char(' '));
     return list;
 }

@@ -441,7 +441,7 @@ void RunPanel::resizeEvent(QResizeEvent* event)
 
 void RunPanel::changeEvent(QEvent* event)
 {
-    if (event->type() == QEvent::PaletteChange && m_table != nullptr)
+    if (event->type() == QEvent::FontChange && m_table != nullptr)
         m_table->verticalHeader()->setDefaultSectionSize(rowHeight(m_table));
     if (event->type() == QEvent::StyleChange && m_verdict != nullptr) {
         updateVerdict();

@@ -28,7 +28,7 @@ ThemeControl::ThemeControl(QApplication& application, Settings& settings, QObjec
     , m_systemDark(systemIsDark())
     , m_highContrast(settings.highContrast())
     , m_patternsOnly(settings.patternsOnly())
-    , m_usualTextSize(QFontInfo(application.font()).pointSizeF())
+    , m_usualTextSize(application.font().pointSizeF() > 0 ? application.font().pointSizeF() : QFontInfo(application.font()).pointSizeF())
     , m_textSize(m_usualTextSize)
 {
     apply();

@@ -144,7 +144,7 @@ QWidget* Welcome::sampleRows(const Actions& actions)
 void Welcome::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange && m_frame != nullptr)
+    if (event->type() == QEvent::FontChange && m_frame != nullptr)
         fitText();
 }
 

@@ -64,7 +64,8 @@ private:
         view->resize(900, 600);
         view->show();
         view->activateWindow();
-        (void)QTest::qWaitForWindowActive(view.get());
+        if (!QTest::qWaitForWindowActive(view.get()))
+            qFatal("the window does not become active");
         m_view = std::move(view);
         return m_view->template findChild<Canvas*>();
     }

@@ -7,11 +7,13 @@
 #include "app/desktop/mainwindow.h"
 #include "app/desktop/settings.h"
 #include "app/desktop/themecontrol.h"
+#include "model/session/document.h"
 
 #include <QAction>
 #include <QApplication>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QUndoStack>
 
 #include <memory>
 
@@ -40,8 +42,10 @@ public:
 
     void close()
     {
-        if (window)
+        if (window) {
+            window->document()->undoStack()->setClean(); // nothing is asked
             window->close(); // remembers
+        }
         window.reset();
         theme.reset();
         settings.reset();

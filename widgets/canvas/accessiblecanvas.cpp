@@ -104,8 +104,8 @@ void AccessibleItems::reportCurrent(QWidget* canvas)
     if (current == m_reported)
         return;
     m_reported = current;
-    if (current < 0 || !canvas->hasFocus())
-        return;
+    if (current < 0 || !canvas->hasFocus() || dynamic_cast<AccessibleCanvas*>(QAccessible::queryAccessibleInterface(canvas)) == nullptr)
+        return; // nobody asked for children
     QAccessibleEvent event(canvas, QAccessible::Focus);
     event.setChild(current);
     QAccessible::updateAccessibility(&event);
