@@ -25,8 +25,10 @@ ColumnKeeper::ColumnKeeper(QAbstractItemView* view, QHeaderView* header)
     , m_view(view)
     , m_header(header)
 {
-    if (qobject_cast<QTableView*>(view)) // trees say themselves whether theirs can be moved
+    if (qobject_cast<QTableView*>(view)) { // trees say themselves whether theirs can be moved
         header->setSectionsMovable(true);
+        header->setFirstSectionMovable(true);
+    }
     header->viewport()->installEventFilter(this);
     connect(header, &QHeaderView::sectionResized, this, [this](int column, int, int width) { resized(column, width); });
     connect(header, &QHeaderView::sectionMoved, this, [this] {

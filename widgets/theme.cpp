@@ -172,8 +172,9 @@ QToolButton:focus { border: 1px solid @accent; }
 QToolButton[outlined="true"]:focus { border: 1px solid @accent; }
 QToolButton::menu-indicator { image: none; }
 QToolButton:disabled { color: @disabled; }
-QAbstractItemView { background: @panel; color: @text; border: none; outline: none;
+QAbstractItemView { background: @panel; color: @text; border: 1px solid transparent; outline: none;
     selection-background-color: @selection; selection-color: @text; }
+QAbstractItemView:focus { border: 1px solid @accent; }
 QTreeView::item, QTableView::item, QListView::item { border: none; padding: 0 8px; }
 QTreeView::item:selected, QTableView::item:selected, QListView::item:selected { background: @selection; color: @text; }
 QHeaderView { background: @panel; border: none; }
@@ -217,6 +218,8 @@ QPushButton[primary="true"]:focus { border: 3px solid @text; }
 QPushButton:disabled { border: 1px dashed @quiet; }
 QTabBar::tab:selected { border-bottom: 3px solid @accent; }
 QAbstractItemView { border: 1px solid @line; }
+QAbstractItemView:focus { border: 2px solid @accent; }
+QHeaderView { border: none; }
 QScrollBar::handle { background: @quiet; }
 )");
     const auto put = [&css](const char* name, const QColor& color) {

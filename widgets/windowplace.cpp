@@ -36,7 +36,7 @@ void fitToScreen(QWidget* window)
     if (on == nullptr)
         return;
     const QRect screen = on->availableGeometry();
-    const QSize frame = window->isVisible() ? window->frameGeometry().size() - window->size() : QSize();
+    const QSize frame = window->isVisible() ? window->frameGeometry().size() - window->size() : QSize(0, 0);
     const QRect placed = placedWithin(now, screen, frame);
     if (placed.size() != now.size())
         window->resize(placed.size());

@@ -18,6 +18,7 @@
 #include <QComboBox>
 #include <QDockWidget>
 #include <QFile>
+#include <QHeaderView>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QMenu>
@@ -195,7 +196,7 @@ void TestManners::layoutComesBack()
     const QList<int> bench = m_it.child<QSplitter>("benchSplitter")->sizes();
     const QSize size = m_it.window->size();
     m_it.open({});
-    QCOMPARE(m_it.window->size(), size.boundedTo(m_it.window->screen()->availableSize()));
+    QCOMPARE(m_it.window->size(), size.boundedTo(m_it.window->screen()->availableSize()).expandedTo(m_it.window->minimumSizeHint()));
     inspector = m_it.window->docks()->find(QStringLiteral("inspector"));
     QVERIFY(inspector->isFloating());
     QVERIFY(m_it.window->docks()->find(QStringLiteral("memory"))->isHidden());
@@ -414,7 +415,7 @@ void TestManners::everythingIsReachedByTab()
                 missed << dock->objectName() + QStringLiteral(": ") + describe(widget);
         // What is used with the mouse can be used by keys: a canvas or list takes the focus.
         for (const QAbstractItemView* view : dock->widget()->findChildren<QAbstractItemView*>())
-            if (view->isVisible() && view->isEnabled() && !(view->focusPolicy() & Qt::TabFocus) && view->window() == m_it.window.get())
+            if (!qobject_cast<QHeaderView*>(view) && view->isVisible() && view->isEnabled() && !(view->focusPolicy() & Qt::TabFocus) && view->window() == m_it.window.get())
                 missed << describe(view) + QStringLiteral(" takes no focus");
     }
     missed.removeDuplicates();

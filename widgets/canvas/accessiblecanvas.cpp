@@ -100,12 +100,12 @@ void installAccessibleCanvases()
 
 void AccessibleItems::reportCurrent(QWidget* canvas)
 {
-    const int current = accessibleCurrent();
+    const int current = canvas->hasFocus() ? accessibleCurrent() : -1;
     if (current == m_reported)
         return;
     m_reported = current;
-    if (current < 0 || !canvas->hasFocus() || dynamic_cast<AccessibleCanvas*>(QAccessible::queryAccessibleInterface(canvas)) == nullptr)
-        return; // nobody asked for children
+    if (current < 0 || dynamic_cast<AccessibleCanvas*>(QAccessible::queryAccessibleInterface(canvas)) == nullptr)
+        return; // nothing to tell, or nobody asked for children
     QAccessibleEvent event(canvas, QAccessible::Focus);
     event.setChild(current);
     QAccessible::updateAccessibility(&event);

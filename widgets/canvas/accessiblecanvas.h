@@ -28,6 +28,8 @@ public:
     virtual int accessibleCurrent() const = 0; ///< the item that keys act on; -1: none
     virtual bool isAccessibleSelected(int index) const { return index == accessibleCurrent(); }
     virtual void accessibleActivate(int index) = 0; ///< as if it was clicked
+    /// What screen readers were told of last; -1 while the current item is one that they need not hear of, as the focus is elsewhere.
+    int reportedItem() const { return m_reported; }
 
 protected:
     /// Tells screen readers of the current item if it is another one than before and `canvas` (this object) has the focus.
