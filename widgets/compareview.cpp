@@ -399,7 +399,7 @@ void CompareView::showChanges(const QString& other)
     }
     m_changes->setVisible(!m_comparison.same());
     m_same->setVisible(m_comparison.same());
-    m_same->setText(tr("Both designs say the same. Edit this one, or “Keep” it and try something: the difference is told here."));
+    m_same->setText(tr("Both designs say the same. Edit this one: the difference is told here."));
 }
 
 /// Numbers as wide as they are, the rest for names.

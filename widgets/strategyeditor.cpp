@@ -128,6 +128,8 @@ void StrategyEditor::buildLayout()
     buttons->addWidget(m_revert);
     foot->addLayout(scope);
     foot->addLayout(buttons);
+    m_foot->setParent(nullptr); // Tab comes to it after the form, which was made later
+    m_foot->setParent(this);
     auto* all = new QVBoxLayout(this);
     all->setContentsMargins(0, 0, 0, 0);
     all->setSpacing(0);

@@ -17,6 +17,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <vector>
 
 namespace shardboard {
 
@@ -209,6 +210,7 @@ void SummaryBar::refresh()
     const double weights = static_cast<double>(std::min(plan.memory.weights, plan.memory.peak));
     if (limit > 0)
         m_memoryBar->setShares(weights / limit, (used - weights) / limit);
+    fold();
     elide();
 }
 
@@ -230,6 +232,35 @@ void SummaryBar::showRate(const Performance& performance)
     m_rateTitle->setToolTip(tip);
 }
 
+QSize SummaryBar::minimumSizeHint() const
+{
+    constexpr int kLeast = 560; // name, mesh, buttons
+    const QSize all = DocumentView::minimumSizeHint();
+    return { std::min(all.width(), kLeast), all.height() };
+}
+
+/// Where there is no room for all, what is told elsewhere too goes first: the finder (menu and keys have it), the rate, the bar beside
+/// the memory's numbers, the times' headings.
+void SummaryBar::fold()
+{
+    const bool open = document()->hasDesign();
+    const bool rate = open && document()->evaluation()->plan.performance.tokensPerSecondPerDevice > 0;
+    const std::pair<std::vector<QWidget*>, bool> parts[] = {
+        { { m_find }, m_finder != nullptr && width() >= kWide }, { { m_rateTitle, m_rate }, rate }, { { m_memoryBar }, open },
+        { { m_stepTitle, m_memoryTitle }, open }, { { m_memory }, open }, { { m_step }, open } };
+    for (const auto& [widgets, wanted] : parts)
+        for (QWidget* widget : widgets)
+            widget->setVisible(wanted);
+    layout()->activate();
+    for (const auto& [widgets, wanted] : parts) {
+        if (layout()->minimumSize().width() <= width())
+            break;
+        for (QWidget* widget : widgets)
+            widget->hide();
+        layout()->activate();
+    }
+}
+
 void SummaryBar::elide()
 {
     m_workload->setText(
@@ -240,8 +271,7 @@ void SummaryBar::elide()
 void SummaryBar::resizeEvent(QResizeEvent* event)
 {
     DocumentView::resizeEvent(event);
-    m_find->setVisible(m_finder != nullptr && width() >= kWide); // else the menu and its keys have it
-    layout()->activate();
+    fold();
     elide();
 }
 

@@ -39,6 +39,8 @@ public:
     void addAction(QAction* action, bool primary);
     MeshChips* chips() const { return m_chips; }
 
+    QSize minimumSizeHint() const override;
+
 protected:
     void refresh() override;
     void resizeEvent(QResizeEvent* event) override;
@@ -47,6 +49,7 @@ protected:
 private:
     void showRate(const Performance& performance);
     void elide();
+    void fold();
 
     QLabel* m_name;
     QLabel* m_workload;

@@ -185,7 +185,8 @@ QTabBar::tab { background: transparent; color: @quiet; border: none; border-bott
     padding: 6px 4px; margin: 0 6px; }
 QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
 QTabBar::tab:focus { color: @accent; }
-QScrollArea { border: none; background: transparent; }
+QScrollArea { border: 1px solid transparent; background: transparent; }
+QScrollArea:focus { border: 1px solid @accent; }
 QScrollBar { background: transparent; border: none; }
 QScrollBar:vertical { width: 10px; margin: 0; }
 QScrollBar:horizontal { height: 10px; margin: 0; }

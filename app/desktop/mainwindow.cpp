@@ -59,6 +59,7 @@
 #include <QFileInfo>
 #include <QMenuBar>
 #include <QMessageBox>
+#include <QScrollArea>
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QStatusBar>
@@ -178,7 +179,11 @@ void MainWindow::createCentre()
     }
     sizeCentre(upper, bench);
     m_pages = new QStackedWidget;
-    m_pages->addWidget(new Welcome(*m_actions, m_recent));
+    auto* welcome = new QScrollArea; // it may be higher than a small window
+    welcome->setWidgetResizable(true);
+    welcome->setFocusPolicy(Qt::NoFocus);
+    welcome->setWidget(new Welcome(*m_actions, m_recent));
+    m_pages->addWidget(welcome);
     m_pages->addWidget(bench);
     auto* centre = new QWidget(this);
     auto* layout = new QVBoxLayout(centre);

@@ -18,6 +18,8 @@
 #include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSpinBox>
 #include <QTableView>
 #include <QTimer>
@@ -155,7 +157,9 @@ void RunPanel::build()
     backendLabel->setBuddy(m_backend);
     form->addWidget(backendLabel, 2, 0);
     form->addWidget(m_backend, 2, 1);
-    auto* options = new QVBoxLayout;
+    auto* box = new QWidget(this);
+    auto* options = new QVBoxLayout(box);
+    options->setContentsMargins(0, 0, 4, 0);
     options->setSpacing(4);
     options->addLayout(form);
     options->addWidget(m_verify);
@@ -164,6 +168,12 @@ void RunPanel::build()
     options->addWidget(m_run);
     options->addWidget(m_cancel);
     options->addStretch(1);
+    m_options = new QScrollArea(this); // a low panel scrolls it
+    m_options->setWidgetResizable(true);
+    m_options->setFocusPolicy(Qt::NoFocus);
+    m_options->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_options->setWidget(box);
+    m_options->setMinimumHeight(60);
 
     auto* trouble = new QHBoxLayout;
     trouble->setSpacing(12);
@@ -204,10 +214,11 @@ void RunPanel::build()
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
     layout->setSpacing(kPanelMargin);
-    layout->addLayout(options);
+    layout->addWidget(m_options);
     layout->addLayout(results, 1);
-    setMinimumHeight(120);
+    m_table->setMinimumHeight(20);
     m_problem->hide();
+    fitText();
 }
 
 RunOptions RunPanel::options() const
@@ -350,6 +361,7 @@ void RunPanel::updateState()
         fillBackends();
         explainBackend();
     }
+    fitText();
 }
 
 /// A worker that does not answer may come back; to end it is for the user to decide.
@@ -439,10 +451,16 @@ void RunPanel::resizeEvent(QResizeEvent* event)
     fitTable();
 }
 
+void RunPanel::fitText()
+{
+    m_table->verticalHeader()->setDefaultSectionSize(rowHeight(m_table));
+    m_options->setFixedWidth(m_options->widget()->minimumSizeHint().width() + m_options->verticalScrollBar()->sizeHint().width());
+}
+
 void RunPanel::changeEvent(QEvent* event)
 {
-    if (event->type() == QEvent::FontChange && m_table != nullptr)
-        m_table->verticalHeader()->setDefaultSectionSize(rowHeight(m_table));
+    if (event->type() == QEvent::FontChange && m_options != nullptr)
+        QMetaObject::invokeMethod(this, &RunPanel::fitText, Qt::QueuedConnection); // when all have the new font
     if (event->type() == QEvent::StyleChange && m_verdict != nullptr) {
         updateVerdict();
         setColor(m_problem, Theme::of(this).error);

@@ -11,6 +11,7 @@ class QLabel;
 class QProgressBar;
 class QPushButton;
 class QSpinBox;
+class QScrollArea;
 class QTableView;
 class QTimer;
 
@@ -50,6 +51,7 @@ private:
     void fitTable();
     void fillBackends();
     void explainBackend();
+    void fitText();
     void showProblem(const QString& text, const QString& log = {});
     void onFinished(const RunResult& result);
     void onProgress(qint64 step, qint64 of, const QString& what);
@@ -75,6 +77,7 @@ private:
     QLabel* m_problem = nullptr;
     QLabel* m_verdict = nullptr;
     QTableView* m_table = nullptr;
+    QScrollArea* m_options = nullptr;
     QTimer* m_shows = nullptr; ///< runs while a step that was told waits to be shown
     struct Progress {
         qint64 step = 0;
