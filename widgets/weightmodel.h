@@ -5,6 +5,7 @@
 
 #include "model/design/evaluate.h"
 #include "model/notation/notation.h"
+#include "widgets/partlook.h"
 
 #include <QAbstractItemModel>
 #include <QColor>
@@ -65,6 +66,7 @@ private:
 
     std::shared_ptr<const Evaluation> m_evaluation;
     Notation m_notation = Notation::Jax;
+    PartLook m_look = PartLook::Hues;
     QColor m_empty; ///< of thumbnails
     QColor m_outline;
     std::vector<Node> m_nodes;

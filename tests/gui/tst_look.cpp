@@ -262,6 +262,7 @@ void TestLook::noTextIsClipped()
     QFETCH(double, points);
     QFETCH(QSize, size);
     m_it.open(size, false);
+    m_it.window->setAnimated(false); // panels are where they are at once
     m_it.theme->setTextSize(points);
     settle();
     QStringList found = clipped();

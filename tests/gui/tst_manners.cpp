@@ -416,7 +416,7 @@ void TestManners::everythingIsReachedByTab()
                 missed << dock->objectName() + QStringLiteral(": ") + describe(widget);
         // What is used with the mouse can be used by keys: a canvas or list takes the focus.
         for (const QAbstractItemView* view : dock->widget()->findChildren<QAbstractItemView*>())
-            if (!qobject_cast<QHeaderView*>(view) && view->isVisible() && view->isEnabled() && !(view->focusPolicy() & Qt::TabFocus) && view->window() == m_it.window.get())
+            if (!qobject_cast<const QHeaderView*>(view) && view->isVisible() && view->isEnabled() && !(view->focusPolicy() & Qt::TabFocus) && view->window() == m_it.window.get())
                 missed << describe(view) + QStringLiteral(" takes no focus");
     }
     missed.removeDuplicates();

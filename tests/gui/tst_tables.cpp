@@ -234,7 +234,10 @@ void TestTables::orderAndSortingStay()
     const auto order = header->sortIndicatorOrder();
     // A heading dragged past its neighbour.
     const QPoint from(header->sectionViewportPosition(0) + 20, header->height() / 2);
-    const QPoint to(header->sectionViewportPosition(1) + header->sectionSize(1) - 4, header->height() / 2);
+    int next = 1;
+    while (header->isSectionHidden(next)) // phases of inference
+        ++next;
+    const QPoint to(header->sectionViewportPosition(next) + header->sectionSize(next) - 4, header->height() / 2);
     QTest::mousePress(header->viewport(), Qt::LeftButton, Qt::NoModifier, from);
     for (int step = 1; step <= 8; ++step) {
         const QPoint at = from + (to - from) * step / 8;
@@ -243,13 +246,13 @@ void TestTables::orderAndSortingStay()
     }
     QTest::mouseRelease(header->viewport(), Qt::LeftButton, Qt::NoModifier, to);
     QCoreApplication::processEvents();
-    QCOMPARE(header->visualIndex(0), 1);
+    QCOMPARE(header->visualIndex(0), next);
     const QString first = table->model()->index(0, 0).data().toString() + table->model()->index(0, bytes).data().toString();
     m_it.open({ 1600, 1000 });
     QCoreApplication::processEvents();
     table = m_it.child<QTableView>("collectivesTable");
     header = table->horizontalHeader();
-    QCOMPARE(header->visualIndex(0), 1);
+    QCOMPARE(header->visualIndex(0), next);
     QCOMPARE(header->sortIndicatorSection(), bytes);
     QCOMPARE(header->sortIndicatorOrder(), order);
     QCOMPARE(table->model()->index(0, 0).data().toString() + table->model()->index(0, bytes).data().toString(), first);

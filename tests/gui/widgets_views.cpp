@@ -613,6 +613,8 @@ void TestWidgetsViews::inspectorPageTakenAgainIsLikeANewOne()
         const auto fresh = shown<InspectorPanel>(document, { 340, 1400 });
         fresh->buildNow();
         QTest::qWait(20); // layouts that are posted
+        if (QWidget* focused = QApplication::focusWidget())
+            focused->clearFocus(); // which only one of them has
         std::vector<QWidget*> tabs[2];
         for (int i = 0; i < 2; ++i) {
             QWidget* first = i == 0 ? panel.get() : fresh.get();
