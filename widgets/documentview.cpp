@@ -41,8 +41,11 @@ void DocumentView::setAsleep(bool asleep)
     m_asleep = asleep && !isFollowed();
     if (m_asleep)
         return;
+    const bool theme = std::exchange(m_missedTheme, false);
     const bool design = std::exchange(m_missedDesign, false);
     const bool moved = std::exchange(m_missedSelection, false);
+    if (theme)
+        themeChanged();
     if (design)
         refresh();
     if (moved)
@@ -65,7 +68,7 @@ void DocumentView::changeEvent(QEvent* event)
     const auto follow = [this] {
         m_themePending = false;
         if (m_asleep)
-            m_missedDesign = true; // whoever wakes prepares everything anew, colours as well
+            m_missedTheme = true;
         else
             themeChanged();
     };

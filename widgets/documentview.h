@@ -46,6 +46,7 @@ private:
     bool m_asleep = false;
     bool m_missedDesign = false; ///< while asleep: another evaluation, or other notation
     bool m_missedSelection = false;
+    bool m_missedTheme = false;
     bool m_started = false;
     bool m_themePending = false;
 };

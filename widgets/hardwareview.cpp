@@ -138,8 +138,12 @@ void HardwareView::refresh()
     }
     m_levelError->hide();
     const Theme& theme = Theme::of(this);
-    for (QLabel* label : m_quiet)
+    for (QLabel* label : m_quiet) {
         setTextColor(label, theme.quiet);
+        label->setFont(uiFont(this, -1));
+    }
+    for (QLabel* title : findChildren<QLabel*>(QStringLiteral("hardwareTitle")))
+        title->setFont(uiFont(this, 0, true));
     for (QLabel* label : { m_source, m_empty }) {
         setTextColor(label, theme.quiet);
         label->setFont(uiFont(this, -1));

@@ -101,6 +101,7 @@ void HardwareView::addSection(const HardwareSection& section, int level, bool re
     line->setContentsMargins(0, 8, 0, 0);
     auto* title = new QLabel(section.title, top);
     title->setFont(uiFont(this, 0, true));
+    title->setObjectName(QStringLiteral("hardwareTitle"));
     line->addWidget(title, 1);
     if (level >= 0 && removable) {
         auto* remove = new QPushButton(tr("Remove"), top);

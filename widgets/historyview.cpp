@@ -2,6 +2,7 @@
 #include "widgets/historyview.h"
 
 #include "model/session/document.h"
+#include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 
 #include <QHBoxLayout>
@@ -26,6 +27,7 @@ HistoryView::HistoryView(Document* document, QWidget* parent)
     m_list->setObjectName(QStringLiteral("historyList"));
     m_list->setEmptyLabel(tr("As opened"));
     m_list->setAccessibleName(tr("Edits of this design; the chosen one is the last that counts"));
+    makeCopyable(m_list);
     m_save->setObjectName(QStringLiteral("historySave"));
     m_save->setToolTip(tr("Writes the edits up to the chosen one to a file, to be made again in this design or another one"));
     m_replay->setObjectName(QStringLiteral("historyReplay"));

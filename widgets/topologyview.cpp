@@ -106,7 +106,7 @@ TopologyView::TopologyView(Document* document, QWidget* parent)
 
 QSize TopologyView::sizeHint() const
 {
-    return { 300, m_lines.empty() ? 0 : static_cast<int>(2 * kPadding + kLine * static_cast<double>(std::max<std::size_t>(m_lines.size(), 2))) };
+    return { 300, m_lines.empty() ? 0 : static_cast<int>(2 * kPadding + kLine * textScale(this) * static_cast<double>(std::max<std::size_t>(m_lines.size(), 2))) };
 }
 QSize TopologyView::minimumSizeHint() const { return { 120, sizeHint().height() }; }
 
@@ -136,8 +136,8 @@ void TopologyView::refresh()
 
 double TopologyView::lineTop(std::size_t line) const
 {
-    const double all = kLine * static_cast<double>(m_lines.size());
-    return (height() - all) / 2 + kLine * static_cast<double>(line);
+    const double all = kLine * textScale(this) * static_cast<double>(m_lines.size());
+    return (height() - all) / 2 + kLine * textScale(this) * static_cast<double>(line);
 }
 
 /// Right-aligned on their lines, in the order of the mesh.
@@ -149,7 +149,7 @@ std::vector<TopologyView::Chip> TopologyView::chips() const
         double right = width() - kPanelMargin;
         for (auto axis = m_lines[i].axes.rbegin(); axis != m_lines[i].axes.rend(); ++axis) {
             const double wide = metrics.horizontalAdvance(qstr(m_mesh.axis(*axis).name)) + 14;
-            out.push_back({ i, *axis, QRectF(right - wide, lineTop(i) + 3, wide, kLine - 6) });
+            out.push_back({ i, *axis, QRectF(right - wide, lineTop(i) + 3, wide, kLine * textScale(this) - 6) });
             right -= wide + 4;
         }
     }
@@ -197,7 +197,7 @@ void TopologyView::paintEvent(QPaintEvent*)
         for (const Chip& chip : all)
             if (chip.line == i)
                 right = std::min(right, chip.rect.left() - 6);
-        const QRectF line(left, lineTop(i), std::max(0.0, right - left), kLine);
+        const QRectF line(left, lineTop(i), std::max(0.0, right - left), kLine * textScale(this));
         painter.setFont(name);
         painter.setPen(theme.text);
         const QString text = painter.fontMetrics().elidedText(m_lines[i].name, Qt::ElideMiddle, static_cast<int>(line.width()));
@@ -327,7 +327,7 @@ bool TopologyView::event(QEvent* event)
                 return true;
             }
         for (std::size_t i = 0; i < m_lines.size(); ++i)
-            if (help->pos().y() >= lineTop(i) && help->pos().y() < lineTop(i) + kLine) {
+            if (help->pos().y() >= lineTop(i) && help->pos().y() < lineTop(i) + kLine * textScale(this)) {
                 QToolTip::showText(help->globalPos(), m_lines[i].name + QLatin1Char('\n') + m_lines[i].link + QStringLiteral(", ") + m_lines[i].rate + QLatin1Char('\n') + m_lines[i].source, this);
                 return true;
             }

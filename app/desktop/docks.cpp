@@ -2,6 +2,7 @@
 #include "app/desktop/docks.h"
 
 #include "widgets/documentview.h"
+#include "widgets/theme.h"
 
 #include <QChildEvent>
 #include <QDockWidget>
@@ -17,15 +18,18 @@ namespace {
 
 constexpr int kLayoutVersion = 6; // raise it when panels are added, renamed or removed
 /// Room of a panel in the default layout: a share of the window within bounds, so that the centre keeps its own.
-int defaultSize(Docks::Place place, const QSize& window)
+int defaultSize(Docks::Place place, const QWidget* window)
 {
+    // Larger text needs more of it, but the centre keeps the most.
+    const double scale = std::min(textScale(window), 1.5);
+    const auto scaled = [scale](int pixels) { return static_cast<int>(pixels * scale); };
     switch (place) {
     case Docks::Place::Left:
-        return qBound(270, window.width() * 20 / 100, 310);
+        return qBound(scaled(270), window->width() * 20 / 100, scaled(310));
     case Docks::Place::Right:
-        return qBound(300, window.width() * 22 / 100, 340);
+        return qBound(scaled(300), window->width() * 22 / 100, scaled(340));
     default:
-        return qBound(200, window.height() * 26 / 100, 260);
+        return qBound(scaled(200), window->height() * 26 / 100, scaled(260));
     }
 }
 
@@ -139,7 +143,7 @@ void Docks::arrange()
             m_window->tabifyDockWidget(it->second, dock);
     }
     for (std::size_t i = 0; i < m_docks.size(); ++i) {
-        m_window->resizeDocks({ m_docks[i] }, { defaultSize(m_places[i], m_window->size()) },
+        m_window->resizeDocks({ m_docks[i] }, { defaultSize(m_places[i], m_window) },
                               m_places[i] == Place::Bottom ? Qt::Vertical : Qt::Horizontal);
     }
     for (const auto& [place, dock] : first)
@@ -147,6 +151,18 @@ void Docks::arrange()
     for (QDockWidget* dock : m_hiddenAtFirst)
         dock->hide();
     m_window->setAnimated(animated);
+}
+
+/// Panels that are narrower than their usual size for the present text get that.
+void Docks::giveTextRoom()
+{
+    for (std::size_t i = 0; i < m_docks.size(); ++i) {
+        const bool below = m_places[i] == Place::Bottom;
+        const int wanted = defaultSize(m_places[i], m_window);
+        QDockWidget* dock = m_docks[i];
+        if (dock->isVisible() && !dock->isFloating() && (below ? dock->height() : dock->width()) < wanted)
+            m_window->resizeDocks({ dock }, { wanted }, below ? Qt::Vertical : Qt::Horizontal);
+    }
 }
 
 /// Tabs keep their whole names; where there is no room for all of them, they scroll.
@@ -157,6 +173,8 @@ bool Docks::eventFilter(QObject* watched, QEvent* event)
             bar->setElideMode(Qt::ElideNone);
             bar->setUsesScrollButtons(true);
         }
+    if (watched == m_window && event->type() == QEvent::FontChange)
+        QMetaObject::invokeMethod(this, &Docks::giveTextRoom, Qt::QueuedConnection);
     return QObject::eventFilter(watched, event);
 }
 

@@ -42,6 +42,7 @@ public:
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
+    void giveTextRoom();
     void arrange();
     void wake(QDockWidget* dock, bool seen) const;
 

@@ -4,7 +4,9 @@
 #include "app/desktop/linediff.h"
 #include "model/session/document.h"
 #include "widgets/format.h"
+#include "widgets/tablecopy.h"
 #include "widgets/theme.h"
+#include "widgets/windowplace.h"
 
 #include <QDialogButtonBox>
 #include <QDir>
@@ -91,6 +93,8 @@ void ExportDialog::build()
     m_list->setObjectName(QStringLiteral("export.files"));
     m_list->setAccessibleName(tr("Files that are written"));
     m_list->setMaximumWidth(240);
+    for (QListWidget* list : { m_problems, m_list })
+        makeCopyable(list);
     m_preview->setObjectName(QStringLiteral("export.preview"));
     m_preview->setAccessibleName(tr("Changes of the file"));
     m_preview->setReadOnly(true);
@@ -128,6 +132,7 @@ void ExportDialog::build()
     m_list->setVisible(!blocked);
     m_preview->setVisible(!blocked);
     resize(900, 520);
+    fitToScreen(this);
 }
 
 /// One line a weight; Return or a double click goes to it.

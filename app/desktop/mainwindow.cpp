@@ -46,7 +46,6 @@
 #include "widgets/rulesview.h"
 #include "widgets/strategyeditor.h"
 #include "widgets/summarybar.h"
-#include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 #include "widgets/tileview.h"
 #include "widgets/weighttable.h"
