@@ -117,7 +117,6 @@ ExplainView::ExplainView(Document* document, QWidget* parent)
     m_causes->setObjectName(QStringLiteral("explainCauses"));
     m_causes->setAccessibleName(tr("Causes, from the root on"));
     m_causes->setWidgetResizable(true);
-    m_causes->setFrameShape(QFrame::NoFrame);
     m_causes->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_causes->setMinimumWidth(200);
     m_table->setObjectName(QStringLiteral("explainRows"));

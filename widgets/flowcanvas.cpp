@@ -286,6 +286,11 @@ void FlowCanvas::paintEvent(QPaintEvent*)
     }
     for (int i = 0; i < static_cast<int>(m_scene.items.size()); ++i)
         paintItem(painter, i);
+    if (hasFocus() && m_current < 0) { // keys have not chosen an item yet
+        painter.setPen(QPen(theme.accent, 1));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(rect().adjusted(0, 0, -1, -1));
+    }
     if (m_scene.residual.isEmpty() || m_rects.empty())
         return;
     painter.setRenderHint(QPainter::Antialiasing, false);

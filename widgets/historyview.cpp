@@ -43,6 +43,8 @@ HistoryView::HistoryView(Document* document, QWidget* parent)
     column->setSpacing(0);
     column->addLayout(buttons);
     column->addWidget(m_list, 1);
+    setTabOrder(m_save, m_replay);
+    setTabOrder(m_replay, m_list);
     setFocusProxy(m_list);
     connect(m_save, &QPushButton::clicked, this, &HistoryView::saveWanted);
     connect(m_replay, &QPushButton::clicked, this, &HistoryView::replayWanted);

@@ -76,7 +76,6 @@ InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
     m_scroll->setObjectName(QStringLiteral("inspectorScroll"));
     m_scroll->setAccessibleName(tr("Explanation of the selection"));
     m_scroll->setWidgetResizable(true);
-    m_scroll->setFrameShape(QFrame::NoFrame);
     m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_timer->setSingleShot(true);
     m_timer->setInterval(0);

@@ -184,7 +184,7 @@ QTabBar { background: transparent; }
 QTabBar::tab { background: transparent; color: @quiet; border: none; border-bottom: 2px solid transparent;
     padding: 6px 4px; margin: 0 6px; }
 QTabBar::tab:selected { color: @text; border-bottom: 2px solid @accent; }
-QTabBar::tab:focus { color: @accent; }
+QTabBar::tab:focus { color: @accent; background: @selection; border-radius: 4px; }
 QScrollArea { border: 1px solid transparent; background: transparent; }
 QScrollArea:focus { border: 1px solid @accent; }
 QScrollBar { background: transparent; border: none; }

@@ -127,6 +127,13 @@ void TileView::arrange()
         showSpec(*weight);
 }
 
+QSize TileView::minimumSizeHint() const
+{
+    constexpr int kLeast = 280; // narrower than this and low, the words go below
+    const QSize all = DocumentView::minimumSizeHint();
+    return { std::min(all.width(), kLeast), all.height() };
+}
+
 void TileView::resizeEvent(QResizeEvent* event)
 {
     DocumentView::resizeEvent(event);

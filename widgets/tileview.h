@@ -33,6 +33,8 @@ public Q_SLOTS:
     /// Makes the edit, or shows why it is refused.
     void putAxis(int axis, int dim);
 
+    QSize minimumSizeHint() const override;
+
 protected:
     void refresh() override;
     void selectionChanged() override;

@@ -421,6 +421,22 @@ void MainWindow::showAbout()
                            .arg(QApplication::applicationVersion(), QString::fromLatin1(qVersion())));
 }
 
+/// For Qt panels behind other tabs are visible. Tab leaves them out.
+bool MainWindow::focusNextPrevChild(bool next)
+{
+    constexpr int kMost = 2000; // there is always one that can be seen
+    for (int i = 0; i < kMost; ++i) {
+        if (!QMainWindow::focusNextPrevChild(next))
+            return false;
+        const QWidget* dock = focusWidget();
+        while (dock != nullptr && qobject_cast<const QDockWidget*>(dock) == nullptr)
+            dock = dock->parentWidget();
+        if (dock == nullptr || !dock->visibleRegion().isEmpty())
+            return true;
+    }
+    return true;
+}
+
 void MainWindow::closeEvent(QCloseEvent* event)
 {
     if (!m_fileActions->mayReplace()) {

@@ -58,6 +58,7 @@ public:
     void offerRecovery();
 
 protected:
+    bool focusNextPrevChild(bool next) override;
     void closeEvent(QCloseEvent* event) override;
 
 private:

@@ -192,8 +192,9 @@ void TestNotationViews::tableCopiesInTheNotation()
     document.setNotation(Notation::DTensor);
     QTest::keyClick(table->findChild<QTreeView*>(QStringLiteral("weightTree")), Qt::Key_C, Qt::ControlModifier);
     QCOMPARE(QApplication::clipboard()->text(),
-             QStringLiteral("model.layers.*.self_attn.o_proj.weight\tR, S(1)\n"
-                            "model.layers.*.mlp.up_proj.weight\tR, S(0)"));
+             QStringLiteral("weight\ttype\tshape\tlayers\tlayout\tbytes per device\n"
+                            "model.layers.*.self_attn.o_proj.weight\tbf16\t4096 × 4096\t32\tR, S(1)\t8388608\n"
+                            "model.layers.*.mlp.up_proj.weight\tbf16\t14336 × 4096\t32\tR, S(0)\t29360128"));
 }
 
 void TestNotationViews::choiceIsNoEdit()
