@@ -152,19 +152,21 @@ Timing executeKvAppend(Context& context, const OpCall& call, Sharded& result)
         const Box& from = x.box(piece.device);
         const std::int64_t unit = box[2].size() * box[3].size();
         double spent = 0;
-        for (std::int64_t row = piece.first; row < piece.last; ++row) {
+        for (std::int64_t row = piece.first; row < piece.last;) {
             const std::int64_t batch = row / box[1].size();
             const std::int64_t token = box[1].lo + row % box[1].size();
             float* out = result.data(piece.device) + row * unit;
-            if (token < old) {
+            if (token < old) { // all old tokens of a sequence at once: the clock would take longer than one of them
                 const double start = coreSeconds();
                 const std::int64_t sequence = box[0].lo + batch;
-                fillBox(*result.source, result.shape(), { { sequence, sequence + 1 }, { token, token + 1 }, box[2], box[3] },
-                        out);
+                const std::int64_t last = std::min({ token + piece.last - row, box[1].hi, old });
+                fillBox(*result.source, result.shape(), { { sequence, sequence + 1 }, { token, last }, box[2], box[3] }, out);
                 spent += coreSeconds() - start;
+                row += last - token;
             } else {
                 const std::int64_t local = batch * from[1].size() + token - old - from[1].lo;
                 std::memcpy(out, x.data(piece.device) + local * unit, at(unit) * sizeof(float));
+                ++row;
             }
         }
         return spent;

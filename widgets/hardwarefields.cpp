@@ -16,6 +16,7 @@ namespace shardboard {
 
 namespace {
 
+constexpr double kMega = 1e6;
 constexpr double kGiga = 1e9;
 constexpr double kTera = 1e12;
 constexpr double kMicro = 1e-6;
@@ -101,6 +102,44 @@ HardwareSection generalSection()
     return out;
 }
 
+/// A number of something that calibration found and that is there, for nobody guesses it.
+template <class Part, class At>
+HardwareField fieldOfFound(const QString& key, const QString& label, const QString& unit, double scale, double Part::*member, At at, const QString& toolTip)
+{
+    HardwareField out;
+    out.key = key;
+    out.label = label;
+    out.unit = unit;
+    out.toolTip = toolTip;
+    out.scale = scale;
+    out.get = [at, member](const Hardware& hardware) -> std::optional<double> {
+        const std::optional<Part>& part = at(const_cast<Hardware&>(hardware)); // `at` only leads to the value
+        return part ? std::optional((*part).*member) : std::nullopt;
+    };
+    out.set = [at, member](Hardware& hardware, std::optional<double> value) {
+        if (std::optional<Part>& part = at(hardware))
+            (*part).*member = value.value_or(0);
+    };
+    return out;
+}
+
+template <class At> void addCacheFields(std::vector<HardwareField>& fields, const QString& place, At at)
+{
+    fields.push_back(fieldOfFound(place + QStringLiteral(".cache.bytes"), QObject::tr("caches hold"), QStringLiteral("MB"), kMega, &CacheRate::bytes, at,
+                                  QObject::tr("Of what one kernel or collective moves; found by shardctl calibrate")));
+    fields.push_back(fieldOfFound(place + QStringLiteral(".cache.bytes_per_second"), QObject::tr("caches move"), QStringLiteral("GB/s"), kGiga,
+                                  &CacheRate::bytesPerSecond, at, QObject::tr("Found by shardctl calibrate")));
+}
+
+template <class At>
+void addPackingField(std::vector<HardwareField>& fields, const QString& kernel, const QString& label, const std::optional<Packing>& packing, At at)
+{
+    if (packing)
+        fields.push_back(fieldOfFound(QStringLiteral("device.kernels.") + kernel + QStringLiteral("_packing.bytes_per_second"), label,
+                                      QStringLiteral("GB/s"), kGiga, &Packing::bytesPerSecond, at,
+                                      QObject::tr("Operands are copied before they are computed with; found by shardctl calibrate")));
+}
+
 HardwareSection deviceSection(const Hardware& hardware)
 {
     HardwareSection out { QObject::tr("Device"), {}, qstr(hardware.device.source), {} };
@@ -137,6 +176,12 @@ HardwareSection deviceSection(const Hardware& hardware)
                            QObject::tr("Share of the peak; empty: as attention")));
     fields.push_back(field(QStringLiteral("device.kernels.memory_efficiency"), QObject::tr("memory reaches"), QStringLiteral("%"), kPercent,
                            [](Hardware& h) -> double& { return h.device.kernels.memoryEfficiency; }, QObject::tr("Share of the bandwidth")));
+    addPackingField(fields, QStringLiteral("gemm"), QObject::tr("products pack at"), hardware.device.kernels.gemmPacking,
+                    [](Hardware& h) -> std::optional<Packing>& { return h.device.kernels.gemmPacking; });
+    addPackingField(fields, QStringLiteral("attention"), QObject::tr("attention packs at"), hardware.device.kernels.attentionPacking,
+                    [](Hardware& h) -> std::optional<Packing>& { return h.device.kernels.attentionPacking; });
+    if (hardware.device.cache)
+        addCacheFields(fields, QStringLiteral("device"), [](Hardware& h) -> std::optional<CacheRate>& { return h.device.cache; });
     return out;
 }
 
@@ -176,6 +221,7 @@ void setFabric(Level& level, Fabric fabric)
     level.shape.clear();
     level.wraps.clear();
     level.link.shared = fabric == Fabric::SharedMemory;
+    level.link.cache.reset();
     if (fabric != Fabric::Switch)
         level.inSwitch.reset();
     if (fabric == Fabric::Torus) {

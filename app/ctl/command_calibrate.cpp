@@ -34,8 +34,20 @@ void printFit(const Calibration& calibration, const MachineFit& fit, const std::
                 100 * device.kernels.gemmEfficiency, 100 * device.kernels.attentionEfficiency);
     std::printf("  memory %.1f GB/s read and written, of which %.0f %%; a kernel starts in %s\n", device.memoryBytesPerSecond / 1e9,
                 100 * device.kernels.memoryEfficiency, secondsText(device.kernels.launchSeconds).c_str());
-    std::printf("  collectives %.1f GB/s read and written, of all devices together, and %s to start\n\n", link.bytesPerSecond / 1e9,
-                secondsText(link.alphaSeconds).c_str());
+    if (device.cache)
+        std::printf("  of what a kernel moves, the first %s at %.1f GB/s, from caches\n", bytesText(static_cast<std::int64_t>(device.cache->bytes)).c_str(),
+                    device.cache->bytesPerSecond / 1e9);
+    if (const auto& packing = device.kernels.gemmPacking)
+        std::printf("  products pack their operands before they compute, at %.1f GB/s beyond %s; unpacked they reach %.0f %%\n", packing->bytesPerSecond / 1e9,
+                    bytesText(static_cast<std::int64_t>(packing->freeBytes)).c_str(), 100 * packing->unpackedEfficiency.value_or(0));
+    if (const auto& packing = device.kernels.attentionPacking)
+        std::printf("  attention moves its operands before it computes, at %.1f GB/s\n", packing->bytesPerSecond / 1e9);
+    std::printf("  collectives %.1f GB/s read and written, of all devices together, and %s to start%s\n", link.bytesPerSecond / 1e9,
+                secondsText(link.messageSeconds.value_or(link.alphaSeconds)).c_str(), link.messageSeconds ? " a piece" : "");
+    if (link.cache)
+        std::printf("  of what they move, the first %s at %.1f GB/s, from caches\n", bytesText(static_cast<std::int64_t>(link.cache->bytes)).c_str(),
+                    link.cache->bytesPerSecond / 1e9);
+    std::printf("\n");
     Table table({ "what the model says of", ">points", ">mean error", ">worst" });
     for (const FitReport& report : fit.fits)
         table.add({ report.name, std::to_string(report.points), formatted("%.0f %%", 100 * report.residual.mean),

@@ -73,6 +73,11 @@ std::string describedHardware(const Hardware& hardware)
     table.add({ "memory", digitsOf(device.memoryBytes / 1e9) + " GB at " + digitsOf(device.memoryBytesPerSecond / 1e9) + " GB/s" });
     table.add({ "kernels", digitsOf(kernels.launchSeconds * 1e6) + " us a launch; of the peak: products " + digitsOf(kernels.gemmEfficiency)
                     + ", attention " + digitsOf(kernels.attentionEfficiency) + ", memory " + digitsOf(kernels.memoryEfficiency) });
+    if (device.cache)
+        table.add({ "caches", "the first " + digitsOf(device.cache->bytes / 1e6) + " MB that a kernel moves at " + digitsOf(device.cache->bytesPerSecond / 1e9) + " GB/s" });
+    if (kernels.gemmPacking)
+        table.add({ "packing", "operands of products before they are computed with, at " + digitsOf(kernels.gemmPacking->bytesPerSecond / 1e9) + " GB/s beyond "
+                        + digitsOf(kernels.gemmPacking->freeBytes / 1e6) + " MB" });
     for (std::size_t i = 0; i < hardware.levels.size(); ++i) {
         const Level& level = hardware.levels[i];
         table.add({ "level " + std::to_string(i), levelText(level) });

@@ -117,9 +117,19 @@ void printProjection(const Projection& projection)
     std::printf("projected on %s: a step of what ran %s = %s computing + %s communicating\n", projection.target.c_str(),
                 secondsText(projection.stepSeconds()).c_str(), secondsText(projection.computeSeconds).c_str(),
                 secondsText(projection.collectiveSeconds).c_str());
-    if (projection.notRun.empty())
-        std::printf("  the whole model: %s = %s + %s\n", secondsText(projection.wholeSeconds()).c_str(),
-                    secondsText(projection.wholeComputeSeconds).c_str(), secondsText(projection.wholeCollectiveSeconds).c_str());
+    if (projection.notRun.empty() && projection.pipeline) {
+        const PlannedPipeline& pipeline = *projection.pipeline;
+        std::printf("  the whole model: %s = %s of the busiest stage + %s in which it waits + %s updating\n", secondsText(projection.wholeSeconds()).c_str(),
+                    secondsText(pipeline.stageSeconds).c_str(), secondsText(pipeline.bubbleSeconds()).c_str(), secondsText(pipeline.updateSeconds).c_str());
+        std::printf("    of all %lld stages together %s computing and %s communicating, of which %s hide behind computation\n",
+                    static_cast<long long>(pipeline.stages), secondsText(projection.wholeComputeSeconds).c_str(),
+                    secondsText(projection.wholeCollectiveSeconds).c_str(),
+                    secondsText(projection.wholeCollectiveSeconds - projection.exposedSeconds).c_str());
+    } else if (projection.notRun.empty()) {
+        std::printf("  the whole model: %s = %s computing + %s communicating that nothing hides, of %s\n", secondsText(projection.wholeSeconds()).c_str(),
+                    secondsText(projection.wholeComputeSeconds).c_str(), secondsText(projection.exposedSeconds).c_str(),
+                    secondsText(projection.wholeCollectiveSeconds).c_str());
+    }
     std::printf("  %s\n", projection.statement().c_str());
 }
 

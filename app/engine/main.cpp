@@ -6,6 +6,7 @@
 #include "engine/mpi/benchcollectives.h"
 #include "engine/mpi/mpibackend.h"
 #endif
+#include "engine/nccl/command.h"
 #include "engine/server.h"
 
 #include <csignal>
@@ -55,13 +56,17 @@ int main(int argc, char** argv)
 {
     const bool conformance = argc > 1 && std::strcmp(argv[1], "--conformance") == 0;
     const bool collectives = argc > 1 && std::strcmp(argv[1], "--bench-collectives") == 0;
+    if (argc > 1 && std::strcmp(argv[1], "--check-nccl") == 0)
+        return shardboard::engine::nccl::checkCommand(argc > 2 ? std::atoi(argv[2]) : 0);
     if (argc > 1 && !conformance && !collectives) {
         const bool help = std::strcmp(argv[1], "--help") == 0;
         std::fputs("usage: shardboard-engine [--conformance [BACKEND] [--filter TEXT] [--devices N] [--seed N] [--same-as BACKEND] [--verbose]]\n"
                    "       mpirun -n N shardboard-engine --bench-collectives [MIB]\n"
+                   "       shardboard-engine --check-nccl [GPUS]\n"
                    "The worker of shardboard and shardctl, which start it. Reads requests from standard input, one JSON\n"
                    "object a line, and answers on standard output. Leaves when its input is closed. With --conformance it holds a\n"
-                   "backend (cpu) to double precision instead, operation by operation, and says what fails.\n",
+                   "backend (cpu) to double precision instead, operation by operation, and says what fails. With --check-nccl it\n"
+                   "reshards tensors over the GPUs of this machine by NCCL and compares with its own collectives.\n",
                    help ? stdout : stderr);
         return help ? 0 : 2;
     }

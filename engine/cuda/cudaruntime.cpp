@@ -94,7 +94,7 @@ private:
 
 class CudaRuntime : public Runtime {
 public:
-    CudaRuntime();
+    explicit CudaRuntime(int device);
     ~CudaRuntime() override;
     CudaRuntime(const CudaRuntime&) = delete;
     CudaRuntime& operator=(const CudaRuntime&) = delete;
@@ -118,6 +118,7 @@ public:
 #define SHARDBOARD_CUDA_LAUNCH(Body) \
     void launch(const Body& body, const Grid& grid) override \
     { \
+        use(); \
         launchOn(m_stream, body, grid); \
         check(cudaPeekAtLastError(), "starting " #Body); \
     }
@@ -127,7 +128,13 @@ public:
     std::unique_ptr<Replay> endRecording() override;
     double clock() const override { return m_clock.megahertz(); }
 
+    void* stream() const override { return m_stream; }
+
 private:
+    /// Where there are several GPUs in a process, memory and launches go to the one that was chosen last.
+    void use() const { check(cudaSetDevice(m_device), "choosing the GPU"); }
+
+    int m_device;
     cudaDeviceProp m_properties {};
     cudaStream_t m_stream = nullptr;
     cudaEvent_t m_start = nullptr;
@@ -145,14 +152,15 @@ private:
     std::unordered_map<std::string, const void*> m_tables;
 };
 
-CudaRuntime::CudaRuntime()
+CudaRuntime::CudaRuntime(int device)
+    : m_device(device)
 {
     if (const std::string missing = whyNoGpu(); !missing.empty())
         throw Failure { "backend", missing, "cuda" };
     std::string missing;
     m_cublas = cublasFunctions(missing);
-    check(cudaSetDevice(0), "choosing the GPU");
-    check(cudaGetDeviceProperties(&m_properties, 0), "asking for the GPU's properties");
+    use();
+    check(cudaGetDeviceProperties(&m_properties, m_device), "asking for the GPU's properties");
     check(cudaStreamCreateWithFlags(&m_stream, cudaStreamNonBlocking), "making a stream");
     check(cudaEventCreate(&m_start), "making an event");
     check(cudaEventCreate(&m_stop), "making an event");
@@ -168,6 +176,7 @@ CudaRuntime::CudaRuntime()
 
 CudaRuntime::~CudaRuntime()
 {
+    cudaSetDevice(m_device);
     if (m_stream != nullptr)
         cudaStreamSynchronize(m_stream);
     if (m_handle != nullptr)
@@ -186,6 +195,7 @@ CudaRuntime::~CudaRuntime()
 
 std::int64_t CudaRuntime::freeBytes() const
 {
+    use();
     std::size_t free = 0;
     std::size_t total = 0;
     check(cudaMemGetInfo(&free, &total), "asking for free memory");
@@ -194,6 +204,7 @@ std::int64_t CudaRuntime::freeBytes() const
 
 std::byte* CudaRuntime::allocate(std::int64_t bytes)
 {
+    use();
     void* memory = nullptr;
     check(cudaMalloc(&memory, static_cast<std::size_t>(bytes)), "taking memory");
     return static_cast<std::byte*>(memory);
@@ -201,22 +212,26 @@ std::byte* CudaRuntime::allocate(std::int64_t bytes)
 
 void CudaRuntime::release(std::byte* memory)
 {
+    use();
     cudaStreamSynchronize(m_stream);
     cudaFree(memory);
 }
 
 void CudaRuntime::set(void* memory, int byte, std::int64_t bytes)
 {
+    use();
     check(cudaMemsetAsync(memory, byte, static_cast<std::size_t>(bytes), m_stream), "setting memory");
 }
 
 void CudaRuntime::copy(void* to, const void* from, std::int64_t bytes)
 {
+    use();
     check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, m_stream), "copying");
 }
 
 void CudaRuntime::download(void* to, const void* from, std::int64_t bytes)
 {
+    use();
     check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDeviceToHost, m_stream), "downloading");
     wait();
 }
@@ -247,6 +262,7 @@ void CudaRuntime::beginTimed()
 {
     if (m_recording)
         return;
+    use();
     launchGate(m_stream, m_flag, ++m_turn, kGateCycles);
     check(cudaPeekAtLastError(), "starting the gate");
     check(cudaEventRecord(m_start, m_stream), "recording an event");
@@ -286,6 +302,7 @@ void CudaRuntime::gemm(const Gemm& g)
 {
     if (g.products.empty())
         return;
+    use();
     const cudaDataType_t type = g.half ? CUDA_R_16BF : CUDA_R_32F;
     const cudaDataType_t typeC = g.halfC ? CUDA_R_16BF : CUDA_R_32F;
     const std::int64_t bytes = g.half ? 2 : 4;
@@ -391,6 +408,6 @@ GpuFacts gpuFacts()
     return { properties.name, properties.multiProcessorCount, static_cast<std::int64_t>(properties.totalGlobalMem) };
 }
 
-std::unique_ptr<Runtime> makeCudaRuntime() { return std::make_unique<CudaRuntime>(); }
+std::unique_ptr<Runtime> makeCudaRuntime(int device) { return std::make_unique<CudaRuntime>(device); }
 
 } // namespace shardboard::engine::cuda

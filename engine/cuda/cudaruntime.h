@@ -21,7 +21,7 @@ int gpuCount();
 /// Of the first GPU, which is there.
 GpuFacts gpuFacts();
 
-/// The first GPU. Throws Failure "backend" with the text of whyNoGpu().
-std::unique_ptr<Runtime> makeCudaRuntime();
+/// One of gpuCount() GPUs. Throws Failure "backend" with the text of whyNoGpu().
+std::unique_ptr<Runtime> makeCudaRuntime(int device = 0);
 
 } // namespace shardboard::engine::cuda

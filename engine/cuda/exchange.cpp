@@ -170,6 +170,24 @@ std::vector<ExchangeLaunch> exchangeLaunches(const Sharded& before, const Sharde
     return launches;
 }
 
+ExchangeLaunch copyLaunch(const Box& region, const Box& fromBox, const void* from, const Box& toBox, void* to, Element element, Combine combine)
+{
+    ExchangeLaunch launch;
+    ExchangeEntry entry;
+    std::int64_t sourceBase = 0;
+    std::int64_t targetBase = 0;
+    setGeometry(region, fromBox, toBox, entry, sourceBase, targetBase);
+    entry.sourceHalf = entry.targetHalf = element == Element::BF16 ? 1 : 0;
+    entry.highest = combine == Combine::Max ? 1 : 0;
+    entry.onto = combine == Combine::Copy ? 0 : 1;
+    entry.sources = entry.targets = entry.firstTarget = 1;
+    auto* const source = static_cast<std::byte*>(const_cast<void*>(from)); // the kernel only reads it
+    launch.pointers = { source + sourceBase * bytesOf(element), static_cast<std::byte*>(to) + targetBase * bytesOf(element) };
+    launch.items = entry.items();
+    launch.entries.push_back(entry);
+    return launch;
+}
+
 std::int64_t exchangeBytes(const Sharded& before, const Sharded& after, const Regions& regions)
 {
     std::int64_t bytes = 0;

@@ -33,6 +33,8 @@ struct ExchangeLaunch {
     std::int64_t items = 0;
 };
 std::vector<ExchangeLaunch> exchangeLaunches(const Sharded& before, const Sharded& after, const Regions& regions);
+/// A region from one row-major buffer to another: copied, added to what is there, or the maximum of both.
+ExchangeLaunch copyLaunch(const Box& region, const Box& fromBox, const void* from, const Box& toBox, void* to, Element element, Combine combine);
 /// Device memory that it reads and writes.
 std::int64_t exchangeBytes(const Sharded& before, const Sharded& after, const Regions& regions);
 

@@ -80,6 +80,8 @@ public:
     virtual std::unique_ptr<Replay> endRecording() = 0;
     /// In MHz; 0 when it cannot be read.
     virtual double clock() const { return 0; }
+    /// The cudaStream_t that the work goes to; null where there is none.
+    virtual void* stream() const { return nullptr; }
 };
 
 } // namespace shardboard::engine::cuda

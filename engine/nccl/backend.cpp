@@ -17,7 +17,8 @@ Backend ncclBackend()
     if (nccl.usable() && cuda::gpuCount() < 2)
         nccl.unusable = "it needs a GPU for every logical device and there is one GPU; use the backend cuda, which plays all devices on it";
     if (nccl.usable())
-        nccl.unusable = "its calls are planned and tested, but runs over several GPUs are not there yet; use the backend cuda";
+        nccl.unusable = "reshards over several GPUs are there (shardboard-engine --check-nccl), tested on a stand-in and never yet on GPUs; the operations of a run "
+                        "between them are not there yet; use the backend cuda";
     return nccl;
 }
 

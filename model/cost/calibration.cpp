@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/cost/calibration.h"
 
+#include "model/cost/kerneltime.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 namespace shardboard {
 
 namespace {
 
-/// seconds = sum of columns x unknowns, for up to three unknowns.
+/// seconds = known + sum of columns x unknowns, for up to three unknowns.
 struct Equation {
     std::array<double, 3> columns {};
     double seconds = 0;
+    double known = 0;
 };
 using Unknowns = std::array<double, 3>;
 
@@ -40,7 +44,7 @@ std::optional<Unknowns> leastSquares(const std::vector<Equation>& equations, con
         for (std::size_t i = 0; i < 3; ++i) {
             for (std::size_t j = 0; j < 3; ++j)
                 m[i][j] += row[i] * row[j];
-            m[i][3] += row[i];
+            m[i][3] += row[i] * (1 - equation.known / equation.seconds);
         }
     }
     for (std::size_t i = 0; i < 3; ++i)
@@ -160,6 +164,94 @@ Result<LinkFit> fitLink(const std::vector<LinkPoint>& points, const std::string&
     LinkFit out { (*found)[0], 1 / (*found)[1], {} };
     out.residual = residualOf(points, [&](const LinkPoint& point) { return point.steps * out.alphaSeconds + point.bytes / out.bytesPerSecond; });
     return out;
+}
+
+std::optional<CachedFit> fitCached(const std::vector<LinkPoint>& points)
+{
+    constexpr double kStep = 1.1;
+    constexpr std::size_t kLeastBeside = 3; // points on each side of the bend
+    std::vector<double> sizes;
+    for (const LinkPoint& point : points)
+        sizes.push_back(point.bytes);
+    std::sort(sizes.begin(), sizes.end());
+    std::optional<CachedFit> best;
+    if (sizes.size() < 2 * kLeastBeside)
+        return best;
+    for (double bend = sizes[kLeastBeside - 1]; bend < sizes[sizes.size() - kLeastBeside]; bend *= kStep) {
+        std::vector<Equation> equations;
+        for (const LinkPoint& point : points)
+            equations.push_back({ { point.steps, std::min(point.bytes, bend), std::max(0.0, point.bytes - bend) }, point.seconds });
+        auto found = leastSquares(equations, { true, true, true });
+        if (found && (*found)[0] < 0)
+            found = leastSquares(equations, { false, true, true });
+        if (!found || !positive((*found)[1]) || !positive((*found)[2]) || (*found)[2] < (*found)[1])
+            continue;
+        CachedFit fit { (*found)[0], { bend, 1 / (*found)[1] }, 1 / (*found)[2], {} };
+        fit.residual = residualOf(points, [&](const LinkPoint& point) {
+            return point.steps * fit.stepSeconds + fit.cache.seconds(point.bytes, fit.bytesPerSecond);
+        });
+        if (!best || fit.residual.mean < best->residual.mean)
+            best = fit;
+    }
+    return best;
+}
+
+namespace {
+
+/// Constants for points of which some are unpacked.
+std::optional<PackingFit> packingFor(const std::vector<KernelPoint>& points, const DeviceSpec& device, double freeBytes, double leastIntensity)
+{
+    std::vector<Equation> packed;
+    std::vector<Equation> unpacked;
+    for (const KernelPoint& point : points) {
+        const double compute = point.flops / device.peakFlops(point.dtype);
+        if (point.flops / point.bytes >= leastIntensity)
+            packed.push_back({ { compute, std::max(0.0, point.bytes - freeBytes), 0 }, point.seconds, device.kernels.launchSeconds });
+        else
+            unpacked.push_back({ { compute, 0, 0 }, point.seconds, device.kernels.launchSeconds + memorySeconds(point.bytes, device) });
+    }
+    const auto found = leastSquares(packed, { true, true, false });
+    if (!found || !positive((*found)[0]) || !positive((*found)[1]))
+        return std::nullopt;
+    PackingFit out { 1 / (*found)[0], { 1 / (*found)[1], freeBytes, std::nullopt }, {} };
+    if (!unpacked.empty()) {
+        const auto share = leastSquares(unpacked, { true, false, false });
+        if (!share || !positive((*share)[0]) || 1 / (*share)[0] > std::min(1.0, out.efficiency))
+            return std::nullopt;
+        out.packing.unpackedEfficiency = 1 / (*share)[0];
+    }
+    out.residual = residualOf(points, [&](const KernelPoint& point) {
+        return device.kernels.launchSeconds
+            + packedSeconds(out.packing, point.flops, point.flops / (out.efficiency * device.peakFlops(point.dtype)), point.bytes, point.dtype, device);
+    });
+    return out;
+}
+
+} // namespace
+
+std::optional<PackingFit> fitPacking(const std::vector<KernelPoint>& points, const DeviceSpec& device, bool mayBeFree)
+{
+    constexpr double kStep = 1.2;
+    std::vector<double> intensities { 0 };
+    std::vector<double> sizes { 0 };
+    double least = std::numeric_limits<double>::infinity();
+    double most = 0;
+    for (const KernelPoint& point : points)
+        if (mayBeFree && point.flops > 0) {
+            intensities.push_back(point.flops / point.bytes);
+            least = std::min(least, point.bytes);
+            most = std::max(most, point.bytes);
+        }
+    for (double size = least; size < most; size *= kStep)
+        sizes.push_back(size);
+    std::optional<PackingFit> best;
+    for (const double intensity : intensities)
+        for (const double size : sizes) {
+            const auto fit = packingFor(points, device, size, intensity);
+            if (fit && (!best || fit->residual.mean < best->residual.mean))
+                best = fit;
+        }
+    return best;
 }
 
 double roofline(const KernelPoint& point, const DeviceSpec& device, const KernelConstants& constants)

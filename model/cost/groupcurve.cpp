@@ -73,8 +73,14 @@ PricedWay memoryWay(CollectiveKind kind, double n, double groups, const LinkSpec
         times = n + 1;
     else if (kind == CollectiveKind::Broadcast)
         times = n;
-    return oneStage(kind, Algorithm::SharedMemory,
-                    { link.startSeconds + link.alphaSeconds, groups * times / link.bytesPerSecond });
+    const double pieces = groups * n * (kind == CollectiveKind::AllToAll ? n : 1);
+    PriceLine line { link.startSeconds + link.alphaSeconds + pieces * link.messageSeconds.value_or(0), groups * times / link.bytesPerSecond };
+    if (link.cache) {
+        line.secondsPerByte = groups * times / link.cache->bytesPerSecond;
+        line.bend = link.cache->bytes / (groups * times);
+        line.moreBeyond = groups * times / link.bytesPerSecond - line.secondsPerByte;
+    }
+    return oneStage(kind, Algorithm::SharedMemory, line);
 }
 
 class GroupCurve {

@@ -16,19 +16,36 @@ double waveShare(const GemmDims& gemm, std::int64_t multiprocessors)
     return waves <= 1 ? 1 : waves / std::ceil(waves);
 }
 
+double memorySeconds(double bytes, const DeviceSpec& device)
+{
+    const double rate = device.kernels.memoryEfficiency * device.memoryBytesPerSecond;
+    return device.cache ? device.cache->seconds(bytes, rate) : bytes / rate;
+}
+
+double packedSeconds(const Packing& packing, double flops, double computeSeconds, double bytes, DType dtype, const DeviceSpec& device)
+{
+    const double packed = computeSeconds + std::max(0.0, bytes - packing.freeBytes) / packing.bytesPerSecond;
+    if (!packing.unpackedEfficiency)
+        return packed;
+    return std::min(packed, flops / (*packing.unpackedEfficiency * device.peakFlops(dtype)) + memorySeconds(bytes, device));
+}
+
 double kernelSeconds(const KernelWork& work, const Hardware& hardware)
 {
     if (work.kernel == KernelClass::None)
         return 0;
     const KernelConstants& kernels = hardware.device.kernels;
-    const double memory = work.bytes / (kernels.memoryEfficiency * hardware.memoryBytesPerSecond());
+    const double memory = memorySeconds(work.bytes, hardware.device);
+    const std::optional<Packing>* packing = nullptr;
     double rate = hardware.peakFlops(work.dtype);
     switch (work.kernel) {
     case KernelClass::Gemm:
         rate *= kernels.gemmEfficiency * waveShare(work.gemm, hardware.device.multiprocessors);
+        packing = &kernels.gemmPacking;
         break;
     case KernelClass::Attention:
         rate *= work.flash2 ? kernels.flash2Efficiency.value_or(kernels.attentionEfficiency) : kernels.attentionEfficiency;
+        packing = &kernels.attentionPacking;
         break;
     case KernelClass::UnfusedAttention:
         rate *= kernels.gemmEfficiency;
@@ -36,8 +53,10 @@ double kernelSeconds(const KernelWork& work, const Hardware& hardware)
     default:
         return work.launches * kernels.launchSeconds + memory;
     }
-    return work.launches * kernels.launchSeconds + std::max(work.flops / rate, memory)
-        + work.between / (kernels.memoryEfficiency * hardware.memoryBytesPerSecond());
+    const double between = memorySeconds(work.between, hardware.device);
+    if (packing == nullptr || !*packing)
+        return work.launches * kernels.launchSeconds + std::max(work.flops / rate, memory) + between;
+    return work.launches * kernels.launchSeconds + packedSeconds(**packing, work.flops, work.flops / rate, work.bytes, work.dtype, hardware.device) + between;
 }
 
 } // namespace shardboard

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -18,11 +19,17 @@ enum class Algorithm : std::uint8_t {
 };
 std::string algorithmName(Algorithm algorithm); ///< ring, NVLS, recursive doubling, …
 
-/// latencySeconds + secondsPerByte S
+/// latencySeconds + secondsPerByte S, and more for each byte beyond `bend` where a cache ends. Only the one way through a shared memory
+/// bends; lines that are compared with others or put one after the other are straight.
 struct PriceLine {
     double latencySeconds = 0;
     double secondsPerByte = 0;
-    double seconds(double bytes) const { return latencySeconds + secondsPerByte * bytes; }
+    double bend = std::numeric_limits<double>::infinity(); ///< S
+    double moreBeyond = 0; ///< seconds per byte
+    double seconds(double bytes) const
+    {
+        return latencySeconds + secondsPerByte * bytes + (bytes > bend ? (bytes - bend) * moreBeyond : 0);
+    }
 };
 
 /// max(floorSeconds, secondsPerByte S): hops that hide behind the transfer, or the other way round.

@@ -18,6 +18,16 @@ constexpr int kVersion = 1;
 constexpr double kAny = std::numeric_limits<double>::max();
 constexpr std::int64_t kMostCount = std::int64_t { 1 } << 20;
 
+json cacheJson(const CacheRate& cache) { return { { "bytes", cache.bytes }, { "bytes_per_second", cache.bytesPerSecond } }; }
+
+json packingJson(const Packing& packing)
+{
+    json out { { "bytes_per_second", packing.bytesPerSecond }, { "free_bytes", packing.freeBytes } };
+    if (packing.unpackedEfficiency)
+        out["unpacked_efficiency"] = *packing.unpackedEfficiency;
+    return out;
+}
+
 json deviceJson(const DeviceSpec& device)
 {
     json peak = json::object();
@@ -35,6 +45,12 @@ json deviceJson(const DeviceSpec& device)
              { "source", device.source } };
     if (device.kernels.flash2Efficiency)
         out["kernels"]["flash2_efficiency"] = *device.kernels.flash2Efficiency;
+    if (device.kernels.gemmPacking)
+        out["kernels"]["gemm_packing"] = packingJson(*device.kernels.gemmPacking);
+    if (device.kernels.attentionPacking)
+        out["kernels"]["attention_packing"] = packingJson(*device.kernels.attentionPacking);
+    if (device.cache)
+        out["cache"] = cacheJson(*device.cache);
     return out;
 }
 
@@ -53,6 +69,8 @@ json linkJson(const LinkSpec& link)
         out["own_block"] = link.ownBlock;
     if (link.shared)
         out["shared"] = true;
+    if (link.cache)
+        out["cache"] = cacheJson(*link.cache);
     return out;
 }
 
@@ -247,6 +265,35 @@ private:
         return fields.find(key) ? std::optional(number(fields, key)) : std::nullopt;
     }
 
+    std::optional<CacheRate> maybeCache(JsonFields& of, const std::string& place)
+    {
+        of.nullIsAbsent();
+        const json* value = of.find("cache");
+        if (!value)
+            return std::nullopt;
+        JsonFields fields(*value, m_where, place + ".cache");
+        CacheRate out;
+        out.bytes = number(fields, "bytes");
+        out.bytesPerSecond = number(fields, "bytes_per_second");
+        finish(fields);
+        return out;
+    }
+
+    std::optional<Packing> maybePacking(JsonFields& of, const std::string& key)
+    {
+        of.nullIsAbsent();
+        const json* value = of.find(key);
+        if (!value)
+            return std::nullopt;
+        JsonFields fields(*value, m_where, "device.kernels." + key);
+        Packing out;
+        out.bytesPerSecond = number(fields, "bytes_per_second");
+        out.freeBytes = number(fields, "free_bytes", 0);
+        out.unpackedEfficiency = maybe(fields, "unpacked_efficiency");
+        finish(fields);
+        return out;
+    }
+
     void finish(JsonFields& fields)
     {
         const json rest = fields.leftOver();
@@ -277,6 +324,9 @@ private:
         out.kernels.memoryEfficiency = number(constants, "memory_efficiency", out.kernels.memoryEfficiency);
         out.kernels.attentionEfficiency = number(constants, "attention_efficiency", out.kernels.attentionEfficiency);
         out.kernels.flash2Efficiency = maybe(constants, "flash2_efficiency");
+        out.kernels.gemmPacking = maybePacking(constants, "gemm_packing");
+        out.kernels.attentionPacking = maybePacking(constants, "attention_packing");
+        out.cache = maybeCache(fields, "device");
         finish(peaks);
         finish(constants);
         finish(fields);
@@ -298,6 +348,7 @@ private:
         out.ownBlock = number(fields, "own_block", 0);
         out.linksPerDevice = static_cast<int>(fields.integer("links_per_device", 1, kMostCount, 1));
         out.shared = fields.flag("shared", false);
+        out.cache = maybeCache(fields, place);
         finish(fields);
     }
 

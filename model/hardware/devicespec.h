@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/core/tensor.h"
+#include "model/hardware/cacherate.h"
 
 #include <cstdint>
 #include <optional>
@@ -41,6 +42,19 @@ void visitPeaks(Peaks& peaks, Each each)
     each("int8", peaks.int8);
 }
 
+/// How a library of a CPU computes with operands that it copies into panels first ("packs"), which nothing hides:
+///   seconds = launch + flops / (efficiency peak) + max(0, bytes - freeBytes) / bytesPerSecond
+/// or, where that is less, without packing them, as it does for few rows:
+///   seconds = launch + flops / (unpackedEfficiency peak) + (seconds of moving the bytes)
+/// Fitted by `shardctl calibrate` (model/cost/calibration.h); performance 2.1 says of products on a GPU, too, that a sum fits as well
+/// as the longer of both.
+struct Packing {
+    double bytesPerSecond = 0; ///< of the operands and the result, each once
+    double freeBytes = 0; ///< what caches hold until it is computed with
+    std::optional<double> unpackedEfficiency {}; ///< of the peak; nothing: it always packs
+    friend bool operator==(const Packing&, const Packing&) = default;
+};
+
 /// How near kernels come to the peaks: seconds = launch + max(flops / (efficiency peak), bytes / (memoryEfficiency
 /// bandwidth)). Fitted on GEMMs of an H100 (openxla/xla default_matmul_perf_table, bf16: mean error 5 %); attention's
 /// share of the peak is a usual one of fused kernels on Hopper. A calibration replaces them.
@@ -52,6 +66,9 @@ struct KernelConstants {
     /// Attention by FlashAttention-2, whose kernels use nothing that is newer than the A100; nothing: as attentionEfficiency. On the
     /// H100 it reaches 35 % (arXiv 2407.08608, abstract).
     std::optional<double> flash2Efficiency {};
+    /// Nothing: what takes longer hides the other, as on a GPU.
+    std::optional<Packing> gemmPacking {};
+    std::optional<Packing> attentionPacking {};
     friend bool operator==(const KernelConstants&, const KernelConstants&) = default;
 };
 
@@ -65,6 +82,7 @@ struct DeviceSpec {
     KernelConstants kernels;
     std::string source; ///< where the numbers come from
     std::int64_t multiprocessors = 0; ///< that make one tile of a matrix product each; 0: not known, or one large array
+    std::optional<CacheRate> cache {}; ///< for kernels that only move data; nothing: all at memoryBytesPerSecond
 
     /// Dense peak for operands of this type. A type without units of its own is worked on in the next wider one that has
     /// some; float32 without any counts as six bf16 passes.

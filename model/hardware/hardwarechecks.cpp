@@ -67,6 +67,28 @@ private:
     std::optional<Error> m_error;
 };
 
+/// One that is slower than the memory behind it would make times fall where it ends.
+void checkCache(const std::optional<CacheRate>& cache, const std::string& place, double memoryRate, Checker& check)
+{
+    if (!cache)
+        return;
+    check.rate(place + ".cache.bytes", cache->bytes, "bytes");
+    check.rate(place + ".cache.bytes_per_second", cache->bytesPerSecond, "bytes/s");
+    if (cache->bytesPerSecond < memoryRate)
+        check.fail(place + ".cache.bytes_per_second", "is less than what the memory behind it reaches", "leave the cache out, or use its own rate");
+}
+
+void checkPacking(const std::optional<Packing>& packing, const std::string& place, Checker& check)
+{
+    if (!packing)
+        return;
+    check.rate(place + ".bytes_per_second", packing->bytesPerSecond, "bytes/s");
+    if (packing->freeBytes != 0)
+        check.rate(place + ".free_bytes", packing->freeBytes, "bytes");
+    if (packing->unpackedEfficiency)
+        check.share(place + ".unpacked_efficiency", *packing->unpackedEfficiency, 1);
+}
+
 void checkDevice(const DeviceSpec& device, Checker& check)
 {
     check.rate("device.memory_bytes", device.memoryBytes, "bytes");
@@ -80,6 +102,9 @@ void checkDevice(const DeviceSpec& device, Checker& check)
     check.share("device.kernels.gemm_efficiency", device.kernels.gemmEfficiency, 1);
     check.share("device.kernels.memory_efficiency", device.kernels.memoryEfficiency, 1);
     check.share("device.kernels.attention_efficiency", device.kernels.attentionEfficiency, 1);
+    checkPacking(device.kernels.gemmPacking, "device.kernels.gemm_packing", check);
+    checkPacking(device.kernels.attentionPacking, "device.kernels.attention_packing", check);
+    checkCache(device.cache, "device", device.kernels.memoryEfficiency * device.memoryBytesPerSecond, check);
     if (device.kernels.flash2Efficiency)
         check.share("device.kernels.flash2_efficiency", *device.kernels.flash2Efficiency, 1);
 }
@@ -94,6 +119,9 @@ void checkLink(const LinkSpec& link, const std::string& place, Checker& check)
     check.seconds(place + ".alpha_simple_seconds", link.alphaSimple);
     check.seconds(place + ".start_seconds", link.startSeconds);
     check.seconds(place + ".message_seconds", link.messageSeconds);
+    checkCache(link.cache, place, link.bytesPerSecond, check);
+    if (link.cache && !link.shared)
+        check.fail(place + ".cache", "only a memory that devices share has one", "leave it out");
     if (!std::isfinite(link.ownBlock) || link.ownBlock < 0 || link.ownBlock > 1000)
         check.fail(place + ".own_block", "cannot be " + numberText(link.ownBlock), "use a number from 0 to 1000");
     if (link.linksPerDevice < 1)

@@ -2,6 +2,8 @@
 // A link between devices as collectives see it: what a step on it costs and how fast it carries.
 #pragma once
 
+#include "model/hardware/cacherate.h"
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,12 +20,15 @@ struct LinkSpec {
     std::optional<double> alphaLl128 {}; ///< one step with NCCL's LL128
     std::optional<double> alphaSimple {}; ///< one step with NCCL's Simple, the protocol of full rate
     double startSeconds = 0; ///< what a collective costs before its first step
-    std::optional<double> messageSeconds {}; ///< one message of an all-to-all; a step where nothing else is known
+    /// One message of an all-to-all; a step where nothing else is known. Of a shared link: one piece of a collective, of which an
+    /// all-to-all over n devices has n n and every other n; nothing: 0.
+    std::optional<double> messageSeconds {};
     /// NCCL copies a device's own block, too, on the way; seconds of it by the seconds of sending as much.
     double ownBlock = 0;
     int linksPerDevice = 1; ///< that `bytesPerSecond` is the sum of; of a torus: ports, each of which has that rate
     bool shared = false; ///< one memory that all devices share
     std::string source; ///< where the numbers come from
+    std::optional<CacheRate> cache {}; ///< of a shared link; nothing: all at bytesPerSecond
 
     /// A step of an algorithm that only moves data, at full rate.
     double step() const { return alphaSimple.value_or(alphaSeconds); }

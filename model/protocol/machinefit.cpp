@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/protocol/machinefit.h"
 
+#include "model/cost/kerneltime.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -71,6 +73,111 @@ DeviceSpec deviceOf(const Calibration& calibration)
     return out;
 }
 
+/// Of the products that were measured.
+double& peakOf(DeviceSpec& device) { return device.peak.bf16 ? *device.peak.bf16 : *device.peak.fp32; }
+
+/// Without the launch a kernel can be a little faster than any that was seen.
+void keepSharesBelowOne(DeviceSpec& device)
+{
+    if (double& share = device.kernels.gemmEfficiency; share > 1) {
+        peakOf(device) *= share;
+        device.kernels.attentionEfficiency /= share;
+        if (auto& packing = device.kernels.gemmPacking; packing && packing->unpackedEfficiency)
+            *packing->unpackedEfficiency /= share;
+        share = 1;
+    }
+    if (device.kernels.memoryEfficiency > 1) {
+        device.memoryBytesPerSecond *= device.kernels.memoryEfficiency;
+        device.kernels.memoryEfficiency = 1;
+    }
+}
+
+/// As a plan has it.
+KernelWork workOf(const CalibrationPoint& point)
+{
+    KernelWork out;
+    out.kernel = point.kind == "gemm" ? KernelClass::Gemm : point.kind == "attention" ? KernelClass::Attention : KernelClass::Memory;
+    out.dtype = kernelPoint(point).dtype;
+    out.flops = point.flops;
+    out.bytes = point.bytes;
+    return out;
+}
+
+double piecesOf(const CalibrationPoint& point)
+{
+    const auto n = static_cast<double>(point.groupSize);
+    return point.kind == "all-to-all" ? n * n : n;
+}
+
+/// As a price of the cost model has it, of which S is made from the bytes.
+double transferSeconds(const CalibrationPoint& point, const LinkSpec& link)
+{
+    return link.alphaSeconds + piecesOf(point) * link.messageSeconds.value_or(0)
+        + (link.cache ? link.cache->seconds(point.bytes, link.bytesPerSecond) : point.bytes / link.bytesPerSecond);
+}
+
+/// A law with more constants has to come much nearer than the plain one, and the plain one to be further off than measurements are.
+bool muchNearer(const Residual& other, const Residual& plain)
+{
+    constexpr double kNoise = 0.06;
+    constexpr double kShare = 0.75;
+    return plain.mean > kNoise && other.mean < kShare * plain.mean;
+}
+
+/// The device with a cache and with products and attention that pack their operands, each where that is much nearer to the points.
+DeviceSpec withCaches(const Hardware& hardware, const Calibration& calibration)
+{
+    Hardware next = hardware;
+    DeviceSpec& device = next.device;
+    const auto residualOf = [&](const char* kind, const Hardware& of) {
+        return reportOf(kind, pointsOf(calibration, kind), [&](const CalibrationPoint& point) { return kernelSeconds(workOf(point), of); }).residual;
+    };
+    std::vector<LinkPoint> moves;
+    for (const CalibrationPoint* point : pointsOf(calibration, "memory"))
+        moves.push_back({ point->bytes, point->seconds, 1 });
+    if (const auto cached = fitCached(moves); cached && muchNearer(cached->residual, residualOf("memory", hardware))) {
+        device.cache = cached->cache;
+        device.kernels.launchSeconds = cached->stepSeconds;
+        device.memoryBytesPerSecond = std::max(calibration.limits.copyBytesOne, cached->bytesPerSecond);
+        device.kernels.memoryEfficiency = cached->bytesPerSecond / device.memoryBytesPerSecond;
+    }
+    const auto fitted = [&](const char* kind, bool mayBeFree) {
+        std::vector<KernelPoint> points;
+        for (const CalibrationPoint* point : pointsOf(calibration, kind))
+            points.push_back(kernelPoint(*point));
+        const auto packing = fitPacking(points, device, mayBeFree);
+        return packing && muchNearer(packing->residual, residualOf(kind, next)) ? packing : std::nullopt;
+    };
+    const auto products = fitted("gemm", true);
+    const auto attention = fitted("attention", false);
+    if (attention && attention->efficiency <= 1) {
+        device.kernels.attentionEfficiency = attention->efficiency;
+        device.kernels.attentionPacking = attention->packing;
+    }
+    if (products) {
+        device.kernels.gemmEfficiency = products->efficiency;
+        device.kernels.gemmPacking = products->packing;
+        keepSharesBelowOne(device);
+    }
+    return device;
+}
+
+/// The link with a cache and a start of every piece, where that is much nearer to the points.
+LinkSpec withPieces(LinkSpec link, const std::vector<const CalibrationPoint*>& points)
+{
+    std::vector<LinkPoint> transfers;
+    for (const CalibrationPoint* point : points)
+        transfers.push_back({ point->bytes, point->seconds, piecesOf(*point) });
+    const auto plain = reportOf("", points, [&](const CalibrationPoint& point) { return transferSeconds(point, link); });
+    if (const auto cached = fitCached(transfers); cached && muchNearer(cached->residual, plain.residual)) {
+        link.alphaSeconds = 0;
+        link.messageSeconds = cached->stepSeconds;
+        link.cache = cached->cache;
+        link.bytesPerSecond = cached->bytesPerSecond;
+    }
+    return link;
+}
+
 } // namespace
 
 double efficiencyFor(const std::vector<KernelPoint>& points, double peakFlops, double launchSeconds)
@@ -98,7 +205,6 @@ Result<MachineFit> fitMachine(const Calibration& calibration)
     hardware.library = CollectiveLibrary::Any;
     hardware.device = deviceOf(calibration);
     DeviceSpec& device = hardware.device;
-    double& peak = device.peak.bf16 ? *device.peak.bf16 : *device.peak.fp32; // of the products that were measured
 
     std::vector<KernelPoint> kernels;
     std::vector<KernelPoint> attention;
@@ -121,16 +227,8 @@ Result<MachineFit> fitMachine(const Calibration& calibration)
     if (!fitted.ok())
         return fitted.error();
     device.kernels = fitted.value().constants;
-    // Without the launch a kernel can be a little faster than any that was seen.
-    if (device.kernels.gemmEfficiency > 1) {
-        peak *= device.kernels.gemmEfficiency;
-        device.kernels.gemmEfficiency = 1;
-    }
-    if (device.kernels.memoryEfficiency > 1) {
-        device.memoryBytesPerSecond *= device.kernels.memoryEfficiency;
-        device.kernels.memoryEfficiency = 1;
-    }
-    if (const double share = efficiencyFor(attention, peak, device.kernels.launchSeconds); share > 0)
+    keepSharesBelowOne(device);
+    if (const double share = efficiencyFor(attention, peakOf(device), device.kernels.launchSeconds); share > 0)
         device.kernels.attentionEfficiency = std::min(1.0, share);
     const auto link = fitLink(transfers, "calibration of collectives");
     if (!link.ok())
@@ -145,18 +243,19 @@ Result<MachineFit> fitMachine(const Calibration& calibration)
     level.link.shared = true;
     level.link.source = "measured on this machine";
     hardware.levels = { level };
+    if (!onGpu(calibration)) {
+        device = withCaches(hardware, calibration);
+        hardware.levels.front().link = withPieces(hardware.levels.front().link, collectives);
+    }
 
-    out.fits.push_back({ "kernels", static_cast<std::int64_t>(kernels.size()), fitted.value().residual });
-    for (const char* kind : { "gemm", "memory" })
-        out.fits.push_back(reportOf(kind, pointsOf(calibration, kind), [&](const CalibrationPoint& point) {
-            return roofline(kernelPoint(point), device, device.kernels);
-        }));
-    KernelConstants attentive = device.kernels;
-    attentive.gemmEfficiency = attentive.attentionEfficiency;
-    out.fits.push_back(reportOf("attention", pointsOf(calibration, "attention"), [&](const CalibrationPoint& point) {
-        return roofline(kernelPoint(point), device, attentive);
-    }));
-    const auto transfer = [&](const CalibrationPoint& point) { return level.link.alphaSeconds + point.bytes / level.link.bytesPerSecond; };
+    const auto kernelModel = [&](const CalibrationPoint& point) { return kernelSeconds(workOf(point), hardware); };
+    std::vector<const CalibrationPoint*> both = pointsOf(calibration, "gemm");
+    const auto memory = pointsOf(calibration, "memory");
+    both.insert(both.end(), memory.begin(), memory.end());
+    out.fits.push_back(reportOf("kernels", both, kernelModel));
+    for (const char* kind : { "gemm", "memory", "attention" })
+        out.fits.push_back(reportOf(kind, pointsOf(calibration, kind), kernelModel));
+    const auto transfer = [&](const CalibrationPoint& point) { return transferSeconds(point, hardware.innerLink()); };
     out.fits.push_back(reportOf("collectives", collectives, transfer));
     std::map<std::string, std::vector<const CalibrationPoint*>> byKind;
     for (const CalibrationPoint* point : collectives)

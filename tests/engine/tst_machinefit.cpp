@@ -117,12 +117,66 @@ private Q_SLOTS:
             QVERIFY(near(link.bytesPerSecond, machine.link, within));
             QVERIFY(near(link.alphaSeconds, machine.alpha, noise > 0 ? 0.3 : 1e-6));
             QVERIFY(link.shared);
+            QVERIFY(!device.cache && !device.kernels.gemmPacking && !device.kernels.attentionPacking && !link.cache && !link.messageSeconds);
             SAME(fit.value().hardware.levels.front().fabric, Fabric::SharedMemory);
             for (const FitReport& report : fit.value().fits) {
                 QVERIFY2(report.residual.mean <= noise + 1e-6, report.name.c_str());
                 QVERIFY(report.residual.worst >= report.residual.mean);
             }
         }
+    }
+    /// A processor with caches, whose library packs operands and whose collectives start each piece: the plain laws are far off, and
+    /// the others find its constants.
+    void findsCachesAndPacking()
+    {
+        const Machine machine;
+        Calibration calibration = of(machine);
+        constexpr double kCache = 16e6, kCacheRate = 100e9, kMemoryRate = 25e9, kPack = 8e9, kFree = 3e6, kAttention = 4e9;
+        constexpr double kPiece = 4e-7, kNear = 200e9, kFar = 70e9;
+        std::erase_if(calibration.points, [](const CalibrationPoint& p) { return p.groupSize == 1; });
+        for (CalibrationPoint& p : calibration.points)
+            p.seconds = kPiece * static_cast<double>(p.groupSize * (p.kind == "all-to-all" ? p.groupSize : 1))
+                + CacheRate { kCache, kNear }.seconds(p.bytes, kFar);
+        for (double bytes = 1e4; bytes < 4e8; bytes *= 1.7)
+            calibration.points.push_back(point("memory", 0, bytes, machine.launch + CacheRate { kCache, kCacheRate }.seconds(bytes, kMemoryRate)));
+        // Few rows are not packed, and reach a third of the peak.
+        for (const double m : { 1.0, 2.0, 8.0, 128.0, 512.0, 2048.0 })
+            for (const double n : { 128.0, 1024.0, 4096.0 }) {
+                const double flops = 2 * m * n * n;
+                const double bytes = 4 * (2 * m * n + n * n);
+                const double packed = flops / (0.95 * machine.peak) + std::max(0.0, bytes - kFree) / kPack;
+                const double unpacked = flops / (0.33 * machine.peak) + CacheRate { kCache, kCacheRate }.seconds(bytes, kMemoryRate);
+                calibration.points.push_back(point("gemm", flops, bytes, machine.launch + (m < 16 ? unpacked : packed)));
+            }
+        for (const double s : { 32.0, 128.0, 512.0, 2048.0 })
+            calibration.points.push_back(point("attention", 1024 * s * s, 5120 * s, machine.launch + 1024 * s * s / (0.6 * machine.peak) + 5120 * s / kAttention));
+        const auto fit = fitMachine(calibration);
+        QVERIFY2(fit.ok(), fit.ok() ? "" : fit.error().text().c_str());
+        const DeviceSpec& device = fit.value().hardware.device;
+        QVERIFY(device.cache && device.kernels.gemmPacking && device.kernels.attentionPacking);
+        // The bend is searched in steps of a tenth.
+        QVERIFY2(near(device.cache->bytes, kCache, 0.08), qPrintable(QString::number(device.cache->bytes)));
+        QVERIFY(near(device.cache->bytesPerSecond, kCacheRate, 0.05));
+        QVERIFY(near(device.memoryBytesPerSecond * device.kernels.memoryEfficiency, kMemoryRate, 0.05));
+        QVERIFY(device.kernels.memoryEfficiency <= 1);
+        QVERIFY(near(device.kernels.gemmEfficiency * *device.peak.fp32, 0.95 * machine.peak, 0.05));
+        QVERIFY2(near(device.kernels.gemmPacking->bytesPerSecond, kPack, 0.15), qPrintable(QString::number(device.kernels.gemmPacking->bytesPerSecond)));
+        QVERIFY(device.kernels.gemmPacking->unpackedEfficiency
+                && near(*device.kernels.gemmPacking->unpackedEfficiency * *device.peak.fp32, 0.33 * machine.peak, 0.1));
+        QVERIFY(near(device.kernels.attentionPacking->bytesPerSecond, kAttention, 0.05));
+        QVERIFY(near(device.kernels.attentionEfficiency * *device.peak.fp32, 0.6 * machine.peak, 0.05));
+        const LinkSpec& link = fit.value().hardware.innerLink();
+        QVERIFY(link.cache && link.messageSeconds);
+        QVERIFY(near(*link.messageSeconds, kPiece, 0.05) && near(link.bytesPerSecond, kFar, 0.05) && near(link.cache->bytesPerSecond, kNear, 0.05));
+        for (const FitReport& report : fit.value().fits)
+            QVERIFY2(report.residual.mean < 0.05, qPrintable(QStringLiteral("%1: %2").arg(QString::fromStdString(report.name)).arg(report.residual.mean)));
+        // The same points of a GPU keep the plain laws.
+        for (CalibrationPoint& p : calibration.points)
+            p.dtype = "BF16";
+        calibration.backend = "cuda";
+        const auto gpu = fitMachine(calibration);
+        QVERIFY(gpu.ok() && !gpu.value().hardware.device.cache && !gpu.value().hardware.device.kernels.gemmPacking
+                && !gpu.value().hardware.innerLink().cache);
     }
     /// Kernels that find their data in the caches are faster than a copy past them: still a share of at most 1, which is all
     /// that a hardware file takes.

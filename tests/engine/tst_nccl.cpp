@@ -3,13 +3,17 @@
 // roots, and that it leads to what the engine's own collectives lead to.
 #include "engine/conformance/oneprogram.h"
 #include "engine/failure.h"
+#include "engine/cuda/hostruntime.h"
 #include "engine/nccl/functions.h"
+#include "engine/nccl/ranks.h"
 #include "model/plan/reshard.h"
 #include "tests/engine/ncclrecorder.h"
 
 #include <QTest>
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -43,6 +47,98 @@ void fill(Sharded& tensor)
         });
     }
 }
+
+/// All ranks of one thread: a group holds the calls of all of them, is gone through when it ends, and what would wait for a rank
+/// whose call comes after it hangs. Copies are made at once, by the kernels of stand-ins for the GPUs.
+class OneProcess {
+public:
+    explicit OneProcess(std::int64_t ranks)
+    {
+        for (std::int64_t rank = 0; rank < ranks; ++rank) {
+            m_gpus.push_back(std::make_unique<cuda::HostRuntime>(std::int64_t { 64 } << 20));
+            m_pointers.push_back(m_gpus.back().get());
+        }
+    }
+    const std::vector<cuda::Runtime*>& gpus() const { return m_pointers; }
+    Process::Split split()
+    {
+        return [this](const Communicator& wanted, int& number) {
+            if (m_recorder)
+                return std::string("within a group");
+            number = static_cast<int>(m_communicators.size());
+            m_communicators.push_back(wanted);
+            return std::string();
+        };
+    }
+    std::vector<Functions> functions()
+    {
+        std::vector<Functions> out;
+        for (std::size_t rank = 0; rank < m_gpus.size(); ++rank) {
+            Functions f;
+            f.groupStart = [this] {
+                if (m_recorder)
+                    return std::string("a group within a group");
+                m_recorder.emplace(m_communicators, m_gpus.size());
+                m_open.assign(m_gpus.size(), false);
+                return std::string();
+            };
+            f.groupEnd = [this] {
+                if (!m_recorder)
+                    return std::string("a group ends that did not begin");
+                for (std::size_t r = 0; r < m_open.size(); ++r)
+                    if (m_open[r])
+                        m_recorder->functionsOf(r).groupEnd();
+                const std::string wrong = m_recorder->settle();
+                m_recorder.reset();
+                ++groups;
+                return wrong;
+            };
+            const auto within = [this, rank](const auto& call) {
+                if (!m_recorder) // one thread for all: this rank would wait for a call that never comes
+                    return std::string("a call outside of a group waits for ever");
+                const Functions recorded = m_recorder->functionsOf(rank);
+                if (!m_open[rank]) {
+                    recorded.groupStart();
+                    m_open[rank] = true;
+                }
+                return call(recorded);
+            };
+            f.allReduce = [=](const void* from, void* to, std::size_t count, Element e, ReduceOp op, int c) {
+                return within([=](const Functions& r) { return r.allReduce(from, to, count, e, op, c); });
+            };
+            f.allGather = [=](const void* from, void* to, std::size_t count, Element e, int c) {
+                return within([=](const Functions& r) { return r.allGather(from, to, count, e, c); });
+            };
+            f.reduceScatter = [=](const void* from, void* to, std::size_t count, Element e, ReduceOp op, int c) {
+                return within([=](const Functions& r) { return r.reduceScatter(from, to, count, e, op, c); });
+            };
+            f.reduce = [=](const void* from, void* to, std::size_t count, Element e, ReduceOp op, int root, int c) {
+                return within([=](const Functions& r) { return r.reduce(from, to, count, e, op, root, c); });
+            };
+            f.send = [=](const void* from, std::size_t count, Element e, int peer, int c) {
+                return within([=](const Functions& r) { return r.send(from, count, e, peer, c); });
+            };
+            f.receive = [=](void* to, std::size_t count, Element e, int peer, int c) {
+                return within([=](const Functions& r) { return r.receive(to, count, e, peer, c); });
+            };
+            f.local = [this, rank](const Call& call, const void* from, void* to, Element e) {
+                if (m_recorder)
+                    return std::string("a copy within a group of calls would not wait for them");
+                return copyOn(*m_pointers[rank], call, from, to, e);
+            };
+            out.push_back(std::move(f));
+        }
+        return out;
+    }
+    int groups = 0;
+
+private:
+    std::vector<std::unique_ptr<cuda::HostRuntime>> m_gpus;
+    std::vector<cuda::Runtime*> m_pointers;
+    std::vector<Communicator> m_communicators;
+    std::optional<Recorder> m_recorder;
+    std::vector<bool> m_open;
+};
 
 std::string play(const StepPlan& plan, const Sharded& before, Sharded& after)
 {
@@ -202,6 +298,58 @@ private Q_SLOTS:
         for (const What what : { What::AllReduce, What::AllGather, What::ReduceScatter, What::Reduce, What::Send, What::Receive, What::Local })
             QVERIFY2(calls[what] > 0, std::to_string(static_cast<int>(what)).c_str());
         QVERIFY(kinds.size() >= 5);
+    }
+
+    /// One thread for the GPUs of all ranks: communicators split when first needed, one group for all, copies by the exchange kernel.
+    void oneProcessLeadsWhereTheEngineLeads_data()
+    {
+        QTest::addColumn<int>("count");
+        for (const int count : { 2, 3, 4, 6, 8 })
+            QTest::addRow("%d", count) << count;
+    }
+    void oneProcessLeadsWhereTheEngineLeads()
+    {
+        QFETCH(int, count);
+        OneProcess one(count);
+        Process process(one.functions(), one.split());
+        Ranks ranks(one.gpus(), process);
+        const RanksChecked checked = checkRanks(ranks, count, 150, static_cast<unsigned>(count));
+        QVERIFY2(checked.wrong.empty(), checked.wrong.c_str());
+        QVERIFY(checked.steps > 60);
+        QVERIFY(one.groups > 30 && one.groups <= checked.steps); // one for a step, none for a slice
+        QVERIFY(process.communicators() >= 1 && process.communicators() <= 40); // kept, not split for every step
+        for (const What what : { What::AllReduce, What::AllGather, What::ReduceScatter, What::Send, What::Receive, What::Local })
+            QVERIFY2(checked.byCall[static_cast<std::size_t>(what)] > 0, std::to_string(static_cast<int>(what)).c_str());
+    }
+    /// Rank by rank, as separate processes make them, one thread would hang.
+    void oneThreadNeedsOneGroup()
+    {
+        Room room;
+        const Mesh mesh = Mesh::parse("a=2").value();
+        const ReshardStep step { CollectiveKind::AllReduce, { 0 }, partialOver(2, 0), Layout::replicated(2) };
+        const StepPlan plan = planStep(step, allocated(room, { 4, 6 }, step.before, mesh), allocated(room, { 4, 6 }, step.after, mesh), "test");
+        const auto turns = turnsOf(plan);
+        QCOMPARE(turns.size(), std::size_t { 1 });
+        QVERIFY(turns[0].grouped && turns[0].calls.size() == 2);
+        OneProcess one(2);
+        std::vector<float> values(24, 1.0f);
+        try {
+            execute(plan.ranks[0], one.functions()[0], { reinterpret_cast<std::byte*>(values.data()), reinterpret_cast<std::byte*>(values.data()), nullptr, Element::F32 });
+            QFAIL("it did not hang");
+        } catch (const Failure& failure) {
+            QVERIFY(failure.message.find("waits for ever") != std::string::npos);
+        }
+        // A rank that is left out is found, too.
+        StepPlan less = plan;
+        less.ranks[1].calls.clear();
+        Process process(one.functions(), one.split());
+        Buffers buffers { reinterpret_cast<std::byte*>(values.data()), reinterpret_cast<std::byte*>(values.data()), nullptr, Element::F32 };
+        try {
+            process.reshard(less, { buffers, buffers });
+            QFAIL("nothing was found");
+        } catch (const Failure& failure) {
+            QVERIFY(failure.message.find("waits for ever") != std::string::npos);
+        }
     }
 
     void mistakesShow_data()

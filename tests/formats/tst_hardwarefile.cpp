@@ -106,6 +106,41 @@ private Q_SLOTS:
         QCOMPARE(QString::fromStdString(other.value().id), QString("mine"));
     }
 
+    /// What a calibration writes and no preset has; files without it read as before.
+    void cachesAreReadBack()
+    {
+        Hardware here = findHardware("cpu").value();
+        QVERIFY(hardwareText(here).find("cache") == std::string::npos && hardwareText(here).find("packing") == std::string::npos);
+        here.device.cache = CacheRate { 16e6, 90e9 };
+        here.device.kernels.gemmPacking = Packing { 30e9, 3e6, 0.45 };
+        here.device.kernels.attentionPacking = Packing { 6e9, 0, {} };
+        here.levels[0].link.cache = CacheRate { 4e6, 200e9 };
+        here.levels[0].link.messageSeconds = 4e-7;
+        const auto again = hardwareFromText(hardwareText(here), "f.json");
+        QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
+        QVERIFY(again.value() == here);
+        const auto without = hardwareFromText(R"({"format": "shardboard-hardware", "version": 1, "base": "cpu", "device": {"cache": null}})", "f.json");
+        QVERIFY(without.ok() && !without.value().device.cache);
+
+        Hardware slow = here;
+        slow.device.cache->bytesPerSecond = 1e6; // times would fall where it ends
+        Status status = checkHardware(slow, "f.json");
+        QVERIFY(!status.ok() && status.error().where == "f.json:device.cache.bytes_per_second");
+        slow = here;
+        slow.device.kernels.gemmPacking->unpackedEfficiency = 1.5;
+        status = checkHardware(slow, "f.json");
+        QVERIFY(!status.ok() && status.error().where == "f.json:device.kernels.gemm_packing.unpacked_efficiency");
+        slow = here;
+        slow.levels[0].link.cache->bytes = -1;
+        status = checkHardware(slow, "f.json");
+        QVERIFY(!status.ok() && status.error().where == "f.json:levels[0].link.cache.bytes");
+        Hardware apart = findHardware("dgx-h100").value();
+        apart.levels[0].link.cache = CacheRate { 4e6, 2e12 };
+        status = checkHardware(apart, "f.json");
+        QVERIFY(!status.ok() && status.error().where == "f.json:levels[0].link.cache");
+        QCOMPARE(errorOf(edit(R"("device": {"cache": {"bytes": 1e6}})")).left(45), QStringLiteral("f.json:device.cache.bytes_per_second: the key"));
+    }
+
     void fromNothing()
     {
         const auto own = hardwareFromText(R"({"format": "shardboard-hardware", "version": 1, "id": "shelf", "device": "a100-sxm-40",

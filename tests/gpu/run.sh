@@ -97,6 +97,13 @@ timeout "$(at_most 150)" "$bin/shardboard-engine" --conformance $backend >"$work
 conformance=$?
 tail -3 "$work/conformance.txt" >&2
 
+# With one GPU it says so, and that is no failure.
+say "reshards over several GPUs"
+nccl=0
+timeout "$(at_most 60)" "$bin/shardboard-engine" --check-nccl >"$work/nccl.txt" 2>&1
+case $? in 0 | 4) ;; *) nccl=1 ;; esac
+tail -3 "$work/nccl.txt" >&2
+
 say "collectives and products"
 timeout "$(at_most 150)" "$bin/shardboard-gpubench" ${bench_options[@]+"${bench_options[@]}"} -o "$work/bench.json" 2>"$work/bench.txt"
 bench=$?
@@ -154,7 +161,8 @@ mkdir -p "$(dirname "$out")"
     printf '{"device": "%s", "date": "%s", "commit": "%s",\n' "$device" "$date" "$(git -C "$root" rev-parse --short HEAD 2>/dev/null)"
     printf '"driver": "%s", "nvcc": "%s", "build_seconds": %s,\n' \
         "$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -1)" "$(nvcc --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')" "$built"
-    printf '"exit": {"conformance": %s, "bench": %s, "calibrate": %s, "block": %s, "sanitizer": %s},\n' $conformance $bench $calibrate $run $sanitized
+    printf '"exit": {"conformance": %s, "nccl": %s, "bench": %s, "calibrate": %s, "block": %s, "sanitizer": %s},\n' $conformance $nccl $bench $calibrate $run $sanitized
+    printf '"nccl": "%s",\n' "$(text "$work/nccl.txt")"
     printf '"conformance": "%s",\n' "$(text "$work/conformance.txt")"
     printf '"bench": '; document "$work/bench.json"
     printf ',\n"calibration": '; document "$work/hardware.json"
@@ -164,4 +172,4 @@ mkdir -p "$(dirname "$out")"
     printf ',\n"sanitizer": "%s"}\n' "$(cat "$work"/sanitizer-*.txt 2>/dev/null | grep SUMMARY | sort | uniq -c | tr '\n"' '; ')"
 } >"$out"
 say "written: $out"
-[ $conformance = 0 ] && [ $bench = 0 ] && [ $calibrate = 0 ] && [ $run = 0 ] && [ "$sanitized" != 1 ]
+[ $conformance = 0 ] && [ $nccl = 0 ] && [ $bench = 0 ] && [ $calibrate = 0 ] && [ $run = 0 ] && [ "$sanitized" != 1 ]

@@ -195,6 +195,34 @@ private Q_SLOTS:
         QCOMPARE(QString::fromStdString(reduce.algorithm), QString("reduce-scatter by ring, all-reduce by ring, all-gather by ring"));
     }
 
+    /// One memory with caches, as a calibration finds it. By hand, and by both ways to a price.
+    void memoryWithCaches()
+    {
+        Hardware hardware = findHardware("cpu").value();
+        LinkSpec& memory = hardware.levels[0].link;
+        memory.alphaSeconds = 0;
+        memory.bytesPerSecond = 80e9;
+        memory.messageSeconds = 4e-7;
+        memory.cache = CacheRate { 6e6, 200e9 };
+        const Mesh mesh = line(4);
+        QVERIFY(near(timeOf(hardware, mesh, AllGather, { 0 }, 1e6), 4 * 4e-7 + 5e6 / 200e9)); // (n + 1) S bytes
+        QVERIFY(near(timeOf(hardware, mesh, AllGather, { 0 }, 4e6), 4 * 4e-7 + 6e6 / 200e9 + 14e6 / 80e9));
+        QVERIFY(near(timeOf(hardware, mesh, AllToAll, { 0 }, 1e6), 16 * 4e-7 + 6e6 / 200e9 + 2e6 / 80e9));
+        CollectivePrices prices(mesh, hardware);
+        double before = 0;
+        for (std::int64_t bytes = 1; bytes < 1'000'000'000; bytes += 1 + bytes / 50) {
+            const double seconds = prices.seconds(AllReduce, { 0 }, bytes);
+            QVERIFY(seconds > before);
+            QVERIFY(near(seconds, prices.secondsAtOnce(AllReduce, { 0 }, bytes), 1e-12));
+            before = seconds;
+        }
+        const auto told = prices.curve(AllReduce, { 0 }).at(1'000'000);
+        QVERIFY(near(told.latencySeconds, 4 * 4e-7) && near(told.latencySeconds + told.bandwidthSeconds, told.seconds));
+        // Two groups of two at once share memory and caches.
+        const Mesh square = Mesh::make({ { "a", 2 }, { "b", 2 } }).value();
+        QVERIFY(near(timeOf(hardware, square, AllGather, { 1 }, 2e6), 4 * 4e-7 + 6e6 / 200e9 + 6e6 / 80e9));
+    }
+
     /// One all-reduce over several mesh axes costs what it does level by level.
     void axesOfOneReduceAreMerged()
     {

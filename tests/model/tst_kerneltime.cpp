@@ -90,6 +90,55 @@ private Q_SLOTS:
         QCOMPARE(kernelSeconds({}, h100), 0.0);
     }
 
+    /// What only calibrated hardware has: a cache, and operands that are moved before they are computed with. By hand.
+    void cachesAndPacking()
+    {
+        Hardware here = findHardware("dgx-h100").value();
+        DeviceSpec& device = here.device;
+        device.memoryBytesPerSecond = 50e9;
+        device.kernels.launchSeconds = 1e-6;
+        device.kernels.memoryEfficiency = 0.8; // 40 GB/s
+        device.cache = CacheRate { 8e6, 100e9 };
+        const auto moved = [&](double bytes) {
+            KernelWork work;
+            work.kernel = KernelClass::Memory;
+            work.bytes = bytes;
+            return kernelSeconds(work, here);
+        };
+        QVERIFY(qFuzzyCompare(moved(4e6), 1e-6 + 40e-6));
+        QVERIFY(qFuzzyCompare(moved(8e6), 1e-6 + 80e-6));
+        QVERIFY(qFuzzyCompare(moved(48e6), 1e-6 + 80e-6 + 1e-3));
+        double before = 0;
+        for (double bytes = 1; bytes < 1e9; bytes *= 1.01) {
+            QVERIFY(moved(bytes) > before);
+            before = moved(bytes);
+        }
+        KernelWork work = product(1, 512, 512, 512);
+        const double compute = work.flops / (0.78 * 989.4e12);
+        QVERIFY(qFuzzyCompare(kernelSeconds(work, here), 1e-6 + work.bytes / 100e9)); // the longer of both
+        device.kernels.gemmPacking = Packing { 20e9, 0.5e6, {} };
+        QVERIFY(qFuzzyCompare(kernelSeconds(work, here), 1e-6 + compute + (work.bytes - 0.5e6) / 20e9));
+        device.kernels.gemmPacking->unpackedEfficiency = 0.39;
+        QVERIFY(qFuzzyCompare(kernelSeconds(work, here), 1e-6 + 2 * compute + work.bytes / 100e9)); // which is less
+        device.kernels.gemmPacking->bytesPerSecond = 1e15;
+        QVERIFY(qFuzzyCompare(kernelSeconds(work, here), 1e-6 + compute + (work.bytes - 0.5e6) / 1e15));
+        device.kernels.gemmPacking = Packing { 20e9, 2e6, 0.3 };
+        double rows = 0;
+        for (double m = 1; m < 4000; m += 7) {
+            QVERIFY(kernelSeconds(product(1, m, 4096, 1024), here) >= rows * (1 - 1e-12));
+            rows = kernelSeconds(product(1, m, 4096, 1024), here);
+        }
+        work.kernel = KernelClass::Attention;
+        device.kernels.attentionPacking = Packing { 5e9, 0, {} };
+        QVERIFY(qFuzzyCompare(kernelSeconds(work, here), 1e-6 + work.flops / (0.60 * 989.4e12) + work.bytes / 5e9));
+        // No preset has any of them: their numbers are those of the plain laws.
+        for (const Hardware& preset : hardwarePresets()) {
+            QVERIFY(!preset.device.cache && !preset.device.kernels.gemmPacking && !preset.device.kernels.attentionPacking);
+            for (const Level& level : preset.levels)
+                QVERIFY(!level.link.cache && (!level.link.shared || !level.link.messageSeconds));
+        }
+    }
+
     void measuredProducts()
     {
         const QString root = qEnvironmentVariable("SHARDBOARD_SHARED", QStringLiteral(SHARDBOARD_SOURCE_DIR "/../shared"));

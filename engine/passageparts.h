@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the sources of a PassageRunner know about operations.
+#pragma once
+
+#include "model/graph/graph.h"
+#include "model/plan/plan.h"
+
+#include <cstddef>
+
+namespace shardboard::engine {
+
+inline const Op& opOf(const Graph& graph, const PlannedOp& planned) { return graph.op(planned.op); }
+
+/// Large weights that the operation reads in row chunks need no memory of their own.
+inline bool isStreamed(OpKind kind, std::size_t operand)
+{
+    return (operand == 1
+            && (kind == OpKind::Linear || kind == OpKind::LinearGradX || kind == OpKind::Embedding || kind == OpKind::ExpertLinear
+                || kind == OpKind::ExpertLinearT))
+        || (operand == 0 && kind == OpKind::AdamStep);
+}
+
+/// The operand whose memory the result may take.
+inline std::size_t takenOperand(OpKind kind) { return kind == OpKind::AdamStep ? 1 : 0; }
+
+} // namespace shardboard::engine
