@@ -139,14 +139,16 @@ private Q_SLOTS:
                 + CacheRate { kCache, kNear }.seconds(p.bytes, kFar);
         for (double bytes = 1e4; bytes < 4e8; bytes *= 1.7)
             calibration.points.push_back(point("memory", 0, bytes, machine.launch + CacheRate { kCache, kCacheRate }.seconds(bytes, kMemoryRate)));
-        // Few rows are not packed, and reach a third of the peak.
-        for (const double m : { 1.0, 2.0, 8.0, 128.0, 512.0, 2048.0 })
-            for (const double n : { 128.0, 1024.0, 4096.0 }) {
+        // Few rows are rather not packed, and reach a third of the peak.
+        for (const double m : { 1.0, 2.0, 128.0, 512.0, 2048.0 })
+            for (const double n : { 128.0, 1024.0, 2048.0, 4096.0 }) {
+                if (m < 128 && n < 1024) // so small that either way is free
+                    continue;
                 const double flops = 2 * m * n * n;
                 const double bytes = 4 * (2 * m * n + n * n);
                 const double packed = flops / (0.95 * machine.peak) + std::max(0.0, bytes - kFree) / kPack;
                 const double unpacked = flops / (0.33 * machine.peak) + CacheRate { kCache, kCacheRate }.seconds(bytes, kMemoryRate);
-                calibration.points.push_back(point("gemm", flops, bytes, machine.launch + (m < 16 ? unpacked : packed)));
+                calibration.points.push_back(point("gemm", flops, bytes, machine.launch + std::min(packed, unpacked)));
             }
         for (const double s : { 32.0, 128.0, 512.0, 2048.0 })
             calibration.points.push_back(point("attention", 1024 * s * s, 5120 * s, machine.launch + 1024 * s * s / (0.6 * machine.peak) + 5120 * s / kAttention));
