@@ -206,15 +206,17 @@ json cancelling(const QString& program)
         session.run(document.evaluation(), options);
         QElapsedTimer timer;
         timer.start();
+        while (!running && session.state() != EngineSession::State::Failed && timer.elapsed() < 10000)
+            QApplication::processEvents(QEventLoop::AllEvents, 10);
+        timer.restart();
         while (timer.elapsed() < after && !over)
             QApplication::processEvents(QEventLoop::AllEvents, 10);
-        if (session.state() != EngineSession::State::Running)
-            continue; // refused: there is no memory for it, say
+        const bool cancels = session.state() == EngineSession::State::Running; // else refused: there is no memory for it, say
         timer.restart();
         session.cancel();
-        while (!over && timer.elapsed() < 6000)
+        while (cancels && !over && timer.elapsed() < 6000)
             QApplication::processEvents(QEventLoop::AllEvents, 5);
-        if (over)
+        if (cancels && over)
             times.wall.push_back(static_cast<double>(timer.nsecsElapsed()) * 1e-6);
         QObject::disconnect(ended);
     }
