@@ -4,10 +4,13 @@
 #include "widgets/devicecolors.h"
 #include "widgets/theme.h"
 
+#include <QApplication>
 #include <QDrag>
+#include <QKeyEvent>
 #include <QMimeData>
 #include <QPainter>
 #include <QPixmap>
+#include <QTimer>
 #include <QWidget>
 
 namespace shardboard {
@@ -27,6 +30,26 @@ QString axisFromMimeData(const QMimeData* data)
     return QString::fromUtf8(data->data(QLatin1String(kAxisMimeType)).left(256));
 }
 
+namespace {
+
+/// While something is dragged, undo and redo let go of it and do nothing else: the drag's own loop hears no shortcut.
+class UndoCancels : public QObject {
+public:
+    bool eventFilter(QObject*, QEvent* event) override
+    {
+        if (event->type() != QEvent::KeyPress && event->type() != QEvent::ShortcutOverride)
+            return false;
+        const auto* key = static_cast<QKeyEvent*>(event);
+        if (!key->matches(QKeySequence::Undo) && !key->matches(QKeySequence::Redo))
+            return false;
+        event->accept();
+        QDrag::cancel();
+        return true;
+    }
+};
+
+} // namespace
+
 void dragAxis(QWidget* source, const QString& axis, int axisIndex)
 {
     const QFont font = monoFont(source);
@@ -42,6 +65,9 @@ void dragAxis(QWidget* source, const QString& axis, int axisIndex)
     drag->setMimeData(axisMimeData(axis));
     drag->setPixmap(picture);
     drag->setHotSpot(QPoint(size.width() / 2, size.height() / 2));
+    UndoCancels keys;
+    // Once the drag has its loop, so that this filter is asked before the drag's.
+    QTimer::singleShot(0, &keys, [&keys] { qApp->installEventFilter(&keys); });
     drag->exec(Qt::CopyAction);
 }
 

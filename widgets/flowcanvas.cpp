@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/flowcanvas.h"
 
+#include "widgets/canvas/paintsscreen.h"
+#include "widgets/devicecolors.h"
 #include "widgets/documentview.h"
 #include "widgets/theme.h"
 
 #include "model/session/selection.h"
 
+#include <QApplication>
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QPainterPath>
+#include <QStatusTipEvent>
 #include <QToolTip>
 
 #include <algorithm>
@@ -19,35 +24,69 @@ namespace shardboard {
 
 namespace {
 
-constexpr double kGap = 16; ///< between items, crossed by the connector
-constexpr double kBoxHeight = 44;
-constexpr double kHangingHeight = 38; ///< above the line, for collectives of weights
-constexpr double kLineGap = 16;
-constexpr double kFooter = 24;
+constexpr double kFooter = 22;
+constexpr double kLargestScale = 4;
+constexpr double kSmallest = 0.8; ///< that everything is fitted to at first
+constexpr double kReadable = 0.4; ///< smaller boxes have no text
+constexpr double kBand = 4; ///< of a box's lower edge, in the colours of its result
 
 } // namespace
 
 FlowCanvas::FlowCanvas(Document* document, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
+    , m_navigation(new CanvasNavigation(this, this))
 {
     setObjectName(QStringLiteral("flowCanvas"));
     setAccessibleName(tr("Operations and collectives"));
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
-    QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Preferred);
-    policy.setHeightForWidth(true);
-    setSizePolicy(policy);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+    m_viewport.setVerticalPlace(0);
+    m_viewport.setLargestScale(kLargestScale);
 }
+
+QSize FlowCanvas::sizeHint() const { return { 640, 200 }; }
+QSize FlowCanvas::minimumSizeHint() const { return { 200, 90 }; }
 
 void FlowCanvas::setScene(FlowScene scene)
 {
+    const bool same = scene.name == m_scene.name && scene.items.size() == m_scene.items.size();
     m_scene = std::move(scene);
-    m_current = -1;
-    const double height = place(width(), m_rects);
-    setMinimumHeight(static_cast<int>(height));
-    updateGeometry();
+    if (!same)
+        m_current = -1;
+    m_step = -1;
+    place(!same);
     update();
+}
+
+double FlowCanvas::amountOf(const FlowItem& item) const
+{
+    if (item.kind != FlowItem::CollectivePill)
+        return 0;
+    return item.bytes == 0 ? 0 : m_thickness == Thickness::Bytes ? static_cast<double>(item.bytes) : item.seconds;
+}
+
+double FlowCanvas::strokeOf(int index) const { return flowStroke(amountOf(m_scene.items[static_cast<std::size_t>(index)]), m_largest); }
+
+void FlowCanvas::setThickness(Thickness thickness)
+{
+    m_thickness = thickness;
+    place(false);
+    update();
+}
+
+void FlowCanvas::setFilter(const QString& text)
+{
+    m_filter = text.trimmed();
+    update();
+}
+
+bool FlowCanvas::matches(int index) const
+{
+    const FlowItem& item = m_scene.items[static_cast<std::size_t>(index)];
+    return m_filter.isEmpty() || item.title.contains(m_filter, Qt::CaseInsensitive) || item.detail.contains(m_filter, Qt::CaseInsensitive)
+        || item.toolTip.contains(m_filter, Qt::CaseInsensitive);
 }
 
 QSizeF FlowCanvas::sizeOf(const FlowItem& item) const
@@ -56,96 +95,148 @@ QSizeF FlowCanvas::sizeOf(const FlowItem& item) const
     const double title = QFontMetricsF(uiFont(this, -0.5, true)).horizontalAdvance(item.title);
     const double detail = QFontMetricsF(monoFont(this, -2)).horizontalAdvance(item.detail);
     const double padding = pill ? 28 : item.kind == FlowItem::Small ? 16 : 24;
-    return { std::max({ title, detail, item.kind == FlowItem::Small ? 30.0 : 48.0 }) + padding, kBoxHeight * textScale(this) };
+    return { std::max({ title, detail, item.kind == FlowItem::Small ? 30.0 : 48.0 }) + padding, kFlowBoxHeight * textScale(this) };
 }
 
-double FlowCanvas::place(double width, std::vector<QRectF>& rects) const
+/// The boxes for the present width; and where one looks at, at first everything or the upper left in full size.
+void FlowCanvas::place(bool home)
 {
-    rects.assign(m_scene.items.size(), QRectF());
-    const double right = std::max(200.0, width) - kPanelMargin;
-    double x = kPanelMargin;
-    double y = 8;
-    std::size_t lineStart = 0;
-    // A line is moved down when one of its items has a collective hanging above it.
-    const auto finishLine = [&](std::size_t end) {
-        bool hanging = false;
-        for (std::size_t i = lineStart; i < end; ++i)
-            hanging = hanging || m_scene.items[i].hanging;
-        if (hanging)
-            for (std::size_t i = lineStart; i < end; ++i)
-                if (!m_scene.items[i].hanging)
-                    rects[i].translate(0, kHangingHeight * textScale(this) + 8);
-        y += kBoxHeight * textScale(this) + kLineGap + (hanging ? kHangingHeight * textScale(this) + 8 : 0);
-        x = kPanelMargin;
-        lineStart = end;
-    };
-    for (std::size_t i = 0; i < m_scene.items.size();) {
-        std::size_t owner = i; // hanging ones go with the item that they belong to
-        while (owner + 1 < m_scene.items.size() && m_scene.items[owner].hanging)
-            ++owner;
-        double width2 = 0;
-        for (std::size_t k = i; k < owner; ++k)
-            width2 += sizeOf(m_scene.items[k]).width() + 6;
-        const QSizeF size = sizeOf(m_scene.items[owner]);
-        const double needed = std::max(width2, size.width());
-        if (x > kPanelMargin && x + needed > right)
-            finishLine(i);
-        double above = x + std::max(0.0, (size.width() - width2) / 2);
-        for (std::size_t k = i; k < owner; ++k) {
-            rects[k] = QRectF(above, y, sizeOf(m_scene.items[k]).width(), kHangingHeight * textScale(this));
-            above += rects[k].width() + 6;
-        }
-        rects[owner] = QRectF(QPointF(x + std::max(0.0, (width2 - size.width()) / 2), y), size);
-        x += needed + kGap;
-        i = owner + 1;
+    std::vector<FlowBox> boxes;
+    for (const FlowItem& item : m_scene.items)
+        boxes.push_back({ sizeOf(item), item.hanging });
+    const FlowPlacement placed = placeFlow(boxes, width(), textScale(this));
+    m_rects = placed.rects;
+    m_largest = 0;
+    if (const auto evaluation = m_document->evaluation())
+        for (const Collective& collective : evaluation->plan.collectives)
+            m_largest = std::max(m_largest, m_thickness == Thickness::Bytes ? static_cast<double>(collective.bytes) : collective.seconds);
+    m_viewport.setView(QRectF(rect()).adjusted(0, 0, 0, -kFooter * textScale(this)));
+    const QRectF world(QPointF(), placed.size);
+    m_navigation->forgetMap();
+    if (home || m_atHome) {
+        m_viewport.setWorld(world, 1);
+        goHome();
+    } else {
+        m_viewport.replaceWorld(world);
     }
-    finishLine(m_scene.items.size());
-    return y + (m_scene.residual.isEmpty() ? 0 : kFooter * textScale(this));
 }
 
-int FlowCanvas::heightForWidth(int width) const
+void FlowCanvas::goHome()
 {
-    std::vector<QRectF> rects;
-    return static_cast<int>(place(width, rects));
+    m_viewport.fit();
+    if (m_viewport.scale() < kSmallest) // else a little smaller is better than a line out of sight
+        m_viewport.show(QRectF(QPointF(), m_viewport.view().size()), 1);
+    m_homeScale = m_viewport.scale();
+    m_homeOrigin = m_viewport.toScreen(QPointF());
+    m_atHome = true;
 }
 
-QSize FlowCanvas::sizeHint() const { return { 640, heightForWidth(std::max(width(), 640)) }; }
-
-void FlowCanvas::resizeEvent(QResizeEvent*)
+void FlowCanvas::viewMoved()
 {
-    const double height = place(width(), m_rects);
-    setMinimumHeight(static_cast<int>(height));
+    m_atHome = qFuzzyCompare(m_viewport.scale(), m_homeScale) && (m_viewport.toScreen(QPointF()) - m_homeOrigin).manhattanLength() < 0.5;
+}
+
+void FlowCanvas::showWhole(bool whole)
+{
+    if (whole) {
+        m_part = m_viewport;
+        m_viewport.fit();
+    } else {
+        m_viewport = m_part;
+        place(false);
+    }
+    update();
+}
+
+int FlowCanvas::missingHeight() const
+{
+    return std::max(0, static_cast<int>(std::ceil(m_viewport.world().height() - m_viewport.view().height())));
+}
+
+void FlowCanvas::resizeEvent(QResizeEvent*) { place(false); }
+
+void FlowCanvas::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange)
+        place(false);
 }
 
 QRectF FlowCanvas::itemRect(int index) const
 {
-    return index >= 0 && index < static_cast<int>(m_rects.size()) ? m_rects[static_cast<std::size_t>(index)] : QRectF();
+    return index >= 0 && index < static_cast<int>(m_rects.size()) ? m_viewport.toScreen(m_rects[static_cast<std::size_t>(index)]) : QRectF();
 }
 
 int FlowCanvas::itemAt(const QPointF& point) const
 {
+    if (!m_viewport.view().contains(point))
+        return -1;
+    const QPointF at = m_viewport.toWorld(point);
     for (std::size_t i = 0; i < m_rects.size(); ++i)
-        if (m_rects[i].contains(point))
+        if (m_rects[i].contains(at))
             return static_cast<int>(i);
     return -1;
+}
+
+QRectF FlowCanvas::selectedPart() const
+{
+    QRectF part;
+    for (std::size_t i = 0; i < m_rects.size(); ++i)
+        if (static_cast<int>(i) == m_step || (m_step < 0 && isSelected(m_scene.items[i])))
+            part = part.united(m_rects[i]);
+    return part.isEmpty() ? part : part.adjusted(-24, -24, 24, 24);
+}
+
+void FlowCanvas::paintMap(QPainter& painter, const Viewport& map) const
+{
+    const Theme& theme = Theme::of(this);
+    for (std::size_t i = 0; i < m_rects.size(); ++i) {
+        const bool moves = m_scene.items[i].kind == FlowItem::CollectivePill && m_scene.items[i].bytes > 0;
+        painter.fillRect(map.toScreen(m_rects[i]), moves ? theme.attention : theme.quiet);
+    }
+}
+
+void FlowCanvas::reveal(int index)
+{
+    if (index < 0 || index >= static_cast<int>(m_rects.size()) || m_viewport.isFitted())
+        return;
+    m_viewport.reveal(m_rects[static_cast<std::size_t>(index)], 12);
+    viewMoved();
+    update();
+}
+
+void FlowCanvas::setStep(int index)
+{
+    if (index == m_step)
+        return;
+    m_step = index;
+    if (index >= 0)
+        m_current = index;
+    reveal(index);
+    update();
 }
 
 void FlowCanvas::activate(int index)
 {
     if (index < 0 || index >= static_cast<int>(m_scene.items.size()))
         return;
-    const FlowItem& item = m_scene.items[static_cast<std::size_t>(index)];
+    const FlowItem item = m_scene.items[static_cast<std::size_t>(index)]; // the scene may become another one
     Selection* selection = m_document->selection();
+    if (item.kind == FlowItem::Folded) {
+        Q_EMIT unfoldRequested(item.segment);
+        return;
+    }
     if (item.collective >= 0) {
         selection->setCollective(item.collective);
-    } else if (!item.weights.empty()) {
+        return;
+    }
+    if (!item.weights.empty()) {
         // A second click on a box of several weights goes on to the next one.
         const auto now = std::find(item.weights.begin(), item.weights.end(), selection->weight());
         const bool next = now != item.weights.end() && std::next(now) != item.weights.end();
         selection->setWeight(next ? *std::next(now) : item.weights.front());
     }
-    if (item.collective < 0)
-        selectOperation(item);
+    selectOperation(item);
 }
 
 /// Of several operations in a box the one that takes the selected weight, else the one that does the work, so that it is
@@ -175,10 +266,14 @@ void FlowCanvas::selectOperation(const FlowItem& item) const
 bool FlowCanvas::isSelected(const FlowItem& item) const
 {
     const Selection* selection = m_document->selection();
+    if (item.kind == FlowItem::Folded)
+        return false;
     if (item.collective >= 0)
         return item.collective == selection->collective();
     if (item.weights.empty() && item.segment == selection->segment() && selection->operation() >= 0) {
         const auto& segments = m_document->evaluation()->plan.segments;
+        if (item.segment >= static_cast<int>(segments.size()))
+            return false;
         const auto& ops = segments[static_cast<std::size_t>(item.segment)].ops;
         const auto index = static_cast<std::size_t>(selection->operation());
         return index < ops.size() && std::find(item.ops.begin(), item.ops.end(), ops[index].op) != item.ops.end();
@@ -205,23 +300,70 @@ bool FlowCanvas::isAccessibleSelected(int index) const
     return index >= 0 && index < accessibleCount() && isSelected(m_scene.items[static_cast<std::size_t>(index)]);
 }
 
-void FlowCanvas::paintConnector(QPainter& painter, int from, int to) const
+/// Side by side a stripe for each mesh axis that the value is cut over; dashed for those over which it is partial; else quiet.
+void FlowCanvas::paintLine(QPainter& painter, const QPointF& from, const QPointF& to, const FlowInk& ink, double width) const
 {
     const Theme& theme = Theme::of(this);
+    std::vector<std::pair<QColor, bool>> stripes;
+    for (const int axis : ink.cut)
+        stripes.emplace_back(axisColor(axis), false);
+    for (const int axis : ink.partial)
+        stripes.emplace_back(axisColor(axis), true);
+    if (stripes.empty())
+        stripes.emplace_back(blended(theme.window, theme.quiet, 0.7), false);
+    const auto count = static_cast<double>(stripes.size());
+    const double each = std::max(width, 2 * count) / count;
+    double y = -each * (count - 1) / 2;
+    for (const auto& [color, dashed] : stripes) {
+        QPen pen(color, each);
+        pen.setCapStyle(Qt::FlatCap);
+        if (dashed)
+            pen.setDashPattern({ std::max(0.6, 3 / each), std::max(0.5, 2 / each) });
+        painter.setPen(pen);
+        painter.drawLine(from + QPointF(0, y), to + QPointF(0, y));
+        y += each;
+    }
+}
+
+void FlowCanvas::paintConnector(QPainter& painter, int from, int to) const
+{
     const QRectF a = m_rects[static_cast<std::size_t>(from)];
     const QRectF b = m_rects[static_cast<std::size_t>(to)];
-    const std::int64_t bytes = std::max(m_scene.items[static_cast<std::size_t>(from)].bytes,
-                                        m_scene.items[static_cast<std::size_t>(to)].bytes);
-    const double mib = static_cast<double>(bytes) / (1024.0 * 1024.0);
-    const double thickness = bytes == 0 ? 2 : std::clamp(2 + std::log2(1 + mib) / 2, 2.0, 8.0);
-    painter.setPen(QPen(blended(theme.window, theme.quiet, 0.7), thickness));
+    const FlowInk& ink = m_scene.items[static_cast<std::size_t>(from)].ink;
+    const double thickness = std::max(strokeOf(from), strokeOf(to));
     if (std::abs(a.center().y() - b.center().y()) < 1) {
-        painter.drawLine(QPointF(a.right(), a.center().y()), QPointF(b.left(), b.center().y()));
+        paintLine(painter, QPointF(a.right(), a.center().y()), QPointF(b.left(), b.center().y()), ink, thickness);
         return;
     }
     // On to the next line: a short stub at both ends says that it goes on.
-    painter.drawLine(QPointF(a.right(), a.center().y()), QPointF(a.right() + 10, a.center().y()));
-    painter.drawLine(QPointF(b.left() - 10, b.center().y()), QPointF(b.left(), b.center().y()));
+    paintLine(painter, QPointF(a.right(), a.center().y()), QPointF(a.right() + 12, a.center().y()), ink, thickness);
+    paintLine(painter, QPointF(b.left() - 12, b.center().y()), QPointF(b.left(), b.center().y()), ink, thickness);
+}
+
+void FlowCanvas::paintBand(QPainter& painter, const QRectF& rect, const FlowInk& ink) const
+{
+    const std::size_t count = ink.cut.size() + ink.partial.size();
+    if (count == 0)
+        return;
+    painter.save();
+    QPainterPath path;
+    path.addRoundedRect(rect, kCanvasRadius, kCanvasRadius);
+    painter.setClipPath(path, Qt::IntersectClip);
+    const double wide = rect.width() / static_cast<double>(count);
+    double x = rect.left();
+    const auto piece = [&](int axis, bool partial) {
+        const QRectF part(x, rect.bottom() - kBand, wide, kBand);
+        if (partial)
+            painter.fillRect(part, QBrush(axisColor(axis), Qt::BDiagPattern));
+        else
+            painter.fillRect(part, axisColor(axis));
+        x += wide;
+    };
+    for (const int axis : ink.cut)
+        piece(axis, false);
+    for (const int axis : ink.partial)
+        piece(axis, true);
+    painter.restore();
 }
 
 void FlowCanvas::paintItem(QPainter& painter, int index) const
@@ -230,22 +372,43 @@ void FlowCanvas::paintItem(QPainter& painter, int index) const
     const FlowItem& item = m_scene.items[static_cast<std::size_t>(index)];
     const QRectF rect = m_rects[static_cast<std::size_t>(index)].adjusted(0.5, 0.5, -0.5, -0.5);
     const bool pill = item.kind == FlowItem::CollectivePill;
+    const bool folded = item.kind == FlowItem::Folded;
     const bool free = pill && item.bytes == 0; // a local slice moves nothing
     const bool selected = isSelected(item);
+    painter.setOpacity(matches(index) ? 1 : 0.3);
     const QColor color = pill && !free ? theme.attention : theme.line;
-    painter.setPen(QPen(selected && !pill ? theme.accent : color, selected ? 2.5 : 1.2));
-    painter.setBrush(pill && !free ? theme.attentionFill : theme.panel);
     const double radius = pill ? rect.height() / 2 : kCanvasRadius;
+    if (folded) { // a stack of sheets
+        painter.setPen(QPen(theme.line, 1.2));
+        painter.setBrush(theme.panel);
+        painter.drawRoundedRect(rect.adjusted(4, -4, 4, -4), radius, radius);
+        painter.drawRoundedRect(rect.adjusted(2, -2, 2, -2), radius, radius);
+    }
+    const bool current = index == m_step;
+    painter.setPen(QPen(current || (selected && !pill) ? theme.accent : color, current || selected ? 2.5 : 1.2));
+    painter.setBrush(current ? theme.selection : pill && !free ? theme.attentionFill : theme.panel);
     painter.drawRoundedRect(rect, radius, radius);
-    if (selected && pill) {
+    if (!pill)
+        paintBand(painter, rect.adjusted(1, 1, -1, -1), item.ink);
+    if (selected && pill && !current) {
         painter.setPen(QPen(theme.accent, 2));
         painter.setBrush(Qt::NoBrush);
         painter.drawRoundedRect(rect.adjusted(-3, -3, 3, 3), radius + 3, radius + 3);
+    }
+    if (current) { // a mark that does not go by colour alone
+        const QPointF tip(rect.center().x(), rect.top() - 1);
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(theme.accent);
+        painter.drawPolygon(QPolygonF { tip, tip + QPointF(-6, -8), tip + QPointF(6, -8) });
     }
     if (hasFocus() && index == m_current) {
         painter.setPen(QPen(theme.accent, 1, Qt::DotLine));
         painter.setBrush(Qt::NoBrush);
         painter.drawRoundedRect(rect.adjusted(-4, -4, 4, 4), radius + 4, radius + 4);
+    }
+    if (m_viewport.scale() < kReadable) {
+        painter.setOpacity(1);
+        return;
     }
     const QFont titleFont = uiFont(this, -0.5, item.kind != FlowItem::Small);
     const QFont detailFont = monoFont(this, -2);
@@ -259,6 +422,49 @@ void FlowCanvas::paintItem(QPainter& painter, int index) const
     painter.setFont(detailFont);
     painter.setPen(pill && !free ? theme.attention : theme.quiet);
     painter.drawText(QRectF(rect.left(), y, rect.width(), detailHeight), Qt::AlignCenter, item.detail);
+    painter.setOpacity(1);
+}
+
+/// What the colours of the lines stand for, and the layout of the residual stream.
+void FlowCanvas::paintLegend(QPainter& painter) const
+{
+    const Theme& theme = Theme::of(this);
+    const double footer = kFooter * textScale(this);
+    const QRectF line(kPanelMargin, height() - footer, width() - 2 * kPanelMargin, footer);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    painter.fillRect(QRectF(0, line.top(), width(), footer), theme.window);
+    painter.fillRect(QRectF(line.left(), line.top(), line.width(), 1), theme.line);
+    painter.setFont(uiFont(this, -1.5));
+    const QFontMetricsF metrics(painter.font());
+    constexpr double kSwatch = 16;
+    const auto evaluation = m_document->evaluation();
+    double x = line.right();
+    const auto entry = [&](const QString& text, const FlowInk& ink) {
+        const double wide = kSwatch + 5 + metrics.horizontalAdvance(text) + 14;
+        if (x - wide < line.left() + line.width() / 3)
+            return;
+        x -= wide;
+        paintLine(painter, QPointF(x, line.center().y() + 1), QPointF(x + kSwatch, line.center().y() + 1), ink, 5);
+        painter.setPen(theme.quiet);
+        painter.drawText(QRectF(x + kSwatch + 5, line.top() + 1, wide, footer - 1), Qt::AlignLeft | Qt::AlignVCenter, text);
+    };
+    if (evaluation) {
+        const Mesh& mesh = evaluation->plan.mesh;
+        int first = -1;
+        for (int axis = mesh.axisCount() - 1; axis >= 0; --axis)
+            if (mesh.axis(axis).size > 1)
+                first = axis;
+        if (first >= 0)
+            entry(tr("partial sums"), FlowInk { {}, { first } });
+        for (int axis = mesh.axisCount() - 1; axis >= 0; --axis)
+            if (mesh.axis(axis).size > 1)
+                entry(tr("cut over %1").arg(QString::fromStdString(mesh.axis(axis).name)), FlowInk { { axis }, {} });
+        entry(tr("whole"), {});
+    }
+    painter.setPen(theme.quiet);
+    const double room = x - line.left() - 12;
+    painter.drawText(QRectF(line.left(), line.top() + 1, room, footer - 1), Qt::AlignLeft | Qt::AlignVCenter,
+                     metrics.elidedText(m_scene.residual, Qt::ElideRight, room));
 }
 
 void FlowCanvas::paintEvent(QPaintEvent*)
@@ -267,47 +473,52 @@ void FlowCanvas::paintEvent(QPaintEvent*)
     QPainter painter(this);
     painter.fillRect(rect(), theme.window);
     painter.setRenderHint(QPainter::Antialiasing);
+    const QRectF seen = m_viewport.visibleWorld().adjusted(-40, -40, 40, 40);
+    painter.save();
+    painter.setClipRect(m_viewport.view());
+    painter.translate(m_viewport.toScreen(QPointF()));
+    painter.scale(m_viewport.scale(), m_viewport.scale());
+    const int count = static_cast<int>(m_scene.items.size());
     int before = -1;
-    for (int i = 0; i < static_cast<int>(m_scene.items.size()); ++i) {
+    for (int i = 0; i < count; ++i) {
+        const QRectF rect = m_rects[static_cast<std::size_t>(i)];
         if (m_scene.items[static_cast<std::size_t>(i)].hanging) {
             int owner = i;
-            while (m_scene.items[static_cast<std::size_t>(owner)].hanging
-                   && owner + 1 < static_cast<int>(m_scene.items.size()))
+            while (m_scene.items[static_cast<std::size_t>(owner)].hanging && owner + 1 < count)
                 ++owner;
-            const QRectF rect = m_rects[static_cast<std::size_t>(i)];
-            painter.setPen(QPen(theme.attention, 3));
-            painter.drawLine(QPointF(rect.center().x(), rect.bottom()),
-                             QPointF(rect.center().x(), m_rects[static_cast<std::size_t>(owner)].top()));
+            if (!rect.intersects(seen))
+                continue;
+            painter.setPen(QPen(theme.attention, strokeOf(i)));
+            painter.drawLine(QPointF(rect.center().x(), rect.bottom()), QPointF(rect.center().x(), m_rects[static_cast<std::size_t>(owner)].top()));
             continue;
         }
-        if (before >= 0)
+        if (before >= 0 && (rect.intersects(seen) || m_rects[static_cast<std::size_t>(before)].intersects(seen)))
             paintConnector(painter, before, i);
         before = i;
     }
-    for (int i = 0; i < static_cast<int>(m_scene.items.size()); ++i)
-        paintItem(painter, i);
+    for (int i = 0; i < count; ++i)
+        if (m_rects[static_cast<std::size_t>(i)].intersects(seen))
+            paintItem(painter, i);
+    painter.restore();
+    if (!m_rects.empty())
+        paintLegend(painter);
+    if (paintsScreen(painter, *this))
+        m_navigation->paintMap(painter);
     if (hasFocus() && m_current < 0) { // keys have not chosen an item yet
+        painter.setRenderHint(QPainter::Antialiasing, false);
         painter.setPen(QPen(theme.accent, 1));
         painter.setBrush(Qt::NoBrush);
         painter.drawRect(rect().adjusted(0, 0, -1, -1));
     }
-    if (m_scene.residual.isEmpty() || m_rects.empty())
-        return;
-    painter.setRenderHint(QPainter::Antialiasing, false);
-    const double top = m_rects.back().bottom() + kLineGap;
-    painter.fillRect(QRectF(kPanelMargin, top, width() - 2 * kPanelMargin, 1), theme.line);
-    painter.setPen(theme.quiet);
-    painter.setFont(uiFont(this, -1.5));
-    const double room = width() - 2 * kPanelMargin;
-    painter.drawText(QRectF(kPanelMargin, top + 2, room, kFooter * textScale(this) - 2), Qt::AlignLeft | Qt::AlignVCenter,
-                     painter.fontMetrics().elidedText(m_scene.residual, Qt::ElideRight, static_cast<int>(room)));
 }
 
 void FlowCanvas::mousePressEvent(QMouseEvent* event)
 {
+    const int index = itemAt(event->position());
+    if (event->button() == Qt::RightButton && index >= 0)
+        m_current = index; // what the menu is about
     if (event->button() != Qt::LeftButton)
         return;
-    const int index = itemAt(event->position());
     if (index >= 0)
         m_current = index;
     activate(index);
@@ -320,19 +531,59 @@ void FlowCanvas::mouseMoveEvent(QMouseEvent* event)
     setCursor(index >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
 }
 
+/// To another item by the keyboard: it is selected, and the status bar says what its tool tip says.
+void FlowCanvas::moveTo(int index)
+{
+    if (index < 0 || index >= static_cast<int>(m_scene.items.size()))
+        return;
+    m_current = index;
+    const FlowItem item = m_scene.items[static_cast<std::size_t>(index)];
+    setAccessibleDescription(item.toolTip);
+    reportCurrent(this);
+    if (item.kind != FlowItem::Folded)
+        activate(index);
+    reveal(index);
+    QStatusTipEvent tip(QString(item.toolTip).replace(QLatin1Char('\n'), QStringLiteral(" · ")));
+    QApplication::sendEvent(this, &tip);
+    update();
+}
+
 void FlowCanvas::keyPressEvent(QKeyEvent* event)
 {
-    const int count = static_cast<int>(m_scene.items.size());
-    const int key = event->key();
-    if (count > 0 && (key == Qt::Key_Left || key == Qt::Key_Right)) {
-        m_current = std::clamp(m_current + (key == Qt::Key_Right ? 1 : -1), 0, count - 1);
-        setAccessibleDescription(m_scene.items[static_cast<std::size_t>(m_current)].toolTip);
-        reportCurrent(this);
-        Q_EMIT currentMoved(itemRect(m_current).toAlignedRect());
-        update();
-    } else if (key == Qt::Key_Return || key == Qt::Key_Enter || key == Qt::Key_Space) {
+    const bool shift = event->modifiers() & Qt::ShiftModifier;
+    switch (event->key()) {
+    case Qt::Key_Left:
+        return moveTo(flowNeighbour(m_rects, m_current, -1, 0));
+    case Qt::Key_Right:
+        return moveTo(flowNeighbour(m_rects, m_current, 1, 0));
+    case Qt::Key_Up:
+        return moveTo(flowNeighbour(m_rects, m_current, 0, -1));
+    case Qt::Key_Down:
+        return moveTo(flowNeighbour(m_rects, m_current, 0, 1));
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
         activate(m_current);
-    } else {
+        update();
+        return;
+    case Qt::Key_Space:
+        Q_EMIT playRequested();
+        return;
+    case Qt::Key_Period:
+    case Qt::Key_Greater:
+        Q_EMIT stepRequested(1, shift);
+        return;
+    case Qt::Key_Comma:
+    case Qt::Key_Less:
+        Q_EMIT stepRequested(-1, shift);
+        return;
+    case Qt::Key_Home:
+    case Qt::Key_End:
+        Q_EMIT endRequested(event->key() == Qt::Key_End);
+        return;
+    case Qt::Key_Escape:
+        Q_EMIT left();
+        return;
+    default:
         QWidget::keyPressEvent(event);
     }
 }

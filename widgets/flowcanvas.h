@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws a flow scene from left to right, in as many lines as the width needs, so that nothing is cut off.
+// Draws a flow scene from left to right, in as many lines as the width needs; zooms and pans. Lines between boxes have the colours
+// of the mesh axes that the value is cut over, and the thickness of the collective that they lead to.
 #pragma once
 
 #include "widgets/canvas/accessiblecanvas.h"
+#include "widgets/canvas/navigation.h"
+#include "widgets/canvas/zoomable.h"
+#include "widgets/flowlayout.h"
 #include "widgets/flowscene.h"
 
 #include "model/session/document.h"
@@ -13,16 +17,19 @@
 
 namespace shardboard {
 
-class FlowCanvas : public QWidget, public AccessibleItems {
+class FlowCanvas : public QWidget, public Zoomable, public AccessibleItems, private NavigatedCanvas {
     Q_OBJECT
 public:
+    enum class Thickness { Bytes, Time };
+
     explicit FlowCanvas(Document* document, QWidget* parent = nullptr);
     void setScene(FlowScene scene);
     const FlowScene& scene() const { return m_scene; }
-    QRectF itemRect(int index) const;
+    QRectF itemRect(int index) const; ///< on this widget
     /// Index of the item at a point, or -1.
     int itemAt(const QPointF& point) const;
-    /// Selects what an item stands for.
+    int current() const { return m_current; } ///< that the keyboard is at, -1: none
+    /// Selects what an item stands for; of a folded segment asks for it.
     void activate(int index);
     int accessibleCount() const override;
     QString accessibleItemName(int index) const override;
@@ -31,12 +38,30 @@ public:
     int accessibleCurrent() const override;
     bool isAccessibleSelected(int index) const override;
     void accessibleActivate(int index) override { activate(index); }
-    int heightForWidth(int width) const override;
-    bool hasHeightForWidth() const override { return true; }
+    /// Brings an item into sight.
+    void reveal(int index);
+    /// Marks the item of the current step; -1: none.
+    void setStep(int index);
+    int step() const { return m_step; }
+    void setThickness(Thickness thickness);
+    Thickness thickness() const { return m_thickness; }
+    double strokeOf(int index) const; ///< of the lines beside an item, in pixels before zooming
+    /// What does not match is drawn quietly; empty: everything matches.
+    void setFilter(const QString& text);
+    bool matches(int index) const;
+    CanvasNavigation* navigation() const { return m_navigation; }
+    const Viewport& currentView() const { return m_viewport; }
+    void showWhole(bool whole) override;
+    int missingHeight() const override;
     QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
 
 Q_SIGNALS:
-    void currentMoved(const QRect& rect); ///< the item with the keyboard's focus
+    void unfoldRequested(int segment);
+    void playRequested(); ///< by Space
+    void stepRequested(int by, bool collective); ///< by , and . with Shift for collectives
+    void endRequested(bool last); ///< by Home and End
+    void left(); ///< by Escape
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -44,20 +69,42 @@ protected:
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
+    void changeEvent(QEvent* event) override;
     bool event(QEvent* event) override;
 
 private:
-    double place(double width, std::vector<QRectF>& rects) const;
+    Viewport& viewport() override { return m_viewport; }
+    bool canNavigate() const override { return !m_rects.empty(); }
+    QRectF selectedPart() const override;
+    void viewMoved() override;
+    void goHome() override;
+    void paintMap(QPainter& painter, const Viewport& map) const override;
+    void place(bool home);
     QSizeF sizeOf(const FlowItem& item) const;
     void selectOperation(const FlowItem& item) const;
     bool isSelected(const FlowItem& item) const;
+    double amountOf(const FlowItem& item) const;
+    void moveTo(int index);
+    void paintLine(QPainter& painter, const QPointF& from, const QPointF& to, const FlowInk& ink, double width) const;
     void paintConnector(QPainter& painter, int from, int to) const;
     void paintItem(QPainter& painter, int index) const;
+    void paintBand(QPainter& painter, const QRectF& rect, const FlowInk& ink) const;
+    void paintLegend(QPainter& painter) const;
 
     Document* m_document;
     FlowScene m_scene;
-    std::vector<QRectF> m_rects;
+    std::vector<QRectF> m_rects; ///< in the world
+    Viewport m_viewport;
+    Viewport m_part; ///< what was in sight before the whole was shown
+    double m_largest = 0; ///< amount of the thickest line of the plan
+    Thickness m_thickness = Thickness::Bytes;
+    QString m_filter;
     int m_current = -1;
+    int m_step = -1;
+    double m_homeScale = 1; ///< of what goHome() has shown
+    QPointF m_homeOrigin;
+    bool m_atHome = true; ///< what is seen is what goHome() shows
+    CanvasNavigation* m_navigation;
 };
 
 } // namespace shardboard

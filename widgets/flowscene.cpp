@@ -9,6 +9,7 @@
 #include <QStringList>
 
 #include <algorithm>
+#include <iterator>
 
 namespace shardboard {
 
@@ -94,6 +95,7 @@ private:
             for (const OperandUse& use : op.operands)
                 if (m_base.dims.empty() && use.tensor == source.carryIn && source.carryIn != kNoTensor)
                     m_base = use.before;
+        m_scene.residualInk = inkOf(m_base);
         if (!m_base.dims.empty())
             m_scene.residual
                 = QObject::tr("residual stream %1").arg(specIn(m_notation, m_base, m_evaluation.plan.mesh, true).marked());
@@ -163,6 +165,8 @@ private:
                           .arg(out.title, axesText(m_evaluation.plan.mesh, collective.axes), qstr(collective.reason));
         out.collective = index;
         out.bytes = collective.bytes;
+        out.seconds = collective.seconds;
+        out.ink = inkOf(collective.step.after);
         out.hanging = hanging;
         return out;
     }
@@ -240,6 +244,8 @@ private:
             seconds += planned->seconds;
         }
         tip << QObject::tr("%1 predicted").arg(secondsText(seconds));
+        out.seconds = seconds;
+        out.ink = inkOf(m_ops.back()->result);
         out.toolTip = tip.join(QLatin1Char('\n'));
         return out;
     }
@@ -256,6 +262,17 @@ private:
 };
 
 } // namespace
+
+FlowInk inkOf(const Layout& layout)
+{
+    FlowInk out;
+    for (const auto& dim : layout.dims)
+        for (const AxisRef& ref : dim)
+            out.cut.push_back(ref.axis);
+    for (const AxisRef& ref : layout.partial)
+        out.partial.push_back(ref.axis);
+    return out;
+}
 
 QString shortLayout(const Layout& layout, const Mesh& mesh, const Layout& base)
 {
@@ -280,6 +297,57 @@ FlowScene makeFlowScene(const Evaluation& evaluation, int plannedSegment, Notati
     if (plannedSegment < 0 || index >= evaluation.plan.segments.size())
         return {};
     return Builder(evaluation, plannedSegment, notation).build();
+}
+
+namespace {
+
+FlowItem foldedItem(const Evaluation& evaluation, int index)
+{
+    const PlannedSegment& segment = evaluation.plan.segments[static_cast<std::size_t>(index)];
+    FlowItem out;
+    out.kind = FlowItem::Folded;
+    out.segment = index;
+    out.title = qstr(segment.name);
+    if (segment.count > 1)
+        out.title += QStringLiteral(" × %1").arg(segment.count);
+    std::int64_t collectives = 0;
+    for (const Collective& collective : evaluation.plan.collectives)
+        if (collective.plannedSegment == index) {
+            ++collectives;
+            out.bytes += collective.bytes * collective.count;
+            out.seconds += collective.seconds * static_cast<double>(collective.count);
+        }
+    for (const PlannedOp& op : segment.ops)
+        out.seconds += op.seconds * static_cast<double>(op.count);
+    if (!segment.ops.empty())
+        out.ink = inkOf(segment.ops.back().result);
+    const QString moved = counted(collectives, QObject::tr("collective"), QObject::tr("collectives"));
+    out.detail = collectives > 0 ? QStringLiteral("%1 · %2").arg(moved, secondsText(out.seconds)) : secondsText(out.seconds);
+    out.toolTip = QObject::tr("%1, folded\n%2 · %3\nall its layers: %4 moved, %5 predicted\nEnter or a click unfolds it")
+                      .arg(out.title, counted(static_cast<std::int64_t>(segment.ops.size()), QObject::tr("operation"), QObject::tr("operations")), moved,
+                           bytesText(out.bytes), secondsText(out.seconds));
+    return out;
+}
+
+} // namespace
+
+FlowScene makeFoldedScene(const Evaluation& evaluation, int plannedSegment, Notation notation)
+{
+    FlowScene out = makeFlowScene(evaluation, plannedSegment, notation);
+    const auto& segments = evaluation.plan.segments;
+    if (plannedSegment < 0 || plannedSegment >= static_cast<int>(segments.size()))
+        return out;
+    std::vector<FlowItem> items;
+    for (int i = 0; i < static_cast<int>(segments.size()); ++i) {
+        if (segments[static_cast<std::size_t>(i)].phase != segments[static_cast<std::size_t>(plannedSegment)].phase)
+            continue;
+        if (i == plannedSegment)
+            std::move(out.items.begin(), out.items.end(), std::back_inserter(items));
+        else
+            items.push_back(foldedItem(evaluation, i));
+    }
+    out.items = std::move(items);
+    return out;
 }
 
 } // namespace shardboard

@@ -2,14 +2,26 @@
 #include "widgets/flowview.h"
 
 #include "widgets/choicebox.h"
+#include "widgets/canvas/navigation.h"
 #include "widgets/flowcanvas.h"
+#include "widgets/flowtransport.h"
 #include "widgets/format.h"
+#include "widgets/planplayer.h"
+#include "widgets/shownspec.h"
+#include "widgets/stepwords.h"
 #include "widgets/theme.h"
 
+#include "model/plan/plansteps.h"
+
+#include <QClipboard>
+#include <QContextMenuEvent>
+#include <QGuiApplication>
+#include <QKeyEvent>
 #include <QLabel>
-#include <QScrollArea>
+#include <QLineEdit>
+#include <QMenu>
+#include <QShortcut>
 #include <QSignalBlocker>
-#include <QToolButton>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -19,39 +31,38 @@ namespace shardboard {
 FlowView::FlowView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
     , m_header(new ViewHeader(tr("Flow"), this))
+    , m_find(new QLineEdit(this))
     , m_phase(new ChoiceBox(false, this))
     , m_choice(new ChoiceBox(false, this))
-    , m_back(new QToolButton(this))
-    , m_forward(new QToolButton(this))
-    , m_step(new QLabel(this))
-    , m_scroll(new QScrollArea(this))
-    , m_canvas(new FlowCanvas(document, m_scroll))
+    , m_thickness(new ChoiceBox(false, this))
+    , m_canvas(new FlowCanvas(document, this))
+    , m_player(new PlanPlayer(this))
+    , m_transport(new FlowTransport(m_player, this))
     , m_empty(new QLabel(this))
 {
     setObjectName(QStringLiteral("flowView"));
     setAccessibleName(tr("Flow"));
+    m_find->setObjectName(QStringLiteral("flowFind"));
+    m_find->setAccessibleName(tr("Find an operation or a collective"));
+    m_find->setToolTip(tr("Find an operation, a collective, a mesh axis or a tensor (Ctrl+F); Enter goes on to the next one, in all segments"));
+    m_find->setPlaceholderText(tr("Find"));
+    m_find->setClearButtonEnabled(true);
+    m_find->setFixedWidth(120);
+    m_find->installEventFilter(this);
     m_phase->setObjectName(QStringLiteral("flowPhase"));
     m_phase->setAccessibleName(tr("Phase of the step"));
     m_phase->setToolTip(tr("Phase of the step"));
     m_choice->setObjectName(QStringLiteral("flowSegment"));
-    m_choice->setAccessibleName(tr("Segment of the plan"));
-    m_choice->setToolTip(tr("Segment of the plan"));
-    m_back->setObjectName(QStringLiteral("flowBack"));
-    m_back->setArrowType(Qt::LeftArrow);
-    m_back->setAccessibleName(tr("Previous collective"));
-    m_back->setToolTip(tr("Previous collective"));
-    m_forward->setObjectName(QStringLiteral("flowForward"));
-    m_forward->setArrowType(Qt::RightArrow);
-    m_forward->setAccessibleName(tr("Next collective"));
-    m_forward->setToolTip(tr("Next collective"));
-    m_step->setObjectName(QStringLiteral("flowStep"));
-    for (QWidget* widget : std::initializer_list<QWidget*> { m_phase, m_choice, m_back, m_step, m_forward })
+    m_choice->setAccessibleName(tr("Unfolded segment of the plan"));
+    m_choice->setToolTip(tr("Unfolded segment of the plan"));
+    m_thickness->setObjectName(QStringLiteral("flowThickness"));
+    m_thickness->setAccessibleName(tr("Thickness of the lines"));
+    m_thickness->setToolTip(tr("What the thickness of the lines at a collective stands for"));
+    m_thickness->addItem(tr("Bytes"), static_cast<int>(FlowCanvas::Thickness::Bytes));
+    m_thickness->addItem(tr("Time"), static_cast<int>(FlowCanvas::Thickness::Time));
+    m_thickness->setFixedWidth(m_thickness->widestEntry());
+    for (QWidget* widget : std::initializer_list<QWidget*> { m_find, m_phase, m_choice, m_thickness })
         m_header->addRight(widget);
-    m_scroll->setWidget(m_canvas);
-    m_scroll->setWidgetResizable(true);
-    m_scroll->setFrameShape(QFrame::NoFrame);
-    m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    m_scroll->setFocusPolicy(Qt::NoFocus);
     m_empty->setObjectName(QStringLiteral("flowEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setWordWrap(true);
@@ -59,14 +70,31 @@ FlowView::FlowView(Document* document, QWidget* parent)
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(m_header);
-    column->addWidget(m_scroll, 1);
+    column->addWidget(m_canvas, 1);
+    column->addWidget(m_transport);
     column->addWidget(m_empty, 1);
     connect(m_choice, &ChoiceBox::activated, this, [this](int index) { showSegment(m_choice->itemData(index).toInt()); });
     connect(m_phase, &ChoiceBox::activated, this, [this](int index) { showPhase(m_phase->itemData(index).toInt()); });
-    connect(m_back, &QToolButton::clicked, this, [this] { stepCollective(-1); });
-    connect(m_forward, &QToolButton::clicked, this, [this] { stepCollective(1); });
-    connect(m_canvas, &FlowCanvas::currentMoved, this,
-            [this](const QRect& rect) { m_scroll->ensureVisible(rect.center().x(), rect.center().y(), 40, 40); });
+    connect(m_thickness, &ChoiceBox::activated, this,
+            [this](int index) { m_canvas->setThickness(static_cast<FlowCanvas::Thickness>(m_thickness->itemData(index).toInt())); });
+    connect(m_find, &QLineEdit::textChanged, this, &FlowView::search);
+    connect(m_canvas, &FlowCanvas::unfoldRequested, this, &FlowView::showSegment);
+    connect(m_canvas, &FlowCanvas::playRequested, m_player, &PlanPlayer::toggle);
+    connect(m_canvas, &FlowCanvas::stepRequested, this, [this](int by, bool collective) {
+        if (collective)
+            by > 0 ? m_player->forwardToCollective() : m_player->backToCollective();
+        else
+            by > 0 ? m_player->forward() : m_player->back();
+    });
+    connect(m_canvas, &FlowCanvas::endRequested, this, [this](bool last) { last ? m_player->last() : m_player->first(); });
+    connect(m_canvas, &FlowCanvas::left, this, [this] {
+        m_player->stop();
+        m_find->clear();
+    });
+    connect(m_player, &PlanPlayer::stepChanged, this, &FlowView::showStep);
+    auto* find = new QShortcut(QKeySequence::Find, this);
+    find->setContext(Qt::WidgetWithChildrenShortcut);
+    connect(find, &QShortcut::activated, this, &FlowView::focusFilter);
     start();
 }
 
@@ -74,19 +102,22 @@ void FlowView::refresh()
 {
     const auto evaluation = document()->evaluation();
     const bool shown = evaluation && !evaluation->plan.segments.empty();
-    m_scroll->setVisible(shown);
-    m_empty->setVisible(!shown);
-    for (QWidget* widget : std::initializer_list<QWidget*> { m_phase, m_choice, m_back, m_step, m_forward })
+    for (QWidget* widget : std::initializer_list<QWidget*> { m_canvas, m_transport, m_find, m_phase, m_choice, m_thickness })
         widget->setVisible(shown);
+    m_empty->setVisible(!shown);
     setTextColor(m_empty, Theme::of(this).quiet);
-    setTextColor(m_step, Theme::of(this).quiet);
-    m_step->setFont(uiFont(this, -1));
+    if (m_evaluation != evaluation) { // an edit: what was played is no more
+        m_evaluation = evaluation;
+        m_transport->setEvaluation(shown ? evaluation : nullptr);
+        m_player->setSteps(shown ? planSteps(evaluation->plan) : std::vector<PlanStep>());
+    }
     if (!shown) {
         m_empty->setText(evaluation ? tr("This model is open as weights only, so there is no flow of operations.")
                                     : tr("No design is open."));
-        m_header->setDetail(QString());
         m_segment = -1;
+        m_name.clear();
         m_canvas->setScene({});
+        showHeader();
         return;
     }
     const auto& segments = evaluation->plan.segments;
@@ -114,11 +145,28 @@ void FlowView::showSegment(int plannedSegment)
         return;
     m_segment = plannedSegment;
     fillSegments();
-    FlowScene scene = makeFlowScene(*evaluation, plannedSegment, document()->notation());
-    m_header->setDetail(tr("%1 · %2").arg(
-        scene.name, qstr(phaseName(evaluation->plan.segments[static_cast<std::size_t>(plannedSegment)].phase))));
+    FlowScene scene = makeFoldedScene(*evaluation, plannedSegment, document()->notation());
+    m_name = tr("%1 · %2").arg(scene.name, qstr(phaseName(evaluation->plan.segments[static_cast<std::size_t>(plannedSegment)].phase)));
     m_canvas->setScene(std::move(scene));
+    if (m_player->isShown())
+        m_canvas->setStep(itemOf(m_player->current()));
+    showHeader();
     revealSelection();
+}
+
+/// What is unfolded, or how much of it matches what is searched for.
+void FlowView::showHeader()
+{
+    if (m_find->text().trimmed().isEmpty() || !m_evaluation) {
+        m_header->setDetail(m_name);
+        return;
+    }
+    const QString text = m_find->text().trimmed();
+    int found = 0;
+    for (const PlanStep& step : m_player->steps())
+        found += stepSearchText(*m_evaluation, step).contains(text, Qt::CaseInsensitive) ? 1 : 0;
+    m_header->setDetail(found == 0 ? tr("nothing in the plan has “%1”; Esc shows everything").arg(text)
+                                   : tr("%1 of the plan, Enter goes to the next").arg(counted(found, tr("step"), tr("steps"))));
 }
 
 /// Those of the shown segment's phase; a step of training has each name in several.
@@ -193,21 +241,27 @@ int FlowView::segmentOfSelection() const
 
 void FlowView::selectionChanged()
 {
+    if (m_stepping)
+        return; // showStep() does what there is to do
     const int segment = segmentOfSelection();
     if (segment >= 0 && segment != m_segment)
         showSegment(segment);
+    // From what was selected elsewhere the walk goes on; it ends where nothing of the plan is selected any more.
+    const int step = selection()->collective() >= 0 ? stepOfCollective(m_player->steps(), selection()->collective())
+                                                    : stepOfOperation(m_player->steps(), selection()->segment(), selection()->operation());
+    if (step >= 0 && step != m_player->index())
+        m_player->adopt(step);
+    else if (step < 0)
+        m_player->stop();
     revealSelection();
 }
 
 void FlowView::revealSelection()
 {
-    const auto evaluation = document()->evaluation();
-    const int all = evaluation ? static_cast<int>(evaluation->plan.collectives.size()) : 0;
-    const int now = selection()->collective();
-    m_step->setText(now < 0 ? counted(all, tr("collective"), tr("collectives")) : tr("%1 of %2").arg(now + 1).arg(all));
-    m_back->setEnabled(all > 0);
-    m_forward->setEnabled(all > 0);
     m_canvas->update();
+    if (m_canvas->step() >= 0)
+        return;
+    const int now = selection()->collective();
     const auto& items = m_canvas->scene().items;
     for (int i = 0; i < static_cast<int>(items.size()); ++i) {
         const FlowItem& item = items[static_cast<std::size_t>(i)];
@@ -215,21 +269,175 @@ void FlowView::revealSelection()
             ? item.collective == now
             : std::find(item.weights.begin(), item.weights.end(), selection()->weight()) != item.weights.end();
         if (hit) {
-            const QPoint centre = m_canvas->itemRect(i).center().toPoint();
-            m_scroll->ensureVisible(centre.x(), centre.y(), 40, 40);
+            m_canvas->reveal(i);
             return;
         }
     }
 }
 
+int FlowView::itemOf(const PlanStep& step) const
+{
+    const auto& items = m_canvas->scene().items;
+    const auto& segments = m_evaluation->plan.segments;
+    for (int i = 0; i < static_cast<int>(items.size()); ++i) {
+        const FlowItem& item = items[static_cast<std::size_t>(i)];
+        if (item.kind == FlowItem::Folded)
+            continue;
+        if (step.collective >= 0 ? item.collective == step.collective
+                                 : item.segment == step.segment && item.collective < 0
+                    && std::find(item.ops.begin(), item.ops.end(),
+                                 segments[static_cast<std::size_t>(step.segment)].ops[static_cast<std::size_t>(step.operation)].op)
+                        != item.ops.end())
+            return i;
+    }
+    return -1;
+}
+
+int FlowView::stepOfItem(const FlowItem& item) const
+{
+    const auto& steps = m_player->steps();
+    if (item.collective >= 0)
+        return stepOfCollective(steps, item.collective);
+    for (int i = 0; i < static_cast<int>(steps.size()); ++i) {
+        const PlanStep& step = steps[static_cast<std::size_t>(i)];
+        if (step.segment != item.segment)
+            continue;
+        if (item.kind == FlowItem::Folded)
+            return i;
+        const auto& ops = m_evaluation->plan.segments[static_cast<std::size_t>(step.segment)].ops;
+        if (step.collective < 0 && std::find(item.ops.begin(), item.ops.end(), ops[static_cast<std::size_t>(step.operation)].op) != item.ops.end())
+            return i;
+    }
+    return -1;
+}
+
+/// The step that was walked to: unfolded, marked, and selected everywhere.
+void FlowView::showStep()
+{
+    if (!m_player->isShown() || !m_evaluation) {
+        m_canvas->setStep(-1);
+        return;
+    }
+    const PlanStep step = m_player->current();
+    selectStep(step);
+    if (step.segment != m_segment)
+        showSegment(step.segment);
+    m_canvas->setStep(itemOf(step));
+}
+
+/// With the weight that it is about, in one change, so that every view is made anew once.
+void FlowView::selectStep(const PlanStep& step)
+{
+    m_stepping = true;
+    const PlannedOp& op = m_evaluation->plan.segments[static_cast<std::size_t>(step.segment)].ops[static_cast<std::size_t>(step.operation)];
+    const int weight = step.collective >= 0
+        ? weightOfTensor(*m_evaluation, m_evaluation->plan.collectives[static_cast<std::size_t>(step.collective)].tensor)
+        : weightOfOp(*m_evaluation, op.op);
+    {
+        const QSignalBlocker blocker(selection());
+        if (weight >= 0)
+            selection()->setWeight(weight);
+        if (step.collective >= 0 && selection()->collective() == step.collective)
+            selection()->setCollective(-1);
+    }
+    if (step.collective >= 0)
+        selection()->setCollective(step.collective);
+    else
+        selection()->setOperation(step.segment, step.operation);
+    m_stepping = false;
+}
+
 void FlowView::stepCollective(int by)
 {
-    const auto evaluation = document()->evaluation();
-    const int all = evaluation ? static_cast<int>(evaluation->plan.collectives.size()) : 0;
-    if (all == 0)
+    if (!m_player->isShown()) // from what is selected, or from the beginning
+        m_player->adopt(stepOfCollective(m_player->steps(), selection()->collective()));
+    by > 0 ? m_player->forwardToCollective() : m_player->backToCollective();
+}
+
+void FlowView::focusFilter()
+{
+    m_find->setFocus(Qt::ShortcutFocusReason);
+    m_find->selectAll();
+}
+
+void FlowView::search()
+{
+    m_canvas->setFilter(m_find->text());
+    showHeader();
+}
+
+void FlowView::findNext(bool back)
+{
+    const QString text = m_find->text().trimmed();
+    const int count = m_player->count();
+    if (text.isEmpty() || !m_evaluation)
         return;
-    const int now = selection()->collective();
-    selection()->setCollective(now < 0 ? (by > 0 ? 0 : all - 1) : (now + by + all) % all);
+    for (int i = 1; i <= count; ++i) {
+        const int index = ((m_player->index() + (back ? -i : i)) % count + count) % count;
+        if (!stepSearchText(*m_evaluation, m_player->steps()[static_cast<std::size_t>(index)]).contains(text, Qt::CaseInsensitive))
+            continue;
+        m_player->goTo(index);
+        return;
+    }
+}
+
+bool FlowView::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == m_find && event->type() == QEvent::KeyPress) {
+        const auto* key = static_cast<QKeyEvent*>(event);
+        if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) {
+            findNext(key->modifiers() & Qt::ShiftModifier);
+            return true;
+        }
+        if (key->key() == Qt::Key_Escape) {
+            m_find->clear();
+            m_canvas->setFocus(Qt::OtherFocusReason);
+            return true;
+        }
+    }
+    return DocumentView::eventFilter(watched, event);
+}
+
+void FlowView::fillMenu(QMenu* menu, int index)
+{
+    const auto& items = m_canvas->scene().items;
+    if (!m_evaluation || items.empty())
+        return;
+    if (index >= 0 && index < static_cast<int>(items.size())) {
+        const FlowItem item = items[static_cast<std::size_t>(index)];
+        if (item.kind == FlowItem::Folded)
+            connect(menu->addAction(tr("Unfold %1").arg(item.title)), &QAction::triggered, this, [this, item] { showSegment(item.segment); });
+        if (const int step = stepOfItem(item); step >= 0) {
+            connect(menu->addAction(tr("Walk to This")), &QAction::triggered, this, [this, step] { m_player->goTo(step); });
+            connect(menu->addAction(tr("Play from Here")), &QAction::triggered, this, [this, step] {
+                m_player->adopt(step);
+                m_player->play();
+            });
+        }
+        connect(menu->addAction(tr("Find More of This")), &QAction::triggered, this, [this, item] { m_find->setText(item.title.section(QStringLiteral(" · "), 0, 0)); });
+        connect(menu->addAction(tr("Copy as Text")), &QAction::triggered, this, [item] { QGuiApplication::clipboard()->setText(item.title + QLatin1Char('\n') + item.toolTip); });
+        if (!item.ops.empty())
+            for (const PlannedOp& op : m_evaluation->plan.segments[static_cast<std::size_t>(item.segment)].ops)
+                if (op.op == item.ops.back())
+                    addCopyMenu(menu, op.result, m_evaluation->plan.mesh);
+        menu->addSeparator();
+    }
+    CanvasNavigation* navigation = m_canvas->navigation();
+    connect(menu->addAction(tr("Show Selection\tF")), &QAction::triggered, navigation, &CanvasNavigation::fitSelection);
+    connect(menu->addAction(tr("Show Everything\tShift+F")), &QAction::triggered, navigation, &CanvasNavigation::fitAll);
+    connect(menu->addAction(tr("Full Size\t0")), &QAction::triggered, navigation, &CanvasNavigation::home);
+}
+
+void FlowView::contextMenuEvent(QContextMenuEvent* event)
+{
+    const bool mouse = event->reason() == QContextMenuEvent::Mouse;
+    const QPoint at = m_canvas->mapFromGlobal(event->globalPos());
+    if (mouse && !m_canvas->rect().contains(at))
+        return;
+    QMenu menu(this);
+    fillMenu(&menu, mouse ? m_canvas->itemAt(at) : m_canvas->current());
+    if (!menu.isEmpty())
+        menu.exec(mouse ? event->globalPos() : m_canvas->mapToGlobal(m_canvas->itemRect(m_canvas->current()).center().toPoint()));
 }
 
 } // namespace shardboard

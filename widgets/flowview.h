@@ -1,48 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operations of one planned segment with the collectives between them.
+// The flow of a plan: one segment with its operations and collectives, the others of its phase folded; found, walked through and
+// played. What is walked to is selected, so that every view shows it; the player says what moves meanwhile.
 #pragma once
 
 #include "widgets/documentview.h"
+#include "widgets/flowscene.h"
 
-class QScrollArea;
-class QToolButton;
+class QLineEdit;
+class QMenu;
 
 namespace shardboard {
 
 class ChoiceBox;
 class FlowCanvas;
+class FlowTransport;
+class PlanPlayer;
+struct PlanStep;
 
 class FlowView : public DocumentView {
     Q_OBJECT
 public:
     explicit FlowView(Document* document, QWidget* parent = nullptr);
     FlowCanvas* canvas() const { return m_canvas; }
+    PlanPlayer* player() const { return m_player; }
     int segment() const { return m_segment; } ///< index into Plan::segments
+    /// What can be done with an item of the canvas, -1: with none of them.
+    void fillMenu(QMenu* menu, int item);
 
 public Q_SLOTS:
-    void showSegment(int plannedSegment);
-    void stepCollective(int by); ///< selects the collective before or after the selected one
+    void showSegment(int plannedSegment); ///< unfolds it
+    void stepCollective(int by); ///< walks to the collective before or after the selected one
+    void focusFilter();
+    /// The next step, or the one before, that has what is searched for; whichever segment it is in.
+    void findNext(bool back);
 
 protected:
     void refresh() override;
     void selectionChanged() override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     int segmentOfSelection() const;
     void revealSelection();
     void fillSegments();
     void showPhase(int phase);
+    void showStep();
+    void selectStep(const PlanStep& step);
+    int itemOf(const PlanStep& step) const;
+    int stepOfItem(const FlowItem& item) const;
+    void search();
+    void showHeader();
 
     ViewHeader* m_header;
+    QLineEdit* m_find;
     ChoiceBox* m_phase; ///< hidden where there is one phase only
     ChoiceBox* m_choice; ///< segments of the phase
-    QToolButton* m_back;
-    QToolButton* m_forward;
-    QLabel* m_step;
-    QScrollArea* m_scroll;
+    ChoiceBox* m_thickness; ///< of the lines: bytes or time
     FlowCanvas* m_canvas;
+    PlanPlayer* m_player;
+    FlowTransport* m_transport;
     QLabel* m_empty;
+    std::shared_ptr<const Evaluation> m_evaluation; ///< whose steps the player has
+    QString m_name; ///< of the unfolded segment, with its phase
     int m_segment = -1;
+    bool m_stepping = false; ///< the selection is being made by a step
 };
 
 } // namespace shardboard

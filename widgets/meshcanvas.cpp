@@ -14,8 +14,9 @@
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QPainterPath>
+#include <QStatusTipEvent>
 #include <QToolTip>
-#include <QWheelEvent>
 
 #include <algorithm>
 #include <cmath>
@@ -31,6 +32,9 @@ constexpr double kSolidCell = 6; ///< below, cells are pixels of an image
 constexpr double kTopMargin = 32;
 constexpr double kSideMargin = 28; ///< per axis at the left
 constexpr double kFooter = 26;
+constexpr double kArrow = 14; ///< shorter arrows are joined
+constexpr std::size_t kMostArrows = 160; ///< more are not calm
+constexpr double kWords = 40; ///< two lines above the footer about what moves
 constexpr double kScale = 38; ///< two lines above the footer: what the colours of memory say
 
 } // namespace
@@ -38,8 +42,10 @@ constexpr double kScale = 38; ///< two lines above the footer: what the colours 
 MeshCanvas::MeshCanvas(Document* document, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
+    , m_navigation(new CanvasNavigation(this, this))
 {
     m_viewport.setVerticalPlace(0.25);
+    m_viewport.setWorld(m_grid.world(), kLargestCell);
     setObjectName(QStringLiteral("meshCanvas"));
     setAccessibleName(tr("Device mesh"));
     setMouseTracking(true);
@@ -53,6 +59,11 @@ QSize MeshCanvas::minimumSizeHint() const { return { 200, 150 }; }
 void MeshCanvas::refresh()
 {
     const auto evaluation = m_document->evaluation();
+    if (m_evaluation != evaluation.get()) { // what was shown is of the plan before
+        m_transfer = -1;
+        m_transferTitle.clear();
+    }
+    m_evaluation = evaluation.get();
     m_mesh = m_document->design().mesh;
     m_grid = MeshGrid(m_mesh);
     const WeightLayout* weight = selectedWeight(*m_document);
@@ -73,9 +84,10 @@ void MeshCanvas::refresh()
                 line[column] = colorAt(position).fill.rgba();
     }
     m_viewport.setView(gridArea());
-    m_viewport.setWorld(m_grid.world(), kLargestCell);
-    layoutBars();
-    m_base = QPixmap();
+    if (m_viewport.world() != m_grid.world())
+        m_viewport.setWorld(m_grid.world(), kLargestCell); // another mesh; another weight is seen from where one was
+    viewMoved();
+    m_navigation->forgetMap();
     updateOverlay();
 }
 
@@ -120,7 +132,7 @@ QRectF MeshCanvas::gridArea() const
     const auto left = static_cast<double>(barsOf(m_grid.down()).size());
     const auto above = static_cast<double>(std::max<std::size_t>(barsOf(m_grid.across()).size(), 1));
     return QRectF(rect()).adjusted(kPanelMargin + kSideMargin * textScale(this) * left, kTopMargin * textScale(this) + kSideMargin * textScale(this) * (above - 1) + 8, -kPanelMargin,
-                                   -kFooter * textScale(this) - 8 - (m_coloring == Coloring::Memory ? kScale * textScale(this) : 0));
+                                   -kFooter * textScale(this) - 8 - (m_coloring == Coloring::Memory ? kScale * textScale(this) : 0) - (m_transferTitle.isEmpty() ? 0 : kWords * textScale(this)));
 }
 
 void MeshCanvas::layoutBars()
@@ -172,9 +184,10 @@ QString MeshCanvas::deviceText(std::int64_t position) const
     QString out = tr("device %1").arg(m_mesh.deviceId(position));
     if (!coordinates.isEmpty())
         out += QStringLiteral(" · ") + coordinates.join(QStringLiteral(", "));
-    if (const WeightLayout* weight = selectedWeight(*m_document))
-        out += QLatin1Char('\n') + shortName(weight->spec.name) + QLatin1Char(' ')
-            + shardText(weight->shards.shardAt(position));
+    if (const WeightLayout* weight = selectedWeight(*m_document)) {
+        const Shard shard = weight->shards.shardAt(position);
+        out += QStringLiteral("\n%1 %2 · %3").arg(shortName(weight->spec.name), shardText(shard), exactBytesText(bytesOf(shard.elements(), weight->spec.dtype)));
+    }
     const QString peak = exactBytesText(m_memory.peakAt(position));
     out += QLatin1Char('\n') + (m_memory.stages() > 1 ? tr("peak of stage %1: %2").arg(m_memory.stageAt(position)).arg(peak) : tr("peak of memory: %1").arg(peak));
     return out;
@@ -216,7 +229,7 @@ void MeshCanvas::paintCells(QPainter& painter)
 {
     const QRectF visible = m_viewport.visibleWorld();
     if (m_viewport.scale() < kSolidCell) {
-        paintPixels(painter, visible);
+        paintPixels(painter, visible, m_viewport);
         return;
     }
     for (std::int64_t row = 0; row < m_grid.rows(); ++row) {
@@ -234,7 +247,7 @@ void MeshCanvas::paintCells(QPainter& painter)
 }
 
 /// Cells too small to be told apart: a pixel each, block by block, so that the gaps stay.
-void MeshCanvas::paintPixels(QPainter& painter, const QRectF& visible)
+void MeshCanvas::paintPixels(QPainter& painter, const QRectF& visible, const Viewport& viewport) const
 {
     const std::int64_t wide = m_grid.columnRun();
     const std::int64_t high = m_grid.rowRun();
@@ -242,7 +255,7 @@ void MeshCanvas::paintPixels(QPainter& painter, const QRectF& visible)
         for (std::int64_t column = 0; column < m_grid.columns(); column += wide) {
             const QRectF block(m_grid.columnLeft(column), m_grid.rowTop(row), static_cast<double>(wide), static_cast<double>(high));
             if (block.intersects(visible))
-                painter.drawImage(m_viewport.toScreen(block), m_image,
+                painter.drawImage(viewport.toScreen(block), m_image,
                                   QRectF(static_cast<double>(column), static_cast<double>(row), static_cast<double>(wide), static_cast<double>(high)));
         }
 }
@@ -417,6 +430,156 @@ void MeshCanvas::paintGroup(QPainter& painter)
     painter.setClipping(false);
 }
 
+void MeshCanvas::showTransfer(int collective, double progress, const QString& title, const QString& words)
+{
+    const auto evaluation = m_document->evaluation();
+    if (!evaluation || collective >= static_cast<int>(evaluation->plan.collectives.size()))
+        collective = -1;
+    m_progress = progress;
+    if (collective == m_transfer && title == m_transferTitle && words == m_transferWords) {
+        if (collective >= 0)
+            update();
+        return;
+    }
+    const bool room = m_transferTitle.isEmpty() != title.isEmpty();
+    m_transfer = collective;
+    m_transferTitle = title;
+    m_transferWords = words;
+    if (room) {
+        m_viewport.setView(gridArea());
+        layoutBars();
+        m_base = QPixmap();
+    }
+    layTransfer();
+    update();
+}
+
+/// Which arrows there are follows from the collective and from what is in sight; not from one frame to the next.
+void MeshCanvas::layTransfer()
+{
+    m_arrows.clear();
+    m_moves = {};
+    const auto evaluation = m_document->evaluation();
+    if (m_transfer < 0 || !evaluation || m_transfer >= static_cast<int>(evaluation->plan.collectives.size()))
+        return;
+    const Collective& collective = evaluation->plan.collectives[static_cast<std::size_t>(m_transfer)];
+    const double scale = m_viewport.scale();
+    const auto visible = scale >= kSolidCell ? positionsIn(m_grid, m_viewport.visibleWorld(), 4 * kMostArrows) : std::vector<std::int64_t>();
+    const std::int64_t selected = m_document->selection()->device();
+    m_moves = shownTransfers(collective, evaluation->plan, visible, selected >= 0 ? selected : visible.empty() ? 0 : visible.front(), kMostArrows);
+    const QPointF origin = m_viewport.toScreen(QPointF());
+    m_arrows = arrowsOf(m_moves.moves, m_grid, scale, kArrow);
+    for (Arrow& arrow : m_arrows) {
+        arrow.from += origin;
+        arrow.to += origin;
+    }
+}
+
+QString MeshCanvas::transferText() const
+{
+    QString out = m_transferWords;
+    if (m_moves.groups > 0 && m_moves.groups < m_moves.allGroups)
+        out += tr(" · %1 of %2 groups drawn").arg(m_moves.groups).arg(m_moves.allGroups);
+    return out;
+}
+
+void MeshCanvas::paintTransfer(QPainter& painter) const
+{
+    const auto evaluation = m_document->evaluation();
+    if (m_transfer < 0 || m_arrows.empty() || !evaluation || m_transfer >= static_cast<int>(evaluation->plan.collectives.size()))
+        return;
+    const Theme& theme = Theme::of(this);
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setClipRect(gridArea().adjusted(-3, -3, 3, 3));
+    const double dot = std::clamp(m_viewport.scale() / 10, 2.5, 5.0);
+    const double ease = m_progress * m_progress * (3 - 2 * m_progress);
+    const bool moving = m_progress < 1;
+    for (const Arrow& arrow : m_arrows) {
+        // A little bowed, so that the way around a ring and the way back do not lie on each other.
+        const QPointF way = arrow.to - arrow.from;
+        const double length = std::hypot(way.x(), way.y());
+        const QPointF side = QPointF(-way.y(), way.x()) / std::max(length, 1.0) * std::min(26.0, length * 0.16);
+        const QPointF control = (arrow.from + arrow.to) / 2 - side;
+        QPainterPath path(arrow.from);
+        path.quadTo(control, arrow.to);
+        QColor halo = theme.window;
+        halo.setAlphaF(0.85f);
+        painter.setBrush(Qt::NoBrush);
+        painter.setPen(QPen(halo, 4));
+        painter.drawPath(path);
+        painter.setPen(QPen(theme.text, moving ? 1.2 : 1.8));
+        painter.drawPath(path);
+        const auto head = [&](const QPointF& tip, const QPointF& from) {
+            const QPointF along = tip - from;
+            const double size = std::hypot(along.x(), along.y());
+            if (size < 1)
+                return;
+            const QPointF unit = along / size;
+            const QPointF across(-unit.y(), unit.x());
+            const double reach = std::min(8.0, length / 3);
+            painter.setPen(Qt::NoPen);
+            painter.setBrush(theme.text);
+            painter.drawPolygon(QPolygonF { tip, tip - unit * reach + across * reach * 0.45, tip - unit * reach - across * reach * 0.45 });
+        };
+        head(arrow.to, control);
+        if (arrow.both)
+            head(arrow.from, control);
+        if (!moving)
+            continue;
+        const auto put = [&](double t) {
+            const QPointF at = arrow.from * ((1 - t) * (1 - t)) + control * (2 * t * (1 - t)) + arrow.to * (t * t);
+            painter.setPen(QPen(halo, 1.5));
+            painter.setBrush(theme.accent);
+            painter.drawEllipse(at, dot, dot);
+        };
+        put(ease);
+        if (arrow.both)
+            put(1 - ease);
+    }
+    painter.restore();
+}
+
+void MeshCanvas::paintTransferWords(QPainter& painter) const
+{
+    if (m_transferTitle.isEmpty())
+        return;
+    const Theme& theme = Theme::of(this);
+    const double text = textScale(this);
+    const double words = kWords * text;
+    const QRectF band(kPanelMargin, height() - kFooter * text - words - (m_coloring == Coloring::Memory ? kScale * text : 0), width() - 2 * kPanelMargin, words);
+    const auto line = [&](double top, const QFont& font, const QColor& color, const QString& said) {
+        painter.setFont(font);
+        painter.setPen(color);
+        painter.drawText(QRectF(band.left(), top, band.width(), words / 2), Qt::AlignLeft | Qt::AlignVCenter,
+                         painter.fontMetrics().elidedText(said, Qt::ElideRight, static_cast<int>(band.width())));
+    };
+    line(band.top(), uiFont(this, -0.5, true), m_transfer >= 0 ? theme.attention : theme.text, m_transferTitle);
+    line(band.top() + words / 2, uiFont(this, -1.5), theme.text, transferText());
+}
+
+QRectF MeshCanvas::selectedPart() const
+{
+    const std::int64_t device = m_document->selection()->device();
+    if (device >= 0 && device < m_mesh.deviceCount())
+        return m_grid.cell(device).adjusted(-0.25, -0.25, 0.25, 0.25);
+    const auto axes = groupAxes();
+    QRectF hull;
+    if (!axes.empty() && m_mesh.groupSize(axes) <= 4096)
+        for (const std::int64_t member : m_mesh.group(0, axes))
+            hull = hull.united(m_grid.cell(member));
+    return hull;
+}
+
+void MeshCanvas::viewMoved()
+{
+    layoutBars();
+    layTransfer();
+    m_base = QPixmap();
+}
+
+void MeshCanvas::paintMap(QPainter& painter, const Viewport& map) const { paintPixels(painter, m_grid.world(), map); }
+
 void MeshCanvas::paintOutline(QPainter& painter, std::int64_t position, bool selected)
 {
     if (position < 0 || position >= m_mesh.deviceCount())
@@ -436,7 +599,8 @@ void MeshCanvas::paintOutline(QPainter& painter, std::int64_t position, bool sel
 void MeshCanvas::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);
-    if (!paintsScreen(painter, *this)) {
+    const bool onScreen = paintsScreen(painter, *this);
+    if (!onScreen) {
         paintBase(painter); // a picture for a file: lines stay lines
     } else {
         if (m_base.isNull() || m_base.size() != (size() * devicePixelRatioF()))
@@ -450,6 +614,7 @@ void MeshCanvas::paintEvent(QPaintEvent*)
     if (hovered != m_document->selection()->device())
         paintOutline(painter, hovered, false);
     paintOutline(painter, m_document->selection()->device(), true);
+    paintTransfer(painter);
     const Theme& theme = Theme::of(this);
     painter.setRenderHint(QPainter::Antialiasing, false);
     painter.setPen(theme.quiet);
@@ -459,6 +624,9 @@ void MeshCanvas::paintEvent(QPaintEvent*)
                      painter.fontMetrics().elidedText(footerText(), Qt::ElideRight, static_cast<int>(footer.width())));
     if (m_coloring == Coloring::Memory)
         paintScale(painter, QRectF(footer.left(), footer.top() - kScale * textScale(this), footer.width(), kScale * textScale(this)));
+    paintTransferWords(painter);
+    if (onScreen)
+        m_navigation->paintMap(painter);
     if (hasFocus()) {
         painter.setPen(QPen(theme.accent, 1));
         painter.drawRect(rect().adjusted(0, 0, -1, -1));
@@ -468,21 +636,12 @@ void MeshCanvas::paintEvent(QPaintEvent*)
 void MeshCanvas::resizeEvent(QResizeEvent*)
 {
     m_viewport.setView(gridArea());
-    layoutBars();
-    m_base = QPixmap();
+    viewMoved();
 }
 
 void MeshCanvas::mouseMoveEvent(QMouseEvent* event)
 {
     const QPointF at = event->position();
-    if (m_panning) {
-        m_viewport.pan(at - m_pressed);
-        m_pressed = at;
-        layoutBars();
-        m_base = QPixmap();
-        update();
-        return;
-    }
     if (m_pressedAxis >= 0 && (event->buttons() & Qt::LeftButton)) {
         if ((at - m_pressed).manhattanLength() >= QApplication::startDragDistance()) {
             const int axis = std::exchange(m_pressedAxis, -1);
@@ -502,10 +661,6 @@ void MeshCanvas::mouseMoveEvent(QMouseEvent* event)
 void MeshCanvas::mousePressEvent(QMouseEvent* event)
 {
     m_pressed = event->position();
-    if (event->button() == Qt::MiddleButton) {
-        m_panning = true;
-        return;
-    }
     if (event->button() != Qt::LeftButton)
         return;
     m_pressedAxis = axisAt(event->position());
@@ -515,20 +670,7 @@ void MeshCanvas::mousePressEvent(QMouseEvent* event)
         m_document->selection()->setDevice(deviceAt(event->position()));
 }
 
-void MeshCanvas::mouseReleaseEvent(QMouseEvent*)
-{
-    m_panning = false;
-    m_pressedAxis = -1;
-}
-
-void MeshCanvas::wheelEvent(QWheelEvent* event)
-{
-    m_viewport.zoomAt(event->position(), std::pow(1.2, event->angleDelta().y() / 120.0));
-    layoutBars();
-    m_base = QPixmap();
-    update();
-    event->accept();
-}
+void MeshCanvas::mouseReleaseEvent(QMouseEvent*) { m_pressedAxis = -1; }
 
 void MeshCanvas::moveDevice(int dx, int dy)
 {
@@ -536,6 +678,14 @@ void MeshCanvas::moveDevice(int dx, int dy)
         return;
     const std::int64_t from = m_document->selection()->device();
     m_document->selection()->setDevice(from < 0 ? 0 : m_grid.moved(from, dx, dy));
+    const std::int64_t device = m_document->selection()->device();
+    if (!m_viewport.isFitted()) {
+        m_viewport.reveal(m_grid.cell(device), 12);
+        viewMoved();
+    }
+    // What the tool tip says under the mouse, the status bar says to the keyboard.
+    QStatusTipEvent tip(deviceText(device).replace(QLatin1Char('\n'), QStringLiteral(" · ")));
+    QApplication::sendEvent(this, &tip);
 }
 
 void MeshCanvas::keyPressEvent(QKeyEvent* event)
@@ -556,24 +706,9 @@ void MeshCanvas::keyPressEvent(QKeyEvent* event)
     case Qt::Key_Escape:
         m_document->selection()->setDevice(-1);
         return;
-    case Qt::Key_F:
-    case Qt::Key_0:
-        m_viewport.fit();
-        break;
-    case Qt::Key_Plus:
-    case Qt::Key_Equal:
-        m_viewport.zoomAt(gridArea().center(), 1.25);
-        break;
-    case Qt::Key_Minus:
-        m_viewport.zoomAt(gridArea().center(), 0.8);
-        break;
     default:
         QWidget::keyPressEvent(event);
-        return;
     }
-    layoutBars();
-    m_base = QPixmap();
-    update();
 }
 
 void MeshCanvas::showWhole(bool whole)
@@ -585,8 +720,7 @@ void MeshCanvas::showWhole(bool whole)
         m_viewport = m_part;
         m_viewport.setView(gridArea());
     }
-    layoutBars();
-    m_base = QPixmap();
+    viewMoved();
 }
 
 void MeshCanvas::focusInEvent(QFocusEvent*) { update(); }

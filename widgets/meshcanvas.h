@@ -7,6 +7,8 @@
 #include "widgets/canvas/accessiblecanvas.h"
 #include "widgets/canvas/devicecards.h"
 #include "widgets/canvas/meshgrid.h"
+#include "widgets/canvas/navigation.h"
+#include "widgets/canvas/transfers.h"
 #include "widgets/canvas/viewport.h"
 #include "widgets/canvas/zoomable.h"
 #include "widgets/devicecolors.h"
@@ -23,7 +25,7 @@
 
 namespace shardboard {
 
-class MeshCanvas : public QWidget, public Zoomable, public AccessibleItems {
+class MeshCanvas : public QWidget, public Zoomable, public AccessibleItems, private NavigatedCanvas {
     Q_OBJECT
 public:
     enum class Coloring { Shards, Memory };
@@ -35,6 +37,16 @@ public:
     void setColoring(Coloring coloring);
     Coloring coloring() const { return m_coloring; }
     PartColor colorAt(std::int64_t position) const; ///< of a device as it is drawn now
+    /// Data on its way: what a collective moves in the device groups that are in sight. At a progress from 0 to 1 dots run along
+    /// the arrows; at 1 they are plain arrows. -1: nothing moves. A step of a plan is named below, in two lines, also where nothing
+    /// moves, so that the picture does not change its size from step to step.
+    void showTransfer(int collective, double progress, const QString& title = {}, const QString& words = {});
+    int shownTransfer() const { return m_transfer; }
+    /// The arrows that are drawn, from cell to cell, in pixels of this widget.
+    const std::vector<Arrow>& arrows() const { return m_arrows; }
+    QString transferText() const; ///< the words as they are shown, with the groups that are drawn
+    CanvasNavigation* navigation() const { return m_navigation; }
+    const Viewport& currentView() const { return m_viewport; }
 
     QSize sizeHint() const override;
     void showWhole(bool whole) override;
@@ -59,7 +71,6 @@ protected:
     void mouseMoveEvent(QMouseEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
-    void wheelEvent(QWheelEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void focusInEvent(QFocusEvent* event) override;
     void focusOutEvent(QFocusEvent* event) override;
@@ -74,16 +85,24 @@ private:
         QRectF rect; ///< line in the axis's colour
         QRectF zone; ///< line and labels
     };
+    Viewport& viewport() override { return m_viewport; }
+    bool canNavigate() const override { return m_document->hasDesign(); }
+    QRectF selectedPart() const override;
+    void viewMoved() override;
+    void paintMap(QPainter& painter, const Viewport& map) const override;
     QRectF gridArea() const;
     void layoutBars();
     void renderBase();
     void paintBase(QPainter& painter);
     void paintCells(QPainter& painter);
-    void paintPixels(QPainter& painter, const QRectF& visible);
+    void paintPixels(QPainter& painter, const QRectF& visible, const Viewport& viewport) const;
     void paintCell(QPainter& painter, std::int64_t position, const QRectF& rect);
     void paintAxes(QPainter& painter);
     void paintLabels(QPainter& painter, const Bar& bar);
     void paintGroup(QPainter& painter);
+    void layTransfer();
+    void paintTransfer(QPainter& painter) const;
+    void paintTransferWords(QPainter& painter) const;
     void paintOutline(QPainter& painter, std::int64_t position, bool selected);
     std::vector<int> groupAxes() const;
     QString footerText() const;
@@ -106,7 +125,14 @@ private:
     int m_hoveredAxis = -1;
     QPointF m_pressed;
     int m_pressedAxis = -1;
-    bool m_panning = false;
+    const void* m_evaluation = nullptr; ///< that was prepared, to be compared alone
+    int m_transfer = -1; ///< index into Plan::collectives
+    double m_progress = 1;
+    QString m_transferTitle;
+    QString m_transferWords;
+    ShownTransfers m_moves;
+    std::vector<Arrow> m_arrows;
+    CanvasNavigation* m_navigation;
 };
 
 } // namespace shardboard

@@ -2,10 +2,12 @@
 #include "widgets/meshchips.h"
 
 #include "widgets/axisdrag.h"
+#include "widgets/meshorder.h"
 #include "widgets/format.h"
 #include "widgets/theme.h"
 
 #include <QApplication>
+#include <QDropEvent>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
@@ -18,6 +20,7 @@
 #include <QToolTip>
 
 #include <algorithm>
+#include <utility>
 
 namespace shardboard {
 
@@ -110,7 +113,7 @@ AxisChip::AxisChip(const MeshAxis& axis, int index, QWidget* parent)
     setObjectName(QStringLiteral("chip_") + m_name);
     setText(QStringLiteral("%1 = %2").arg(m_name).arg(axis.size));
     setAccessibleName(tr("mesh axis %1 of size %2").arg(m_name).arg(axis.size));
-    setToolTip(tr("Drag onto a tensor dim to cut it; double click to edit"));
+    setToolTip(tr("Drag onto a tensor dim to cut it, or onto another axis to change the order (Alt+Left, Alt+Right); double click to edit"));
     setFocusPolicy(Qt::StrongFocus);
     setCursor(Qt::OpenHandCursor);
     setCheckable(true);
@@ -160,6 +163,8 @@ void AxisChip::keyPressEvent(QKeyEvent* event)
 {
     if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter || event->key() == Qt::Key_F2)
         Q_EMIT editRequested();
+    else if ((event->modifiers() & Qt::AltModifier) && (event->key() == Qt::Key_Left || event->key() == Qt::Key_Right))
+        Q_EMIT moveRequested(event->key() == Qt::Key_Left ? -1 : 1);
     else
         QAbstractButton::keyPressEvent(event);
 }
@@ -172,6 +177,7 @@ MeshChips::MeshChips(Document* document, QWidget* parent)
 {
     setObjectName(QStringLiteral("meshChips"));
     setAccessibleName(tr("Mesh axes"));
+    setAcceptDrops(true);
     m_row->setContentsMargins(0, 0, 0, 0);
     m_row->setSpacing(6);
     m_edit->setObjectName(QStringLiteral("axisEdit"));
@@ -216,6 +222,8 @@ void MeshChips::refresh()
         m_row->insertWidget(i, chip);
         m_chips.push_back(chip);
         connect(chip, &AxisChip::editRequested, this, [this, i] { startEdit(i); });
+        connect(chip, &AxisChip::dragged, this, &MeshChips::finishDrop, Qt::QueuedConnection);
+        connect(chip, &AxisChip::moveRequested, this, [this, i](int by) { moveAxis(i, i + by); });
         connect(chip, &AxisChip::clicked, this,
                 [this, i](bool checked) { selection()->setMeshAxis(checked ? i : -1); });
         connect(chip, &QWidget::customContextMenuRequested, this, [this, chip, i](const QPoint& point) {
@@ -253,7 +261,64 @@ void MeshChips::fillMenu(QMenu* menu, int axis)
         if (size != current.size)
             offer(tr("Size %1").arg(size), withMeshAxis(document()->design(), axis, { current.name, size }),
                   tr("Set mesh axis %1 to %2").arg(name).arg(size));
+    for (const int by : { -1, 1 })
+        if (axis + by >= 0 && axis + by < document()->design().mesh.axisCount())
+            offer(by < 0 ? tr("Move Outward (Alt+Left)") : tr("Move Inward (Alt+Right)"), withAxisMoved(document()->design(), axis, axis + by),
+                  tr("Move mesh axis %1").arg(name));
     offer(tr("Remove %1").arg(name), withoutMeshAxis(document()->design(), axis), tr("Remove mesh axis %1").arg(name));
+}
+
+void MeshChips::moveAxis(int from, int to)
+{
+    if (from == to || from < 0 || to < 0 || to >= document()->design().mesh.axisCount())
+        return;
+    const auto design = withAxisMoved(document()->design(), from, to);
+    if (!design.ok() || !apply(design.value(), tr("Move mesh axis %1").arg(qstr(document()->design().mesh.axis(from).name))))
+        QToolTip::showText(mapToGlobal(QPoint(0, height())), design.ok() ? m_refusal : qstr(design.error().text()), this, {}, 15000);
+    else if (AxisChip* chip = m_chips[static_cast<std::size_t>(to)])
+        chip->setFocus(Qt::OtherFocusReason); // so that it can be moved on
+}
+
+/// The place that an axis which is dropped here gets: that of the chip under the pointer; -1: there is none.
+int MeshChips::placeAt(const QPoint& point) const
+{
+    for (const AxisChip* chip : m_chips)
+        if (chip->geometry().contains(point))
+            return chip->axisIndex();
+    return -1;
+}
+
+void MeshChips::dragEnterEvent(QDragEnterEvent* event)
+{
+    const QString name = axisFromMimeData(event->mimeData());
+    if (!name.isEmpty() && document()->hasDesign() && document()->design().mesh.find(name.toStdString()) >= 0)
+        event->acceptProposedAction();
+}
+
+void MeshChips::dragMoveEvent(QDragMoveEvent* event)
+{
+    const int from = document()->design().mesh.find(axisFromMimeData(event->mimeData()).toStdString());
+    const int to = placeAt(event->position().toPoint());
+    event->setAccepted(from >= 0 && to >= 0 && to != from);
+}
+
+void MeshChips::dropEvent(QDropEvent* event)
+{
+    const int from = document()->design().mesh.find(axisFromMimeData(event->mimeData()).toStdString());
+    const int to = placeAt(event->position().toPoint());
+    if (from < 0 || to < 0 || to == from)
+        return;
+    event->acceptProposedAction();
+    m_dropped = { from, to };
+    // The chips are made anew: not while one of them is still the source of the drag.
+    if (qobject_cast<AxisChip*>(event->source()) == nullptr)
+        QMetaObject::invokeMethod(this, &MeshChips::finishDrop, Qt::QueuedConnection);
+}
+
+void MeshChips::finishDrop()
+{
+    if (const auto dropped = std::exchange(m_dropped, std::nullopt))
+        moveAxis(dropped->first, dropped->second);
 }
 
 void MeshChips::startEdit(int axis)

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mesh axes as chips: drag one onto a tensor dim, double click to edit its name and size, `+` for a new axis.
+// The mesh axes as chips: drag one onto a tensor dim, or onto another one to change the order; double click to edit its name and
+// size, `+` for a new axis.
 #pragma once
 
 #include "widgets/documentview.h"
 
 #include <QAbstractButton>
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 class QHBoxLayout;
@@ -26,6 +29,7 @@ public:
 Q_SIGNALS:
     void editRequested();
     void dragged();
+    void moveRequested(int by); ///< among the axes, by Alt and an arrow key
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -49,10 +53,15 @@ public:
 public Q_SLOTS:
     /// Opens the editor on an axis, or for a new one with -1.
     void startEdit(int axis);
+    /// The axis `from` to the place `to` among the others.
+    void moveAxis(int from, int to);
 
 protected:
     void refresh() override;
     void selectionChanged() override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dragMoveEvent(QDragMoveEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
@@ -60,6 +69,8 @@ private:
     void stopEdit();
     bool apply(const Design& design, const QString& text);
     void fillMenu(QMenu* menu, int axis);
+    int placeAt(const QPoint& point) const;
+    void finishDrop();
 
     QHBoxLayout* m_row;
     QLineEdit* m_edit;
@@ -68,6 +79,7 @@ private:
     std::vector<MeshAxis> m_axes; ///< that the chips were made for
     int m_edited = -2; ///< axis in the editor, -1 for a new one, -2: none
     QString m_refusal;
+    std::optional<std::pair<int, int>> m_dropped; ///< an axis and the place that it was dropped on
 };
 
 /// The design with axis `index` named and sized anew (strategies and rules follow the name); -1 appends an axis at the end.

@@ -2,9 +2,15 @@
 #include "widgets/meshview.h"
 
 #include "widgets/format.h"
+#include "widgets/canvas/navigation.h"
 #include "widgets/meshcanvas.h"
+#include "widgets/meshorder.h"
+#include "widgets/planplayer.h"
+#include "widgets/stepwords.h"
 #include "widgets/topologyview.h"
 
+#include <QContextMenuEvent>
+#include <QMenu>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -36,6 +42,26 @@ MeshView::MeshView(Document* document, QWidget* parent)
     start();
 }
 
+void MeshView::follow(PlanPlayer* player)
+{
+    m_player = player;
+    connect(player, &PlanPlayer::stepChanged, this, &MeshView::showStep);
+    connect(player, &PlanPlayer::progressed, this, &MeshView::showStep);
+    connect(player, &QObject::destroyed, this, [this] { m_player = nullptr; });
+}
+
+void MeshView::showStep()
+{
+    const auto evaluation = document()->evaluation();
+    if (m_player == nullptr || isAsleep())
+        return;
+    if (evaluation && m_player->isShown())
+        m_canvas->showTransfer(m_player->current().collective, m_player->progress(), stepTitle(*evaluation, m_player->current()),
+                               stepDetail(*evaluation, m_player->current()));
+    else
+        m_canvas->showTransfer(-1, 1);
+}
+
 void MeshView::refresh()
 {
     QString detail;
@@ -48,6 +74,7 @@ void MeshView::refresh()
     m_header->setDetail(detail);
     m_shownWeight = selection()->weight();
     m_canvas->refresh();
+    showStep();
 }
 
 void MeshView::selectionChanged()
@@ -55,8 +82,49 @@ void MeshView::selectionChanged()
     if (m_shownWeight != selection()->weight()) {
         m_shownWeight = selection()->weight(); // its tiles colour the devices
         m_canvas->refresh();
+        showStep();
     }
     m_canvas->updateOverlay();
+}
+
+void MeshView::fillMenu(QMenu* menu, std::int64_t device)
+{
+    if (!document()->hasDesign())
+        return;
+    const Design& design = document()->design();
+    const Mesh& mesh = design.mesh;
+    menu->setToolTipsVisible(true);
+    const auto offer = [&](const QString& text, const Result<Design>& edited) {
+        QAction* action = menu->addAction(text);
+        const Status status = edited.ok() ? document()->check(edited.value()) : Status(edited.error());
+        action->setEnabled(status.ok() && !(edited.value() == design));
+        if (!status.ok())
+            action->setToolTip(qstr(status.error().text()));
+        else if (edited.value() == design)
+            action->setToolTip(tr("It is so already"));
+        else
+            connect(action, &QAction::triggered, this, [this, text, to = edited.value()] { (void)document()->edit(to, text).ok(); });
+    };
+    const std::int64_t other = selection()->device();
+    if (device >= 0 && other >= 0 && other < mesh.deviceCount() && other != device)
+        offer(tr("Swap devices %1 and %2").arg(mesh.deviceId(other)).arg(mesh.deviceId(device)), withDevicesSwapped(design, other, device));
+    for (int axis = 0; axis < mesh.axisCount(); ++axis)
+        if (mesh.axis(axis).size > 1)
+            offer(tr("Number devices along %1 first").arg(qstr(mesh.axis(axis).name)), withDevicesAlong(design, axis));
+    offer(tr("Number devices row by row"), withDevicesAlong(design, -1));
+    menu->addSeparator();
+    CanvasNavigation* navigation = m_canvas->navigation();
+    connect(menu->addAction(tr("Show Selection\tF")), &QAction::triggered, navigation, &CanvasNavigation::fitSelection);
+    connect(menu->addAction(tr("Show Everything\tShift+F")), &QAction::triggered, navigation, &CanvasNavigation::fitAll);
+}
+
+void MeshView::contextMenuEvent(QContextMenuEvent* event)
+{
+    const bool mouse = event->reason() == QContextMenuEvent::Mouse;
+    QMenu menu(this);
+    fillMenu(&menu, mouse ? m_canvas->deviceAt(m_canvas->mapFromGlobal(event->globalPos())) : selection()->device());
+    if (!menu.isEmpty())
+        menu.exec(event->globalPos());
 }
 
 void MeshView::hoverChanged() { m_canvas->updateOverlay(); }

@@ -4,27 +4,37 @@
 
 #include "widgets/documentview.h"
 
+class QMenu;
 class QToolButton;
 
 namespace shardboard {
 
 class MeshCanvas;
+class PlanPlayer;
 
 class MeshView : public DocumentView {
     Q_OBJECT
 public:
     explicit MeshView(Document* document, QWidget* parent = nullptr);
     MeshCanvas* canvas() const { return m_canvas; }
+    /// Shows what the current step of a player moves.
+    void follow(PlanPlayer* player);
+    /// Edits of the device order, of a device (its mesh position, -1: none) among them; refused ones are disabled and say why.
+    void fillMenu(QMenu* menu, std::int64_t device);
 
 protected:
     void refresh() override;
     void selectionChanged() override;
     void hoverChanged() override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
 
 private:
+    void showStep();
+
     ViewHeader* m_header;
     QToolButton* m_coloring; ///< by memory instead of by shards
     MeshCanvas* m_canvas;
+    PlanPlayer* m_player = nullptr; ///< that it follows, if any
     int m_shownWeight = -1;
 };
 

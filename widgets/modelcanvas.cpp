@@ -10,12 +10,13 @@
 #include "widgets/weightedits.h"
 #include "widgets/weightmodel.h"
 
+#include <QApplication>
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QStatusTipEvent>
 #include <QToolTip>
-#include <QWheelEvent>
 
 #include <algorithm>
 #include <cmath>
@@ -30,6 +31,7 @@ constexpr double kNamed = 56; ///< narrower cells have none
 constexpr double kDetailed = 10; ///< cells below this have one colour
 constexpr double kBand = 3; ///< narrower tiles are pixels of a thumbnail
 constexpr double kFooter = 24;
+constexpr double kQuiet = 0.2; ///< opacity of what does not match
 
 QString percentText(std::int64_t part, std::int64_t whole)
 {
@@ -41,6 +43,7 @@ QString percentText(std::int64_t part, std::int64_t whole)
 ModelCanvas::ModelCanvas(Document* document, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
+    , m_navigation(new CanvasNavigation(this, this))
 {
     setObjectName(QStringLiteral("modelCanvas"));
     setAccessibleName(tr("All weights"));
@@ -101,6 +104,7 @@ void ModelCanvas::layOut()
     m_viewport.setView(area());
     const QRectF world(0, 0, std::max(50.0, area().width()), std::max(50.0, area().height()));
     m_viewport.setWorld(world, 1);
+    m_navigation->forgetMap();
     const auto evaluation = m_document->evaluation();
     if (!evaluation)
         return;
@@ -131,6 +135,27 @@ void ModelCanvas::layOut()
             cell.range = shardText(held.shard);
         m_cells.push_back(std::move(cell));
     }
+    setFilter(m_filter);
+}
+
+void ModelCanvas::setFilter(const QString& text)
+{
+    m_filter = text.trimmed();
+    const auto evaluation = m_document->evaluation();
+    for (Cell& cell : m_cells)
+        cell.quiet = evaluation && !m_filter.isEmpty() && !matchesWeight(evaluation->weights[static_cast<std::size_t>(cell.weight)], m_filter);
+    m_base = QPixmap();
+    update();
+}
+
+std::vector<int> ModelCanvas::matches() const
+{
+    std::vector<int> out;
+    for (const Cell& cell : m_cells)
+        if (!cell.quiet)
+            out.push_back(cell.weight);
+    std::sort(out.begin(), out.end());
+    return out;
 }
 
 void ModelCanvas::updateOverlay()
@@ -235,8 +260,10 @@ void ModelCanvas::paintBase(QPainter& painter) const
     painter.setClipRect(area());
     const QRectF visible = m_viewport.visibleWorld();
     for (const Cell& cell : m_cells)
-        if (cell.rect.intersects(visible))
+        if (cell.rect.intersects(visible)) {
+            painter.setOpacity(cell.quiet ? kQuiet : 1);
             paintCell(painter, cell, m_viewport.toScreen(cell.rect));
+        }
     painter.restore();
 }
 
@@ -357,12 +384,13 @@ void ModelCanvas::paintEvent(QPaintEvent*)
 {
     const Theme& theme = Theme::of(this);
     QPainter painter(this);
-    if (paintsScreen(painter, *this)) {
+    const bool onScreen = paintsScreen(painter, *this);
+    if (onScreen) {
         if (m_base.isNull() || m_base.size() != size() * devicePixelRatioF())
             renderBase();
         painter.drawPixmap(0, 0, m_base);
     } else {
-        paintBase(painter);
+        paintBase(painter); // text stays text
     }
     painter.save();
     painter.setClipRect(area().adjusted(-2, -2, 2, 2));
@@ -384,6 +412,8 @@ void ModelCanvas::paintEvent(QPaintEvent*)
     const QString text = m_cells.empty() ? (m_document->hasDesign() ? tr("Nothing is held here.") : tr("No design is open."))
                                          : cellOf(told) ? weightText(told).section(QLatin1Char('\n'), 2).replace(QLatin1Char('\n'), QStringLiteral(" · ")) : tr("Area: bytes. Zoom with the wheel, open a weight with Enter or a double click.");
     painter.drawText(footer, Qt::AlignLeft | Qt::AlignVCenter, painter.fontMetrics().elidedText(text, Qt::ElideRight, static_cast<int>(footer.width())));
+    if (onScreen)
+        m_navigation->paintMap(painter);
     if (hasFocus()) {
         painter.setPen(QPen(theme.accent, 1));
         painter.drawRect(rect().adjusted(0, 0, -1, -1));
@@ -392,10 +422,24 @@ void ModelCanvas::paintEvent(QPaintEvent*)
 
 void ModelCanvas::resizeEvent(QResizeEvent*) { layOut(); }
 
-void ModelCanvas::moved()
+QRectF ModelCanvas::selectedPart() const
 {
-    m_base = QPixmap();
-    update();
+    const Cell* cell = cellOf(m_document->selection()->weight());
+    if (!cell)
+        return {};
+    const double margin = 0.05 * std::max(cell->rect.width(), cell->rect.height());
+    return cell->rect.adjusted(-margin, -margin, margin, margin);
+}
+
+void ModelCanvas::paintMap(QPainter& painter, const Viewport& map) const
+{
+    const Theme& theme = Theme::of(this);
+    for (const Cell& cell : m_cells) {
+        const QRectF place = map.toScreen(cell.rect);
+        const QColor color = cell.frame.replicated ? theme.track
+            : m_held ? partColor(cell.color).fill : partColor(colorOfParts(cell.frame, cell.frame.rows.front(), cell.frame.columns.front())).fill;
+        painter.fillRect(place.adjusted(0, 0, place.width() > 3 ? -1 : 0, place.height() > 3 ? -1 : 0), color);
+    }
 }
 
 void ModelCanvas::showWhole(bool whole)
@@ -407,7 +451,8 @@ void ModelCanvas::showWhole(bool whole)
         m_viewport = m_part;
         m_viewport.setView(area());
     }
-    moved();
+    viewMoved();
+    update();
 }
 
 void ModelCanvas::zoomTo(int weight)
@@ -415,21 +460,14 @@ void ModelCanvas::zoomTo(int weight)
     const Cell* cell = cellOf(weight);
     if (!cell)
         return;
-    m_viewport.fit();
-    const double factor = 0.9 * std::min(area().width() / cell->rect.width(), area().height() / cell->rect.height());
-    m_viewport.zoomAt(m_viewport.toScreen(cell->rect.center()), factor);
-    m_viewport.pan(area().center() - m_viewport.toScreen(cell->rect.center()));
-    moved();
+    const double margin = 0.05 * std::max(cell->rect.width(), cell->rect.height());
+    m_viewport.show(cell->rect.adjusted(-margin, -margin, margin, margin), m_viewport.largestScale());
+    viewMoved();
+    update();
 }
 
 void ModelCanvas::mouseMoveEvent(QMouseEvent* event)
 {
-    if (m_panning) {
-        m_viewport.pan(event->position() - m_pressed);
-        m_pressed = event->position();
-        moved();
-        return;
-    }
     if (const int hovered = weightAt(event->position()); hovered != m_hovered) {
         m_hovered = hovered;
         setCursor(hovered >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
@@ -439,27 +477,15 @@ void ModelCanvas::mouseMoveEvent(QMouseEvent* event)
 
 void ModelCanvas::mousePressEvent(QMouseEvent* event)
 {
-    m_pressed = event->position();
-    if (event->button() == Qt::MiddleButton)
-        m_panning = true;
-    else if (event->button() == Qt::LeftButton)
+    if (event->button() == Qt::LeftButton)
         if (const int weight = weightAt(event->position()); weight >= 0)
             m_document->selection()->setWeight(weight);
 }
-
-void ModelCanvas::mouseReleaseEvent(QMouseEvent*) { m_panning = false; }
 
 void ModelCanvas::mouseDoubleClickEvent(QMouseEvent* event)
 {
     if (const int weight = weightAt(event->position()); weight >= 0 && event->button() == Qt::LeftButton)
         Q_EMIT opened(weight);
-}
-
-void ModelCanvas::wheelEvent(QWheelEvent* event)
-{
-    m_viewport.zoomAt(event->position(), std::pow(1.2, event->angleDelta().y() / 120.0));
-    moved();
-    event->accept();
 }
 
 /// The weight next to another one in a direction: nearest by the distance of centres, sideways counting double.
@@ -486,8 +512,17 @@ void ModelCanvas::keyPressEvent(QKeyEvent* event)
 {
     Selection* selection = m_document->selection();
     const auto step = [&](int dx, int dy) {
-        if (const int next = nearest(selection->weight(), dx, dy); next >= 0)
-            selection->setWeight(next);
+        const int next = nearest(selection->weight(), dx, dy);
+        if (next < 0)
+            return;
+        selection->setWeight(next);
+        if (!m_viewport.isFitted() && cellOf(next)) {
+            m_viewport.reveal(cellOf(next)->rect, 8);
+            viewMoved();
+            update();
+        }
+        QStatusTipEvent tip(weightText(next).replace(QLatin1Char('\n'), QStringLiteral(" · ")));
+        QApplication::sendEvent(this, &tip);
     };
     switch (event->key()) {
     case Qt::Key_Left:
@@ -503,28 +538,12 @@ void ModelCanvas::keyPressEvent(QKeyEvent* event)
         if (cellOf(selection->weight()))
             Q_EMIT opened(selection->weight());
         return;
-    case Qt::Key_F:
-        if (!(event->modifiers() & Qt::ShiftModifier)) {
-            zoomTo(selection->weight());
-            return;
-        }
-        [[fallthrough]];
-    case Qt::Key_0:
     case Qt::Key_Escape:
-        m_viewport.fit();
-        break;
-    case Qt::Key_Plus:
-    case Qt::Key_Equal:
-        m_viewport.zoomAt(area().center(), 1.25);
-        break;
-    case Qt::Key_Minus:
-        m_viewport.zoomAt(area().center(), 0.8);
-        break;
+        m_navigation->fitAll();
+        return;
     default:
         QWidget::keyPressEvent(event);
-        return;
     }
-    moved();
 }
 
 void ModelCanvas::focusInEvent(QFocusEvent*) { update(); }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "widgets/canvas/accessiblecanvas.h"
+#include "widgets/canvas/navigation.h"
 #include "widgets/canvas/tilescene.h"
 #include "widgets/canvas/viewport.h"
 #include "widgets/canvas/zoomable.h"
@@ -19,7 +20,7 @@
 
 namespace shardboard {
 
-class ModelCanvas : public QWidget, public Zoomable, public AccessibleItems {
+class ModelCanvas : public QWidget, public Zoomable, public AccessibleItems, private NavigatedCanvas {
     Q_OBJECT
 public:
     explicit ModelCanvas(Document* document, QWidget* parent = nullptr);
@@ -39,7 +40,12 @@ public:
     int weightAt(const QPointF& point) const; ///< -1: none
     QString weightText(int weight) const; ///< what the tool tip and the accessible description say
     void zoomTo(int weight); ///< so that it fills the view
+    /// What does not match is drawn quietly (matchesWeight()); empty: everything matches.
+    void setFilter(const QString& text);
+    std::vector<int> matches() const; ///< the shown weights that match, in the order of the model
     bool isFitted() const { return m_viewport.isFitted(); }
+    CanvasNavigation* navigation() const { return m_navigation; }
+    const Viewport& currentView() const { return m_viewport; }
 
     int accessibleCount() const override;
     QString accessibleItemName(int index) const override;
@@ -61,9 +67,7 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
-    void mouseReleaseEvent(QMouseEvent* event) override;
     void mouseDoubleClickEvent(QMouseEvent* event) override;
-    void wheelEvent(QWheelEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void focusInEvent(QFocusEvent* event) override;
     void focusOutEvent(QFocusEvent* event) override;
@@ -78,12 +82,17 @@ private:
         QString shortest; ///< `down_proj × 32`
         QString amount; ///< bytes of all copies
         QString range; ///< of the shard, in the reverse view
+        bool quiet = false; ///< it does not match the filter
         TileScene frame;
         std::int64_t color = 0; ///< of the shard, in the reverse view
     };
     QRectF area() const;
     void layOut();
-    void moved(); ///< zoomed or panned
+    Viewport& viewport() override { return m_viewport; }
+    bool canNavigate() const override { return !m_cells.empty(); }
+    QRectF selectedPart() const override;
+    void viewMoved() override { m_base = QPixmap(); }
+    void paintMap(QPainter& painter, const Viewport& map) const override;
     void renderBase();
     void paintBase(QPainter& painter) const;
     void paintCell(QPainter& painter, const Cell& cell, const QRectF& rect) const;
@@ -100,10 +109,10 @@ private:
     Viewport m_viewport;
     Viewport m_part; ///< what was in sight before the whole was shown
     QPixmap m_base;
+    QString m_filter;
     bool m_held = false;
     int m_hovered = -1;
-    QPointF m_pressed;
-    bool m_panning = false;
+    CanvasNavigation* m_navigation;
 };
 
 } // namespace shardboard

@@ -17,11 +17,12 @@
 #include <QMimeData>
 #include <QMouseEvent>
 #include <QPainter>
+#include <QStatusTipEvent>
 #include <QToolTip>
-#include <QWheelEvent>
 
 #include <algorithm>
-#include <cmath>
+#include <tuple>
+#include <utility>
 
 namespace shardboard {
 
@@ -53,6 +54,7 @@ QString rangeText(const Range& range) { return QStringLiteral("%1–%2").arg(ran
 TileCanvas::TileCanvas(Document* document, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
+    , m_navigation(new CanvasNavigation(this, this))
 {
     setObjectName(QStringLiteral("tileCanvas"));
     setAccessibleName(tr("Tiles of the selected weight"));
@@ -84,6 +86,10 @@ void TileCanvas::show(int weight)
     }
     if (m_weight != before)
         m_frame = QRectF(); // another weight is seen whole at first
+    m_dragAxis = -1; // an axis that was on its way may be none any more
+    m_dragDim = kNothing;
+    m_refusal.clear();
+    m_navigation->forgetMap();
     layout();
     reportCurrent(this);
     update();
@@ -446,7 +452,6 @@ void TileCanvas::paintDrag(QPainter& painter) const
     painter.drawText(box.adjusted(10, 6, -10, -6), Qt::AlignCenter | Qt::TextWordWrap, text);
 }
 
-/// All that does not follow the mouse.
 void TileCanvas::renderBase()
 {
     m_base = QPixmap(size() * devicePixelRatioF());
@@ -455,6 +460,7 @@ void TileCanvas::renderBase()
     paintBase(painter);
 }
 
+/// All that does not follow the mouse.
 void TileCanvas::paintBase(QPainter& painter) const
 {
     painter.fillRect(rect(), Theme::of(this).window);
@@ -481,14 +487,17 @@ void TileCanvas::paintEvent(QPaintEvent*)
         painter.drawText(rect().adjusted(kPanelMargin, 0, -kPanelMargin, 0), Qt::AlignCenter | Qt::TextWordWrap, text);
         return;
     }
-    if (paintsScreen(painter, *this)) {
+    const bool onScreen = paintsScreen(painter, *this);
+    if (onScreen) {
         if (m_base.isNull() || m_base.size() != size() * devicePixelRatioF())
             renderBase();
         painter.drawPixmap(0, 0, m_base);
     } else {
-        paintBase(painter);
+        paintBase(painter); // text stays text
     }
     paintShard(painter);
+    if (onScreen)
+        m_navigation->paintMap(painter);
     paintDrag(painter);
     if (hasFocus()) {
         painter.setRenderHint(QPainter::Antialiasing, false);
@@ -500,20 +509,55 @@ void TileCanvas::paintEvent(QPaintEvent*)
 
 void TileCanvas::resizeEvent(QResizeEvent*) { layout(); }
 
-/// Zooms so that the element under a point stays there.
-void TileCanvas::zoom(const QPointF& at, double factor)
+void TileCanvas::viewMoved() { layout(); }
+
+QRectF TileCanvas::selectedPart() const
 {
-    if (m_weight < 0 || m_scene.replicated)
-        return;
-    m_viewport.zoomAt(at, factor);
-    layout();
-    update();
+    const QRectF tile = tileRect(m_document->selection()->device());
+    return tile.isEmpty() ? QRectF() : QRectF(m_viewport.toWorld(tile.topLeft()), m_viewport.toWorld(tile.bottomRight()));
 }
 
-void TileCanvas::wheelEvent(QWheelEvent* event)
+void TileCanvas::paintMap(QPainter& painter, const Viewport& map) const
 {
-    zoom(event->position(), std::pow(1.2, event->angleDelta().y() / 120.0));
-    event->accept();
+    const QRectF whole = map.toScreen(map.world());
+    if (!m_scene.image.isNull()) {
+        painter.drawImage(whole, m_scene.image);
+        return;
+    }
+    const double wide = whole.width() / static_cast<double>(m_scene.columnSize);
+    const double high = whole.height() / static_cast<double>(m_scene.rowSize);
+    for (const Tile& tile : m_scene.tiles) {
+        const Range& row = m_scene.rows[static_cast<std::size_t>(tile.row)].range;
+        const Range& column = m_scene.columns[static_cast<std::size_t>(tile.column)].range;
+        const QRectF place(whole.left() + wide * static_cast<double>(column.lo), whole.top() + high * static_cast<double>(row.lo),
+                           wide * static_cast<double>(column.size()), high * static_cast<double>(row.size()));
+        painter.fillRect(place, partColor(tile.color).fill);
+    }
+}
+
+/// To the tile beside the one of the current device.
+void TileCanvas::moveDevice(int dx, int dy)
+{
+    if (m_weight < 0 || m_scene.replicated || m_scene.tiles.empty())
+        return;
+    const std::int64_t from = m_document->selection()->device();
+    int row = 0;
+    int column = 0;
+    if (from >= 0 && from < m_scene.deviceCount) {
+        std::tie(row, column) = m_scene.tilesOf(from).front();
+        row = std::clamp(row + dy, 0, static_cast<int>(m_scene.rows.size()) - 1);
+        column = std::clamp(column + dx, 0, static_cast<int>(m_scene.columns.size()) - 1);
+    }
+    const std::int64_t device = m_scene.tiles[static_cast<std::size_t>(row) * m_scene.columns.size() + static_cast<std::size_t>(column)].firstOwner;
+    m_document->selection()->setDevice(device);
+    const QRectF tile = selectedPart();
+    if (!m_viewport.isFitted() && !tile.isEmpty()) {
+        m_viewport.reveal(tile, 8);
+        layout();
+        update();
+    }
+    QStatusTipEvent tip(tileText(device).replace(QLatin1Char('\n'), QStringLiteral(" · ")));
+    QApplication::sendEvent(this, &tip);
 }
 
 void TileCanvas::showWhole(bool whole)
@@ -531,18 +575,16 @@ void TileCanvas::showWhole(bool whole)
 void TileCanvas::keyPressEvent(QKeyEvent* event)
 {
     switch (event->key()) {
-    case Qt::Key_Plus:
-    case Qt::Key_Equal:
-        zoom(m_frame.center(), 1.25);
-        return;
-    case Qt::Key_Minus:
-        zoom(m_frame.center(), 0.8);
-        return;
-    case Qt::Key_F:
-    case Qt::Key_0:
-        m_viewport.fit();
-        layout();
-        update();
+    case Qt::Key_Left:
+        return moveDevice(-1, 0);
+    case Qt::Key_Right:
+        return moveDevice(1, 0);
+    case Qt::Key_Up:
+        return moveDevice(0, -1);
+    case Qt::Key_Down:
+        return moveDevice(0, 1);
+    case Qt::Key_Escape:
+        m_document->selection()->setDevice(-1);
         return;
     default:
         QWidget::keyPressEvent(event);
@@ -551,13 +593,6 @@ void TileCanvas::keyPressEvent(QKeyEvent* event)
 
 void TileCanvas::mouseMoveEvent(QMouseEvent* event)
 {
-    if (m_panning) {
-        m_viewport.pan(event->position() - m_pressed);
-        m_pressed = event->position();
-        layout();
-        update();
-        return;
-    }
     if (m_pressedChip >= 0 && (event->buttons() & Qt::LeftButton)) {
         if ((event->position() - m_pressed).manhattanLength() >= QApplication::startDragDistance()) {
             const int axis = std::exchange(m_pressedChip, -1);
@@ -574,10 +609,6 @@ void TileCanvas::mouseMoveEvent(QMouseEvent* event)
 
 void TileCanvas::mousePressEvent(QMouseEvent* event)
 {
-    if (event->button() == Qt::MiddleButton) {
-        m_panning = true;
-        m_pressed = event->position();
-    }
     if (event->button() != Qt::LeftButton)
         return;
     m_pressed = event->position();
@@ -591,11 +622,7 @@ void TileCanvas::mousePressEvent(QMouseEvent* event)
         m_document->selection()->setDevice(device);
 }
 
-void TileCanvas::mouseReleaseEvent(QMouseEvent*)
-{
-    m_pressedChip = -1;
-    m_panning = false;
-}
+void TileCanvas::mouseReleaseEvent(QMouseEvent*) { m_pressedChip = -1; }
 
 void TileCanvas::leaveEvent(QEvent*) { m_document->selection()->setHoveredDevice(-1); }
 
@@ -721,10 +748,16 @@ void TileCanvas::accessibleActivate(int index)
 
 QString TileCanvas::tileText(std::int64_t position) const
 {
+    if (m_weight < 0 || position < 0 || position >= m_scene.deviceCount)
+        return {};
     const Shard shard = m_scene.shards.shardAt(position);
-    return tr("device %1\n%2\n%3")
-        .arg(QString::number(m_scene.shards.mesh().deviceId(position)), shardText(shard),
-             exactBytesText(bytesOf(shard.elements(), m_spec.dtype)));
+    const Mesh& mesh = m_scene.shards.mesh();
+    QStringList coordinates;
+    for (int axis = 0; axis < mesh.axisCount(); ++axis)
+        coordinates << QStringLiteral("%1 %2").arg(qstr(mesh.axis(axis).name)).arg(mesh.coordinate(position, axis));
+    const QString where = coordinates.isEmpty() ? QString() : QStringLiteral(" · ") + coordinates.join(QStringLiteral(", "));
+    return tr("device %1%2\n%3\n%4")
+        .arg(QString::number(mesh.deviceId(position)), where, shardText(shard), exactBytesText(bytesOf(shard.elements(), m_spec.dtype)));
 }
 
 bool TileCanvas::event(QEvent* event)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "widgets/canvas/accessiblecanvas.h"
+#include "widgets/canvas/navigation.h"
 #include "widgets/canvas/tilescene.h"
 #include "widgets/canvas/viewport.h"
 #include "widgets/canvas/zoomable.h"
@@ -19,7 +20,7 @@
 
 namespace shardboard {
 
-class TileCanvas : public QWidget, public Zoomable, public AccessibleItems {
+class TileCanvas : public QWidget, public Zoomable, public AccessibleItems, private NavigatedCanvas {
     Q_OBJECT
 public:
     explicit TileCanvas(Document* document, QWidget* parent = nullptr);
@@ -43,6 +44,10 @@ public:
     int accessibleCurrent() const override;
     bool isAccessibleSelected(int index) const override;
     void accessibleActivate(int index) override;
+    QString tileText(std::int64_t position) const; ///< device, coordinates, ranges and bytes, as the tool tip says it
+    bool isDragged() const { return m_dragAxis >= 0; } ///< a mesh axis is over it
+    CanvasNavigation* navigation() const { return m_navigation; }
+    const Viewport& currentView() const { return m_viewport; }
     QSize sizeHint() const override;
     void showWhole(bool whole) override;
     QSize minimumSizeHint() const override;
@@ -57,7 +62,6 @@ protected:
     void mousePressEvent(QMouseEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
-    void wheelEvent(QWheelEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dragMoveEvent(QDragMoveEvent* event) override;
@@ -71,8 +75,13 @@ private:
         int dim = -1;
         QRectF rect;
     };
+    Viewport& viewport() override { return m_viewport; }
+    bool canNavigate() const override { return m_weight >= 0 && !m_scene.replicated; }
+    QRectF selectedPart() const override;
+    void viewMoved() override;
+    void paintMap(QPainter& painter, const Viewport& map) const override;
     void layout();
-    void zoom(const QPointF& at, double factor);
+    void moveDevice(int dx, int dy);
     void renderBase();
     void paintBase(QPainter& painter) const;
     void placeChips(int dim, bool vertical);
@@ -89,7 +98,6 @@ private:
     void paintLabels(QPainter& painter) const;
     void paintShard(QPainter& painter) const;
     void paintDrag(QPainter& painter) const;
-    QString tileText(std::int64_t position) const;
 
     Document* m_document;
     int m_weight = -1;
@@ -110,7 +118,7 @@ private:
     QString m_refusal;
     QPointF m_pressed;
     int m_pressedChip = -1;
-    bool m_panning = false;
+    CanvasNavigation* m_navigation;
 };
 
 } // namespace shardboard

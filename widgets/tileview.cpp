@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/tileview.h"
 
+#include "widgets/axisfixes.h"
 #include "widgets/format.h"
 #include "widgets/modelcanvas.h"
 #include "widgets/speclabel.h"
@@ -10,10 +11,16 @@
 
 #include <QContextMenuEvent>
 #include <QGridLayout>
+#include <QKeyEvent>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenu>
+#include <QPushButton>
+#include <QShortcut>
 #include <QToolButton>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 namespace shardboard {
 
@@ -30,6 +37,7 @@ TileView::TileView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
     , m_header(new ViewHeader(QString(), this))
     , m_all(new QToolButton(this))
+    , m_find(new QLineEdit(this))
     , m_held(new QToolButton(this))
     , m_canvas(new TileCanvas(document, this))
     , m_model(new ModelCanvas(document, this))
@@ -38,6 +46,7 @@ TileView::TileView(Document* document, QWidget* parent)
     , m_words(new QLabel(m_side))
     , m_shard(new QLabel(this))
     , m_message(new QLabel(this))
+    , m_fixes(new QWidget(this))
     , m_one(new QWidget(this))
     , m_grid(new QGridLayout(m_one))
 {
@@ -50,6 +59,14 @@ TileView::TileView(Document* document, QWidget* parent)
     m_held->setObjectName(QStringLiteral("tileHeld"));
     m_held->setText(tr("On One Device"));
     m_held->setToolTip(tr("What the selected device holds of every weight, by its bytes"));
+    m_find->setObjectName(QStringLiteral("tileFind"));
+    m_find->setAccessibleName(tr("Find weights"));
+    m_find->setPlaceholderText(tr("Find"));
+    m_find->setToolTip(tr("Weights by their name or pattern, as in the list (Ctrl+F); Enter goes on to the next one"));
+    m_find->setClearButtonEnabled(true);
+    m_find->setFixedWidth(110);
+    m_find->installEventFilter(this);
+    m_header->addRight(m_find);
     for (QToolButton* button : { m_held, m_all }) {
         button->setAccessibleName(button->text());
         button->setCheckable(true);
@@ -84,9 +101,23 @@ TileView::TileView(Document* document, QWidget* parent)
     column->addWidget(m_model, 1);
     column->addWidget(m_shard);
     column->addWidget(m_message);
+    m_fixes->setObjectName(QStringLiteral("tileFixes"));
+    m_fixes->hide();
+    column->addWidget(m_fixes);
     m_canvas->setJudge([this](int axis, int dim) { return judge(axis, dim); });
     connect(m_canvas, &TileCanvas::axisDropped, this, &TileView::putAxis);
     connect(m_all, &QToolButton::toggled, this, &TileView::showAll);
+    connect(m_find, &QLineEdit::textChanged, this, [this](const QString& text) {
+        m_model->setFilter(text);
+        showModel();
+    });
+    auto* find = new QShortcut(QKeySequence::Find, this);
+    find->setContext(Qt::WidgetWithChildrenShortcut);
+    connect(find, &QShortcut::activated, this, [this] {
+        showAll(true);
+        m_find->setFocus(Qt::ShortcutFocusReason);
+        m_find->selectAll();
+    });
     connect(m_held, &QToolButton::toggled, this, [this](bool held) {
         m_model->setHeld(held);
         showWeight();
@@ -151,14 +182,14 @@ void TileView::refresh()
     arrange();
     setTextColor(m_words, theme.quiet);
     setTextColor(m_message, theme.error);
-    m_message->hide();
+    showMessage({});
     m_heldDevice = -1;
     showWeight();
 }
 
 void TileView::selectionChanged()
 {
-    m_message->hide();
+    showMessage({});
     showWeight();
 }
 
@@ -192,9 +223,45 @@ void TileView::showModel()
         m_header->setDetail(QString());
         return;
     }
+    if (const QString text = m_find->text().trimmed(); !text.isEmpty()) {
+        const auto found = static_cast<std::int64_t>(m_model->matches().size());
+        m_header->setDetail(found > 0 ? counted(found, tr("weight"), tr("weights")) : tr("no weight has “%1”; Esc shows all").arg(text));
+        return;
+    }
     const QString device = QString::number(evaluation->plan.mesh.deviceId(m_model->heldDevice()));
     m_header->setDetail(m_held->isChecked() ? tr("device %1 holds %2 of %3").arg(device, bytesText(m_model->heldBytes()), bytesText(m_model->allBytes()))
                                             : tr("%1 · area by bytes").arg(bytesText(m_model->allBytes())));
+}
+
+void TileView::findNext(bool back)
+{
+    auto found = m_model->matches();
+    if (found.empty() || m_find->text().trimmed().isEmpty())
+        return;
+    if (back)
+        std::reverse(found.begin(), found.end());
+    const int now = selection()->weight();
+    const auto next = std::find_if(found.begin(), found.end(), [&](int weight) { return back ? weight < now : weight > now; });
+    selection()->setWeight(next == found.end() ? found.front() : *next);
+    m_model->zoomTo(selection()->weight());
+}
+
+bool TileView::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == m_find && event->type() == QEvent::KeyPress) {
+        const auto* key = static_cast<QKeyEvent*>(event);
+        if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) {
+            findNext(key->modifiers() & Qt::ShiftModifier);
+            return true;
+        }
+        if (key->key() == Qt::Key_Escape) {
+            m_find->clear();
+            m_model->navigation()->fitAll();
+            m_model->setFocus(Qt::OtherFocusReason);
+            return true;
+        }
+    }
+    return DocumentView::eventFilter(watched, event);
 }
 
 void TileView::showWeight()
@@ -203,6 +270,7 @@ void TileView::showWeight()
     const bool all = m_all->isChecked();
     m_model->setVisible(all);
     m_held->setVisible(all);
+    m_find->setVisible(all);
     m_one->setVisible(!all);
     m_shard->setVisible(!all);
     m_side->setVisible(weight && !weight->unknownShape);
@@ -284,12 +352,36 @@ void TileView::putAxis(int axis, int dim)
     const WeightEdit edit = axisEdit(*document(), { selection()->weight() }, axis, dim);
     const Status status = document()->edit(edit.design, edit.text);
     showMessage(status.ok() ? QString() : qstr(status.error().text()));
+    if (!status.ok())
+        offerFixes(axis, dim);
 }
 
 void TileView::showMessage(const QString& message)
 {
     m_message->setText(message);
     m_message->setVisible(!message.isEmpty());
+    m_fixes->hide();
+}
+
+/// Beside the refusal what would be accepted, one click away.
+void TileView::offerFixes(int axis, int dim)
+{
+    qDeleteAll(m_fixes->findChildren<QPushButton*>(QString(), Qt::FindDirectChildrenOnly));
+    delete m_fixes->layout();
+    const auto fixes = axisFixes(*document(), selection()->weight(), axis, dim);
+    auto* rows = new QVBoxLayout(m_fixes);
+    rows->setContentsMargins(kPanelMargin, 0, kPanelMargin, 8);
+    rows->setSpacing(4);
+    for (const WeightEdit& fix : fixes) {
+        auto* button = new QPushButton(fix.text, m_fixes);
+        button->setAccessibleName(fix.text);
+        rows->addWidget(button, 0, Qt::AlignLeft);
+        connect(button, &QPushButton::clicked, this, [this, fix] {
+            const Status status = document()->edit(fix.design, fix.text);
+            showMessage(status.ok() ? QString() : qstr(status.error().text()));
+        });
+    }
+    m_fixes->setVisible(!fixes.empty());
 }
 
 void TileView::fillMenu(QMenu* menu)

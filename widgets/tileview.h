@@ -7,6 +7,7 @@
 
 class QAction;
 class QGridLayout;
+class QLineEdit;
 class QMenu;
 class QToolButton;
 
@@ -41,18 +42,22 @@ protected:
     void hoverChanged() override;
     void contextMenuEvent(QContextMenuEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     QString judge(int axis, int dim) const;
     void showWeight();
     void showModel();
+    void findNext(bool back);
     void showSpec(const WeightLayout& weight);
     void showShard();
     void showMessage(const QString& message);
+    void offerFixes(int axis, int dim);
     void arrange();
 
     ViewHeader* m_header;
     QToolButton* m_all;
+    QLineEdit* m_find; ///< of all weights: those that match
     QToolButton* m_held; ///< of all weights: what one device holds
     TileCanvas* m_canvas;
     ModelCanvas* m_model;
@@ -61,6 +66,7 @@ private:
     QLabel* m_words;
     QLabel* m_shard;
     QLabel* m_message;
+    QWidget* m_fixes; ///< what can be done instead of what was refused, as buttons
     QWidget* m_one; ///< canvas and spec of one weight
     QGridLayout* m_grid;
     bool m_sideBelow = false;

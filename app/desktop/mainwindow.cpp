@@ -171,7 +171,9 @@ void MainWindow::createCentre()
     auto* bench = new QSplitter(Qt::Vertical);
     bench->setObjectName(QStringLiteral("benchSplitter"));
     bench->addWidget(upper);
-    bench->addWidget(new FlowView(m_document));
+    auto* flow = new FlowView(m_document);
+    m_meshView->follow(flow->player());
+    bench->addWidget(flow);
     for (QSplitter* splitter : { upper, bench }) {
         splitter->setChildrenCollapsible(false);
         splitter->setHandleWidth(1);

@@ -8,6 +8,7 @@
 #include "app/desktop/enginesession.h"
 #include "app/desktop/fileactions.h"
 #include "app/desktop/hardwarefiles.h"
+#include "app/desktop/navigationmenu.h"
 #include "app/desktop/notationmenu.h"
 #include "app/desktop/pictureactions.h"
 #include "app/desktop/recentfiles.h"
@@ -135,6 +136,7 @@ void MainWindow::createMenus()
     view->addSeparator();
     new NotationMenu(m_document, m_settings, view->addMenu(tr("&Notation")));
     addViewOptions(*m_actions, m_theme, view);
+    new NavigationMenu(this, m_settings, view);
     QMenu* run = menuBar()->addMenu(tr("&Run"));
     add(run, "run.start");
     add(run, "run.cancel");

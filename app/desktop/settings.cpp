@@ -19,6 +19,8 @@ const QString kTextSize = QStringLiteral("view/textSize");
 const QString kShortcuts = QStringLiteral("shortcuts/");
 const QString kColumns = QStringLiteral("columns/");
 const QString kNotation = QStringLiteral("view/notation");
+const QString kWheel = QStringLiteral("view/wheelScrolls");
+const QString kMotion = QStringLiteral("view/reducedMotion");
 const QString kEngine = QStringLiteral("engine/command");
 }
 
@@ -109,6 +111,17 @@ void Settings::setNotation(Notation notation)
 {
     m_settings.setValue(kNotation, QString::fromStdString(notationName(notation)));
 }
+
+bool Settings::wheelScrolls() const { return m_settings.value(kWheel).toBool(); }
+
+void Settings::setWheelScrolls(bool scrolls) { m_settings.setValue(kWheel, scrolls); }
+
+std::optional<bool> Settings::reducedMotion() const
+{
+    return m_settings.contains(kMotion) ? std::optional<bool>(m_settings.value(kMotion).toBool()) : std::nullopt;
+}
+
+void Settings::setReducedMotion(bool reduced) { m_settings.setValue(kMotion, reduced); }
 
 QString Settings::engineCommand() const { return m_settings.value(kEngine).toString(); }
 

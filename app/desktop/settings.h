@@ -12,6 +12,8 @@
 
 #include <optional>
 
+#include <optional>
+
 namespace shardboard {
 
 enum class ThemeChoice { System, Light, Dark };
@@ -57,6 +59,14 @@ public:
     /// In which notation layouts are written.
     Notation notation() const;
     void setNotation(Notation notation);
+
+    /// The wheel moves the picture of a canvas instead of zooming.
+    bool wheelScrolls() const;
+    void setWheelScrolls(bool scrolls);
+
+    /// Nothing moves by itself; none while nobody has chosen.
+    std::optional<bool> reducedMotion() const;
+    void setReducedMotion(bool reduced);
 
     /// Program and arguments of the worker; empty for the one that came with this program.
     QString engineCommand() const;

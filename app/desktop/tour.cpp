@@ -19,10 +19,13 @@
 #include "widgets/axisdrag.h"
 #include "widgets/designjudge.h"
 #include "widgets/fitadvisor.h"
+#include "widgets/flowview.h"
 #include "widgets/listfilter.h"
 #include "widgets/latestjob.h"
+#include "widgets/meshcanvas.h"
 #include "widgets/meshchips.h"
 #include "widgets/meshview.h"
+#include "widgets/planplayer.h"
 #include "widgets/strategyeditor.h"
 #include "widgets/tileview.h"
 #include "widgets/whatif.h"
@@ -284,9 +287,28 @@ private:
             Q_EMIT phase->activated(2);
             if (status.ok())
                 status = grab(QStringLiteral("training-update"), &m_window);
+            if (status.ok())
+                status = step();
         }
         document->undoStack()->setIndex(before);
         selectExample();
+        return status;
+    }
+
+    /// A collective that the plan is walked to, with what moves between devices; and the mesh zoomed.
+    Status step()
+    {
+        auto* flow = m_window.findChild<FlowView*>();
+        const bool reduced = flow->player()->hasReducedMotion();
+        flow->player()->setReducedMotion(true); // a picture stands still
+        flow->player()->first();
+        for (int i = 0; i < 4; ++i)
+            flow->player()->forwardToCollective();
+        m_window.meshView()->canvas()->navigation()->zoom(1.6);
+        const Status status = grab(QStringLiteral("flow-step"), &m_window);
+        m_window.meshView()->canvas()->navigation()->fitAll();
+        flow->player()->stop();
+        flow->player()->setReducedMotion(reduced);
         return status;
     }
 

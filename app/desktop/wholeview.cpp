@@ -63,6 +63,8 @@ void WholeView::grow()
             missing = missing.expandedTo({ scrolled.area->horizontalScrollBarPolicy() == Qt::ScrollBarAlwaysOff ? 0 : right->maximum() - right->minimum(),
                                            down->maximum() - down->minimum() });
         }
+        for (const Zoomable* canvas : m_canvases)
+            missing = missing.expandedTo({ 0, canvas->missingHeight() });
         if (missing.isEmpty() && missing.width() <= 0 && missing.height() <= 0)
             return;
         const QSize size = m_view->size() + missing;

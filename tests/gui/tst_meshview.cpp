@@ -3,12 +3,21 @@
 // fit is marked by more than its colour; the legend says what is shown.
 #include "tests/gui/editor_support.h"
 
+#include "widgets/axisdrag.h"
 #include "widgets/format.h"
 #include "widgets/meshcanvas.h"
+#include "widgets/meshchips.h"
+#include "widgets/meshorder.h"
 #include "widgets/meshview.h"
 #include "widgets/theme.h"
 
+#include <QAction>
+#include <QApplication>
+#include <QDropEvent>
+#include <QMenu>
+#include <QMimeData>
 #include <QToolButton>
+#include <QUndoStack>
 
 #include <set>
 
@@ -47,6 +56,10 @@ private Q_SLOTS:
     void withoutStagesAllAreAlike();
     void heatMapIsChosenByKeys();
     void whatDoesNotFitIsHatched();
+    void orderOfTheAxes();
+    void orderOfTheDevices();
+    void menuChangesTheDeviceOrder();
+    void axesAreMovedInPlace();
     void everythingHasAName();
 };
 
@@ -117,6 +130,97 @@ void TestMeshView::whatDoesNotFitIsHatched()
             last = contrast;
         }
     }
+}
+
+void TestMeshView::orderOfTheAxes()
+{
+    const Design design = knownDesign("data=2,fsdp=3,model=4", "replicate");
+    QCOMPARE(withAxisMoved(design, 0, 2).value().mesh.text(), std::string("fsdp=3,model=4,data=2"));
+    QCOMPARE(withAxisMoved(design, 2, 0).value().mesh.text(), std::string("model=4,data=2,fsdp=3"));
+    QCOMPARE(withAxisMoved(design, 1, 1).value().mesh.text(), design.mesh.text());
+    QVERIFY(!withAxisMoved(design, 0, 3).ok());
+    QVERIFY(!withAxisMoved(design, -1, 0).ok());
+}
+
+void TestMeshView::orderOfTheDevices()
+{
+    const Mesh mesh = Mesh::parse("data=2,model=3").value();
+    // Along data: positions (0,0) (1,0) have 0 and 1, (0,1) (1,1) have 2 and 3.
+    QVERIFY((deviceOrderAlong(mesh, 0) == std::vector<std::int64_t> { 0, 2, 4, 1, 3, 5 }));
+    QVERIFY((deviceOrderAlong(mesh, 1) == std::vector<std::int64_t> { 0, 1, 2, 3, 4, 5 }));
+    Design design = knownDesign("data=2,model=4", "replicate");
+    const Design along = withDevicesAlong(design, 0).value();
+    QCOMPARE(along.mesh.deviceId(1), std::int64_t { 2 });
+    QCOMPARE(along.mesh.deviceId(4), std::int64_t { 1 });
+    QVERIFY(withDevicesAlong(along, -1).value().mesh.deviceIds().empty()); // as it was
+    const Design swapped = withDevicesSwapped(design, 1, 6).value();
+    QCOMPARE(swapped.mesh.deviceId(1), std::int64_t { 6 });
+    QCOMPARE(swapped.mesh.deviceId(6), std::int64_t { 1 });
+    QCOMPARE(swapped.mesh.deviceId(2), std::int64_t { 2 });
+    QVERIFY(withDevicesSwapped(swapped, 6, 1).value() == design); // and back
+    QVERIFY(!withDevicesSwapped(design, 0, 8).ok());
+}
+
+void TestMeshView::menuChangesTheDeviceOrder()
+{
+    Shown shown(knownDesign());
+    const auto choose = [&shown](const QString& text, std::int64_t device) {
+        QMenu menu;
+        shown.view->fillMenu(&menu, device);
+        for (QAction* action : menu.actions())
+            if (action->text() == text && action->isEnabled()) {
+                action->trigger();
+                return true;
+            }
+        return false;
+    };
+    shown.document.selection()->setDevice(1);
+    QVERIFY(choose(QStringLiteral("Swap devices 1 and 6"), 6));
+    QCOMPARE(shown.document.design().mesh.deviceId(1), std::int64_t { 6 });
+    QVERIFY(shown.canvas()->deviceText(1).startsWith(QStringLiteral("device 6 · data 0, model 1")));
+    QCOMPARE(shown.document.undoStack()->undoText(), QStringLiteral("Swap devices 1 and 6"));
+    QVERIFY(choose(QStringLiteral("Number devices along data first"), -1));
+    QCOMPARE(shown.document.design().mesh.deviceId(4), std::int64_t { 1 });
+    QVERIFY(choose(QStringLiteral("Number devices row by row"), -1));
+    QVERIFY(!choose(QStringLiteral("Number devices row by row"), -1)); // it is so
+    shown.document.undoStack()->setIndex(0);
+    QVERIFY(shown.document.design().mesh.deviceIds().empty());
+}
+
+void TestMeshView::axesAreMovedInPlace()
+{
+    ShownView<MeshChips> shown(knownDesign("data=2,fsdp=2,model=4"), { 600, 40 });
+    QVERIFY(shown.ready);
+    const auto text = [&shown] { return shown.document.design().mesh.text(); };
+    // By keys, on and on.
+    auto* chip = shown.child<AxisChip>("chip_model");
+    chip->setFocus();
+    QTest::keyClick(chip, Qt::Key_Left, Qt::AltModifier);
+    QCOMPARE(text(), std::string("data=2,model=4,fsdp=2"));
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Left, Qt::AltModifier);
+    QCOMPARE(text(), std::string("model=4,data=2,fsdp=2"));
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Left, Qt::AltModifier); // it is the first
+    QCOMPARE(shown.document.undoStack()->count(), 2);
+    QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete); // the chips of before
+    // By dropping one on another.
+    const QPoint at = shown.child<AxisChip>("chip_fsdp")->geometry().center();
+    const std::unique_ptr<QMimeData> data(axisMimeData(QStringLiteral("model")));
+    QDragEnterEvent enter(at, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(shown.view.get(), &enter);
+    QVERIFY(enter.isAccepted());
+    QDragMoveEvent move(at, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(shown.view.get(), &move);
+    QVERIFY(move.isAccepted());
+    QDropEvent drop(at, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(shown.view.get(), &drop);
+    QTRY_COMPARE(text(), std::string("data=2,fsdp=2,model=4"));
+    QCOMPARE(shown.document.undoStack()->count(), 3);
+    QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+    // Its own place is none to go to.
+    const QPoint own = shown.child<AxisChip>("chip_model")->geometry().center();
+    QDragMoveEvent stay(own, Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(shown.view.get(), &stay);
+    QVERIFY(!stay.isAccepted());
 }
 
 void TestMeshView::everythingHasAName()

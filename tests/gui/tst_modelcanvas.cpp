@@ -11,10 +11,12 @@
 #include "widgets/tileview.h"
 
 #include <QApplication>
+#include <QLineEdit>
 #include <QSignalSpy>
 #include <QToolButton>
 #include <QWheelEvent>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -58,6 +60,7 @@ private Q_SLOTS:
     void deviceHoldsItsShards();
     void stagesHoldTheirLayers();
     void reverseViewFollowsTheDevice();
+    void findsWeights();
     void everythingHasAName();
 };
 
@@ -245,6 +248,38 @@ void TestModelCanvas::reverseViewFollowsTheDevice()
     }
     shown.view->showAll(false);
     QVERIFY(!held->isVisible());
+}
+
+void TestModelCanvas::findsWeights()
+{
+    const Shown shown;
+    shown.canvas()->setFocus();
+    QTest::keyClick(shown.canvas(), Qt::Key_F, Qt::ControlModifier);
+    auto* field = shown.child<QLineEdit>("tileFind");
+    QVERIFY(field->hasFocus());
+    const QImage all = shown.canvas()->grab().toImage();
+    QTest::keyClicks(field, QStringLiteral("mlp"));
+    std::vector<int> wanted { shown.weight("gate_proj"), shown.weight("up_proj"), shown.weight("down_proj") };
+    std::sort(wanted.begin(), wanted.end());
+    QVERIFY(shown.canvas()->matches() == wanted);
+    QVERIFY(shown.canvas()->grab().toImage() != all); // the others are quiet
+    std::vector<int> seen;
+    shown.document.selection()->setWeight(0);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        QTest::keyClick(field, Qt::Key_Return);
+        seen.push_back(shown.document.selection()->weight());
+        QVERIFY(QRectF(shown.canvas()->rect()).contains(shown.canvas()->weightRect(seen.back()))); // it is gone to
+    }
+    QVERIFY(seen == wanted);
+    QTest::keyClick(field, Qt::Key_Return); // and round
+    QCOMPARE(shown.document.selection()->weight(), wanted.front());
+    field->clear();
+    QTest::keyClicks(field, QStringLiteral("no such weight"));
+    QVERIFY(shown.canvas()->matches().empty());
+    QVERIFY(shown.view->findChild<ViewHeader*>()->detail().contains(QStringLiteral("no such weight")));
+    QTest::keyClick(field, Qt::Key_Escape);
+    QVERIFY(field->text().isEmpty() && shown.canvas()->isFitted() && shown.canvas()->hasFocus());
+    QVERIFY(shown.canvas()->matches().size() > 5);
 }
 
 void TestModelCanvas::everythingHasAName()

@@ -9,6 +9,8 @@ public:
     virtual ~Zoomable() = default;
     /// Everything is in sight until it is called with false: then what was in sight before.
     virtual void showWhole(bool whole) = 0;
+    /// By so many pixels it would have to be higher to show everything in full size.
+    virtual int missingHeight() const { return 0; }
 
 protected:
     Zoomable() = default;

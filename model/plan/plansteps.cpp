@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/plansteps.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+int indexOf(const std::vector<PlanStep>& steps, const PlanStep& step, bool anyOperation)
+{
+    const auto found = std::find_if(steps.begin(), steps.end(), [&](const PlanStep& it) {
+        return anyOperation ? it.collective == step.collective : it == step;
+    });
+    return found == steps.end() ? -1 : static_cast<int>(found - steps.begin());
+}
+
+} // namespace
+
+std::vector<PlanStep> planSteps(const Plan& plan)
+{
+    std::vector<PlanStep> out;
+    std::vector<bool> seen(plan.collectives.size(), false);
+    for (std::size_t s = 0; s < plan.segments.size(); ++s) {
+        const auto& ops = plan.segments[s].ops;
+        const int segment = static_cast<int>(s);
+        for (std::size_t i = 0; i < ops.size(); ++i) {
+            const int operation = static_cast<int>(i);
+            for (const OperandUse& use : ops[i].operands)
+                for (const int collective : use.collectives) {
+                    const auto index = static_cast<std::size_t>(collective);
+                    if (index >= seen.size() || seen[index])
+                        continue;
+                    seen[index] = true;
+                    out.push_back({ segment, operation, collective });
+                }
+            out.push_back({ segment, operation, -1 });
+        }
+        for (std::size_t c = 0; c < seen.size(); ++c)
+            if (!seen[c] && plan.collectives[c].plannedSegment == segment
+                && std::none_of(ops.begin(), ops.end(), [&](const PlannedOp& op) { return op.op == plan.collectives[c].op; })) {
+                seen[c] = true;
+                out.push_back({ segment, static_cast<int>(ops.size()) - 1, static_cast<int>(c) });
+            }
+    }
+    return out;
+}
+
+int stepOfCollective(const std::vector<PlanStep>& steps, int collective)
+{
+    return collective < 0 ? -1 : indexOf(steps, { -1, -1, collective }, true);
+}
+
+int stepOfOperation(const std::vector<PlanStep>& steps, int segment, int operation)
+{
+    return indexOf(steps, { segment, operation, -1 }, false);
+}
+
+} // namespace shardboard
