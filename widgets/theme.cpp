@@ -196,6 +196,12 @@ QScrollBar::handle:horizontal { min-width: 24px; }
 QScrollBar::handle:hover { background: @quiet; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QSlider::groove:horizontal { background: @handle; height: 4px; border-radius: 2px; }
+QSlider::sub-page:horizontal { background: @accent; height: 4px; border-radius: 2px; }
+QSlider::handle:horizontal { background: @panel; border: 2px solid @accent; width: 8px; margin: -4px 0; border-radius: 6px; }
+QSlider::handle:horizontal:focus { background: @accent; }
+QSlider::handle:horizontal:disabled { border: 2px solid @disabled; }
+QSlider::sub-page:horizontal:disabled { background: @disabled; }
 QSplitter::handle { background: @line; }
 QSplitter::handle:horizontal { width: 1px; }
 QSplitter::handle:vertical { height: 1px; }
