@@ -32,6 +32,7 @@ constexpr double kSolidCell = 6; ///< below, cells are pixels of an image
 constexpr double kTopMargin = 32;
 constexpr double kSideMargin = 28; ///< per axis at the left
 constexpr double kFooter = 26;
+constexpr double kInset = 0.3; ///< of a cell, between its middle and an arrow
 constexpr double kArrow = 14; ///< shorter arrows are joined
 constexpr std::size_t kMostArrows = 160; ///< more are not calm
 constexpr double kWords = 40; ///< two lines above the footer about what moves
@@ -470,8 +471,12 @@ void MeshCanvas::layTransfer()
     const QPointF origin = m_viewport.toScreen(QPointF());
     m_arrows = arrowsOf(m_moves.moves, m_grid, scale, kArrow);
     for (Arrow& arrow : m_arrows) {
-        arrow.from += origin;
-        arrow.to += origin;
+        // Beside the ids of the devices, not on them.
+        const QPointF way = arrow.to - arrow.from;
+        const double length = std::max(std::hypot(way.x(), way.y()), 1.0);
+        const QPointF inset = way / length * std::min(scale * kInset, length / 4);
+        arrow.from += origin + inset;
+        arrow.to += origin - inset;
     }
 }
 
