@@ -57,7 +57,7 @@ QSize ModelCanvas::minimumSizeHint() const { return { 200, 150 }; }
 
 std::int64_t ModelCanvas::heldDevice() const
 {
-    const auto evaluation = m_document->evaluation();
+    const auto& evaluation = m_evaluation;
     const std::int64_t device = m_document->selection()->device();
     return evaluation && device >= 0 && device < evaluation->plan.mesh.deviceCount() ? device : 0;
 }
@@ -72,7 +72,7 @@ std::int64_t ModelCanvas::heldBytes() const
 
 std::int64_t ModelCanvas::allBytes() const
 {
-    const auto evaluation = m_document->evaluation();
+    const auto& evaluation = m_evaluation;
     return evaluation ? evaluation->weightBytes : 0;
 }
 
@@ -91,8 +91,9 @@ void ModelCanvas::setHeld(bool held)
 void ModelCanvas::refresh()
 {
     m_weights.clear();
-    if (const auto evaluation = m_document->evaluation())
-        m_weights = heldWeights(*evaluation, heldDevice());
+    m_evaluation = m_document->evaluation();
+    if (m_evaluation)
+        m_weights = heldWeights(*m_evaluation, heldDevice());
     layOut();
     updateOverlay();
 }
@@ -105,7 +106,7 @@ void ModelCanvas::layOut()
     const QRectF world(0, 0, std::max(50.0, area().width()), std::max(50.0, area().height()));
     m_viewport.setWorld(world, 1);
     m_navigation->forgetMap();
-    const auto evaluation = m_document->evaluation();
+    const auto& evaluation = m_evaluation;
     if (!evaluation)
         return;
     std::vector<double> bytes;
@@ -141,7 +142,7 @@ void ModelCanvas::layOut()
 void ModelCanvas::setFilter(const QString& text)
 {
     m_filter = text.trimmed();
-    const auto evaluation = m_document->evaluation();
+    const auto& evaluation = m_evaluation;
     for (Cell& cell : m_cells)
         cell.quiet = evaluation && !m_filter.isEmpty() && !matchesWeight(evaluation->weights[static_cast<std::size_t>(cell.weight)], m_filter);
     m_base = QPixmap();
@@ -190,7 +191,7 @@ int ModelCanvas::weightAt(const QPointF& point) const
 
 QString ModelCanvas::weightText(int weight) const
 {
-    const auto evaluation = m_document->evaluation();
+    const auto& evaluation = m_evaluation;
     const auto held = std::find_if(m_weights.begin(), m_weights.end(), [weight](const HeldWeight& it) { return it.weight == weight; });
     if (!evaluation || held == m_weights.end())
         return {};

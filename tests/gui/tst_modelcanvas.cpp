@@ -61,6 +61,7 @@ private Q_SLOTS:
     void stagesHoldTheirLayers();
     void reverseViewFollowsTheDevice();
     void findsWeights();
+    void sleepsThroughASmallerModel();
     void everythingHasAName();
 };
 
@@ -280,6 +281,26 @@ void TestModelCanvas::findsWeights()
     QTest::keyClick(field, Qt::Key_Escape);
     QVERIFY(field->text().isEmpty() && shown.canvas()->isFitted() && shown.canvas()->hasFocus());
     QVERIFY(shown.canvas()->matches().size() > 5);
+}
+
+// The canvas is hidden behind one weight while the model gets fewer weights and the window another size: what it prepared is of the
+// model before, and must not be looked up in the new one.
+void TestModelCanvas::sleepsThroughASmallerModel()
+{
+    Shown shown;
+    QVERIFY(shown.ready);
+    shown.view->showAll(false);
+    Design smaller = knownDesign();
+    const std::size_t all = shown.document.evaluation()->weights.size();
+    smaller.model = {};
+    smaller.model.kind = ModelKind::ColumnParallelLinear;
+    smaller.model.linear = { 4096, 1024, true };
+    smaller.strategies.clear();
+    shown.document.setDesign(smaller, QString());
+    QVERIFY(shown.document.evaluation()->weights.size() < all);
+    shown.view->resize(500, 500);
+    shown.view->showAll(true);
+    QCOMPARE(shown.canvas()->shownWeights(), 2); // weight and bias
 }
 
 void TestModelCanvas::everythingHasAName()
