@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/docks.h"
 
+#include "app/desktop/wakeoninput.h"
 #include "widgets/documentview.h"
 #include "widgets/theme.h"
 
@@ -47,6 +48,7 @@ Docks::Docks(QMainWindow* window)
     , m_window(window)
 {
     window->installEventFilter(this);
+    new WakeOnInput(this);
     window->setDockNestingEnabled(true);
     window->setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     window->setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);

@@ -13,6 +13,7 @@
 #include "app/desktop/sample.h"
 #include "app/desktop/settings.h"
 #include "app/desktop/themecontrol.h"
+#include "model/design/pin.h"
 #include "model/design/presets.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
@@ -41,6 +42,7 @@
 #include <QTabBar>
 #include <QTest>
 #include <QTimer>
+#include <QTreeWidget>
 #include <QUndoStack>
 #include <QUrl>
 
@@ -137,6 +139,7 @@ private Q_SLOTS:
     void newDialogOffersWhatShardctlNewDoes();
     void tabsKeepTheirNamesInASmallWindow();
     void layoutIsRestoredAndReset();
+    void inputWakesAPanelThatSleeps();
     void themeSwitchesLive();
     void everyActionHasAName();
     void runShowsTimesAndVerdict();
@@ -528,6 +531,30 @@ void TestMainWindow::layoutIsRestoredAndReset()
     m_window->fileActions()->openSample();
     QVERIFY(!m_window->docks()->find(QStringLiteral("memory"))->isHidden());
     m_window->actionRegistry()->get(QStringLiteral("view.reset"))->trigger();
+}
+
+// The keyboard's focus stays in a panel when another tab comes before it; what it shows is then of an earlier design.
+void TestMainWindow::inputWakesAPanelThatSleeps()
+{
+    openSmallSample();
+    Design design = m_window->document()->design();
+    design.pins.push_back(parsePin("self_attn.q_proj@model=P R -> P").value());
+    QVERIFY(m_window->document()->setDesign(design).ok());
+    m_window->docks()->raise(QStringLiteral("pins"));
+    QCoreApplication::processEvents();
+    auto* list = m_window->findChild<QTreeWidget*>(QStringLiteral("pinsList"));
+    QCOMPARE(list->topLevelItemCount(), 1);
+    list->topLevelItem(0)->setSelected(true);
+    list->setFocus();
+    m_window->docks()->raise(QStringLiteral("collectives"));
+    QCoreApplication::processEvents();
+    design.pins.clear();
+    QVERIFY(m_window->document()->setDesign(design).ok());
+    QCOMPARE(list->topLevelItemCount(), 1); // asleep
+    const int steps = m_window->document()->undoStack()->count();
+    QTest::keyClick(list, Qt::Key_Delete);
+    QCOMPARE(list->topLevelItemCount(), 0);
+    QCOMPARE(m_window->document()->undoStack()->count(), steps);
 }
 
 void TestMainWindow::themeSwitchesLive()
