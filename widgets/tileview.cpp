@@ -27,6 +27,7 @@ namespace shardboard {
 namespace {
 
 constexpr int kSideWidth = 190;
+constexpr int kLeastCanvas = 170; ///< beside them
 constexpr int kNarrow = 520; ///< below this width the spec stands under the tiles, where there is height for both
 
 bool sideBelow(const QSize& size) { return size.width() < kNarrow && size.height() >= size.width(); }
@@ -158,6 +159,9 @@ void TileView::arrange()
         showSpec(*weight);
 }
 
+/// The inspector has the same words.
+bool TileView::roomForSide() const { return m_sideBelow || width() >= kSideWidth * textScale(this) + kLeastCanvas; }
+
 QSize TileView::minimumSizeHint() const
 {
     constexpr int kLeast = 280; // narrower than this and low, the words go below
@@ -170,6 +174,8 @@ void TileView::resizeEvent(QResizeEvent* event)
     DocumentView::resizeEvent(event);
     if (m_sideBelow != sideBelow(size()))
         arrange();
+    const WeightLayout* weight = selectedWeight(*document());
+    m_side->setVisible(!m_all->isChecked() && weight && !weight->unknownShape && roomForSide());
 }
 
 void TileView::refresh()
@@ -273,7 +279,7 @@ void TileView::showWeight()
     m_find->setVisible(all);
     m_one->setVisible(!all);
     m_shard->setVisible(!all);
-    m_side->setVisible(weight && !weight->unknownShape);
+    m_side->setVisible(weight && !weight->unknownShape && roomForSide());
     if (all) {
         showModel();
         return;

@@ -54,6 +54,7 @@ private:
     void showMessage(const QString& message);
     void offerFixes(int axis, int dim);
     void arrange();
+    bool roomForSide() const;
 
     ViewHeader* m_header;
     QToolButton* m_all;

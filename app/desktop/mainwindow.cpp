@@ -62,6 +62,7 @@
 #include <QSplitter>
 #include <QStackedWidget>
 #include <QStatusBar>
+#include <QTabBar>
 #include <QThread>
 #include <QToolBar>
 #include <QUndoStack>
@@ -423,17 +424,20 @@ void MainWindow::showAbout()
                            .arg(QApplication::applicationVersion(), QString::fromLatin1(qVersion())));
 }
 
-/// For Qt panels behind other tabs are visible. Tab leaves them out.
+/// For Qt panels behind other tabs are visible (it moves them out of the window), and so is a tab bar without tabs. Tab leaves them out.
 bool MainWindow::focusNextPrevChild(bool next)
 {
     constexpr int kMost = 2000; // there is always one that can be seen
     for (int i = 0; i < kMost; ++i) {
         if (!QMainWindow::focusNextPrevChild(next))
             return false;
-        const QWidget* dock = focusWidget();
-        while (dock != nullptr && qobject_cast<const QDockWidget*>(dock) == nullptr)
-            dock = dock->parentWidget();
-        if (dock == nullptr || !dock->visibleRegion().isEmpty())
+        const QWidget* at = focusWidget();
+        if (const auto* tabs = qobject_cast<const QTabBar*>(at); tabs != nullptr && tabs->count() == 0)
+            continue;
+        const QDockWidget* dock = nullptr;
+        for (; at != nullptr && dock == nullptr; at = at->parentWidget())
+            dock = qobject_cast<const QDockWidget*>(at);
+        if (dock == nullptr || dock->isFloating() || dock->geometry().intersects(rect()))
             return true;
     }
     return true;

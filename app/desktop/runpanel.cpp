@@ -454,7 +454,9 @@ void RunPanel::resizeEvent(QResizeEvent* event)
 void RunPanel::fitText()
 {
     m_table->verticalHeader()->setDefaultSectionSize(rowHeight(m_table));
-    m_options->setFixedWidth(m_options->widget()->minimumSizeHint().width() + m_options->verticalScrollBar()->sizeHint().width());
+    QWidget* box = m_options->widget();
+    box->setMinimumHeight(box->sizeHint().height()); // fields keep their height, and scroll
+    m_options->setFixedWidth(box->minimumSizeHint().width() + m_options->verticalScrollBar()->sizeHint().width());
 }
 
 void RunPanel::changeEvent(QEvent* event)
