@@ -200,7 +200,10 @@ void FlowCanvas::reveal(int index)
 {
     if (index < 0 || index >= static_cast<int>(m_rects.size()) || m_viewport.isFitted())
         return;
-    m_viewport.reveal(m_rects[static_cast<std::size_t>(index)], 12);
+    auto owner = static_cast<std::size_t>(index); // what hangs is seen with the box that it hangs over
+    while (m_scene.items[owner].hanging && owner + 1 < m_scene.items.size())
+        ++owner;
+    m_viewport.reveal(m_rects[static_cast<std::size_t>(index)].united(m_rects[owner]), 12);
     viewMoved();
     update();
 }
