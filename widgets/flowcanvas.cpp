@@ -18,6 +18,7 @@
 #include <QToolTip>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace shardboard {
@@ -26,7 +27,7 @@ namespace {
 
 constexpr double kFooter = 22;
 constexpr double kLargestScale = 4;
-constexpr double kSmallest = 0.8; ///< that everything is fitted to at first
+constexpr std::array kHomeScales { 1.0, 0.95, 0.9, 0.85, 0.8, 0.75 }; ///< at which everything may be shown at first
 constexpr double kReadable = 0.4; ///< smaller boxes have no text
 constexpr double kBand = 4; ///< of a box's lower edge, in the colours of its result
 
@@ -104,13 +105,19 @@ void FlowCanvas::place(bool home)
     std::vector<FlowBox> boxes;
     for (const FlowItem& item : m_scene.items)
         boxes.push_back({ sizeOf(item), item.hanging });
-    const FlowPlacement placed = placeFlow(boxes, width(), textScale(this));
+    const QRectF view = QRectF(rect()).adjusted(0, 0, 0, -kFooter * textScale(this));
+    const auto fits = [&](double scale) { return placeFlow(boxes, width() / scale, textScale(this)).size.height() * scale <= view.height(); };
+    if (home || m_atHome) { // longer lines, a little smaller, before one is out of sight
+        const auto scale = std::find_if(kHomeScales.begin(), kHomeScales.end(), fits);
+        m_lineScale = scale == kHomeScales.end() ? 1 : *scale;
+    }
+    const FlowPlacement placed = placeFlow(boxes, width() / m_lineScale, textScale(this));
     m_rects = placed.rects;
     m_largest = 0;
     if (const auto evaluation = m_document->evaluation())
         for (const Collective& collective : evaluation->plan.collectives)
             m_largest = std::max(m_largest, m_thickness == Thickness::Bytes ? static_cast<double>(collective.bytes) : collective.seconds);
-    m_viewport.setView(QRectF(rect()).adjusted(0, 0, 0, -kFooter * textScale(this)));
+    m_viewport.setView(view);
     const QRectF world(QPointF(), placed.size);
     m_navigation->forgetMap();
     if (home || m_atHome) {
@@ -124,7 +131,7 @@ void FlowCanvas::place(bool home)
 void FlowCanvas::goHome()
 {
     m_viewport.fit();
-    if (m_viewport.scale() < kSmallest) // else a little smaller is better than a line out of sight
+    if (m_viewport.scale() < kHomeScales.back() - 0.01)
         m_viewport.show(QRectF(QPointF(), m_viewport.view().size()), 1);
     m_homeScale = m_viewport.scale();
     m_homeOrigin = m_viewport.toScreen(QPointF());

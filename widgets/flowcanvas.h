@@ -101,6 +101,7 @@ private:
     QString m_filter;
     int m_current = -1;
     int m_step = -1;
+    double m_lineScale = 1; ///< lines are as wide as the view at this scale
     double m_homeScale = 1; ///< of what goHome() has shown
     QPointF m_homeOrigin;
     bool m_atHome = true; ///< what is seen is what goHome() shows

@@ -63,7 +63,7 @@ FlowPlacement placeFlow(const std::vector<FlowBox>& boxes, double width, double 
         i = owner + 1;
     }
     finishLine(boxes.size());
-    out.size = QSizeF(widest, boxes.empty() ? 0 : y);
+    out.size = QSizeF(widest, boxes.empty() ? 0 : y - kLineGap + kTop);
     return out;
 }
 
