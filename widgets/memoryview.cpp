@@ -13,10 +13,12 @@
 
 #include "model/hardware/hardware.h"
 
+#include <QEvent>
 #include <QCheckBox>
 #include <QGridLayout>
 #include <QLabel>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
@@ -45,6 +47,25 @@ std::vector<std::size_t> presentCauses(const Plan& plan, const MemoryTimeline& t
     }
     return out;
 }
+
+/// Scrolls up and down only: it is as wide as what it shows needs, beside its scroll bar.
+class ScrolledDown : public QScrollArea {
+public:
+    using QScrollArea::QScrollArea;
+    QSize minimumSizeHint() const override
+    {
+        const int content = widget() ? widget()->minimumSizeHint().width() : 0;
+        return { content + verticalScrollBar()->sizeHint().width() + 2 * frameWidth(), QScrollArea::minimumSizeHint().height() };
+    }
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override
+    {
+        if (watched == widget() && event->type() == QEvent::LayoutRequest)
+            updateGeometry();
+        return QScrollArea::eventFilter(watched, event);
+    }
+};
 
 } // namespace
 
@@ -115,7 +136,7 @@ void MemoryView::buildLayout()
     over->addWidget(m_stage);
     right->addLayout(over);
     right->addWidget(m_chart, 1);
-    auto* scroll = new QScrollArea(m_body); // advice can be longer than a low panel
+    auto* scroll = new ScrolledDown(m_body); // advice can be longer than a low panel
     scroll->setObjectName(QStringLiteral("memoryScroll"));
     scroll->setWidget(m_left);
     scroll->setWidgetResizable(true);
