@@ -13,8 +13,8 @@
 
 #include "model/hardware/hardware.h"
 
-#include <QEvent>
 #include <QCheckBox>
+#include <QEvent>
 #include <QGridLayout>
 #include <QLabel>
 #include <QScrollArea>
