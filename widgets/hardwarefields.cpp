@@ -117,8 +117,11 @@ HardwareField fieldOfFound(const QString& key, const QString& label, const QStri
         return part ? std::optional((*part).*member) : std::nullopt;
     };
     out.set = [at, member](Hardware& hardware, std::optional<double> value) {
-        if (std::optional<Part>& part = at(hardware))
-            (*part).*member = value.value_or(0);
+        std::optional<Part>& part = at(hardware);
+        if (!value)
+            part.reset(); // an empty field leaves the whole part out
+        else if (part)
+            (*part).*member = *value;
     };
     return out;
 }
@@ -220,6 +223,8 @@ void setFabric(Level& level, Fabric fabric)
     level.fabric = fabric;
     level.shape.clear();
     level.wraps.clear();
+    if (level.link.shared != (fabric == Fabric::SharedMemory))
+        level.link.messageSeconds.reset(); // it means something else there
     level.link.shared = fabric == Fabric::SharedMemory;
     level.link.cache.reset();
     if (fabric != Fabric::Switch)
@@ -375,7 +380,7 @@ HardwareSection levelSection(const Hardware& hardware, std::size_t index)
                            [at](Hardware& h) -> std::optional<double>& { return at(h).link.alphaSimple; }));
     fields.push_back(field(link + QStringLiteral(".start_seconds"), QObject::tr("start of a collective"), QStringLiteral("µs"), kMicro,
                            [at](Hardware& h) -> double& { return at(h).link.startSeconds; }));
-    fields.push_back(field(link + QStringLiteral(".message_seconds"), QObject::tr("message of an all-to-all"), QStringLiteral("µs"), kMicro,
+    fields.push_back(field(link + QStringLiteral(".message_seconds"), level.link.shared ? QObject::tr("piece of a collective") : QObject::tr("message of an all-to-all"), QStringLiteral("µs"), kMicro,
                            [at](Hardware& h) -> std::optional<double>& { return at(h).link.messageSeconds; }));
     fields.push_back(field(link + QStringLiteral(".links_per_device"), QObject::tr("links of a device"), QString(), 1,
                            [at](Hardware& h) -> int& { return at(h).link.linksPerDevice; }));

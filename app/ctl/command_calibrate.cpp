@@ -10,6 +10,7 @@
 #include "model/protocol/backends.h"
 #include "model/protocol/machinefit.h"
 
+#include <cmath>
 #include <cstdio>
 
 namespace shardboard {
@@ -38,8 +39,9 @@ void printFit(const Calibration& calibration, const MachineFit& fit, const std::
         std::printf("  of what a kernel moves, the first %s at %.1f GB/s, from caches\n", bytesText(static_cast<std::int64_t>(device.cache->bytes)).c_str(),
                     device.cache->bytesPerSecond / 1e9);
     if (const auto& packing = device.kernels.gemmPacking)
-        std::printf("  products pack their operands before they compute, at %.1f GB/s beyond %s; unpacked they reach %.0f %%\n", packing->bytesPerSecond / 1e9,
-                    bytesText(static_cast<std::int64_t>(packing->freeBytes)).c_str(), 100 * packing->unpackedEfficiency.value_or(0));
+        std::printf("  products pack their operands before they compute, at %.1f GB/s beyond %s%s\n", packing->bytesPerSecond / 1e9,
+                    bytesText(static_cast<std::int64_t>(packing->freeBytes)).c_str(),
+                    packing->unpackedEfficiency ? ("; unpacked they reach " + std::to_string(std::lround(100 * *packing->unpackedEfficiency)) + " %").c_str() : "");
     if (const auto& packing = device.kernels.attentionPacking)
         std::printf("  attention moves its operands before it computes, at %.1f GB/s\n", packing->bytesPerSecond / 1e9);
     std::printf("  collectives %.1f GB/s read and written, of all devices together, and %s to start%s\n", link.bytesPerSecond / 1e9,

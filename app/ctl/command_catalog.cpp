@@ -56,6 +56,10 @@ std::string linkText(const Level& level)
         out += " (" + digitsOf(*link.alphaSimple * 1e6) + " us at full rate)";
     if (link.startSeconds > 0)
         out += ", " + digitsOf(link.startSeconds * 1e6) + " us to start";
+    if (link.shared && link.messageSeconds)
+        out += ", " + digitsOf(*link.messageSeconds * 1e6) + " us a piece";
+    if (link.cache)
+        out += ", the first " + digitsOf(link.cache->bytes / 1e6) + " MB at " + digitsOf(link.cache->bytesPerSecond / 1e9) + " GB/s";
     if (level.nicsPerDevice != 1)
         out += ", " + digitsOf(level.nicsPerDevice) + " NICs a device";
     if (level.inSwitch)
@@ -78,6 +82,8 @@ std::string describedHardware(const Hardware& hardware)
     if (kernels.gemmPacking)
         table.add({ "packing", "operands of products before they are computed with, at " + digitsOf(kernels.gemmPacking->bytesPerSecond / 1e9) + " GB/s beyond "
                         + digitsOf(kernels.gemmPacking->freeBytes / 1e6) + " MB" });
+    if (kernels.attentionPacking)
+        table.add({ "packing", "operands of attention, at " + digitsOf(kernels.attentionPacking->bytesPerSecond / 1e9) + " GB/s" });
     for (std::size_t i = 0; i < hardware.levels.size(); ++i) {
         const Level& level = hardware.levels[i];
         table.add({ "level " + std::to_string(i), levelText(level) });

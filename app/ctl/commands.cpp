@@ -150,7 +150,7 @@ const std::vector<Command>& commands()
             { "--profile", "FILE", "write what every operation and collective took on every device" },
             { "--profile-mode", "MODE", "serial: one device alone at a time, for its cost; batched: all at once, for throughput (batched)" },
             { "--trace", "FILE", "write a timeline that Perfetto and chrome://tracing open" },
-            { "--project", "HARDWARE", "also tell a step with communication as this hardware has it, by the cost model" },
+            { "--project", "HARDWARE", "also tell a step with communication, overlap and bubbles as this hardware has them, by the cost model" },
             { "--seed", "N", "of the made-up weights (1)" },
             { "--ranks", "N", "processes that mpirun starts on this host for --backend mpi (one for each device, at most the cores)" },
             { "--engine", "COMMAND", "command that starts the worker (shardboard-engine beside shardctl)" },

@@ -117,14 +117,15 @@ void printProjection(const Projection& projection)
     std::printf("projected on %s: a step of what ran %s = %s computing + %s communicating\n", projection.target.c_str(),
                 secondsText(projection.stepSeconds()).c_str(), secondsText(projection.computeSeconds).c_str(),
                 secondsText(projection.collectiveSeconds).c_str());
-    if (projection.notRun.empty() && projection.pipeline) {
+    if (projection.notRun.empty() && projection.pipeline && projection.pipeline->stages > 1) {
         const PlannedPipeline& pipeline = *projection.pipeline;
         std::printf("  the whole model: %s = %s of the busiest stage + %s in which it waits + %s updating\n", secondsText(projection.wholeSeconds()).c_str(),
                     secondsText(pipeline.stageSeconds).c_str(), secondsText(pipeline.bubbleSeconds()).c_str(), secondsText(pipeline.updateSeconds).c_str());
-        std::printf("    of all %lld stages together %s computing and %s communicating, of which %s hide behind computation\n",
-                    static_cast<long long>(pipeline.stages), secondsText(projection.wholeComputeSeconds).c_str(),
-                    secondsText(projection.wholeCollectiveSeconds).c_str(),
-                    secondsText(projection.wholeCollectiveSeconds - projection.exposedSeconds).c_str());
+        std::printf("    of all %lld stages together %s computing and %s communicating", static_cast<long long>(pipeline.stages),
+                    secondsText(projection.wholeComputeSeconds).c_str(), secondsText(projection.wholeCollectiveSeconds).c_str());
+        if (projection.overlap != Overlap::None) // the difference of two sums: without overlap it is what their rounding leaves
+            std::printf(", of which %s hide behind computation", secondsText(std::max(0.0, projection.wholeCollectiveSeconds - projection.exposedSeconds)).c_str());
+        std::printf("\n");
     } else if (projection.notRun.empty()) {
         std::printf("  the whole model: %s = %s computing + %s communicating that nothing hides, of %s\n", secondsText(projection.wholeSeconds()).c_str(),
                     secondsText(projection.wholeComputeSeconds).c_str(), secondsText(projection.exposedSeconds).c_str(),

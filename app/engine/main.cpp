@@ -9,6 +9,7 @@
 #include "engine/nccl/command.h"
 #include "engine/server.h"
 
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -56,8 +57,18 @@ int main(int argc, char** argv)
 {
     const bool conformance = argc > 1 && std::strcmp(argv[1], "--conformance") == 0;
     const bool collectives = argc > 1 && std::strcmp(argv[1], "--bench-collectives") == 0;
-    if (argc > 1 && std::strcmp(argv[1], "--check-nccl") == 0)
-        return shardboard::engine::nccl::checkCommand(argc > 2 ? std::atoi(argv[2]) : 0);
+    if (argc > 1 && std::strcmp(argv[1], "--check-nccl") == 0) {
+        int gpus = 0; // all
+        if (argc > 2) {
+            const char* end = argv[2] + std::strlen(argv[2]);
+            const auto [last, error] = std::from_chars(argv[2], end, gpus);
+            if (argc > 3 || error != std::errc() || last != end || gpus < 2) {
+                std::fputs("shardboard-engine: --check-nccl takes a number of GPUs, 2 or more, or nothing for all\n", stderr);
+                return 2;
+            }
+        }
+        return shardboard::engine::nccl::checkCommand(gpus);
+    }
     if (argc > 1 && !conformance && !collectives) {
         const bool help = std::strcmp(argv[1], "--help") == 0;
         std::fputs("usage: shardboard-engine [--conformance [BACKEND] [--filter TEXT] [--devices N] [--seed N] [--same-as BACKEND] [--verbose]]\n"

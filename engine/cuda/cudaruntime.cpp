@@ -212,7 +212,7 @@ std::byte* CudaRuntime::allocate(std::int64_t bytes)
 
 void CudaRuntime::release(std::byte* memory)
 {
-    use();
+    cudaSetDevice(m_device); // unchecked: destructors call this after a failure, which it may return again
     cudaStreamSynchronize(m_stream);
     cudaFree(memory);
 }

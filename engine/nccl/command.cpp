@@ -25,7 +25,8 @@ int check(int count)
     const int there = cuda::gpuCount();
     count = count > 0 ? count : there;
     if (count < 2 || count > there)
-        throw Failure { "backend", "it takes 2 GPUs or more, a rank on each, and there " + std::string(there == 1 ? "is 1" : "are " + std::to_string(there)), "nccl" };
+        throw Failure { "backend", there < 2 ? "it takes 2 GPUs or more, a rank on each, and there is 1"
+                                             : std::to_string(count) + " GPUs were asked for and there are " + std::to_string(there), "nccl" };
     std::vector<std::unique_ptr<cuda::Runtime>> owned;
     std::vector<cuda::Runtime*> gpus;
     for (int device = 0; device < count; ++device) {
@@ -41,7 +42,7 @@ int check(int count)
     return checked.wrong.empty() && checked.steps > 0 ? 0 : 1;
 }
 #else
-int check(int) { throw Failure { "backend", "this build has no CUDA or no header of NCCL (nccl.h); install both and build again", "nccl" }; }
+int check(int) { throw Failure { "backend", "this build has no CUDA or no header of NCCL (nccl.h, 2.18 or newer); install both and build again", "nccl" }; }
 #endif
 
 } // namespace
@@ -50,12 +51,14 @@ int checkCommand(int ranks)
 {
     try {
         return check(ranks);
-    } catch (const Failure& failure) {
-        std::printf("NCCL was not tried: %s\n", failure.message.c_str());
+    } catch (const Failure& failure) { // what is missing here is a failure of the backend; everything else is one of NCCL
+        const bool tried = failure.code != "backend";
+        std::printf(tried ? "NCCL failed: %s\n" : "NCCL was not tried: %s\n", failure.message.c_str());
+        return tried ? 1 : kCannot;
     } catch (const std::exception& e) {
-        std::printf("NCCL was not tried: %s\n", e.what());
+        std::printf("NCCL failed: %s\n", e.what());
+        return 1;
     }
-    return kCannot;
 }
 
 } // namespace shardboard::engine::nccl

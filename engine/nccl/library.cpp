@@ -8,6 +8,7 @@
 #include <nccl.h>
 
 #include <dlfcn.h>
+#include <exception>
 #include <numeric>
 
 namespace shardboard::engine::nccl {
@@ -19,6 +20,7 @@ struct Symbols {
     decltype(&ncclCommInitAll) initAll = nullptr;
     decltype(&ncclCommSplit) split = nullptr;
     decltype(&ncclCommDestroy) destroy = nullptr;
+    decltype(&ncclCommAbort) abort = nullptr;
     decltype(&ncclGroupStart) groupStart = nullptr;
     decltype(&ncclGroupEnd) groupEnd = nullptr;
     decltype(&ncclAllReduce) allReduce = nullptr;
@@ -46,6 +48,7 @@ Symbols load()
     find(out.initAll, "ncclCommInitAll");
     find(out.split, "ncclCommSplit");
     find(out.destroy, "ncclCommDestroy");
+    find(out.abort, "ncclCommAbort");
     find(out.groupStart, "ncclGroupStart");
     find(out.groupEnd, "ncclGroupEnd");
     find(out.allReduce, "ncclAllReduce");
@@ -87,12 +90,14 @@ Library::Library(const std::vector<cuda::Runtime*>& gpus)
 
 Library::~Library()
 {
-    for (cuda::Runtime* gpu : m_state->gpus)
-        cudaStreamSynchronize(static_cast<cudaStream_t>(gpu->stream()));
+    const bool failed = std::uncaught_exceptions() > 0; // a rank that waits for a lost one would wait for ever
+    if (!failed)
+        for (cuda::Runtime* gpu : m_state->gpus)
+            cudaStreamSynchronize(static_cast<cudaStream_t>(gpu->stream()));
     for (auto each = m_state->communicators.rbegin(); each != m_state->communicators.rend(); ++each)
         for (ncclComm_t communicator : *each)
             if (communicator != nullptr)
-                m_state->nccl.destroy(communicator);
+                (failed ? m_state->nccl.abort : m_state->nccl.destroy)(communicator);
 }
 
 std::string Library::split(const Communicator& wanted, int& number)

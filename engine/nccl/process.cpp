@@ -72,12 +72,18 @@ void Process::reshard(const StepPlan& plan, const std::vector<Buffers>& buffers)
     for (const Turn& turn : turnsOf(plan)) {
         if (turn.grouped)
             check(m_ranks.front().groupStart());
-        for (auto [rank, call] : turn.calls) {
-            if (call.communicator >= 0)
-                call.communicator = numbers[static_cast<std::size_t>(call.communicator)];
-            RankPlan one;
-            one.calls.push_back(std::move(call));
-            execute(one, m_ranks[static_cast<std::size_t>(rank)], buffers[static_cast<std::size_t>(rank)]);
+        try {
+            for (auto [rank, call] : turn.calls) {
+                if (call.communicator >= 0)
+                    call.communicator = numbers[static_cast<std::size_t>(call.communicator)];
+                RankPlan one;
+                one.calls.push_back(std::move(call));
+                execute(one, m_ranks[static_cast<std::size_t>(rank)], buffers[static_cast<std::size_t>(rank)]);
+            }
+        } catch (...) {
+            if (turn.grouped) // in an open group whatever comes after would wait for its end
+                (void)m_ranks.front().groupEnd();
+            throw;
         }
         if (turn.grouped)
             check(m_ranks.front().groupEnd());

@@ -41,7 +41,8 @@ void putTogether(const Graph& graph, const Plan& plan, const Ran& ran, Projectio
 std::string Projection::statement() const
 {
     std::string out = "computation measured on this machine, communication by the cost model of " + target;
-    if (overlap == Overlap::None && !pipeline)
+    const bool waits = pipeline && pipeline->stages > 1;
+    if (!notRun.empty() || (overlap == Overlap::None && !waits))
         return out + ", one after the other; it was not run on " + target;
     out += "; what ran is told one after the other";
     if (overlap != Overlap::None)
@@ -50,7 +51,7 @@ std::string Projection::statement() const
         out += "collectives of weights hide behind the computation of their segment, as the cost model has it";
     else if (overlap == Overlap::All)
         out += "all collectives hide behind the computation of their segment, as the cost model has it";
-    if (pipeline)
+    if (waits)
         out += "; its " + std::to_string(pipeline->stages) + " stages wait for each other as the cost model has it (" + (pipeline->chunks > 1 ? "interleaved" : "1F1B")
             + ", micro-batches: " + std::to_string(microBatches) + ")";
     return out + "; it was not run on " + target;
