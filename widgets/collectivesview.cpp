@@ -239,6 +239,8 @@ void CollectivesView::fitColumns()
 /// The tool tip has the size of the group too, so it is the first to go where the cause has no room.
 void CollectivesView::showGroups()
 {
+    // The box above filters by phase where the column has no room.
+    m_table->setColumnHidden(CollectivesModel::PhaseColumn, !m_phases || m_phases->size() < 2 || width() < kNarrow);
     int others = 0;
     for (int column = 0; column < CollectivesModel::CauseColumn; ++column)
         if (column != CollectivesModel::GroupColumn && !(column == CollectivesModel::PhaseColumn && m_table->isColumnHidden(column)))

@@ -16,10 +16,11 @@ namespace shardboard {
 
 namespace {
 
-constexpr int kLane = 22;
 constexpr int kBar = 14;
-constexpr int kTotal = 70;
 constexpr int kGap = 6;
+
+int laneHeight(const QWidget* widget) { return std::max(22, QFontMetrics(uiFont(widget, -0.5)).height() + 4); }
+int totalWidth(const QWidget* widget) { return static_cast<int>(70 * textScale(widget)); }
 
 } // namespace
 
@@ -51,7 +52,7 @@ void DeviceBars::setBars(const std::vector<DeviceBar>& bars, std::int64_t limit,
     update();
 }
 
-QSize DeviceBars::sizeHint() const { return { 300, static_cast<int>(m_bars.size()) * kLane }; }
+QSize DeviceBars::sizeHint() const { return { 300, static_cast<int>(m_bars.size()) * laneHeight(this) }; }
 QSize DeviceBars::minimumSizeHint() const { return { 160, sizeHint().height() }; }
 
 double DeviceBars::nameWidth() const
@@ -66,7 +67,7 @@ double DeviceBars::nameWidth() const
 QRectF DeviceBars::lane(int bar) const
 {
     const double left = nameWidth();
-    return { left, bar * double(kLane) + (kLane - kBar) / 2.0, std::max(20.0, width() - left - kTotal - kGap), kBar };
+    return { left, bar * double(laneHeight(this)) + (laneHeight(this) - kBar) / 2.0, std::max(20.0, width() - left - totalWidth(this) - kGap), kBar };
 }
 
 double DeviceBars::scale() const
@@ -96,11 +97,11 @@ void DeviceBars::paintEvent(QPaintEvent*)
     for (int i = 0; i < static_cast<int>(m_bars.size()); ++i) {
         const DeviceBar& bar = m_bars[static_cast<std::size_t>(i)];
         const QRectF room = lane(i);
-        const QRectF row(0, i * double(kLane), width(), kLane);
+        const QRectF row(0, i * double(laneHeight(this)), width(), laneHeight(this));
         if (i == m_current && m_bars.size() > 1)
             painter.fillRect(row, theme.selection);
         painter.setPen(i == m_current || m_bars.size() == 1 ? theme.text : theme.quiet);
-        const QRectF name(2, row.top(), room.left() - 6, kLane);
+        const QRectF name(2, row.top(), room.left() - 6, laneHeight(this));
         painter.drawText(name, Qt::AlignLeft | Qt::AlignVCenter, painter.fontMetrics().elidedText(bar.name, Qt::ElideRight, static_cast<int>(name.width())));
         painter.fillRect(room, theme.line);
         for (int k = 0; k < static_cast<int>(bar.parts.size()); ++k) {
@@ -114,12 +115,12 @@ void DeviceBars::paintEvent(QPaintEvent*)
         }
         const bool over = m_limit > 0 && bar.total() > m_limit;
         painter.setPen(over ? theme.error : theme.text);
-        painter.drawText(QRectF(room.right() + kGap, row.top(), kTotal, kLane), Qt::AlignLeft | Qt::AlignVCenter,
+        painter.drawText(QRectF(room.right() + kGap, row.top(), totalWidth(this), laneHeight(this)), Qt::AlignLeft | Qt::AlignVCenter,
                          (over ? QStringLiteral("✗ ") : QString()) + bytesText(bar.total()));
     }
     if (m_limit > 0 && !m_bars.empty()) {
         const double x = lane(0).left() + static_cast<double>(m_limit) * scale();
-        const double bottom = static_cast<double>(m_bars.size()) * kLane;
+        const double bottom = static_cast<double>(m_bars.size()) * laneHeight(this);
         painter.setPen(QPen(theme.text, 2, Qt::DashLine));
         painter.drawLine(QPointF(x, 1), QPointF(x, bottom));
     }
@@ -131,7 +132,7 @@ void DeviceBars::paintEvent(QPaintEvent*)
 
 int DeviceBars::barAt(const QPointF& point) const
 {
-    const int bar = static_cast<int>(point.y()) / kLane;
+    const int bar = static_cast<int>(point.y()) / laneHeight(this);
     return point.y() >= 0 && bar < static_cast<int>(m_bars.size()) ? bar : -1;
 }
 

@@ -257,8 +257,9 @@ void FindingsView::showState()
         setTextColor(label, theme.quiet);
     const auto evaluation = document()->evaluation();
     const int count = m_list->topLevelItemCount();
+    const int known = evaluation ? std::min(count, static_cast<int>(evaluation->findings.size())) : 0; // asleep it lists those of an earlier design
     int repairs = 0;
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < known; ++i)
         repairs += evaluation->findings[static_cast<std::size_t>(i)].fix ? 1 : 0;
     m_total->setText(repairs == 0 ? counted(count, tr("finding"), tr("findings"))
                                   : tr("%1 · %2 with a repair of one edit")
@@ -287,7 +288,7 @@ void FindingsView::selectionChanged()
     const auto evaluation = document()->evaluation();
     if (!weight || m_following || m_list->hasFocus())
         return;
-    for (int row = 0; row < m_list->topLevelItemCount(); ++row) {
+    for (int row = 0; row < std::min(m_list->topLevelItemCount(), static_cast<int>(evaluation->findings.size())); ++row) {
         if (evaluation->findings[static_cast<std::size_t>(row)].where != weight->spec.name)
             continue;
         m_list->setCurrentItem(m_list->topLevelItem(row));

@@ -252,7 +252,8 @@ void ListFilter::place()
     }
     const QSize message = m_message->sizeHint();
     const int room = m_view->height() - (m_bar && !m_bar->isHidden() ? m_bar->height() + 2 * kGap : 0);
-    m_message->setGeometry(std::max(0, (m_view->width() - message.width()) / 2), std::max(0, (room - message.height()) / 2), message.width(), message.height());
+    const int top = m_view->viewport()->y(); // beneath the headings
+    m_message->setGeometry(std::max(0, (m_view->width() - message.width()) / 2), std::max(top, top + (room - top - message.height()) / 2), message.width(), message.height());
 }
 
 bool ListFilter::eventFilter(QObject* watched, QEvent* event)

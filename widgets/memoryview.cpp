@@ -242,6 +242,7 @@ void MemoryView::showTimeline()
     if (!evaluation)
         return;
     m_stale = false;
+    m_timelineOf = evaluation;
     const Theme& theme = Theme::of(this);
     const Plan& plan = evaluation->plan;
     const std::int64_t stage = plan.pipeline && m_stage->currentIndex() >= 0 ? m_stage->currentIndex() : 0;
@@ -406,7 +407,7 @@ QString MemoryView::momentName(const MemoryMoment& moment) const
 void MemoryView::showMoment(int moment)
 {
     const auto evaluation = document()->evaluation();
-    if (!evaluation)
+    if (!evaluation || m_timelineOf != evaluation) // the timeline is of an earlier design
         return;
     const int shown = moment >= 0 ? moment : m_timeline.peak();
     const bool known = shown >= 0 && shown < static_cast<int>(m_timeline.moments.size());

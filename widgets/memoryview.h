@@ -79,6 +79,7 @@ private:
     std::vector<LegendRow> m_legendRows;
     int m_legendColumns = 0;
     std::set<std::size_t> m_hidden; ///< causes that are left out
+    std::shared_ptr<const Evaluation> m_timelineOf; ///< what m_timeline was made of
     MemoryTimeline m_timeline;
     bool m_stale = false; ///< the timeline is of an earlier evaluation; made when it is seen
 };

@@ -65,6 +65,8 @@ void MeshCanvas::refresh()
         m_transferTitle.clear();
     }
     m_evaluation = evaluation.get();
+    if (!(m_mesh == m_document->design().mesh))
+        m_pressedAxis = m_hoveredAxis = -1; // there may be no such axis any more
     m_mesh = m_document->design().mesh;
     m_grid = MeshGrid(m_mesh);
     const WeightLayout* weight = selectedWeight(*m_document);
@@ -327,7 +329,8 @@ void MeshCanvas::paintLabels(QPainter& painter, const Bar& bar)
         const QString devices = tr("%1, %2 devices").arg(name).arg(size);
         const QString brief = QStringLiteral("%1 (%2)").arg(name).arg(size);
         const bool alone = bar.across && m_mesh.deviceCount() == size;
-        label(begin, end, alone && metrics.horizontalAdvance(devices) <= end - begin ? devices : metrics.elidedText(brief, Qt::ElideRight, std::max(0.0, std::max(end - begin, 60.0))));
+        const double spare = std::max(0.0, 60 - (end - begin)) / 2; // the name may be longer than a short bar
+        label(begin - spare, end + spare, alone && metrics.horizontalAdvance(devices) <= end - begin ? devices : metrics.elidedText(brief, Qt::ElideRight, std::max(0.0, std::max(end - begin, 60.0))));
         return;
     }
     for (std::int64_t cell = 0; cell < cells; cell += inside) {

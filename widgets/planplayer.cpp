@@ -87,7 +87,7 @@ void PlanPlayer::play()
     if (m_steps.empty())
         return;
     setPlaying(true);
-    show(m_index < 0 || m_index + 1 >= count() ? 0 : m_shown ? m_index + 1 : m_index);
+    show(m_index < 0 || (m_shown && m_index + 1 >= count()) ? 0 : m_shown ? m_index + 1 : m_index);
 }
 
 void PlanPlayer::pause()

@@ -268,6 +268,14 @@ void SummaryBar::elide()
     m_workload->setToolTip(m_workloadText);
 }
 
+bool SummaryBar::event(QEvent* event)
+{
+    const bool out = DocumentView::event(event);
+    if (event->type() == QEvent::LayoutRequest) // a neighbour has got another width, the chips of the mesh for one
+        elide();
+    return out;
+}
+
 void SummaryBar::resizeEvent(QResizeEvent* event)
 {
     DocumentView::resizeEvent(event);

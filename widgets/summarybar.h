@@ -43,6 +43,7 @@ public:
 
 protected:
     void refresh() override;
+    bool event(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
 

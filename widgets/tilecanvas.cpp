@@ -88,6 +88,7 @@ void TileCanvas::show(int weight)
         m_frame = QRectF(); // another weight is seen whole at first
     m_dragAxis = -1; // an axis that was on its way may be none any more
     m_dragDim = kNothing;
+    m_pressedChip = -1;
     m_refusal.clear();
     m_navigation->forgetMap();
     layout();
@@ -543,8 +544,9 @@ void TileCanvas::moveDevice(int dx, int dy)
     const std::int64_t from = m_document->selection()->device();
     int row = 0;
     int column = 0;
-    if (from >= 0 && from < m_scene.deviceCount) {
-        std::tie(row, column) = m_scene.tilesOf(from).front();
+    const auto held = from >= 0 && from < m_scene.deviceCount ? m_scene.tilesOf(from) : std::vector<std::pair<int, int>>();
+    if (!held.empty()) { // of an uneven cut a device may hold nothing
+        std::tie(row, column) = held.front();
         row = std::clamp(row + dy, 0, static_cast<int>(m_scene.rows.size()) - 1);
         column = std::clamp(column + dx, 0, static_cast<int>(m_scene.columns.size()) - 1);
     }

@@ -277,6 +277,8 @@ void TileView::showWeight()
     m_model->setVisible(all);
     m_held->setVisible(all);
     m_find->setVisible(all);
+    if (!all) // before it is shown, which lays it out: it slept through changes of the mesh
+        m_canvas->show(weight ? selection()->weight() : -1);
     m_one->setVisible(!all);
     m_shard->setVisible(!all);
     m_side->setVisible(weight && !weight->unknownShape && roomForSide());
@@ -284,7 +286,6 @@ void TileView::showWeight()
         showModel();
         return;
     }
-    m_canvas->show(weight ? selection()->weight() : -1);
     m_header->setTitle(weight ? qstr(weight->spec.name) : tr("Tiles"));
     if (!weight) {
         m_header->setDetail(QString());

@@ -145,6 +145,7 @@ void WeightPanel::buildLayout()
         label->setContentsMargins(kPanelMargin, 4, kPanelMargin, 4);
         label->hide();
     }
+    m_empty->setTextFormat(Qt::RichText); // it has a link
     auto* top = new QHBoxLayout;
     top->setContentsMargins(12, 2, 8, 6);
     top->setSpacing(4);

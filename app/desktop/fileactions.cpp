@@ -7,6 +7,7 @@
 #include "app/desktop/newdialog.h"
 #include "app/desktop/recentfiles.h"
 #include "app/desktop/sample.h"
+#include "app/desktop/savename.h"
 #include "app/desktop/settings.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
@@ -143,12 +144,8 @@ bool FileActions::saveAs()
     const QString proposal = current.isEmpty()
         ? m_settings.lastFolder() + QLatin1Char('/') + qstr(m_document->design().model.name) + kSuffix
         : current;
-    QString path = QFileDialog::getSaveFileName(m_window, tr("Save Design As"), proposal, filter());
-    if (path.isEmpty())
-        return false;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += kSuffix;
-    return saveTo(path);
+    const QString path = saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Design As"), proposal, filter()), { kSuffix });
+    return !path.isEmpty() && saveTo(path);
 }
 
 bool FileActions::saveTo(const QString& path)

@@ -2,12 +2,12 @@
 #include "app/desktop/hardwarefiles.h"
 
 #include "app/desktop/banner.h"
+#include "app/desktop/savename.h"
 #include "app/desktop/settings.h"
 #include "widgets/format.h"
 #include "widgets/hardwareview.h"
 
 #include <QFileDialog>
-#include <QFileInfo>
 
 namespace shardboard {
 
@@ -34,11 +34,9 @@ void HardwareFiles::open()
 
 void HardwareFiles::save()
 {
-    QString path = QFileDialog::getSaveFileName(m_window, tr("Save Hardware"), m_settings.lastFolder(), tr("Hardware (*.json)"));
+    const QString path = saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Hardware"), m_settings.lastFolder(), tr("Hardware (*.json)")), { QStringLiteral(".json") });
     if (path.isEmpty())
         return;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += QStringLiteral(".json");
     const Status status = m_view->save(path);
     if (!status.ok())
         m_banner->showError(qstr(status.error().text()));

@@ -2,6 +2,7 @@
 #include "app/desktop/historyfiles.h"
 
 #include "app/desktop/banner.h"
+#include "app/desktop/savename.h"
 #include "app/desktop/settings.h"
 #include "model/formats/designfile.h"
 #include "model/session/document.h"
@@ -39,12 +40,10 @@ void HistoryFiles::save()
     const QString file = m_document->filePath();
     const QString name = file.isEmpty() ? m_settings.lastFolder() + QLatin1Char('/') + qstr(m_document->design().model.name)
                                         : QFileInfo(file).absolutePath() + QLatin1Char('/') + QFileInfo(file).completeBaseName();
-    QString path = QFileDialog::getSaveFileName(m_window, tr("Save Edits"), name + QStringLiteral(".edits.json"), filter());
-    if (path.isEmpty())
-        return;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += QStringLiteral(".edits.json");
-    saveTo(path);
+    const QString suffix = QStringLiteral(".edits.json");
+    const QString path = saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Edits"), name + suffix, filter()), { suffix, QStringLiteral(".json") });
+    if (!path.isEmpty())
+        saveTo(path);
 }
 
 bool HistoryFiles::saveTo(const QString& path)

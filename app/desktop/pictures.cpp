@@ -94,6 +94,8 @@ Status writePicture(QWidget* view, const QString& path, const PictureOptions& op
                           "write it as .svg or .pdf, at a lower scale, or what is in sight only");
     const QByteArray content = pixels ? png(view, options.scale) : suffix == QLatin1String("svg") ? svg(view) : pdf(view);
     whole.reset();
+    if (content.isEmpty())
+        return inputError(where, "could not be drawn", "write it at a lower scale, or as .svg");
     QSaveFile file(path);
     if (!file.open(QIODevice::WriteOnly) || file.write(content) != content.size() || !file.commit())
         return inputError(where, "cannot be written: " + file.errorString().toStdString(), "choose another folder");

@@ -2,6 +2,7 @@
 #include "app/desktop/rulefiles.h"
 
 #include "app/desktop/banner.h"
+#include "app/desktop/savename.h"
 #include "app/desktop/settings.h"
 #include "model/session/document.h"
 #include "widgets/format.h"
@@ -61,12 +62,10 @@ bool RuleFiles::openPath(const QString& path)
 void RuleFiles::save()
 {
     const QString proposal = m_settings.lastFolder() + QStringLiteral("/rules.yml");
-    QString path = QFileDialog::getSaveFileName(m_window, tr("Save Rules"), proposal, filter());
-    if (path.isEmpty())
-        return;
-    if (QFileInfo(path).suffix().isEmpty())
-        path += QStringLiteral(".yml");
-    saveTo(path);
+    const QString path = saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Rules"), proposal, filter()),
+                                  { QStringLiteral(".yml"), QStringLiteral(".yaml"), QStringLiteral(".json"), QStringLiteral(".py") });
+    if (!path.isEmpty())
+        saveTo(path);
 }
 
 bool RuleFiles::saveTo(const QString& path)

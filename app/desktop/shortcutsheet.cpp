@@ -84,7 +84,7 @@ ShortcutSheet::ShortcutSheet(Actions& actions, QWidget* parent)
     connect(m_list, &QTreeWidget::currentItemChanged, this, &ShortcutSheet::choose);
     connect(m_list, &QTreeWidget::itemActivated, this, [this] { m_keys->setFocus(Qt::OtherFocusReason); });
     connect(m_keys, &KeyField::keysPressed, this, &ShortcutSheet::judge);
-    connect(m_keys, &QLineEdit::returnPressed, this, [this] { setKeys(false); });
+    connect(m_keys, &QLineEdit::returnPressed, m_set, &QPushButton::click); // which is disabled where nothing is changed
     connect(m_set, &QPushButton::clicked, this, [this] { setKeys(false); });
     connect(m_take, &QPushButton::clicked, this, [this] { setKeys(true); });
     connect(m_none, &QPushButton::clicked, this, [this] {

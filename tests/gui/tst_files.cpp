@@ -7,6 +7,7 @@
 #include "app/desktop/mainwindow.h"
 #include "app/desktop/recovery.h"
 #include "app/desktop/sample.h"
+#include "app/desktop/savename.h"
 #include "app/desktop/settings.h"
 #include "app/desktop/themecontrol.h"
 #include "model/formats/designfile.h"
@@ -79,6 +80,7 @@ private Q_SLOTS:
     void init();
     void cleanup();
 
+    void endingsAreAppendedToNamesWithDots();
     void everySampleOpens();
     void welcomeOpensASampleByKeyboard();
     void mistakeIsFoundAndMended();
@@ -156,6 +158,28 @@ void TestFiles::choose(const QString& text)
         }
     }
     QFAIL(qPrintable(QStringLiteral("no button %1 beside: %2").arg(text, m_window->banner()->text())));
+}
+
+void TestFiles::endingsAreAppendedToNamesWithDots()
+{
+    QTemporaryDir folder;
+    const QString base = folder.filePath(QStringLiteral("llama3.1-405b"));
+    const QStringList endings { QStringLiteral(".edits.json"), QStringLiteral(".json") };
+    QCOMPARE(saveName(nullptr, base, endings), base + QStringLiteral(".edits.json"));
+    for (const char* ending : { ".edits.json", ".json", ".JSON" })
+        QCOMPARE(saveName(nullptr, base + QLatin1String(ending), endings), base + QLatin1String(ending));
+    QCOMPARE(saveName(nullptr, QString(), endings), QString());
+    // One that the dialog did not ask about is asked about.
+    QFile there(base + QStringLiteral(".json"));
+    QVERIFY(there.open(QIODevice::WriteOnly));
+    for (const auto answer : { QMessageBox::No, QMessageBox::Yes }) {
+        QTimer::singleShot(0, qApp, [answer] {
+            auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+            QVERIFY(box != nullptr && box->text().contains(QStringLiteral("llama3.1-405b.json")));
+            box->button(answer)->click();
+        });
+        QCOMPARE(saveName(nullptr, base, { QStringLiteral(".json") }), answer == QMessageBox::Yes ? there.fileName() : QString());
+    }
 }
 
 void TestFiles::everySampleOpens()

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/desktop/savename.h"
+
+#include <QCoreApplication>
+#include <QFileInfo>
+#include <QMessageBox>
+
+#include <algorithm>
+
+namespace shardboard {
+
+QString saveName(QWidget* window, const QString& path, const QStringList& suffixes)
+{
+    const auto ends = [&](const QString& suffix) { return path.endsWith(suffix, Qt::CaseInsensitive); };
+    if (path.isEmpty() || std::any_of(suffixes.begin(), suffixes.end(), ends))
+        return path;
+    const QString full = path + suffixes.front();
+    if (QFileInfo::exists(full)) {
+        const QString question = QCoreApplication::translate("saveName", "%1 is there already. Replace it?").arg(full);
+        if (QMessageBox::question(window, QCoreApplication::translate("saveName", "Replace File"), question) != QMessageBox::Yes)
+            return {};
+    }
+    return full;
+}
+
+} // namespace shardboard
