@@ -26,6 +26,7 @@ public:
     {
         close();
         settings = std::make_unique<Settings>(folder.filePath(QStringLiteral("settings.ini")));
+        settings->setEngineCommand(QStringLiteral("\"" SHARDBOARD_BINARY_DIR "/tests/fakeengine\" ok"));
         theme = std::make_unique<ThemeControl>(*qApp, *settings);
         if (const double points = qEnvironmentVariable("SHARDBOARD_TEST_TEXT").toDouble(); points > 0)
             theme->setTextSize(points); // the test once more, with other fonts

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: Apache-2.0
+// Manners of the real window: it comes back as it was left and where it can be seen, fits small screens, names everything for screen
+// readers, and is used by keys alone.
+#include "app/desktop/docks.h"
+#include "app/desktop/helpwindow.h"
+#include "app/desktop/newdialog.h"
+#include "app/desktop/recentfiles.h"
+#include "app/desktop/shortcutsheet.h"
+#include "model/session/document.h"
+#include "model/session/selection.h"
+#include "tests/gui/window_support.h"
+#include "widgets/windowplace.h"
+
+#include <QAbstractButton>
+#include <QAbstractItemView>
+#include <QAbstractScrollArea>
+#include <QAccessible>
+#include <QComboBox>
+#include <QDockWidget>
+#include <QFile>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QMenu>
+#include <QPushButton>
+#include <QScreen>
+#include <QSplitter>
+#include <QTabBar>
+#include <QTimer>
+#include <QToolBar>
+#include <QToolButton>
+
+#include <algorithm>
+#include <set>
+
+using namespace shardboard;
+
+namespace {
+
+void settle()
+{
+    for (int i = 0; i < 4; ++i)
+        QCoreApplication::processEvents();
+}
+
+QString describe(const QWidget* widget)
+{
+    QStringList path;
+    for (const QWidget* at = widget; at != nullptr && path.size() < 4; at = at->parentWidget())
+        path.prepend(QString::fromLatin1(at->metaObject()->className()).section(QStringLiteral("::"), -1) + QLatin1Char('#') + at->objectName());
+    return path.join(QStringLiteral(" › "));
+}
+
+/// Roles of what a person can use.
+bool isControl(QAccessible::Role role)
+{
+    switch (role) {
+    case QAccessible::PushButton:
+    case QAccessible::ButtonMenu:
+    case QAccessible::ButtonDropDown:
+    case QAccessible::CheckBox:
+    case QAccessible::RadioButton:
+    case QAccessible::ComboBox:
+    case QAccessible::EditableText:
+    case QAccessible::SpinBox:
+    case QAccessible::Slider:
+    case QAccessible::Dial:
+    case QAccessible::List:
+    case QAccessible::Table:
+    case QAccessible::Tree:
+    case QAccessible::PageTab:
+    case QAccessible::MenuItem:
+    case QAccessible::ProgressBar:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool hasItems(QAccessible::Role role) { return role == QAccessible::List || role == QAccessible::Table || role == QAccessible::Tree || role == QAccessible::ComboBox; }
+
+/// Controls without a name, in all that can be seen below an interface.
+void findNameless(QAccessibleInterface* from, QStringList& out, int& controls, const QString& path = {})
+{
+    if (from == nullptr || !from->isValid() || from->state().invisible)
+        return;
+    const QString here = path + QStringLiteral(" › ")
+        + (from->object() ? QString::fromLatin1(from->object()->metaObject()->className()) + QLatin1Char('#') + from->object()->objectName() : QString::number(from->role()));
+    if (isControl(from->role())) {
+        ++controls;
+        if (from->text(QAccessible::Name).trimmed().isEmpty())
+            out << here;
+    }
+    if (hasItems(from->role()))
+        return;
+    for (int i = 0; i < from->childCount(); ++i)
+        findNameless(from->child(i), out, controls, here);
+}
+
+bool takesTab(const QWidget* widget)
+{
+    if (const auto* tabs = qobject_cast<const QTabBar*>(widget); tabs != nullptr && tabs->count() == 0)
+        return false; // Qt keeps one for panels that may come
+    return widget->isVisible() && widget->isEnabled() && (widget->focusPolicy() & Qt::TabFocus) && widget->focusProxy() == nullptr && widget->width() > 0 && widget->height() > 0
+        && !widget->visibleRegion().isEmpty();
+}
+
+} // namespace
+
+class TestManners : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void cleanup() { m_it.close(); }
+
+    void threeWaysOnByTabAndEnter();
+    void recentListIsCleared();
+    void layoutComesBack();
+    void unreadableLayoutFallsBack();
+    void resetBringsEverythingBack();
+    void usableOnASmallScreen();
+    void dialogsFitSmallScreens();
+    void windowsAreMovedBackIntoSight_data();
+    void windowsAreMovedBackIntoSight();
+    void savedPositionBeyondTheScreen();
+    void everyControlHasAName();
+    void buttonsWithoutWordsHaveToolTips();
+    void everythingIsReachedByTab();
+
+private:
+    std::vector<QWidget*> tabStops();
+
+    TestWindow m_it;
+};
+
+void TestManners::threeWaysOnByTabAndEnter()
+{
+    m_it.open({ 1280, 800 }, false);
+    std::set<QString> reached;
+    for (int i = 0; i < 40; ++i) {
+        if (const QWidget* at = QApplication::focusWidget())
+            reached.insert(at->objectName());
+        QTest::keyClick(m_it.window.get(), Qt::Key_Tab);
+    }
+    for (const char* name : { "welcome.sample", "welcome.new", "welcome.open" })
+        QVERIFY2(reached.count(QString::fromLatin1(name)) == 1, name);
+    for (const char* name : { "welcome.new", "welcome.open" }) {
+        bool asked = false;
+        QTimer::singleShot(0, qApp, [&asked] {
+            if (auto* dialog = qobject_cast<QDialog*>(QApplication::activeModalWidget())) {
+                asked = true;
+                dialog->reject();
+            }
+        });
+        auto* button = m_it.child<QPushButton>(name);
+        button->setFocus();
+        QTest::keyClick(button, Qt::Key_Return);
+        settle();
+        QVERIFY2(asked, name);
+        QVERIFY(!m_it.window->document()->hasDesign());
+    }
+    auto* sample = m_it.child<QPushButton>("welcome.sample");
+    sample->setFocus();
+    QTest::keyClick(sample, Qt::Key_Return);
+    QVERIFY(m_it.window->document()->hasDesign());
+}
+
+void TestManners::recentListIsCleared()
+{
+    m_it.open({ 1280, 800 }, false);
+    RecentFiles* recent = m_it.window->recentFiles();
+    recent->add(m_it.folder.filePath(QStringLiteral("gone.shardboard")));
+    auto* list = m_it.child<QListWidget>("welcome.recent");
+    QVERIFY(list->isVisible());
+    QVERIFY(!(list->item(0)->flags() & Qt::ItemIsEnabled)); // greyed
+    QVERIFY(list->item(0)->toolTip().contains(QStringLiteral("not there")));
+    QMenu menu;
+    recent->attach(&menu);
+    QVERIFY(!menu.actions().constFirst()->isEnabled());
+    menu.actions().constLast()->trigger();
+    QVERIFY(recent->files().isEmpty());
+    QVERIFY(!list->isVisible());
+    QVERIFY(m_it.settings->recentFiles().isEmpty());
+}
+
+void TestManners::layoutComesBack()
+{
+    m_it.open({ 1360, 780 });
+    QDockWidget* inspector = m_it.window->docks()->find(QStringLiteral("inspector"));
+    QDockWidget* findings = m_it.window->docks()->find(QStringLiteral("findings"));
+    QDockWidget* memory = m_it.window->docks()->find(QStringLiteral("memory"));
+    inspector->setFloating(true);
+    memory->hide();
+    m_it.window->addDockWidget(Qt::LeftDockWidgetArea, findings);
+    m_it.child<QSplitter>("benchSplitter")->setSizes({ 250, 250 });
+    settle();
+    const QList<int> bench = m_it.child<QSplitter>("benchSplitter")->sizes();
+    const QSize size = m_it.window->size();
+    m_it.open({});
+    QCOMPARE(m_it.window->height(), size.height());
+    QVERIFY(m_it.window->width() < size.width()); // the screen of the test is not so wide
+    inspector = m_it.window->docks()->find(QStringLiteral("inspector"));
+    QVERIFY(inspector->isFloating());
+    QVERIFY(m_it.window->docks()->find(QStringLiteral("memory"))->isHidden());
+    QCOMPARE(m_it.window->dockWidgetArea(m_it.window->docks()->find(QStringLiteral("findings"))), Qt::LeftDockWidgetArea);
+    const QList<int> now = m_it.child<QSplitter>("benchSplitter")->sizes();
+    const auto share = [](const QList<int>& sizes) { return 100 * sizes[0] / (sizes[0] + sizes[1]); };
+    QVERIFY2(std::abs(share(now) - share(bench)) <= 3, qPrintable(QStringLiteral("%1 of %2").arg(share(now)).arg(share(bench))));
+}
+
+void TestManners::unreadableLayoutFallsBack()
+{
+    m_it.open();
+    const QByteArray older = m_it.window->saveState(1); // as a version before this one wrote it
+    for (const QByteArray& state : { QByteArray("garbage"), QByteArray(), older, m_it.window->docks()->save().left(40) }) {
+        m_it.window->docks()->find(QStringLiteral("collectives"))->hide();
+        m_it.window->docks()->find(QStringLiteral("weights"))->setFloating(true);
+        QVERIFY(!m_it.window->docks()->restore(state));
+        QVERIFY(!m_it.window->docks()->find(QStringLiteral("collectives"))->isHidden());
+        QVERIFY(!m_it.window->docks()->find(QStringLiteral("weights"))->isFloating());
+    }
+    m_it.settings->setWindow(QByteArray("no geometry"), QByteArray("no state"));
+    m_it.settings->setSplitter(QStringLiteral("benchSplitter"), QByteArray("no sizes"));
+    MainWindow another(*m_it.settings, *m_it.theme); // a start with such settings
+    another.resize(1280, 800);
+    another.show();
+    another.fileActions()->openSample();
+    settle();
+    for (const char* name : { "weights", "collectives", "inspector" })
+        QVERIFY2(!another.docks()->find(QString::fromLatin1(name))->isHidden(), name);
+    const auto sizes = another.findChild<QSplitter*>(QStringLiteral("benchSplitter"))->sizes();
+    QVERIFY(sizes[0] > 100 && sizes[1] > 100);
+}
+
+void TestManners::resetBringsEverythingBack()
+{
+    m_it.open();
+    m_it.action("view.move")->setChecked(true);
+    settle();
+    QDockWidget* weights = m_it.window->docks()->find(QStringLiteral("weights"));
+    QVERIFY(weights->titleBarWidget() == nullptr); // Qt's own, to drag
+    weights->setFloating(true);
+    m_it.child<QToolBar>("summary")->hide();
+    m_it.window->docks()->find(QStringLiteral("findings"))->hide();
+    m_it.window->docks()->find(QStringLiteral("hardware"))->show();
+    m_it.child<QSplitter>("upperSplitter")->setSizes({ 900, 100 });
+    m_it.action("view.reset")->trigger();
+    settle();
+    QVERIFY(!weights->isFloating() && weights->isVisible());
+    QCOMPARE(m_it.window->dockWidgetArea(weights), Qt::LeftDockWidgetArea);
+    QVERIFY(m_it.child<QToolBar>("summary")->isVisible());
+    QVERIFY(!m_it.window->docks()->find(QStringLiteral("findings"))->isHidden());
+    QVERIFY(m_it.window->docks()->find(QStringLiteral("hardware"))->isHidden()); // as at first
+    QVERIFY(!m_it.window->docks()->isMovable());
+    const auto sizes = m_it.child<QSplitter>("upperSplitter")->sizes();
+    QVERIFY(sizes[1] > sizes[0]);
+}
+
+void TestManners::usableOnASmallScreen()
+{
+    m_it.open({ 1024, 640 });
+    settle();
+    QCOMPARE(m_it.window->size(), QSize(1024, 640)); // nothing asks for more
+    for (const QDockWidget* dock : m_it.window->docks()->all()) {
+        m_it.window->docks()->raise(dock->objectName());
+        settle();
+        QVERIFY2(m_it.window->size() == QSize(1024, 640), qPrintable(dock->objectName()));
+        QVERIFY2(dock->widget()->height() >= 60, qPrintable(dock->objectName()));
+    }
+    // Run and Export are in the bar still, and whole.
+    for (const QPushButton* button : m_it.child<QWidget>("summaryBar")->findChildren<QPushButton*>())
+        if (button->isVisible())
+            QVERIFY2(m_it.window->rect().contains(QRect(button->mapTo(m_it.window.get(), QPoint()), button->size())), qPrintable(button->text()));
+    m_it.window->docks()->raise(QStringLiteral("inspector"));
+    settle();
+    for (const char* name : { "meshCanvas", "tileCanvas", "weightTree" })
+        QVERIFY2(m_it.child<QWidget>(name)->width() >= 150 && m_it.child<QWidget>(name)->height() >= 100, name);
+}
+
+void TestManners::dialogsFitSmallScreens()
+{
+    m_it.open();
+    const QSize small(1024, 640);
+    const auto check = [&](QWidget* dialog, const char* what) {
+        dialog->show();
+        settle();
+        const QSize screen = dialog->screen()->availableSize();
+        QVERIFY2(dialog->minimumSizeHint().width() <= small.width() && dialog->minimumSizeHint().height() <= small.height(), what);
+        QVERIFY2(dialog->width() <= screen.width() && dialog->height() <= screen.height(), what);
+        dialog->close();
+    };
+    for (const double points : { 10.0, 14.0 }) {
+        m_it.theme->setTextSize(points);
+        NewDialog making;
+        check(&making, "new");
+        HelpWindow help(*m_it.window->actionRegistry());
+        check(&help, "help");
+        ShortcutSheet sheet(*m_it.window->actionRegistry());
+        check(&sheet, "shortcuts");
+    }
+    m_it.theme->setTextSize(m_it.theme->usualTextSize());
+}
+
+void TestManners::windowsAreMovedBackIntoSight_data()
+{
+    QTest::addColumn<QRect>("wanted");
+    QTest::addColumn<QRect>("placed");
+    QTest::newRow("within") << QRect(200, 100, 400, 300) << QRect(200, 100, 400, 300);
+    QTest::newRow("right of it") << QRect(5000, 100, 400, 300) << QRect(700, 100, 400, 300);
+    QTest::newRow("above it") << QRect(200, -900, 400, 300) << QRect(200, 50, 400, 300);
+    QTest::newRow("too large") << QRect(0, 0, 3000, 2000) << QRect(100, 50, 1000, 600);
+    QTest::newRow("half below") << QRect(200, 500, 400, 300) << QRect(200, 350, 400, 300);
+}
+
+void TestManners::windowsAreMovedBackIntoSight()
+{
+    QFETCH(QRect, wanted);
+    QTEST(placedWithin(wanted, QRect(100, 50, 1000, 600)), "placed");
+    QVERIFY(QRect(100, 50, 1000, 600).contains(placedWithin(wanted, QRect(100, 50, 1000, 600), QSize(4, 30))));
+}
+
+void TestManners::savedPositionBeyondTheScreen()
+{
+    m_it.open({ 700, 500 }, false);
+    m_it.window->move(6000, 4000); // on a screen that will be gone
+    settle();
+    m_it.open({}, false);
+    const QRect screen = m_it.window->screen()->availableGeometry();
+    const QRect seen = screen.intersected(QRect(m_it.window->pos(), m_it.window->size()));
+    QVERIFY2(seen.width() >= 300 && seen.height() >= 300, qPrintable(QStringLiteral("%1, %2").arg(m_it.window->x()).arg(m_it.window->y())));
+    QVERIFY(m_it.window->width() <= screen.width());
+    QWidget lost;
+    lost.setGeometry(-3000, 90, 300, 200);
+    fitToScreen(&lost);
+    QVERIFY(screen.contains(QRect(lost.pos(), lost.size())));
+    QWidget half; // a part of it is seen, so it was put there
+    half.setGeometry(screen.right() - 149, 90, 300, 200);
+    const QPoint before = half.pos();
+    fitToScreen(&half);
+    QCOMPARE(half.pos(), before);
+}
+
+void TestManners::everyControlHasAName()
+{
+    m_it.open({ 1280, 800 }, false);
+    QStringList nameless;
+    int controls = 0;
+    findNameless(QAccessible::queryAccessibleInterface(m_it.window.get()), nameless, controls);
+    m_it.window->fileActions()->openSample();
+    m_it.action("compare.keep")->trigger();
+    for (const QDockWidget* dock : m_it.window->docks()->all()) {
+        m_it.window->docks()->raise(dock->objectName());
+        settle();
+        findNameless(QAccessible::queryAccessibleInterface(m_it.window.get()), nameless, controls);
+    }
+    NewDialog making;
+    HelpWindow help(*m_it.window->actionRegistry());
+    ShortcutSheet sheet(*m_it.window->actionRegistry());
+    for (QWidget* dialog : std::initializer_list<QWidget*> { &making, &help, &sheet }) {
+        dialog->show();
+        settle();
+        findNameless(QAccessible::queryAccessibleInterface(dialog), nameless, controls);
+    }
+    nameless.removeDuplicates();
+    QVERIFY2(nameless.isEmpty(), qPrintable(nameless.join(QLatin1Char('\n'))));
+    QVERIFY2(controls > 200, qPrintable(QString::number(controls))); // it did look
+}
+
+void TestManners::buttonsWithoutWordsHaveToolTips()
+{
+    m_it.open();
+    QStringList silent;
+    int seen = 0;
+    for (const QDockWidget* dock : m_it.window->docks()->all()) {
+        m_it.window->docks()->raise(dock->objectName());
+        settle();
+        for (const QAbstractButton* button : m_it.window->findChildren<QAbstractButton*>()) {
+            const QString text = button->text();
+            const bool words = std::count_if(text.begin(), text.end(), [](QChar c) { return c.isLetter(); }) > 1;
+            if (!button->isVisible() || words || button->objectName().startsWith(QLatin1String("qt_")) || qobject_cast<const QTabBar*>(button->parentWidget()) || qobject_cast<const QLineEdit*>(button->parentWidget()))
+                continue; // parts of Qt's own fields and tab bars
+            ++seen;
+            if (button->toolTip().isEmpty())
+                silent << describe(button);
+        }
+    }
+    silent.removeDuplicates();
+    QVERIFY2(silent.isEmpty(), qPrintable(silent.join(QLatin1Char('\n'))));
+    QVERIFY(seen > 5);
+}
+
+/// Everything that Tab comes to, in its order, once around.
+std::vector<QWidget*> TestManners::tabStops()
+{
+    std::vector<QWidget*> out;
+    m_it.child<QWidget>("weightTree")->setFocus();
+    for (int i = 0; i < 600; ++i) {
+        QWidget* at = QApplication::focusWidget();
+        if (at == nullptr || std::find(out.begin(), out.end(), at) != out.end())
+            break;
+        out.push_back(at);
+        QTest::keyClick(at, Qt::Key_Tab);
+    }
+    return out;
+}
+
+void TestManners::everythingIsReachedByTab()
+{
+    m_it.open({ 1600, 1000 });
+    m_it.window->setAnimated(false); // panels are where they are at once
+    QTest::qWait(300); // but those that come back with the layout
+    QStringList missed;
+    std::size_t most = 0;
+    for (const QDockWidget* dock : m_it.window->docks()->all()) {
+        m_it.window->docks()->raise(dock->objectName());
+        settle();
+        const auto stops = tabStops();
+        most = std::max(most, stops.size());
+        for (QWidget* widget : m_it.window->findChildren<QWidget*>())
+            if (takesTab(widget) && widget->window() == m_it.window.get() && std::find(stops.begin(), stops.end(), widget) == stops.end())
+                missed << dock->objectName() + QStringLiteral(": ") + describe(widget);
+        // What is used with the mouse can be used by keys: a canvas or list takes the focus.
+        for (const QAbstractItemView* view : dock->widget()->findChildren<QAbstractItemView*>())
+            if (!qobject_cast<const QHeaderView*>(view) && view->isVisible() && view->isEnabled() && !(view->focusPolicy() & Qt::TabFocus) && view->window() == m_it.window.get())
+                missed << describe(view) + QStringLiteral(" takes no focus");
+    }
+    missed.removeDuplicates();
+    QVERIFY2(missed.isEmpty(), qPrintable(missed.join(QLatin1Char('\n'))));
+    QVERIFY2(most > 25, qPrintable(QString::number(most)));
+}
+
+int main(int argc, char** argv)
+{
+    QApplication application(argc, argv);
+    TestManners test;
+    return QTest::qExec(&test, argc, argv);
+}
+
+#include "tst_manners.moc"
