@@ -28,6 +28,7 @@
 #include <QUndoStack>
 #include <QUrl>
 #include <QWheelEvent>
+#include <QWindow>
 
 #include <memory>
 
@@ -87,15 +88,20 @@ void Monkey::act()
     QCoreApplication::processEvents();
 }
 
+/// One that a hand can reach: not behind another tab, nor scrolled out of sight.
 QWidget* Monkey::someWidget()
 {
     QWidget* top = QApplication::activeModalWidget();
     if (top == nullptr)
         top = &m_window;
     QList<QWidget*> shown;
-    for (QWidget* widget : top->findChildren<QWidget*>())
-        if (widget->isVisible() && widget->width() > 2 && widget->height() > 2)
+    for (QWidget* widget : top->findChildren<QWidget*>()) {
+        if (!widget->isVisible() || widget->window() != top || widget->width() <= 2 || widget->height() <= 2)
+            continue;
+        const QWidget* there = top->childAt(widget->mapTo(top, widget->rect().center()));
+        if (there == widget || (there != nullptr && widget->isAncestorOf(there)))
             shown << widget;
+    }
     return shown.isEmpty() ? top : shown[upTo(static_cast<int>(shown.size()))];
 }
 
@@ -112,8 +118,12 @@ void Monkey::click()
     else if (kind == 1) {
         QContextMenuEvent event(QContextMenuEvent::Mouse, point, widget->mapToGlobal(point));
         QApplication::sendEvent(widget, &event);
-    } else
-        QTest::mouseClick(widget, Qt::LeftButton, kind == 2 ? Qt::ControlModifier : kind == 3 ? Qt::ShiftModifier : Qt::NoModifier, point);
+    } else {
+        const Qt::KeyboardModifiers modifiers = kind == 2 ? Qt::ControlModifier : kind == 3 ? Qt::ShiftModifier : Qt::NoModifier;
+        QTest::mousePress(widget, Qt::LeftButton, modifiers, point);
+        if (widget) // pressing may have put another one in its place
+            QTest::mouseRelease(widget, Qt::LeftButton, modifiers, point);
+    }
 }
 
 void Monkey::key()
@@ -123,7 +133,8 @@ void Monkey::key()
     const int modifier = upTo(8);
     const Qt::KeyboardModifiers modifiers = modifier == 0 ? Qt::ControlModifier : modifier == 1 ? Qt::ShiftModifier : modifier == 2 ? Qt::AltModifier : Qt::NoModifier;
     m_last = QStringLiteral("key %1 to %2").arg(key).arg(widget->objectName());
-    QTest::keyClick(widget, key, modifiers);
+    // Through the window, which finds out who has the focus, as for a person: a key may put another widget in the place of this one.
+    QTest::keyClick(widget->window()->windowHandle(), key, modifiers);
 }
 
 void Monkey::type()
