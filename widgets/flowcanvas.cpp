@@ -48,7 +48,7 @@ FlowCanvas::FlowCanvas(Document* document, QWidget* parent)
 }
 
 QSize FlowCanvas::sizeHint() const { return { 640, 200 }; }
-QSize FlowCanvas::minimumSizeHint() const { return { 200, 90 }; }
+QSize FlowCanvas::minimumSizeHint() const { return { 200, 62 }; } // the window fits small screens
 
 void FlowCanvas::setScene(FlowScene scene)
 {

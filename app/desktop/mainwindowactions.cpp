@@ -137,6 +137,8 @@ void MainWindow::createMenus()
     new NotationMenu(m_document, m_settings, view->addMenu(tr("&Notation")));
     addViewOptions(*m_actions, m_theme, view);
     new NavigationMenu(this, m_settings, view);
+    for (const char* id : { "view.wheelScrolls", "view.reducedMotion" })
+        m_actions->adopt(QLatin1String(id), view->findChild<QAction*>(QLatin1String(id)));
     QMenu* run = menuBar()->addMenu(tr("&Run"));
     add(run, "run.start");
     add(run, "run.cancel");

@@ -87,6 +87,7 @@ Table<Entry> unitTable(const std::vector<AttentionUnit>& units, std::int64_t dev
 
 /// Where a row of a head begins in the device's own shard of a tensor [B,S,h,d], and the distance of its rows in elements.
 std::byte* rowOf(const Sharded& tensor, const AttentionUnit& unit, std::int64_t head, std::int64_t row);
+/// 0 for one without heads, as the gradient of sinks.
 std::int64_t strideOf(const Sharded& tensor, std::int64_t device);
 
 /// For keys and values: the query heads of a KV head add to the same rows, one after the other.

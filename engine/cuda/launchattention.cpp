@@ -38,7 +38,11 @@ std::byte* rowOf(const Sharded& tensor, const AttentionUnit& unit, std::int64_t 
         + (headOffset(box, unit.batch, head) + row * box[2].size() * box[3].size()) * bytesOf(tensor.element());
 }
 
-std::int64_t strideOf(const Sharded& tensor, std::int64_t device) { return tensor.box(device)[2].size() * tensor.box(device)[3].size(); }
+std::int64_t strideOf(const Sharded& tensor, std::int64_t device)
+{
+    const auto& box = tensor.box(device);
+    return box.size() < 4 ? 0 : box[2].size() * box[3].size();
+}
 
 void addToKeys(Launches& launches, const AttentionCall& attention, const std::vector<AttentionUnit>& units,
                const std::vector<AttentionRows>& rows, std::int64_t first, bool values, Sharded& sums)

@@ -82,6 +82,8 @@ void TestManyWeights::strategyGoesToAnotherWindow()
     QVERIFY(to.document()->setDesign(knownDesign("data=2,model=4", "replicate")).ok());
     from.document()->selection()->setWeight(weightNamed(*from.document(), "o_proj"));
     auto* source = from.find<QTreeView>("weightTree");
+    from.window->activateWindow(); // the keys of a window that is behind are nobody's
+    QVERIFY(QTest::qWaitForWindowActive(from.window.get()));
     source->setFocus();
     QTest::keySequence(source, QKeySequence::Copy);
     const QMimeData* data = QApplication::clipboard()->mimeData();
