@@ -55,7 +55,7 @@ MeshCanvas::MeshCanvas(Document* document, QWidget* parent)
 }
 
 QSize MeshCanvas::sizeHint() const { return { 400, 300 }; }
-QSize MeshCanvas::minimumSizeHint() const { return { 200, 150 }; }
+QSize MeshCanvas::minimumSizeHint() const { return { 200, 130 }; }
 
 void MeshCanvas::refresh()
 {

@@ -53,7 +53,7 @@ ModelCanvas::ModelCanvas(Document* document, QWidget* parent)
 }
 
 QSize ModelCanvas::sizeHint() const { return { 380, 320 }; }
-QSize ModelCanvas::minimumSizeHint() const { return { 200, 150 }; }
+QSize ModelCanvas::minimumSizeHint() const { return { 200, 130 }; }
 
 std::int64_t ModelCanvas::heldDevice() const
 {

@@ -65,7 +65,7 @@ TileCanvas::TileCanvas(Document* document, QWidget* parent)
 }
 
 QSize TileCanvas::sizeHint() const { return { 380, 320 }; }
-QSize TileCanvas::minimumSizeHint() const { return { 200, 150 }; }
+QSize TileCanvas::minimumSizeHint() const { return { 200, 130 }; }
 
 void TileCanvas::show(int weight)
 {

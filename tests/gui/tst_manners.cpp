@@ -263,7 +263,7 @@ void TestManners::usableOnASmallScreen()
     for (const QDockWidget* dock : m_it.window->docks()->all()) {
         m_it.window->docks()->raise(dock->objectName());
         settle();
-        QVERIFY2(m_it.window->size() == QSize(1024, 640), qPrintable(dock->objectName()));
+        QVERIFY2(m_it.window->size() == QSize(1024, 640), qPrintable(QStringLiteral("%1 %2 x %3").arg(dock->objectName()).arg(m_it.window->width()).arg(m_it.window->height())));
         QVERIFY2(dock->widget()->height() >= 60, qPrintable(dock->objectName()));
     }
     // Run and Export are in the bar still, and whole.
