@@ -34,7 +34,7 @@ LongWork::LongWork(QWidget* parent)
     m_progress->setFixedWidth(140);
     m_cancel->setObjectName(QStringLiteral("longWork.cancel"));
     m_cancel->setAccessibleName(tr("Cancel"));
-    m_cancel->setToolTip(tr("Stop it; nothing is changed"));
+    m_cancel->setToolTip(tr("Stop it"));
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(8);

@@ -14,22 +14,21 @@ namespace shardboard {
 
 Result<QString> exportTo(const QString& target, const Document& document, const QString& folder)
 {
-    return exportTo(target, document.design(), *document.evaluation(), folder);
-}
-
-Result<QString> exportTo(const QString& target, const Design& design, const Evaluation& evaluation, const QString& folder,
-                         const std::function<bool()>& stopped)
-{
-    const auto files = exportDesign(target.toStdString(), design, evaluation);
+    const auto files = exportDesign(target.toStdString(), document.design(), *document.evaluation());
     if (!files.ok())
         return files.error();
-    if (stopped && stopped())
+    return writeFiles(files.value(), folder);
+}
+
+Result<QString> writeFiles(const std::vector<ExportedFile>& files, const QString& folder, const std::function<bool()>& stopped)
+{
+    const Status written = writeExport(QFile::encodeName(folder).toStdString(), files, stopped);
+    if (written.cancelled())
         return Cancelled {};
-    const Status written = writeExport(QFile::encodeName(folder).toStdString(), files.value());
     if (!written.ok())
         return written.error();
     QStringList names;
-    for (const ExportedFile& file : files.value())
+    for (const ExportedFile& file : files)
         names << QString::fromStdString(file.name);
     return QCoreApplication::translate("shardboard", "Wrote %1 to %2")
         .arg(names.join(QStringLiteral(", ")), QDir::toNativeSeparators(folder));

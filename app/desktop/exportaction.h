@@ -7,19 +7,21 @@
 #include <QString>
 
 #include <functional>
+#include <vector>
 
 namespace shardboard {
 
 class Document;
 struct Design;
 struct Evaluation;
+struct ExportedFile;
 
 /// Exports to `folder`. The text says which files were written; an error says which tensor refused and why, and then
 /// nothing was written.
 Result<QString> exportTo(const QString& target, const Document& document, const QString& folder);
-/// The same anywhere, also on another thread; `stopped` is asked before anything is written.
-Result<QString> exportTo(const QString& target, const Design& design, const Evaluation& evaluation, const QString& folder,
-                         const std::function<bool()>& stopped = {});
+/// Writes files that are made already; also on another thread. `stopped` is asked before anything is written and before each file;
+/// when it says so, it is cancelled and the files before stay.
+Result<QString> writeFiles(const std::vector<ExportedFile>& files, const QString& folder, const std::function<bool()>& stopped = {});
 
 /// Reads an export back and compares it with the design, tensor by tensor: a sentence that says that all are equal, or the error
 /// that names the first that is not.

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/exportdialog.h"
 
-#include "app/desktop/linediff.h"
 #include "model/session/document.h"
 #include "widgets/format.h"
+#include "widgets/latestjob.h"
 #include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 #include "widgets/windowplace.h"
 
 #include <QDialogButtonBox>
 #include <QDir>
-#include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QHBoxLayout>
@@ -18,6 +17,7 @@
 #include <QLineEdit>
 #include <QListWidget>
 #include <QPlainTextEdit>
+#include <QProgressBar>
 #include <QPushButton>
 #include <QTextCharFormat>
 #include <QVBoxLayout>
@@ -30,30 +30,18 @@ namespace {
 
 constexpr std::size_t kMostLines = 2000; ///< of a preview
 constexpr std::size_t kMostProblems = 200;
-constexpr std::size_t kMostCompared = std::size_t { 4 } << 20; ///< bytes; of more lines nobody reads the changes: the file is the same or another
-constexpr std::size_t kBeginning = std::size_t { 64 } << 10; ///< of such a file is shown
-
-QString textOf(const QString& path)
-{
-    QFile file(path);
-    return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
-}
-
-bool sameContent(const QString& path, const std::string& content)
-{
-    QFile file(path);
-    return file.size() == static_cast<qint64>(content.size()) && file.open(QIODevice::ReadOnly)
-        && file.readAll() == QByteArray::fromRawData(content.data(), static_cast<qsizetype>(content.size()));
-}
+constexpr int kTypedMs = 200; ///< without another key, before the folder is looked into
+constexpr int kProgressMs = 1000; ///< of preparing, after which it shows that it goes on
 
 } // namespace
 
 ExportDialog::ExportDialog(const Document& document, const QString& target, const QString& folder, QWidget* parent)
     : QDialog(parent)
-    , m_document(document)
+    , m_job(new LatestJob(this))
     , m_refusals(exportRefusals(target.toStdString(), document.design(), *document.evaluation()))
     , m_folder(new QLineEdit(QDir::toNativeSeparators(folder), this))
     , m_note(new QLabel(this))
+    , m_progress(new QProgressBar(this))
     , m_problemTitle(new QLabel(this))
     , m_problems(new QListWidget(this))
     , m_list(new QListWidget(this))
@@ -61,22 +49,52 @@ ExportDialog::ExportDialog(const Document& document, const QString& target, cons
 {
     setObjectName(QStringLiteral("exportDialog"));
     setWindowTitle(tr("Export to %1").arg(target == QLatin1String("jax") ? QStringLiteral("JAX") : target));
-    auto files = m_refusals.empty() ? exportDesign(target.toStdString(), document.design(), *document.evaluation())
-                                    : Result<std::vector<ExportedFile>>(m_refusals.front());
-    if (files.ok())
-        m_files = std::move(files).value();
-    else if (m_refusals.empty())
-        m_refusals.push_back(files.error());
     build();
-    connect(m_folder, &QLineEdit::textChanged, this, &ExportDialog::compare);
+    m_typed.setSingleShot(true);
+    m_typed.setInterval(kTypedMs);
+    connect(&m_typed, &QTimer::timeout, this, &ExportDialog::compare);
+    connect(m_folder, &QLineEdit::textChanged, this, &ExportDialog::folderChanged);
     connect(m_list, &QListWidget::currentRowChanged, this, &ExportDialog::showFile);
     connect(m_problems, &QListWidget::itemActivated, this, [this](QListWidgetItem* item) {
         m_wantedWeight = item->data(Qt::UserRole).toString();
         reject();
     });
-    showProblems();
-    compare();
-    m_list->setCurrentRow(0);
+    showBlocked();
+    folderChanged();
+    if (m_refusals.empty())
+        prepare(document, target.toStdString());
+}
+
+bool ExportDialog::isBusy() const { return m_job->isBusy() || m_typed.isActive(); }
+
+void ExportDialog::done(int result)
+{
+    if (result == QDialog::Accepted && !m_export->isEnabled())
+        return;
+    m_typed.stop();
+    m_job->forget();
+    QDialog::done(result);
+}
+
+void ExportDialog::prepare(const Document& document, const std::string& target)
+{
+    QTimer::singleShot(kProgressMs, this, [this] { m_progress->setVisible(m_files == nullptr && m_refusals.empty()); });
+    const auto design = std::make_shared<const Design>(document.design());
+    m_job->ask([this, target, design, evaluation = document.evaluation()](const std::atomic<bool>& stop) -> LatestJob::Answer {
+        auto made = exportDesign(target, *design, *evaluation, [&stop] { return stop.load(); });
+        if (made.cancelled())
+            return {};
+        const auto files = made.ok() ? std::make_shared<const std::vector<ExportedFile>>(std::move(made).value()) : nullptr;
+        return [this, files, error = files != nullptr ? Error {} : made.error()] {
+            m_progress->hide();
+            m_files = files;
+            if (files == nullptr)
+                m_refusals.push_back(error);
+            showBlocked();
+            folderChanged();
+            compare();
+        };
+    });
 }
 
 void ExportDialog::build()
@@ -85,6 +103,12 @@ void ExportDialog::build()
     m_folder->setAccessibleName(tr("Folder"));
     m_note->setObjectName(QStringLiteral("export.note"));
     m_note->setWordWrap(true);
+    m_note->setTextFormat(Qt::PlainText); // it names files
+    m_progress->setObjectName(QStringLiteral("export.progress"));
+    m_progress->setAccessibleName(tr("Progress"));
+    m_progress->setRange(0, 0);
+    m_progress->setFixedWidth(140);
+    m_progress->hide();
     m_problemTitle->setObjectName(QStringLiteral("export.problemTitle"));
     m_problemTitle->setWordWrap(true);
     m_problems->setObjectName(QStringLiteral("export.problems"));
@@ -124,15 +148,25 @@ void ExportDialog::build()
     column->addWidget(m_problemTitle);
     column->addWidget(m_problems, 1);
     column->addLayout(middle, 1);
-    column->addWidget(m_note);
+    auto* bottom = new QHBoxLayout;
+    bottom->addWidget(m_note, 1);
+    bottom->addWidget(m_progress);
+    column->addLayout(bottom);
     column->addWidget(buttons);
+    resize(900, 520);
+    fitToScreen(this);
+}
+
+/// The files, or what stands in their way.
+void ExportDialog::showBlocked()
+{
     const bool blocked = !m_refusals.empty();
     m_problemTitle->setVisible(blocked);
     m_problems->setVisible(blocked);
     m_list->setVisible(!blocked);
     m_preview->setVisible(!blocked);
-    resize(900, 520);
-    fitToScreen(this);
+    if (blocked)
+        showProblems();
 }
 
 /// One line a weight; Return or a double click goes to it.
@@ -151,51 +185,75 @@ void ExportDialog::showProblems()
 
 QString ExportDialog::folder() const { return QDir::fromNativeSeparators(m_folder->text().trimmed()); }
 
+bool ExportDialog::folderIsFile() const { return QFileInfo(folder()).isFile(); }
+
+void ExportDialog::showNote(const QString& text)
+{
+    m_note->setText(text);
+    setTextColor(m_note, folderIsFile() && m_files != nullptr ? Theme::of(this).error : Theme::of(this).quiet);
+}
+
+/// What can be said at once; the folder is looked into when nobody types any more.
+void ExportDialog::folderChanged()
+{
+    const bool named = !folder().isEmpty();
+    m_export->setEnabled(m_files != nullptr && named && !folderIsFile());
+    showNote(!m_refusals.empty()  ? tr("Nothing is written.")
+                 : m_files == nullptr ? tr("Preparing the files …")
+                                      : tr("Comparing with what is in the folder …"));
+    if (m_files == nullptr)
+        return; // it goes on, whatever the folder
+    m_job->forget();
+    m_typed.start();
+}
+
 /// Against what is in the folder now: the last export, as a rule.
 void ExportDialog::compare()
+{
+    m_typed.stop();
+    if (m_files == nullptr)
+        return;
+    m_job->ask([this, files = m_files, folder = folder()](const std::atomic<bool>& stop) -> LatestJob::Answer {
+        return [this, changes = changesOf(*files, folder, stop)] {
+            m_changes = changes;
+            showChanges();
+        };
+    });
+}
+
+void ExportDialog::showChanges()
 {
     const int row = m_list->currentRow();
     m_list->clear();
     const bool named = !folder().isEmpty();
     bool anyThere = false;
     bool anyDifferent = false;
-    for (const ExportedFile& file : m_files) {
-        const QString path = QDir(folder()).filePath(qstr(file.name));
-        const bool there = named && QFileInfo::exists(path);
-        const bool large = file.content.size() > kMostCompared;
-        const LineDiff diff = there && !large ? lineDiff(textOf(path), qstr(file.content)) : LineDiff {};
-        const bool same = there && (large ? sameContent(path, file.content) : diff.same());
-        const QString state = !there ? tr("new")
-            : same                   ? tr("unchanged")
-            : large                  ? tr("replaced, %1").arg(bytesText(static_cast<std::int64_t>(file.content.size())))
-                                     : tr("+%1 −%2 lines").arg(diff.added).arg(diff.removed);
+    for (std::size_t i = 0; i < m_changes.size(); ++i) {
+        const FileChange& change = m_changes[i];
+        const ExportedFile& file = (*m_files)[i];
+        const QString state = !change.there ? tr("new")
+            : change.same                   ? tr("unchanged")
+            : change.large                  ? tr("replaced, %1").arg(bytesText(static_cast<std::int64_t>(file.content.size())))
+                                            : tr("+%1 −%2 lines").arg(change.diff.added).arg(change.diff.removed);
         new QListWidgetItem(QStringLiteral("%1\n%2").arg(qstr(file.name), state), m_list);
-        anyThere = anyThere || there;
-        anyDifferent = anyDifferent || !same;
+        anyThere = anyThere || change.there;
+        anyDifferent = anyDifferent || !change.same;
     }
-    const bool isFile = QFileInfo(folder()).isFile();
-    m_export->setEnabled(!m_files.empty() && named && !isFile);
-    m_note->setText(!m_refusals.empty() ? tr("Nothing is written.")
-                        : !named     ? tr("Name a folder.")
-                        : isFile     ? tr("%1 is a file, not a folder.").arg(m_folder->text())
-                        : !anyThere  ? tr("The folder has no export yet.")
-                        : anyDifferent ? tr("Files that are there are replaced.")
-                                       : tr("The folder has exactly this export already."));
-    setTextColor(m_note, isFile ? Theme::of(this).error : Theme::of(this).quiet);
+    showNote(!named           ? tr("Name a folder.")
+                 : folderIsFile() ? tr("%1 is a file, not a folder.").arg(m_folder->text())
+                 : !anyThere      ? tr("The folder has no export yet.")
+                 : anyDifferent   ? tr("Files that are there are replaced.")
+                                  : tr("The folder has exactly this export already."));
     m_list->setCurrentRow(std::clamp(row, 0, std::max(0, m_list->count() - 1)));
 }
 
 void ExportDialog::showFile(int row)
 {
     m_preview->clear();
-    if (row < 0 || row >= static_cast<int>(m_files.size()))
+    if (row < 0 || row >= static_cast<int>(m_changes.size()))
         return;
-    const ExportedFile& file = m_files[static_cast<std::size_t>(row)];
-    const QString path = QDir(folder()).filePath(qstr(file.name));
-    const bool there = !folder().isEmpty() && QFileInfo::exists(path);
-    const bool large = file.content.size() > kMostCompared;
-    const LineDiff diff = large ? lineDiff(QString(), qstr(file.content.substr(0, kBeginning))) : lineDiff(there ? textOf(path) : QString(), qstr(file.content));
-    if (large ? there && sameContent(path, file.content) : diff.same()) {
+    const auto& [there, same, large, diff] = m_changes[static_cast<std::size_t>(row)];
+    if (same) {
         m_preview->setPlainText(tr("Nothing changes in this file."));
         return;
     }
@@ -217,7 +275,7 @@ void ExportDialog::showFile(int row)
     if (diff.lines.size() > kMostLines)
         cursor.insertText(tr("… and %1 lines more").arg(diff.lines.size() - kMostLines));
     else if (large)
-        cursor.insertText(tr("… of %1").arg(bytesText(static_cast<std::int64_t>(file.content.size()))));
+        cursor.insertText(tr("… of %1").arg(bytesText(static_cast<std::int64_t>((*m_files)[static_cast<std::size_t>(row)].content.size()))));
     cursor.endEditBlock();
     m_preview->moveCursor(QTextCursor::Start);
 }

@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an export would write, before it does: each file with what changes against the folder's, and what stands in the way, each
-// with a way to it.
+// with a way to it. Of many devices the files take seconds to make and to compare, so both are done off the GUI thread.
 #pragma once
 
-#include "model/formats/exporter.h"
+#include "app/desktop/exportchanges.h"
 
 #include <QDialog>
 #include <QString>
+#include <QTimer>
 
+#include <memory>
 #include <vector>
 
 class QLabel;
 class QLineEdit;
 class QListWidget;
 class QPlainTextEdit;
+class QProgressBar;
 class QPushButton;
 
 namespace shardboard {
 
 class Document;
+class LatestJob;
 
 class ExportDialog : public QDialog {
     Q_OBJECT
@@ -26,22 +30,38 @@ public:
     ExportDialog(const Document& document, const QString& target, const QString& folder, QWidget* parent = nullptr);
 
     QString folder() const;
+    /// What is to be written, made once; null until it is made and where something stands in the way.
+    std::shared_ptr<const std::vector<ExportedFile>> files() const { return m_files; }
+    /// The files are being made, or compared with the folder's.
+    bool isBusy() const;
     /// The weight that the user asked to see instead of exporting; empty: none.
     QString wantedWeight() const { return m_wantedWeight; }
 
+    /// Is not accepted before there is something to write and a folder for it.
+    void done(int result) override;
+
 private:
     void build();
+    void prepare(const Document& document, const std::string& target);
     void showProblems();
+    void showBlocked();
+    void folderChanged();
     void compare();
+    void showChanges();
+    void showNote(const QString& text);
+    bool folderIsFile() const;
     void showFile(int row);
     void browse();
 
-    const Document& m_document;
-    std::vector<ExportedFile> m_files; ///< empty where something stands in the way
+    LatestJob* m_job; ///< makes the files, then compares them
+    QTimer m_typed; ///< since the folder was typed
+    std::shared_ptr<const std::vector<ExportedFile>> m_files;
+    std::vector<FileChange> m_changes; ///< of m_files, as last compared
     std::vector<Error> m_refusals;
     QString m_wantedWeight;
     QLineEdit* m_folder;
     QLabel* m_note;
+    QProgressBar* m_progress;
     QLabel* m_problemTitle;
     QListWidget* m_problems;
     QListWidget* m_list;

@@ -4,6 +4,7 @@
 #include "app/desktop/banner.h"
 #include "app/desktop/exportaction.h"
 #include "app/desktop/exportdialog.h"
+#include "app/desktop/exportstate.h"
 #include "app/desktop/newdialog.h"
 #include "app/desktop/recentfiles.h"
 #include "app/desktop/sample.h"
@@ -40,7 +41,7 @@ FileActions::FileActions(Document* document, Settings& settings, RecentFiles* re
     , m_window(window)
     , m_work(new LongWork(window))
 {
-    connect(m_work, &LongWork::cancelled, this, [this] { m_banner->showInfo(tr("The export was cancelled.")); });
+    connect(m_work, &LongWork::cancelled, this, &FileActions::tellCancelled);
 }
 
 void FileActions::newDesign(const QString& model)
@@ -168,25 +169,31 @@ void FileActions::exportJax()
     const QString folder = !m_exportFolder.isEmpty() ? m_exportFolder
         : file.isEmpty()                             ? m_settings.lastFolder() + QStringLiteral("/%1-jax").arg(qstr(m_document->design().model.name))
                                                      : QFileInfo(file).absolutePath() + QStringLiteral("/%1-jax").arg(QFileInfo(file).completeBaseName());
-    const QString target = QStringLiteral("jax");
-    ExportDialog dialog(*m_document, target, folder, m_window);
+    ExportDialog dialog(*m_document, QStringLiteral("jax"), folder, m_window);
     if (dialog.exec() != QDialog::Accepted) {
         if (!dialog.wantedWeight().isEmpty())
             showWeight(dialog.wantedWeight());
         return;
     }
-    writeExport(target, dialog.folder());
+    writeExport(dialog.files(), dialog.folder());
 }
 
 /// Of many devices an export is a hundred megabytes and more, which take a while to write and to read back.
-void FileActions::writeExport(const QString& target, const QString& folder)
+void FileActions::writeExport(std::shared_ptr<const std::vector<ExportedFile>> files, const QString& folder)
 {
+    m_work->cancel(); // tells what became of the export before
     m_banner->hide();
+    m_export = std::make_shared<ExportState>();
+    m_writtenTo = folder;
     const auto design = std::make_shared<const Design>(m_document->design());
     m_work->start(tr("Writing %1 …").arg(QDir::toNativeSeparators(folder)),
-                  [this, target, folder, design, evaluation = m_document->evaluation()](LongWork::Control& control) -> LongWork::Answer {
-                      const auto written = exportTo(target, *design, *evaluation, folder, [&control] { return control.stopped(); });
+                  [this, folder, files = std::move(files), state = m_export, design, evaluation = m_document->evaluation()](LongWork::Control& control) -> LongWork::Answer {
+                      const auto written = writeFiles(*files, folder, [&] { return control.stopped() || !state->begin(); });
+                      if (written.ok())
+                          state->finish();
                       const auto back = !written.ok() || control.stopped() ? written : readBack(*design, *evaluation, folder);
+                      if (written.cancelled())
+                          return {}; // told when it was cancelled
                       return [this, folder, written, back] {
                           if (!written.ok()) {
                               m_banner->showError(tr("Nothing was exported. %1").arg(qstr(written.error().text())));
@@ -199,6 +206,23 @@ void FileActions::writeExport(const QString& target, const QString& folder)
                               m_banner->showError(qstr(back.error().text()));
                       };
                   });
+}
+
+/// A cancel that comes while files are written leaves some, and says so.
+void FileActions::tellCancelled()
+{
+    const QString folder = QDir::toNativeSeparators(m_writtenTo);
+    switch (m_export->cancel()) {
+    case ExportState::Left::Nothing:
+        m_banner->showInfo(tr("The export was cancelled."));
+        break;
+    case ExportState::Left::Some:
+        m_banner->showInfo(tr("The export was cancelled while it was written: %1 may hold only some of its files.").arg(folder));
+        break;
+    case ExportState::Left::All:
+        m_banner->showInfo(tr("The export is in %1, but reading it back was cancelled.").arg(folder));
+        break;
+    }
 }
 
 void FileActions::showWeight(const QString& name)

@@ -6,6 +6,7 @@
 #include <QObject>
 #include <QString>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ class LongWork;
 class NewDialog;
 class RecentFiles;
 class Settings;
+
+class ExportState;
+struct ExportedFile;
 
 class FileActions : public QObject {
     Q_OBJECT
@@ -51,7 +55,8 @@ private:
     void create(NewDialog& dialog);
     void showNotes(const std::vector<std::string>& notes);
     void showWeight(const QString& name);
-    void writeExport(const QString& target, const QString& folder);
+    void writeExport(std::shared_ptr<const std::vector<ExportedFile>> files, const QString& folder);
+    void tellCancelled();
     void rememberFolder(const QString& path);
 
     Document* m_document;
@@ -61,6 +66,8 @@ private:
     QWidget* m_window;
     QString m_exportFolder; ///< of the last export
     LongWork* m_work;
+    std::shared_ptr<ExportState> m_export; ///< of what m_work writes
+    QString m_writtenTo;
 };
 
 } // namespace shardboard

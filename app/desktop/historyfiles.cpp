@@ -69,11 +69,11 @@ bool HistoryFiles::replayFrom(const QString& path)
     const std::string file = QFile::encodeName(path).toStdString();
     const auto text = readTextFile(file);
     const auto edits = text.ok() ? editsFromText(text.value(), file) : Result<std::vector<NamedEdit>>(text.error());
-    const int before = m_document->undoStack()->index();
-    const Status status = edits.ok() ? replay(*m_document, edits.value()) : Status(edits.error());
-    const int made = m_document->undoStack()->index() - before;
+    const auto [made, status] = edits.ok() ? replay(*m_document, edits.value()) : Replay { 0, edits.error() };
+    const int kept = m_document->undoStack()->index(); // fewer than were made where the history is full
     if (status.ok())
-        m_banner->showInfo(tr("%1 made again; undo takes them back one by one").arg(counted(made, tr("edit"), tr("edits"))));
+        m_banner->showInfo(kept < made ? tr("%1 made again; undo takes the last %2 back one by one").arg(counted(made, tr("edit"), tr("edits"))).arg(kept)
+                                       : tr("%1 made again; undo takes them back one by one").arg(counted(made, tr("edit"), tr("edits"))));
     else
         m_banner->showError(made > 0 ? tr("%1 of %2 edits were made, then: %3").arg(made).arg(edits.value().size()).arg(qstr(status.error().text()))
                                      : qstr(status.error().text()));

@@ -68,6 +68,7 @@ PictureDialog::PictureDialog(const QString& view, const Choice& proposal, bool h
     m_part->setToolTip(hasParts ? QString() : tr("The window is all in sight"));
     m_note->setObjectName(QStringLiteral("picture.note"));
     m_note->setWordWrap(true);
+    m_note->setTextFormat(Qt::PlainText); // it names files
     auto* browseButton = new QPushButton(tr("Browse …"), this);
     browseButton->setObjectName(QStringLiteral("picture.browse"));
     browseButton->setAutoDefault(false);

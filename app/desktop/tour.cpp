@@ -473,6 +473,10 @@ private:
         Status status = done();
         for (const auto& [name, dialog] : { std::pair<const char*, QDialog*>("export", &exporting), std::pair<const char*, QDialog*>("picture", &picture) }) {
             dialog->show();
+            QElapsedTimer timer;
+            timer.start();
+            while (exporting.isBusy() && timer.elapsed() < kRunLimitMs)
+                QApplication::processEvents(QEventLoop::AllEvents, 50);
             if (status.ok())
                 status = grab(QString::fromLatin1(name), dialog);
             dialog->hide();

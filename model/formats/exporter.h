@@ -5,6 +5,7 @@
 #include "model/core/result.h"
 #include "model/design/evaluate.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,13 @@ struct ExportedFile {
 std::vector<std::string> exportTargets();
 
 /// The files of an export. A layout that the target cannot say exactly is refused with the tensor's name and the reason;
-/// nothing is ever written differently in silence.
-Result<std::vector<ExportedFile>> exportDesign(const std::string& target, const Design& design,
-                                               const Evaluation& evaluation);
+/// nothing is ever written differently in silence. `stopped` is asked now and then; then it is cancelled.
+Result<std::vector<ExportedFile>> exportDesign(const std::string& target, const Design& design, const Evaluation& evaluation,
+                                               const std::function<bool()>& stopped = {});
 /// All that the target cannot say: an error for each weight, named by `where`. None for a target that is not there.
 std::vector<Error> exportRefusals(const std::string& target, const Design& design, const Evaluation& evaluation);
-/// Creates the folder if needed and writes the files atomically one by one.
-Status writeExport(const std::string& folder, const std::vector<ExportedFile>& files);
+/// Creates the folder if needed and writes the files atomically one by one. `stopped` is asked before anything is made and before
+/// each file; when it says so, it is cancelled and the files before stay.
+Status writeExport(const std::string& folder, const std::vector<ExportedFile>& files, const std::function<bool()>& stopped = {});
 
 } // namespace shardboard

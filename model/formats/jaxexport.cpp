@@ -150,12 +150,14 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
 
 } // namespace
 
-Result<std::vector<ExportedFile>> exportJax(const Design& design, const Evaluation& evaluation)
+Result<std::vector<ExportedFile>> exportJax(const Design& design, const Evaluation& evaluation, const std::function<bool()>& stopped)
 {
     for (const WeightLayout& weight : evaluation.weights)
         if (auto status = checkWeight(weight, design.mesh); !status.ok())
             return status.error();
-    auto shards = shardsJson(design, evaluation);
+    auto shards = shardsJson(design, evaluation, stopped);
+    if (shards.cancelled())
+        return Cancelled {};
     if (!shards.ok())
         return shards.error();
     return std::vector<ExportedFile> { { "export.py", moduleText(design, evaluation) },

@@ -7,8 +7,8 @@
 namespace shardboard {
 
 /// Files export.py and shards.json. Refused: a dim that does not divide (JAX demands exact division), a sub-axis (split the
-/// mesh axis instead), a weight of unknown shape.
-Result<std::vector<ExportedFile>> exportJax(const Design& design, const Evaluation& evaluation);
+/// mesh axis instead), a weight of unknown shape. Cancelled when `stopped` says so.
+Result<std::vector<ExportedFile>> exportJax(const Design& design, const Evaluation& evaluation, const std::function<bool()>& stopped = {});
 /// For which weights, and why; the first of them is the error of exportJax.
 std::vector<Error> jaxRefusals(const Design& design, const Evaluation& evaluation);
 

@@ -49,7 +49,7 @@ json distinctShardsJson(const ShardMap& shards)
     return entries;
 }
 
-Result<std::string> shardsJson(const Design& design, const Evaluation& evaluation)
+Result<std::string> shardsJson(const Design& design, const Evaluation& evaluation, const std::function<bool()>& stopped)
 {
     json axes = json::array();
     json sizes = json::array();
@@ -67,7 +67,11 @@ Result<std::string> shardsJson(const Design& design, const Evaluation& evaluatio
     const WeightLayout* last = nullptr;
     std::string rest; // of a tensor's entry after its name; the same for all layers
     bool first = true;
+    bool cancelled = false;
     forEachWeight(evaluation, [&](const std::string& name, const WeightLayout& weight) {
+        cancelled = cancelled || (stopped && stopped());
+        if (cancelled)
+            return;
         if (weight.unknownShape) {
             unknown = unknown.empty() ? name : unknown;
             return;
@@ -79,6 +83,8 @@ Result<std::string> shardsJson(const Design& design, const Evaluation& evaluatio
         text += (first ? "\n{\"name\":" : ",\n{\"name\":") + json(name).dump() + rest;
         first = false;
     });
+    if (cancelled)
+        return Cancelled {};
     if (!unknown.empty())
         return inputError(unknown, "its shape is not known, so its shards cannot be written",
                           "open the model with its weight files");

@@ -19,7 +19,8 @@ void forEachWeight(const Evaluation& evaluation, const std::function<void(const 
 /// [{"devices":[0,4],"join_dim":null,"pieces":[[[lo,hi],…]]}]
 nlohmann::json distinctShardsJson(const ShardMap& shards);
 
-/// The whole document, one tensor a line. Errors: a weight whose shape is not known.
-Result<std::string> shardsJson(const Design& design, const Evaluation& evaluation);
+/// The whole document, one tensor a line. Errors: a weight whose shape is not known. `stopped` is asked at each tensor; then it is
+/// cancelled.
+Result<std::string> shardsJson(const Design& design, const Evaluation& evaluation, const std::function<bool()>& stopped = {});
 
 } // namespace shardboard

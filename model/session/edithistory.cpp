@@ -41,7 +41,8 @@ std::optional<json> parsed(const std::string& text)
     return value.is_discarded() ? std::nullopt : std::optional<json>(std::move(value));
 }
 
-Status replayOne(Document& document, const NamedEdit& edit)
+/// Whether it changed anything.
+Result<bool> replayOne(Document& document, const NamedEdit& edit)
 {
     const std::string where = "“" + edit.name.toStdString() + "”";
     const auto patch = parsed(edit.patch);
@@ -56,7 +57,9 @@ Status replayOne(Document& document, const NamedEdit& edit)
     const auto design = designFromText(edited, where);
     if (!design.ok())
         return design.error();
-    return document.edit(design.value(), edit.name, Misfits::Replicate);
+    const bool changes = design.value() != document.design();
+    const Status status = document.edit(design.value(), edit.name, Misfits::Replicate);
+    return status.ok() ? Result<bool>(changes) : Result<bool>(status.error());
 }
 
 } // namespace
@@ -94,14 +97,21 @@ Result<std::vector<NamedEdit>> editsFromText(const std::string& text, const std:
     return out;
 }
 
-Status replay(Document& document, const std::vector<NamedEdit>& edits)
+Replay replay(Document& document, const std::vector<NamedEdit>& edits)
 {
+    Replay out;
     if (!document.hasDesign())
-        return inputError({}, "no design is open to make the edits in", "open one first");
-    for (const NamedEdit& edit : edits)
-        if (const Status status = replayOne(document, edit); !status.ok())
-            return status;
-    return done();
+        out.status = inputError({}, "no design is open to make the edits in", "open one first");
+    for (const NamedEdit& edit : edits) {
+        if (!out.status.ok())
+            break;
+        const auto changed = replayOne(document, edit);
+        if (!changed.ok())
+            out.status = changed.error();
+        else if (changed.value())
+            ++out.made;
+    }
+    return out;
 }
 
 } // namespace shardboard

@@ -33,8 +33,13 @@ std::string editsText(const std::vector<NamedEdit>& edits);
 /// `where` names the file for errors: not JSON, no edits, a newer version.
 Result<std::vector<NamedEdit>> editsFromText(const std::string& text, const std::string& where);
 
+struct Replay {
+    int made = 0; ///< steps; an edit that changes nothing is none
+    Status status = done();
+};
+
 /// Makes them one after another, each as a step of its own under its name. Ends at the first that cannot be made, which the error
-/// names; those before stay and can be undone.
-Status replay(Document& document, const std::vector<NamedEdit>& edits);
+/// names; those before stay and can be undone, as far as the history reaches.
+Replay replay(Document& document, const std::vector<NamedEdit>& edits);
 
 } // namespace shardboard

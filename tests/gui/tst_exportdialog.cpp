@@ -2,6 +2,7 @@
 // Exports: seen before they are written, compared with the last one, refused by name with a way to the weight, and read back equal.
 #include "app/desktop/exportaction.h"
 #include "app/desktop/exportdialog.h"
+#include "app/desktop/exportstate.h"
 #include "app/desktop/fonts.h"
 #include "app/desktop/linediff.h"
 #include "model/session/selection.h"
@@ -9,6 +10,7 @@
 #include "tests/gui/testwindow.h"
 #include "widgets/longwork.h"
 
+#include <QDeadlineTimer>
 #include <QDialogButtonBox>
 #include <QDir>
 #include <QFile>
@@ -17,9 +19,11 @@
 #include <QListWidget>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QThread>
 #include <QTimer>
 
 #include <functional>
+#include <memory>
 
 using namespace shardboard;
 
@@ -29,7 +33,12 @@ private Q_SLOTS:
     void linesAreCompared_data();
     void linesAreCompared();
     void windowShowsWritesAndReadsBack();
+    void filesAreMadeWhileTheDialogIsThere();
+    void typedFolderIsComparedOnce();
+    void makingIsCancelled();
     void writingIsCancelledWithoutAnError();
+    void cancelSaysWhatItLeft();
+    void writingStopsBetweenFiles();
     void refusalsLeadToTheirWeight();
     void damageIsFoundWhenReadBack();
 };
@@ -96,6 +105,7 @@ void TestExportDialog::windowShowsWritesAndReadsBack()
     inDialog([&](ExportDialog& dialog) {
         part<QLineEdit>(dialog, "export.folder")->setText(folder);
         auto* files = part<QListWidget>(dialog, "export.files");
+        QTRY_VERIFY(!dialog.isBusy());
         QCOMPARE(files->count(), 2);
         QVERIFY(files->item(0)->text().contains(QStringLiteral("new")));
         QVERIFY(part<QPlainTextEdit>(dialog, "export.preview")->toPlainText().contains(QStringLiteral("PartitionSpec")));
@@ -108,6 +118,7 @@ void TestExportDialog::windowShowsWritesAndReadsBack()
     // Again without an edit: nothing changes; after one: what does.
     inDialog([&](ExportDialog& dialog) {
         QCOMPARE(dialog.folder(), folder); // that of the last export
+        QTRY_VERIFY(!dialog.isBusy());
         QVERIFY(part<QListWidget>(dialog, "export.files")->item(0)->text().contains(QStringLiteral("unchanged")));
         QVERIFY(part<QLabel>(dialog, "export.note")->text().contains(QStringLiteral("exactly this export")));
     });
@@ -117,6 +128,7 @@ void TestExportDialog::windowShowsWritesAndReadsBack()
     QVERIFY(document->edit(document->withStrategy(document->patternOf(weight), Strategy {}), QStringLiteral("Replicate up_proj")).ok());
     inDialog([&](ExportDialog& dialog) {
         auto* files = part<QListWidget>(dialog, "export.files");
+        QTRY_VERIFY(!dialog.isBusy());
         QVERIFY2(files->item(0)->text().contains(QStringLiteral("+1 −1")), qPrintable(files->item(0)->text()));
         const QString preview = part<QPlainTextEdit>(dialog, "export.preview")->toPlainText();
         QVERIFY2(preview.contains(QStringLiteral("up_proj")) && preview.contains(QStringLiteral("+ ")) && preview.contains(QStringLiteral("− ")), qPrintable(preview));
@@ -125,7 +137,79 @@ void TestExportDialog::windowShowsWritesAndReadsBack()
     QVERIFY(test.window->fileActions()->saveTo(test.at("a.shardboard")));
 }
 
-/// What is written takes a while when there are many devices: it can be cancelled, and then nothing is there.
+/// They take seconds for very many devices: the dialog is there at once, and its Cancel with it.
+void TestExportDialog::filesAreMadeWhileTheDialogIsThere()
+{
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    const QTemporaryDir folder;
+    ExportDialog dialog(document, QStringLiteral("jax"), folder.path());
+    auto* buttons = dialog.findChild<QDialogButtonBox*>();
+    dialog.show();
+    QVERIFY(dialog.isBusy() && dialog.files() == nullptr);
+    QVERIFY(part<QLabel>(dialog, "export.note")->text().contains(QStringLiteral("Preparing")));
+    QVERIFY(!buttons->button(QDialogButtonBox::Save)->isEnabled());
+    QVERIFY(buttons->button(QDialogButtonBox::Cancel)->isEnabled());
+    dialog.accept(); // nothing to write yet
+    QVERIFY(dialog.isVisible());
+    QTRY_VERIFY(buttons->button(QDialogButtonBox::Save)->isEnabled());
+    QTRY_VERIFY(!dialog.isBusy());
+    QCOMPARE(part<QLabel>(dialog, "export.note")->text(), QStringLiteral("The folder has no export yet."));
+    const auto direct = exportDesign("jax", document.design(), *document.evaluation());
+    QVERIFY(dialog.files() != nullptr && dialog.files()->size() == direct.value().size());
+    for (std::size_t i = 0; i < direct.value().size(); ++i)
+        QVERIFY(dialog.files()->at(i).content == direct.value()[i].content);
+    dialog.accept();
+    QVERIFY(!dialog.isVisible());
+    ExportDialog other(document, QStringLiteral("jax"), folder.path());
+    other.show();
+    other.reject();
+    QVERIFY(!other.isVisible() && !other.isBusy());
+    QTest::qWait(0);
+    QVERIFY(other.files() == nullptr);
+}
+
+/// Keys of a folder's name are not each looked into; what cannot be a folder is said.
+void TestExportDialog::typedFolderIsComparedOnce()
+{
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    const QTemporaryDir there;
+    QVERIFY(exportTo(QStringLiteral("jax"), document, there.path()).ok());
+    ExportDialog dialog(document, QStringLiteral("jax"), QString());
+    dialog.show();
+    QTRY_VERIFY(!dialog.isBusy());
+    auto* list = part<QListWidget>(dialog, "export.files");
+    auto* save = dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save);
+    auto* note = part<QLabel>(dialog, "export.note");
+    QCOMPARE(note->text(), QStringLiteral("Name a folder."));
+    QVERIFY(!save->isEnabled());
+    int filled = 0;
+    connect(list->model(), &QAbstractItemModel::rowsInserted, this, [&](const QModelIndex&, int first, int) { filled += first == 0 ? 1 : 0; });
+    QTest::keyClicks(part<QLineEdit>(dialog, "export.folder"), there.path());
+    QVERIFY(save->isEnabled()); // known without a look into it
+    QTRY_VERIFY(!dialog.isBusy());
+    QCOMPARE(filled, 1);
+    QVERIFY(list->item(0)->text().contains(QStringLiteral("unchanged")));
+    part<QLineEdit>(dialog, "export.folder")->setText(there.filePath(QStringLiteral("export.py")));
+    QVERIFY(!save->isEnabled());
+    QTRY_VERIFY2(note->text().endsWith(QStringLiteral("is a file, not a folder.")), qPrintable(note->text()));
+    QCOMPARE(note->textFormat(), Qt::PlainText);
+}
+
+void TestExportDialog::makingIsCancelled()
+{
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    int asked = 0;
+    const auto all = exportDesign("jax", document.design(), *document.evaluation(), [&] { return ++asked == 0; });
+    QVERIFY(all.ok() && asked > 2);
+    asked = 0;
+    QVERIFY(exportDesign("jax", document.design(), *document.evaluation(), [&] { return ++asked == 2; }).cancelled());
+    QCOMPARE(asked, 2);
+}
+
+/// What is written takes a while when there are many devices: it can be cancelled, and says what is there then.
 void TestExportDialog::writingIsCancelledWithoutAnError()
 {
     TestWindow test;
@@ -134,6 +218,7 @@ void TestExportDialog::writingIsCancelledWithoutAnError()
     const QString folder = test.at("cancelled");
     inDialog([&](ExportDialog& dialog) {
         part<QLineEdit>(dialog, "export.folder")->setText(folder);
+        QTRY_VERIFY(dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save)->isEnabled());
         dialog.accept();
     });
     test.action("file.exportJax")->trigger();
@@ -142,10 +227,65 @@ void TestExportDialog::writingIsCancelledWithoutAnError()
     QVERIFY(test.window->centralWidget()->isAncestorOf(work));
     work->cancel();
     QVERIFY(!work->isBusy());
-    QCOMPARE(test.window->banner()->text(), QStringLiteral("The export was cancelled."));
+    const QString text = test.window->banner()->text(); // whichever was first, the cancel or the writing
+    QVERIFY2(text.contains(QStringLiteral("cancelled")), qPrintable(text));
     QVERIFY(!test.window->banner()->isError());
-    QTest::qWait(200);
-    QCOMPARE(test.window->banner()->text(), QStringLiteral("The export was cancelled."));
+    test.window.reset(); // waits for the writing
+    if (text == QLatin1String("The export was cancelled."))
+        QVERIFY(!QFile::exists(folder));
+    else
+        QVERIFY2(text.contains(QDir::toNativeSeparators(folder)), qPrintable(text));
+}
+
+/// Once a file is there, a cancel does not sound as if nothing were.
+void TestExportDialog::cancelSaysWhatItLeft()
+{
+    TestWindow test;
+    QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
+    test.window->fileActions()->openSample();
+    const QString folder = test.at("left");
+    inDialog([&](ExportDialog& dialog) {
+        part<QLineEdit>(dialog, "export.folder")->setText(folder);
+        QTRY_VERIFY(dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save)->isEnabled());
+        dialog.accept();
+    });
+    test.action("file.exportJax")->trigger();
+    LongWork* work = test.window->fileActions()->work();
+    QDeadlineTimer limit(20000);
+    while (!QFile::exists(folder + QStringLiteral("/export.py")) && !limit.hasExpired())
+        QThread::yieldCurrentThread(); // no events: the answer of the writing is not told
+    QVERIFY(work->isBusy());
+    work->cancel();
+    const QString text = test.window->banner()->text();
+    QVERIFY2(text.contains(QDir::toNativeSeparators(folder)) && text.contains(QStringLiteral("cancelled")), qPrintable(text));
+    QVERIFY(!test.window->banner()->isError());
+}
+
+void TestExportDialog::writingStopsBetweenFiles()
+{
+    using Left = ExportState::Left;
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    const auto files = exportDesign("jax", document.design(), *document.evaluation());
+    const QTemporaryDir place;
+    ExportState before;
+    QCOMPARE(before.cancel(), Left::Nothing);
+    QVERIFY(writeFiles(files.value(), place.filePath(QStringLiteral("none")), [&] { return !before.begin(); }).cancelled());
+    QVERIFY(!QFile::exists(place.filePath(QStringLiteral("none"))));
+    ExportState during;
+    bool stop = false;
+    const auto stopped = [&] {
+        stop = QFile::exists(place.filePath(QStringLiteral("some/export.py")));
+        return stop || !during.begin();
+    };
+    QVERIFY(writeFiles(files.value(), place.filePath(QStringLiteral("some")), stopped).cancelled());
+    QVERIFY(stop && !QFile::exists(place.filePath(QStringLiteral("some/shards.json"))));
+    QCOMPARE(during.cancel(), Left::Some);
+    ExportState after;
+    QVERIFY(writeFiles(files.value(), place.filePath(QStringLiteral("all")), [&] { return !after.begin(); }).ok());
+    after.finish();
+    QCOMPARE(after.cancel(), Left::All);
+    QVERIFY(QFile::exists(place.filePath(QStringLiteral("all/shards.json"))));
 }
 
 void TestExportDialog::refusalsLeadToTheirWeight()

@@ -22,6 +22,7 @@ private Q_SLOTS:
     void wrongFilesAreRefused_data();
     void wrongFilesAreRefused();
     void windowListsJumpsSavesAndReplays();
+    void fullHistoryCountsWhatIsMadeAgain();
 };
 
 namespace {
@@ -51,7 +52,8 @@ void TestHistory::editsAreMadeAgain()
     QCOMPARE(edits.value().size(), std::size_t(3));
     Document fresh;
     QVERIFY(fresh.setDesign(knownDesign()).ok());
-    const Status status = replay(fresh, edits.value());
+    const auto [made, status] = replay(fresh, edits.value());
+    QCOMPARE(made, 3);
     QVERIFY2(status.ok(), status.ok() ? "" : status.error().text().c_str());
     QVERIFY(fresh.design() == after);
     QCOMPARE(fresh.undoStack()->count(), 3);
@@ -72,7 +74,7 @@ void TestHistory::anotherDesignTakesThem()
     QVERIFY(document.edit(design, QStringLiteral("Batch 32")).ok());
     Document other;
     QVERIFY(other.setDesign(knownDesign("data=4,model=2")).ok());
-    QVERIFY(replay(other, namedEdits(*document.undoStack())).ok());
+    QVERIFY(replay(other, namedEdits(*document.undoStack())).status.ok());
     QCOMPARE(other.design().workload.batch, 32);
     QCOMPARE(other.design().mesh.text(), std::string("data=4,model=2"));
 }
@@ -86,7 +88,8 @@ void TestHistory::whatDoesNotFitIsRefusedByName()
     different.workload.batch = 2; // the edit went from 8 to 32
     Document other;
     QVERIFY(other.setDesign(different).ok());
-    const Status status = replay(other, namedEdits(*document.undoStack()));
+    const auto [made, status] = replay(other, namedEdits(*document.undoStack()));
+    QCOMPARE(made, 1);
     QVERIFY(!status.ok());
     QVERIFY2(status.error().text().find("Batch 32") != std::string::npos, status.error().text().c_str());
     QCOMPARE(other.undoStack()->count(), 1); // the one before it stays
@@ -144,6 +147,41 @@ void TestHistory::windowListsJumpsSavesAndReplays()
     test.document()->undoStack()->setIndex(made); // what could be made is taken back
     QVERIFY(test.document()->design() == edited);
     test.window->fileActions()->saveTo(test.at("b.shardboard")); // closes without a question
+}
+
+/// A full history does not grow when edits are made again.
+void TestHistory::fullHistoryCountsWhatIsMadeAgain()
+{
+    TestWindow test;
+    QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
+    QUndoStack* stack = test.document()->undoStack();
+    stack->setUndoLimit(3);
+    const auto batches = [&](std::initializer_list<int> values) {
+        for (const int value : values) {
+            Design design = test.document()->design();
+            design.workload.batch = value;
+            QVERIFY(test.document()->edit(design, QStringLiteral("Batch %1").arg(value)).ok());
+        }
+    };
+    auto* files = test.find<HistoryFiles>("historyFiles");
+    QVERIFY(test.document()->setDesign(knownDesign()).ok());
+    batches({ 16, 32 });
+    QVERIFY(files->saveTo(test.at("two.edits.json")));
+    QVERIFY(test.document()->setDesign(knownDesign()).ok());
+    batches({ 16, 24, 8 }); // full, and as it began
+    QCOMPARE(stack->index(), 3);
+    QVERIFY(files->replayFrom(test.at("two.edits.json")));
+    QCOMPARE(stack->index(), 3);
+    QCOMPARE(test.document()->design().workload.batch, 32);
+    const QString text = test.window->banner()->text();
+    QVERIFY2(text.contains(QStringLiteral("2 edits made again; undo takes them back")), qPrintable(text));
+    // More than the history holds.
+    stack->clear();
+    stack->setUndoLimit(1);
+    batches({ 8 });
+    QVERIFY(files->replayFrom(test.at("two.edits.json")));
+    QVERIFY2(test.window->banner()->text().contains(QStringLiteral("2 edits made again; undo takes the last 1 back")), qPrintable(test.window->banner()->text()));
+    QVERIFY(test.window->fileActions()->saveTo(test.at("full.shardboard"))); // closes without a question
 }
 
 int main(int argc, char** argv)
