@@ -3,6 +3,7 @@
 
 #include "widgets/choicebox.h"
 #include "widgets/canvas/navigation.h"
+#include "widgets/findfield.h"
 #include "widgets/flowcanvas.h"
 #include "widgets/flowtransport.h"
 #include "widgets/format.h"
@@ -16,9 +17,7 @@
 #include <QClipboard>
 #include <QContextMenuEvent>
 #include <QGuiApplication>
-#include <QKeyEvent>
 #include <QLabel>
-#include <QLineEdit>
 #include <QMenu>
 #include <QShortcut>
 #include <QSignalBlocker>
@@ -31,7 +30,7 @@ namespace shardboard {
 FlowView::FlowView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
     , m_header(new ViewHeader(tr("Flow"), this))
-    , m_find(new QLineEdit(this))
+    , m_find(new FindField(this))
     , m_phase(new ChoiceBox(false, this))
     , m_choice(new ChoiceBox(false, this))
     , m_thickness(new ChoiceBox(false, this))
@@ -45,10 +44,7 @@ FlowView::FlowView(Document* document, QWidget* parent)
     m_find->setObjectName(QStringLiteral("flowFind"));
     m_find->setAccessibleName(tr("Find an operation or a collective"));
     m_find->setToolTip(tr("Find an operation, a collective, a mesh axis or a tensor (Ctrl+F); Enter goes on to the next one, in all segments"));
-    m_find->setPlaceholderText(tr("Find"));
-    m_find->setClearButtonEnabled(true);
     m_find->setFixedWidth(120);
-    m_find->installEventFilter(this);
     m_phase->setObjectName(QStringLiteral("flowPhase"));
     m_phase->setAccessibleName(tr("Phase of the step"));
     m_phase->setToolTip(tr("Phase of the step"));
@@ -77,7 +73,9 @@ FlowView::FlowView(Document* document, QWidget* parent)
     connect(m_phase, &ChoiceBox::activated, this, [this](int index) { showPhase(m_phase->itemData(index).toInt()); });
     connect(m_thickness, &ChoiceBox::activated, this,
             [this](int index) { m_canvas->setThickness(static_cast<FlowCanvas::Thickness>(m_thickness->itemData(index).toInt())); });
-    connect(m_find, &QLineEdit::textChanged, this, &FlowView::search);
+    connect(m_find, &FindField::textChanged, this, &FlowView::search);
+    connect(m_find, &FindField::nextWanted, this, &FlowView::findNext);
+    connect(m_find, &FindField::left, this, [this] { m_canvas->setFocus(Qt::OtherFocusReason); });
     connect(m_canvas, &FlowCanvas::unfoldRequested, this, &FlowView::showSegment);
     connect(m_canvas, &FlowCanvas::playRequested, m_player, &PlanPlayer::toggle);
     connect(m_canvas, &FlowCanvas::stepRequested, this, [this](int by, bool collective) {
@@ -157,11 +155,11 @@ void FlowView::showSegment(int plannedSegment)
 /// What is unfolded, or how much of it matches what is searched for.
 void FlowView::showHeader()
 {
-    if (m_find->text().trimmed().isEmpty() || !m_evaluation) {
+    if (m_find->wanted().isEmpty() || !m_evaluation) {
         m_header->setDetail(m_name);
         return;
     }
-    const QString text = m_find->text().trimmed();
+    const QString text = m_find->wanted();
     int found = 0;
     for (const PlanStep& step : m_player->steps())
         found += stepSearchText(*m_evaluation, step).contains(text, Qt::CaseInsensitive) ? 1 : 0;
@@ -356,8 +354,7 @@ void FlowView::stepCollective(int by)
 
 void FlowView::focusFilter()
 {
-    m_find->setFocus(Qt::ShortcutFocusReason);
-    m_find->selectAll();
+    m_find->begin();
 }
 
 void FlowView::search()
@@ -368,7 +365,7 @@ void FlowView::search()
 
 void FlowView::findNext(bool back)
 {
-    const QString text = m_find->text().trimmed();
+    const QString text = m_find->wanted();
     const int count = m_player->count();
     if (text.isEmpty() || !m_evaluation)
         return;
@@ -379,23 +376,6 @@ void FlowView::findNext(bool back)
         m_player->goTo(index);
         return;
     }
-}
-
-bool FlowView::eventFilter(QObject* watched, QEvent* event)
-{
-    if (watched == m_find && event->type() == QEvent::KeyPress) {
-        const auto* key = static_cast<QKeyEvent*>(event);
-        if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) {
-            findNext(key->modifiers() & Qt::ShiftModifier);
-            return true;
-        }
-        if (key->key() == Qt::Key_Escape) {
-            m_find->clear();
-            m_canvas->setFocus(Qt::OtherFocusReason);
-            return true;
-        }
-    }
-    return DocumentView::eventFilter(watched, event);
 }
 
 void FlowView::fillMenu(QMenu* menu, int index)

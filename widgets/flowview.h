@@ -6,12 +6,12 @@
 #include "widgets/documentview.h"
 #include "widgets/flowscene.h"
 
-class QLineEdit;
 class QMenu;
 
 namespace shardboard {
 
 class ChoiceBox;
+class FindField;
 class FlowCanvas;
 class FlowTransport;
 class PlanPlayer;
@@ -38,7 +38,6 @@ protected:
     void refresh() override;
     void selectionChanged() override;
     void contextMenuEvent(QContextMenuEvent* event) override;
-    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     int segmentOfSelection() const;
@@ -53,7 +52,7 @@ private:
     void showHeader();
 
     ViewHeader* m_header;
-    QLineEdit* m_find;
+    FindField* m_find;
     ChoiceBox* m_phase; ///< hidden where there is one phase only
     ChoiceBox* m_choice; ///< segments of the phase
     ChoiceBox* m_thickness; ///< of the lines: bytes or time

@@ -2,6 +2,7 @@
 #include "widgets/tileview.h"
 
 #include "widgets/axisfixes.h"
+#include "widgets/findfield.h"
 #include "widgets/format.h"
 #include "widgets/modelcanvas.h"
 #include "widgets/speclabel.h"
@@ -11,9 +12,7 @@
 
 #include <QContextMenuEvent>
 #include <QGridLayout>
-#include <QKeyEvent>
 #include <QLabel>
-#include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
 #include <QShortcut>
@@ -38,7 +37,7 @@ TileView::TileView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
     , m_header(new ViewHeader(QString(), this))
     , m_all(new QToolButton(this))
-    , m_find(new QLineEdit(this))
+    , m_find(new FindField(this))
     , m_held(new QToolButton(this))
     , m_canvas(new TileCanvas(document, this))
     , m_model(new ModelCanvas(document, this))
@@ -62,11 +61,8 @@ TileView::TileView(Document* document, QWidget* parent)
     m_held->setToolTip(tr("What the selected device holds of every weight, by its bytes"));
     m_find->setObjectName(QStringLiteral("tileFind"));
     m_find->setAccessibleName(tr("Find weights"));
-    m_find->setPlaceholderText(tr("Find"));
     m_find->setToolTip(tr("Weights by their name or pattern, as in the list (Ctrl+F); Enter goes on to the next one"));
-    m_find->setClearButtonEnabled(true);
     m_find->setFixedWidth(110);
-    m_find->installEventFilter(this);
     m_header->addRight(m_find);
     for (QToolButton* button : { m_held, m_all }) {
         button->setAccessibleName(button->text());
@@ -108,7 +104,12 @@ TileView::TileView(Document* document, QWidget* parent)
     m_canvas->setJudge([this](int axis, int dim) { return judge(axis, dim); });
     connect(m_canvas, &TileCanvas::axisDropped, this, &TileView::putAxis);
     connect(m_all, &QToolButton::toggled, this, &TileView::showAll);
-    connect(m_find, &QLineEdit::textChanged, this, [this](const QString& text) {
+    connect(m_find, &FindField::nextWanted, this, &TileView::findNext);
+    connect(m_find, &FindField::left, this, [this] {
+        m_model->navigation()->fitAll();
+        m_model->setFocus(Qt::OtherFocusReason);
+    });
+    connect(m_find, &FindField::textChanged, this, [this](const QString& text) {
         m_model->setFilter(text);
         showModel();
     });
@@ -116,8 +117,7 @@ TileView::TileView(Document* document, QWidget* parent)
     find->setContext(Qt::WidgetWithChildrenShortcut);
     connect(find, &QShortcut::activated, this, [this] {
         showAll(true);
-        m_find->setFocus(Qt::ShortcutFocusReason);
-        m_find->selectAll();
+        m_find->begin();
     });
     connect(m_held, &QToolButton::toggled, this, [this](bool held) {
         m_model->setHeld(held);
@@ -229,7 +229,7 @@ void TileView::showModel()
         m_header->setDetail(QString());
         return;
     }
-    if (const QString text = m_find->text().trimmed(); !text.isEmpty()) {
+    if (const QString text = m_find->wanted(); !text.isEmpty()) {
         const auto found = static_cast<std::int64_t>(m_model->matches().size());
         m_header->setDetail(found > 0 ? counted(found, tr("weight"), tr("weights")) : tr("no weight has “%1”; Esc shows all").arg(text));
         return;
@@ -242,7 +242,7 @@ void TileView::showModel()
 void TileView::findNext(bool back)
 {
     auto found = m_model->matches();
-    if (found.empty() || m_find->text().trimmed().isEmpty())
+    if (found.empty() || m_find->wanted().isEmpty())
         return;
     if (back)
         std::reverse(found.begin(), found.end());
@@ -250,24 +250,6 @@ void TileView::findNext(bool back)
     const auto next = std::find_if(found.begin(), found.end(), [&](int weight) { return back ? weight < now : weight > now; });
     selection()->setWeight(next == found.end() ? found.front() : *next);
     m_model->zoomTo(selection()->weight());
-}
-
-bool TileView::eventFilter(QObject* watched, QEvent* event)
-{
-    if (watched == m_find && event->type() == QEvent::KeyPress) {
-        const auto* key = static_cast<QKeyEvent*>(event);
-        if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) {
-            findNext(key->modifiers() & Qt::ShiftModifier);
-            return true;
-        }
-        if (key->key() == Qt::Key_Escape) {
-            m_find->clear();
-            m_model->navigation()->fitAll();
-            m_model->setFocus(Qt::OtherFocusReason);
-            return true;
-        }
-    }
-    return DocumentView::eventFilter(watched, event);
 }
 
 void TileView::showWeight()

@@ -7,12 +7,12 @@
 
 class QAction;
 class QGridLayout;
-class QLineEdit;
 class QMenu;
 class QToolButton;
 
 namespace shardboard {
 
+class FindField;
 class ModelCanvas;
 class SpecLabel;
 class TileCanvas;
@@ -42,7 +42,6 @@ protected:
     void hoverChanged() override;
     void contextMenuEvent(QContextMenuEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
-    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     QString judge(int axis, int dim) const;
@@ -58,7 +57,7 @@ private:
 
     ViewHeader* m_header;
     QToolButton* m_all;
-    QLineEdit* m_find; ///< of all weights: those that match
+    FindField* m_find; ///< of all weights: those that match
     QToolButton* m_held; ///< of all weights: what one device holds
     TileCanvas* m_canvas;
     ModelCanvas* m_model;

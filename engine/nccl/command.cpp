@@ -2,6 +2,7 @@
 #include "engine/nccl/command.h"
 
 #include "engine/failure.h"
+#include "engine/nccl/rankcheck.h"
 #include "engine/nccl/ranks.h"
 #ifdef SHARDBOARD_NCCL
 #include "engine/cuda/cudaruntime.h"

@@ -36,12 +36,4 @@ private:
     Process& m_process;
 };
 
-/// Random reshard steps, step by step held against the engine's own collectives: whole numbers, so that sums are exact in any order.
-struct RanksChecked {
-    int steps = 0;
-    std::vector<int> byCall = std::vector<int>(9, 0); ///< by What
-    std::string wrong; ///< empty, or the first step that led somewhere else
-};
-RanksChecked checkRanks(Ranks& ranks, std::int64_t count, int trials, unsigned seed);
-
 } // namespace shardboard::engine::nccl

@@ -5,6 +5,7 @@
 #include "engine/failure.h"
 #include "engine/cuda/hostruntime.h"
 #include "engine/nccl/functions.h"
+#include "engine/nccl/rankcheck.h"
 #include "engine/nccl/ranks.h"
 #include "model/plan/reshard.h"
 #include "tests/engine/ncclrecorder.h"
@@ -29,24 +30,6 @@ struct Room {
     TaskPool pool { 1, nullptr };
     Context context { arena, &pool, 1, {} };
 };
-
-/// Whole numbers, so that sums are exact in any order; others for each addend.
-void fill(Sharded& tensor)
-{
-    Box whole;
-    for (const std::int64_t size : tensor.shape())
-        whole.push_back({ 0, size });
-    for (std::int64_t device = 0; device < tensor.deviceCount(); ++device) {
-        std::int64_t addend = 0;
-        for (const AxisRef& ref : tensor.layout().partial)
-            addend = addend * 8 + coordinateOf(ref, tensor.mesh(), device) + 1;
-        std::int64_t next = 0;
-        forEachRun(whole, tensor.box(device), [&](std::int64_t offset, std::int64_t run) {
-            for (std::int64_t i = 0; i < run; ++i)
-                tensor.data(device)[next++] = static_cast<float>((offset + i) * 7 % 1001 + addend * 13);
-        });
-    }
-}
 
 /// All ranks of one thread: a group holds the calls of all of them, is gone through when it ends, and what would wait for a rank
 /// whose call comes after it hangs. Copies are made at once, by the kernels of stand-ins for the GPUs.
@@ -275,7 +258,7 @@ private Q_SLOTS:
                 continue;
             Room room;
             Sharded value = allocated(room, shape, from, mesh);
-            fill(value);
+            fillExactly(value);
             for (const ReshardStep& step : way.value()) {
                 Resharded expected = executeStep(room.context, step, value, false, "test");
                 Sharded got = allocated(room, shape, step.after, mesh);
@@ -375,7 +358,7 @@ private Q_SLOTS:
             : ReshardStep { CollectiveKind::AllReduce, { 0 }, partialOver(2, 0), Layout::replicated(2) };
         Sharded before = allocated(room, { 6, 9 }, step.before, mesh);
         Sharded after = allocated(room, { 6, 9 }, step.after, mesh);
-        fill(before);
+        fillExactly(before);
         StepPlan plan = planStep(step, before, after, "test");
         QCOMPARE(QString::fromStdString(play(plan, before, after)), QString());
         auto& calls = plan.ranks[1].calls;

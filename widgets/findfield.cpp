@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/findfield.h"
+
+#include <QKeyEvent>
+
+namespace shardboard {
+
+FindField::FindField(QWidget* parent)
+    : QLineEdit(parent)
+{
+    setPlaceholderText(tr("Find"));
+    setClearButtonEnabled(true);
+}
+
+void FindField::begin()
+{
+    setFocus(Qt::ShortcutFocusReason);
+    selectAll();
+}
+
+void FindField::keyPressEvent(QKeyEvent* event)
+{
+    switch (event->key()) {
+    case Qt::Key_Return:
+    case Qt::Key_Enter:
+        Q_EMIT nextWanted(event->modifiers() & Qt::ShiftModifier);
+        return;
+    case Qt::Key_Escape:
+        clear();
+        Q_EMIT left();
+        return;
+    default:
+        QLineEdit::keyPressEvent(event);
+    }
+}
+
+} // namespace shardboard
