@@ -14,6 +14,7 @@
 #include <QPainter>
 #include <QPushButton>
 #include <QResizeEvent>
+#include <QScopedValueRollback>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -23,6 +24,7 @@ namespace shardboard {
 
 namespace {
 
+constexpr int kLeastHeight = 48;
 constexpr int kFindWidth = 260;
 constexpr int kWide = 1400; ///< from here there is room for the field that finds things
 
@@ -125,7 +127,6 @@ SummaryBar::SummaryBar(Document* document, QWidget* parent)
     m_actions->setSpacing(8);
     row->addLayout(m_actions);
     setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
-    setMinimumHeight(48);
     start();
 }
 
@@ -169,6 +170,7 @@ void SummaryBar::refresh()
     m_name->setFont(uiFont(this, 1, true));
     m_find->setFixedWidth(static_cast<int>(kFindWidth * textScale(this)));
     m_step->setFont(monoFont(this));
+    setMinimumHeight(std::max(kLeastHeight, QFontMetrics(uiFont(this, -1)).height() + QFontMetrics(monoFont(this)).height() + 8)); // whatever is folded
     m_rate->setFont(monoFont(this));
     m_memory->setFont(monoFont(this));
     const auto evaluation = document()->evaluation();
@@ -240,9 +242,13 @@ QSize SummaryBar::minimumSizeHint() const
 }
 
 /// Where there is no room for all, what is told elsewhere too goes first: the finder (menu and keys have it), the rate, the bar beside
-/// the memory's numbers, the times' headings.
+/// the memory's numbers, the times' headings. Showing and hiding makes Qt lay the whole window out, which comes back here with the sizes
+/// of what is tried: only the last one counts.
 void SummaryBar::fold()
 {
+    if (m_folding)
+        return;
+    const QScopedValueRollback folding(m_folding, true);
     const bool open = document()->hasDesign();
     const bool rate = open && document()->evaluation()->plan.performance.tokensPerSecondPerDevice > 0;
     const std::pair<std::vector<QWidget*>, bool> parts[] = {
@@ -280,7 +286,8 @@ void SummaryBar::resizeEvent(QResizeEvent* event)
 {
     DocumentView::resizeEvent(event);
     fold();
-    elide();
+    if (!m_folding)
+        elide();
 }
 
 void SummaryBar::paintEvent(QPaintEvent*)

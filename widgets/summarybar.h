@@ -66,6 +66,7 @@ private:
     QLabel* m_memory;
     QHBoxLayout* m_actions;
     QString m_workloadText;
+    bool m_folding = false;
 };
 
 } // namespace shardboard

@@ -60,7 +60,8 @@ void Monkey::answerSoon()
 {
     QTimer::singleShot(kAnswerMs, &m_answers, [this] {
         answerSoon();
-        answer();
+        if (!m_paused)
+            answer();
     });
 }
 

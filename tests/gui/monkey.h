@@ -21,6 +21,8 @@ public:
     Monkey& operator=(const Monkey&) = delete;
 
     void act();
+    /// Meanwhile nothing is answered.
+    void pause(bool paused) { m_paused = paused; }
     QString last() const { return m_last; } ///< what it did, for whoever asks what broke the window
 
 private:
@@ -48,6 +50,7 @@ private:
     QRandomGenerator m_random;
     QObject m_answers; ///< ends with the monkey, and its timers with it
     QString m_last;
+    bool m_paused = false;
 };
 
 } // namespace shardboard

@@ -15,6 +15,7 @@
 #include "widgets/summarybar.h"
 #include "widgets/swatch.h"
 
+#include <QAction>
 #include <QCheckBox>
 #include <QComboBox>
 #include <QProgressBar>
@@ -24,6 +25,7 @@
 #include <QSignalSpy>
 #include <QTreeWidget>
 #include <QUndoStack>
+#include <QVBoxLayout>
 
 #include <cmath>
 
@@ -69,6 +71,7 @@ private Q_SLOTS:
     void adviceIsTakenWithOneClick();
     void searchCanBeCancelled();
     void summaryTellsTheRate();
+    void summaryFoldsAtEverySize();
     void withoutADesign();
     void everythingHasAName();
 };
@@ -385,6 +388,41 @@ void TestCostViews::summaryTellsTheRate()
              countText(qRound64(performance.tokensPerSecondPerDevice)) + QStringLiteral(" tok/s"));
     QCOMPARE(bar->findChild<QLabel*>(QStringLiteral("summaryRateTitle"))->text(),
              QStringLiteral("MFU %1 %").arg(100 * performance.mfu, 0, 'f', 1));
+}
+
+/// What is shown and hidden lays the window out anew, which is where folding came from.
+void TestCostViews::summaryFoldsAtEverySize()
+{
+    Document document;
+    QVERIFY(document.setDesign(trainDesign()).ok());
+    QWidget host;
+    auto* column = new QVBoxLayout(&host);
+    column->setContentsMargins({});
+    auto* bar = new SummaryBar(&document, &host);
+    QAction run(QStringLiteral("Run on this machine"));
+    bar->addAction(&run, true);
+    bar->setFinder(&run);
+    column->addWidget(bar);
+    column->addStretch(1);
+    for (const int points : { 8, 10, 13, 16, 20 }) {
+        QFont font = host.font();
+        font.setPointSize(points);
+        host.setFont(font);
+        host.show();
+        QCoreApplication::processEvents(); // fonts are followed later
+        const int height = bar->height();
+        for (int width = 600; width <= 1700; width += 20) {
+            host.resize(width, 300);
+            QCoreApplication::sendPostedEvents();
+            QCOMPARE(bar->height(), height); // the window does not jump
+            int shown = 0;
+            for (const QWidget* child : bar->findChildren<QWidget*>(Qt::FindDirectChildrenOnly)) {
+                shown += child->isVisible() ? 1 : 0;
+                QVERIFY2(!child->isVisible() || bar->rect().contains(child->geometry()) || width < 900, qPrintable(child->objectName()));
+            }
+            QVERIFY(shown >= 3);
+        }
+    }
 }
 
 void TestCostViews::withoutADesign()
