@@ -8,6 +8,7 @@
 #include "widgets/pickermenu.h"
 #include "widgets/tablecopy.h"
 #include "widgets/theme.h"
+#include "widgets/weighthover.h"
 
 #include <QGuiApplication>
 #include <QHBoxLayout>
@@ -114,6 +115,14 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
     m_table->setTabKeyNavigation(false);
     m_table->installEventFilter(this);
     makeCopyable(m_table);
+    new WeightHover(m_table, selection(), [this](const QModelIndex& index) {
+        const auto evaluation = this->document()->evaluation();
+        const int row = m_filter->mapToSource(index).row();
+        if (!evaluation || row < 0 || row >= static_cast<int>(evaluation->plan.collectives.size()))
+            return std::vector<int>();
+        const int weight = weightOfCollective(*evaluation, evaluation->plan.collectives[static_cast<std::size_t>(row)]);
+        return weight < 0 ? std::vector<int>() : std::vector<int> { weight };
+    });
     m_filterEdit->setObjectName(QStringLiteral("collectivesFilter"));
     m_filterEdit->setAccessibleName(tr("Filter of the collectives"));
     m_filterEdit->setPlaceholderText(tr("Filter"));

@@ -6,12 +6,14 @@
 #include "widgets/format.h"
 #include "widgets/tablecopy.h"
 #include "widgets/theme.h"
+#include "widgets/weighthover.h"
 #include "widgets/wrappedlabel.h"
 #include "widgets/wrappedrows.h"
 
 #include <QFile>
 #include <QFileInfo>
 #include <QHBoxLayout>
+#include <QHash>
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
@@ -136,6 +138,10 @@ CompareView::CompareView(Document* document, QWidget* parent)
     setAutoFillBackground(true);
     setBackgroundRole(QPalette::Base);
     buildLayout();
+    new WeightHover(m_changes, selection(), [this](const QModelIndex& index) {
+        const auto row = static_cast<std::size_t>(index.row());
+        return row < m_changed.size() ? m_changed[row] : std::vector<int>();
+    });
     connect(m_keep, &QPushButton::clicked, this, &CompareView::keep);
     connect(m_open, &QPushButton::clicked, this, &CompareView::fileWanted);
     connect(m_take, &QPushButton::clicked, this, &CompareView::takeOther);
@@ -308,6 +314,7 @@ void CompareView::showComparison()
 {
     m_costs->clear();
     m_changes->clear();
+    m_changed.clear();
     m_comparison = {};
     if (!document()->hasDesign() || m_chosen >= otherCount())
         return;
@@ -383,8 +390,21 @@ void CompareView::showChanges(const QString& other)
 {
     m_changes->setHeaderLabels({ tr("what differs"), other, tr("now") });
     m_changes->headerItem()->setData(ChangeBefore, kPlainRole, other);
+    m_changed.clear();
+    QHash<QString, std::vector<int>> weights; // by the names that differences have
+    const auto evaluation = document()->evaluation();
+    for (std::size_t i = 0; i < evaluation->weights.size(); ++i) {
+        const QString name = shortName(evaluation->weights[i].spec.name);
+        weights[name.startsWith(QLatin1String("model.")) ? name.mid(6) : name].push_back(static_cast<int>(i));
+    }
     for (const DesignDifference& change : m_comparison.changes) {
         auto* item = new QTreeWidgetItem(m_changes);
+        std::vector<int> about;
+        if (change.part == DesignDifference::Part::Weight)
+            for (const std::string& name : change.names)
+                for (const int weight : weights.value(qstr(name)))
+                    about.push_back(weight);
+        m_changed.push_back(std::move(about));
         item->setText(ChangeName, breakable(namesText(change.names, 2)));
         item->setText(ChangeBefore, change.before.empty() ? QStringLiteral("–") : breakable(qstr(change.before)));
         item->setData(ChangeBefore, kPlainRole, item->text(ChangeBefore));

@@ -59,6 +59,7 @@ private:
     void showChanges(const QString& other);
     void fitColumns();
 
+    std::vector<std::vector<int>> m_changed; ///< weights that each row of m_changes is about
     std::vector<Other> m_others; ///< the first one is the design as it was opened
     bool m_narrow = false;
     int m_chosen = 0;

@@ -6,6 +6,7 @@
 #include "widgets/swatch.h"
 #include "widgets/tablecopy.h"
 #include "widgets/theme.h"
+#include "widgets/weighthover.h"
 
 #include <QHBoxLayout>
 #include <QHeaderView>
@@ -100,6 +101,17 @@ CostView::CostView(Document* document, QWidget* parent)
     m_tree->header()->setStretchLastSection(false);
     m_tree->header()->setSectionsMovable(false);
     makeCopyable(m_tree);
+    new WeightHover(m_tree, selection(), [this](const QModelIndex& index) {
+        const auto evaluation = this->document()->evaluation();
+        const QModelIndex name = index.siblingAtColumn(NameColumn);
+        const int segment = name.data(kSegment).toInt();
+        const int operation = name.data(kOperation).toInt();
+        if (!evaluation || operation < 0 || segment < 0 || segment >= static_cast<int>(evaluation->plan.segments.size()))
+            return std::vector<int>();
+        const auto& ops = evaluation->plan.segments[static_cast<std::size_t>(segment)].ops;
+        const int weight = operation < static_cast<int>(ops.size()) ? weightOfOp(*evaluation, ops[static_cast<std::size_t>(operation)].op) : -1;
+        return weight < 0 ? std::vector<int>() : std::vector<int> { weight };
+    });
     auto* top = new QHBoxLayout;
     top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
     top->addWidget(m_total, 1);

@@ -24,6 +24,10 @@ DocumentView::DocumentView(Document* document, QWidget* parent)
         if (!m_asleep)
             hoverChanged();
     });
+    connect(document->selection(), &Selection::weightHoverChanged, this, [this] {
+        if (!m_asleep)
+            weightHoverChanged();
+    });
 }
 
 void DocumentView::follow(bool replaced)
@@ -205,6 +209,12 @@ int weightOfOp(const Evaluation& evaluation, OpId op)
         if (evaluation.graph.tensor(tensor).role == TensorRole::Weight)
             return weightOfTensor(evaluation, tensor);
     return -1;
+}
+
+int weightOfCollective(const Evaluation& evaluation, const Collective& collective)
+{
+    const int weight = weightOfTensor(evaluation, collective.tensor);
+    return weight >= 0 ? weight : weightOfOp(evaluation, collective.op);
 }
 
 std::int64_t shownDevice(const Document& document)

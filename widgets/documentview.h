@@ -30,6 +30,8 @@ protected:
     virtual void selectionChanged() { }
     /// Another device is under the mouse.
     virtual void hoverChanged() { }
+    /// Another weight is under the mouse, here or in another view.
+    virtual void weightHoverChanged() { }
     /// Whether others follow what this view prepares, so that it has to stay awake.
     virtual bool isFollowed() const { return false; }
     /// Light and dark were switched, or the size of text.
@@ -85,6 +87,8 @@ const WeightLayout* selectedWeight(const Document& document);
 const Collective* selectedCollective(const Document& document);
 /// Index into Evaluation::weights of a tensor, or -1.
 int weightOfTensor(const Evaluation& evaluation, TensorId tensor);
+/// Index of the weight that a collective moves, else of the one that the operation takes which wanted it, or -1.
+int weightOfCollective(const Evaluation& evaluation, const Collective& collective);
 /// Index of the weight that an operation takes, or -1.
 int weightOfOp(const Evaluation& evaluation, OpId op);
 /// The device that a view should show details of: the hovered one, else the selected one, else -1.

@@ -7,6 +7,7 @@
 #include "widgets/repairs.h"
 #include "widgets/tablecopy.h"
 #include "widgets/theme.h"
+#include "widgets/weighthover.h"
 
 #include <QAction>
 #include <QHBoxLayout>
@@ -25,6 +26,7 @@ namespace {
 
 constexpr int kIndexRole = Qt::UserRole;
 constexpr int kRepairTextRole = Qt::UserRole + 1;
+constexpr int kWeightRole = Qt::UserRole + 2; ///< that it is about, -1: about something else
 
 /// So that the costs of a column compare at a glance; the tool tip has the bytes.
 QString gibText(std::int64_t bytes)
@@ -70,6 +72,10 @@ FindingsView::FindingsView(Document* document, QWidget* parent)
     m_list->header()->setSectionsMovable(false);
     m_list->setItemDelegateForColumn(NoteColumn, new NoteDelegate(m_list));
     makeCopyable(m_list);
+    new WeightHover(m_list, selection(), [](const QModelIndex& index) {
+        const int weight = index.siblingAtColumn(NoteColumn).data(kWeightRole).toInt();
+        return weight < 0 ? std::vector<int>() : std::vector<int> { weight };
+    });
     m_total->setObjectName(QStringLiteral("findingsTotal"));
     m_empty->setObjectName(QStringLiteral("findingsEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
@@ -151,9 +157,11 @@ void FindingsView::addRow(const DesignFinding& finding, int index)
         tip += QLatin1Char('\n') + tr("costs %1 per device").arg(exactBytesText(finding.costBytes));
     for (int column = 0; column < ColumnCount; ++column)
         item->setToolTip(column, tip);
+    const FindingPlace place = placeOf(*document(), finding);
+    item->setData(NoteColumn, kWeightRole, place.kind == FindingPlace::Kind::Weight ? place.index : -1);
     if (finding.fix)
         addRepair(item, *finding.fix);
-    else if (const FindingPlace place = placeOf(*document(), finding); place.kind != FindingPlace::Kind::None)
+    else if (place.kind != FindingPlace::Kind::None)
         addShow(item, place);
 }
 

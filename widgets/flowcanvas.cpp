@@ -411,6 +411,11 @@ void FlowCanvas::paintItem(QPainter& painter, int index) const
         painter.setBrush(theme.accent);
         painter.drawPolygon(QPolygonF { tip, tip + QPointF(-6, -8), tip + QPointF(6, -8) });
     }
+    if (isAbout(item, m_document->selection()->hoveredWeight())) {
+        painter.setPen(QPen(theme.quiet, 1.5));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRoundedRect(rect.adjusted(-2.5, -2.5, 2.5, 2.5), radius + 2.5, radius + 2.5);
+    }
     if (hasFocus() && index == m_current) {
         painter.setPen(QPen(theme.accent, 1, Qt::DotLine));
         painter.setBrush(Qt::NoBrush);
@@ -539,6 +544,42 @@ void FlowCanvas::mouseMoveEvent(QMouseEvent* event)
 {
     const int index = itemAt(event->position());
     setCursor(index >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
+    int weight = -1;
+    if (index >= 0) {
+        const FlowItem& item = m_scene.items[static_cast<std::size_t>(index)];
+        const auto evaluation = m_document->evaluation();
+        if (!item.weights.empty()) // of several the one that is selected
+            weight = isAbout(item, m_document->selection()->weight()) ? m_document->selection()->weight() : item.weights.front();
+        else if (evaluation && item.collective >= 0 && item.collective < static_cast<int>(evaluation->plan.collectives.size()))
+            weight = weightOfTensor(*evaluation, evaluation->plan.collectives[static_cast<std::size_t>(item.collective)].tensor);
+    }
+    m_document->selection()->setHoveredWeight(weight);
+}
+
+void FlowCanvas::leaveEvent(QEvent*) { m_document->selection()->setHoveredWeight(-1); }
+
+/// Whether an item takes a weight, or moves it.
+bool FlowCanvas::isAbout(const FlowItem& item, int weight) const
+{
+    if (weight < 0)
+        return false;
+    if (std::find(item.weights.begin(), item.weights.end(), weight) != item.weights.end())
+        return true;
+    const auto evaluation = m_document->evaluation();
+    if (!evaluation || item.collective < 0 || item.collective >= static_cast<int>(evaluation->plan.collectives.size())
+        || weight >= static_cast<int>(evaluation->weights.size()))
+        return false;
+    const TensorId tensor = evaluation->weights[static_cast<std::size_t>(weight)].tensor;
+    return tensor != kNoTensor && evaluation->plan.collectives[static_cast<std::size_t>(item.collective)].tensor == tensor;
+}
+
+void FlowCanvas::updateHover()
+{
+    const int hovered = m_document->selection()->hoveredWeight();
+    for (std::size_t i = 0; i < m_rects.size(); ++i) // no more than what changes
+        if (isAbout(m_scene.items[i], hovered) != isAbout(m_scene.items[i], m_hovered))
+            update(m_viewport.toScreen(m_rects[i]).adjusted(-8, -8, 8, 8).toAlignedRect());
+    m_hovered = hovered;
 }
 
 /// To another item by the keyboard: it is selected, and the status bar says what its tool tip says.

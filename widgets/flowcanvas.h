@@ -46,6 +46,7 @@ public:
     void setThickness(Thickness thickness);
     Thickness thickness() const { return m_thickness; }
     double strokeOf(int index) const; ///< of the lines beside an item, in pixels before zooming
+    void updateHover(); ///< another weight is hovered, in whichever view
     /// What does not match is drawn quietly; empty: everything matches.
     void setFilter(const QString& text);
     bool matches(int index) const;
@@ -69,6 +70,7 @@ protected:
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
+    void leaveEvent(QEvent* event) override;
     void changeEvent(QEvent* event) override;
     bool event(QEvent* event) override;
 
@@ -83,6 +85,7 @@ private:
     QSizeF sizeOf(const FlowItem& item) const;
     void selectOperation(const FlowItem& item) const;
     bool isSelected(const FlowItem& item) const;
+    bool isAbout(const FlowItem& item, int weight) const;
     double amountOf(const FlowItem& item) const;
     void moveTo(int index);
     void paintLine(QPainter& painter, const QPointF& from, const QPointF& to, const FlowInk& ink, double width) const;
@@ -101,6 +104,7 @@ private:
     QString m_filter;
     int m_current = -1;
     int m_step = -1;
+    int m_hovered = -1; ///< the weight that was hovered last, in whichever view
     double m_lineScale = 1; ///< lines are as wide as the view at this scale
     double m_homeScale = 1; ///< of what goHome() has shown
     QPointF m_homeOrigin;

@@ -254,6 +254,8 @@ void FlowView::selectionChanged()
     revealSelection();
 }
 
+void FlowView::weightHoverChanged() { m_canvas->updateHover(); }
+
 void FlowView::revealSelection()
 {
     m_canvas->update();

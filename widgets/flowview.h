@@ -37,6 +37,7 @@ public Q_SLOTS:
 protected:
     void refresh() override;
     void selectionChanged() override;
+    void weightHoverChanged() override;
     void contextMenuEvent(QContextMenuEvent* event) override;
 
 private:

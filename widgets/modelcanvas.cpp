@@ -172,6 +172,12 @@ const ModelCanvas::Cell* ModelCanvas::cellOf(int weight) const
     return cell == m_cells.end() ? nullptr : &*cell;
 }
 
+/// None while this view still shows an evaluation that the document has no more.
+int ModelCanvas::hoveredWeight() const
+{
+    return m_evaluation == m_document->evaluation() ? m_document->selection()->hoveredWeight() : -1;
+}
+
 QRectF ModelCanvas::weightRect(int weight) const
 {
     const Cell* cell = cellOf(weight);
@@ -400,7 +406,7 @@ void ModelCanvas::paintEvent(QPaintEvent*)
         for (const Cell& cell : m_cells)
             paintHeldTiles(painter, cell);
     painter.setRenderHint(QPainter::Antialiasing);
-    for (const auto& [weight, color, width] : { std::tuple(m_hovered, theme.quiet, 1.5), std::tuple(m_document->selection()->weight(), theme.accent, 2.5) })
+    for (const auto& [weight, color, width] : { std::tuple(hoveredWeight(), theme.quiet, 1.5), std::tuple(m_document->selection()->weight(), theme.accent, 2.5) })
         if (const QRectF place = weightRect(weight); !place.isEmpty()) {
             painter.setPen(QPen(color, width));
             painter.drawRoundedRect(place.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
@@ -409,7 +415,7 @@ void ModelCanvas::paintEvent(QPaintEvent*)
     painter.setPen(theme.quiet);
     painter.setFont(uiFont(this, -1.5));
     const QRectF footer(kPanelMargin, height() - kFooter * textScale(this), width() - 2 * kPanelMargin, kFooter * textScale(this) - 4);
-    const int told = m_hovered >= 0 ? m_hovered : m_document->selection()->weight();
+    const int told = cellOf(hoveredWeight()) ? hoveredWeight() : m_document->selection()->weight();
     const QString text = m_cells.empty() ? (m_document->hasDesign() ? tr("Nothing is held here.") : tr("No design is open."))
                                          : cellOf(told) ? weightText(told).section(QLatin1Char('\n'), 2).replace(QLatin1Char('\n'), QStringLiteral(" · ")) : tr("Area: bytes. Zoom with the wheel, open a weight with Enter or a double click.");
     painter.drawText(footer, Qt::AlignLeft | Qt::AlignVCenter, painter.fontMetrics().elidedText(text, Qt::ElideRight, static_cast<int>(footer.width())));
@@ -469,11 +475,9 @@ void ModelCanvas::zoomTo(int weight)
 
 void ModelCanvas::mouseMoveEvent(QMouseEvent* event)
 {
-    if (const int hovered = weightAt(event->position()); hovered != m_hovered) {
-        m_hovered = hovered;
-        setCursor(hovered >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
-        update();
-    }
+    const int hovered = weightAt(event->position());
+    setCursor(hovered >= 0 ? Qt::PointingHandCursor : Qt::ArrowCursor);
+    m_document->selection()->setHoveredWeight(hovered);
 }
 
 void ModelCanvas::mousePressEvent(QMouseEvent* event)
@@ -550,11 +554,7 @@ void ModelCanvas::keyPressEvent(QKeyEvent* event)
 void ModelCanvas::focusInEvent(QFocusEvent*) { update(); }
 void ModelCanvas::focusOutEvent(QFocusEvent*) { update(); }
 
-void ModelCanvas::leaveEvent(QEvent*)
-{
-    m_hovered = -1;
-    update();
-}
+void ModelCanvas::leaveEvent(QEvent*) { m_document->selection()->setHoveredWeight(-1); }
 
 bool ModelCanvas::event(QEvent* event)
 {

@@ -100,6 +100,7 @@ private:
     QRectF tilesRect(const QRectF& rect) const;
     void paintHeldTiles(QPainter& painter, const Cell& cell) const;
     const Cell* cellOf(int weight) const;
+    int hoveredWeight() const; ///< in whichever view
     int indexOf(int weight) const; ///< of its cell, -1: none
     int nearest(int weight, int dx, int dy) const;
 
@@ -112,7 +113,6 @@ private:
     QPixmap m_base;
     QString m_filter;
     bool m_held = false;
-    int m_hovered = -1;
     CanvasNavigation* m_navigation;
 };
 

@@ -496,6 +496,11 @@ void TileCanvas::paintEvent(QPaintEvent*)
     } else {
         paintBase(painter); // text stays text
     }
+    if (m_document->selection()->hoveredWeight() == m_weight) {
+        painter.setPen(QPen(theme.quiet, 1.5));
+        painter.setBrush(Qt::NoBrush);
+        painter.drawRect(m_frame.adjusted(-2, -2, 2, 2));
+    }
     paintShard(painter);
     if (onScreen)
         m_navigation->paintMap(painter);
@@ -607,6 +612,7 @@ void TileCanvas::mouseMoveEvent(QMouseEvent* event)
         overChip = overChip || chip.rect.contains(event->position());
     setCursor(overChip ? Qt::OpenHandCursor : Qt::ArrowCursor);
     m_document->selection()->setHoveredDevice(deviceAt(event->position()));
+    m_document->selection()->setHoveredWeight(m_weight >= 0 && m_frame.contains(event->position()) ? m_weight : -1);
 }
 
 void TileCanvas::mousePressEvent(QMouseEvent* event)
@@ -626,7 +632,11 @@ void TileCanvas::mousePressEvent(QMouseEvent* event)
 
 void TileCanvas::mouseReleaseEvent(QMouseEvent*) { m_pressedChip = -1; }
 
-void TileCanvas::leaveEvent(QEvent*) { m_document->selection()->setHoveredDevice(-1); }
+void TileCanvas::leaveEvent(QEvent*)
+{
+    m_document->selection()->setHoveredDevice(-1);
+    m_document->selection()->setHoveredWeight(-1);
+}
 
 void TileCanvas::dragEnterEvent(QDragEnterEvent* event)
 {

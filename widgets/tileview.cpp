@@ -215,6 +215,14 @@ void TileView::hoverChanged()
     m_canvas->update();
 }
 
+void TileView::weightHoverChanged()
+{
+    if (m_all->isChecked())
+        m_model->update();
+    else
+        m_canvas->update();
+}
+
 /// All weights, prepared anew when the device of the reverse view is another one.
 void TileView::showModel()
 {

@@ -40,6 +40,7 @@ protected:
     void refresh() override;
     void selectionChanged() override;
     void hoverChanged() override;
+    void weightHoverChanged() override;
     void contextMenuEvent(QContextMenuEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
 

@@ -8,6 +8,7 @@
 #include "widgets/theme.h"
 #include "widgets/weightdelegate.h"
 #include "widgets/weightedits.h"
+#include "widgets/weighthover.h"
 #include "widgets/weightmodel.h"
 
 #include <QActionGroup>
@@ -91,6 +92,15 @@ WeightPanel::WeightPanel(Document* document, QWidget* parent)
     });
     m_filterEdit->installEventFilter(this);
     m_tree->installEventFilter(this);
+    new WeightHover(m_tree, selection(), [this](const QModelIndex& index) {
+        std::vector<int> out;
+        if (const int weight = index.data(WeightModel::WeightRole).toInt(); weight >= 0)
+            out.push_back(weight);
+        else if (!m_tree->isExpanded(index)) // a folded group stands for what is in it
+            for (int row = 0; row < m_filter->rowCount(index); ++row)
+                out.push_back(m_filter->index(row, 0, index).data(WeightModel::WeightRole).toInt());
+        return out;
+    });
     makeCopyable(m_tree, [this] { return selectedTable(); }, [document](QMimeData* copied) {
         if (const WeightLayout* current = selectedWeight(*document)) // to paste onto other weights
             copied->setData(QLatin1String(kStrategyMimeType), strategyData(current->strategy));

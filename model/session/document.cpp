@@ -30,6 +30,7 @@ struct NamedWeight {
 
 struct NamedSelection {
     NamedWeight weight;
+    NamedWeight hovered;
     std::vector<NamedWeight> weights;
     std::string collective;
     std::string operation;
@@ -46,6 +47,8 @@ NamedSelection namesOf(const Selection& selection, const Evaluation& evaluation)
     };
     if (selection.weight() >= 0)
         names.weight = named(selection.weight());
+    if (selection.hoveredWeight() >= 0 && selection.hoveredWeight() < static_cast<int>(evaluation.weights.size()))
+        names.hovered = named(selection.hoveredWeight());
     for (const int weight : selection.weights())
         names.weights.push_back(named(weight));
     const auto collective = static_cast<std::size_t>(selection.collective());
@@ -266,6 +269,7 @@ void Document::adopt(const Design& design, std::shared_ptr<const Evaluation> eva
     const int meshAxis = m_selection->meshAxis();
     const auto device = m_selection->device();
     const auto hovered = m_selection->hoveredDevice();
+    const int hoveredWeight = m_selection->hoveredWeight();
     {
         // Views see the new indices only together with the new evaluation.
         const QSignalBlocker blocker(m_selection);
@@ -280,6 +284,7 @@ void Document::adopt(const Design& design, std::shared_ptr<const Evaluation> eva
         m_selection->setMeshAxis(names.meshAxis.empty() ? -1 : mesh.find(names.meshAxis));
         m_selection->setDevice(names.device < mesh.deviceCount() ? names.device : -1);
         m_selection->setHoveredDevice(hovered < mesh.deviceCount() ? hovered : -1);
+        m_selection->setHoveredWeight(findWeight(*m_evaluation, names.hovered));
     }
     Q_EMIT evaluated();
     if (weight != m_selection->weight() || weights != m_selection->weights() || collective != m_selection->collective()
@@ -287,6 +292,8 @@ void Document::adopt(const Design& design, std::shared_ptr<const Evaluation> eva
         Q_EMIT m_selection->changed();
     if (hovered != m_selection->hoveredDevice())
         Q_EMIT m_selection->hoverChanged();
+    if (hoveredWeight != m_selection->hoveredWeight())
+        Q_EMIT m_selection->weightHoverChanged();
 }
 
 } // namespace shardboard

@@ -77,6 +77,14 @@ void Selection::setHoveredDevice(std::int64_t position)
     Q_EMIT hoverChanged();
 }
 
+void Selection::setHoveredWeight(int weight)
+{
+    if (m_hoveredWeight == weight)
+        return;
+    m_hoveredWeight = weight;
+    Q_EMIT weightHoverChanged();
+}
+
 void Selection::clear()
 {
     const bool any = m_weight >= 0 || m_device >= 0 || m_collective >= 0 || m_operation >= 0 || m_meshAxis >= 0;
@@ -88,6 +96,7 @@ void Selection::clear()
     if (any)
         Q_EMIT changed();
     setHoveredDevice(-1);
+    setHoveredWeight(-1);
 }
 
 } // namespace shardboard

@@ -26,6 +26,7 @@ public:
     int operation() const { return m_operation; }
     int meshAxis() const { return m_meshAxis; } ///< index into Mesh::axes, -1 for none
     std::int64_t hoveredDevice() const { return m_hoveredDevice; } ///< mesh position under the mouse in any view, -1
+    int hoveredWeight() const { return m_hoveredWeight; } ///< index into Evaluation::weights of what is under the mouse in any view, -1
 
     void setWeight(int weight); ///< and no other; one that is there takes the place of a collective and an operation
     void setWeights(std::vector<int> weights, int current);
@@ -34,11 +35,13 @@ public:
     void setOperation(int segment, int operation); ///< one that is there takes the place of a collective
     void setMeshAxis(int axis);
     void setHoveredDevice(std::int64_t position);
+    void setHoveredWeight(int weight);
     void clear();
 
 Q_SIGNALS:
-    void changed(); ///< anything but the hovered device
-    void hoverChanged();
+    void changed(); ///< anything but what is hovered
+    void hoverChanged(); ///< another device
+    void weightHoverChanged(); ///< another weight
 
 private:
     int m_weight = -1;
@@ -49,6 +52,7 @@ private:
     int m_meshAxis = -1;
     std::int64_t m_device = -1;
     std::int64_t m_hoveredDevice = -1;
+    int m_hoveredWeight = -1;
 };
 
 } // namespace shardboard

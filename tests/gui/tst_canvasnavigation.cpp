@@ -3,6 +3,7 @@
 // them; and what the pointer and the keyboard are told about a device.
 #include "tests/gui/realwindow.h"
 
+#include "app/desktop/docks.h"
 #include "widgets/axisdrag.h"
 #include "widgets/canvas/navigation.h"
 #include "widgets/flowcanvas.h"
@@ -12,6 +13,7 @@
 #include "widgets/modelcanvas.h"
 #include "widgets/tilecanvas.h"
 #include "widgets/tileview.h"
+#include "widgets/weighthover.h"
 
 #include <QHelpEvent>
 #include <QLineEdit>
@@ -22,6 +24,7 @@
 #include <QToolButton>
 #include <QToolTip>
 #include <QTreeView>
+#include <QTreeWidget>
 #include <QWheelEvent>
 #include <QWindow>
 
@@ -121,6 +124,8 @@ private Q_SLOTS:
     void mapAppearsAndIsDragged();
     void selectingAnywhereSelectsEverywhere();
     void hoveringShowsEverywhere();
+    void hoveredWeightShowsEverywhere();
+    void hoveredWeightOutlivesAnEdit();
     void toolTipsAndStatusBarTellOfDevices();
     void zoomOutlivesOtherWeightsAndEdits();
 
@@ -461,6 +466,94 @@ void TestCanvasNavigation::hoveringShowsEverywhere()
     QVERIFY(mesh->grab().toImage() != quietMesh);
     leave(tiles);
     QVERIFY(mesh->grab().toImage() == quietMesh);
+}
+
+/// Every view that shows weights says which one the pointer is over, the others show it, and it is gone with the pointer.
+void TestCanvasNavigation::hoveredWeightShowsEverywhere()
+{
+    const MainWindow& window = *m_real->window;
+    Selection* selection = m_real->selection();
+    const int weight = weightNamed(*m_real->document(), "o_proj");
+    auto* weights = m_real->child<QTreeView>("weightTree");
+    auto* flow = window.findChild<FlowCanvas*>();
+    auto* model = window.tileView()->modelCanvas();
+    auto* tiles = window.tileView()->canvas();
+    window.docks()->raise(QStringLiteral("cost"));
+    auto* cost = m_real->child<QTreeWidget>("costTree");
+    cost->expandAll();
+    selection->clear();
+    window.tileView()->showAll(true);
+    QCoreApplication::processEvents();
+    const auto found = cost->findItems(QStringLiteral("o_proj"), Qt::MatchContains | Qt::MatchRecursive);
+    QCOMPARE(found.size(), 1);
+    cost->scrollToItem(found.front());
+    const auto hoverOf = [](QAbstractItemView* view) { return view->findChild<WeightHover*>(); };
+    int block = -1; // the box that takes it
+    for (std::size_t i = 0; i < flow->scene().items.size(); ++i)
+        if (const auto& of = flow->scene().items[i].weights; std::find(of.begin(), of.end(), weight) != of.end())
+            block = static_cast<int>(i);
+    QVERIFY(block >= 0 && !model->weightRect(weight).isEmpty());
+    QVERIFY(hoverOf(weights)->marked().empty() && hoverOf(cost)->marked().empty());
+    const QImage quietModel = model->grab().toImage();
+    const QImage quietFlow = flow->grab().toImage();
+
+    mouse(model, QEvent::MouseMove, model->weightRect(weight).center(), Qt::NoButton, Qt::NoButton);
+    QCOMPARE(selection->hoveredWeight(), weight);
+    QVERIFY(flow->grab().toImage() != quietFlow);
+    QCOMPARE(hoverOf(weights)->marked().size(), std::size_t { 1 });
+    QCOMPARE(weights->indexAt(hoverOf(weights)->marked().front().center()).data().toString(), QStringLiteral("self_attn.o_proj"));
+    QVERIFY(hoverOf(weights)->isVisible());
+    QCOMPARE(hoverOf(cost)->marked().size(), std::size_t { 1 });
+    QCOMPARE(cost->itemAt(hoverOf(cost)->marked().front().center()), found.front());
+    leave(model);
+    QCOMPARE(selection->hoveredWeight(), -1);
+    QVERIFY(flow->grab().toImage() == quietFlow && model->grab().toImage() == quietModel);
+    QVERIFY(hoverOf(weights)->isHidden() && hoverOf(cost)->marked().empty());
+
+    mouse(flow, QEvent::MouseMove, flow->itemRect(block).center(), Qt::NoButton, Qt::NoButton);
+    QCOMPARE(selection->hoveredWeight(), weight);
+    QVERIFY(model->grab().toImage() != quietModel);
+    leave(flow);
+    QVERIFY(model->grab().toImage() == quietModel);
+
+    for (QAbstractItemView* list : std::initializer_list<QAbstractItemView*> { weights, cost }) {
+        selection->setHoveredWeight(weight);
+        const QPointF row = hoverOf(list)->marked().front().center();
+        selection->setHoveredWeight(-1);
+        mouse(list->viewport(), QEvent::MouseMove, row, Qt::NoButton, Qt::NoButton);
+        QCOMPARE(selection->hoveredWeight(), weight);
+        QVERIFY(hoverOf(list)->isHidden()); // the row under the pointer is shown by the list itself
+        QVERIFY(model->grab().toImage() != quietModel);
+        leave(list->viewport());
+        QVERIFY(model->grab().toImage() == quietModel);
+    }
+
+    selection->setWeight(weight);
+    window.tileView()->showAll(false);
+    QCoreApplication::processEvents();
+    const QImage quietTiles = tiles->grab().toImage();
+    mouse(tiles, QEvent::MouseMove, tiles->picture().center(), Qt::NoButton, Qt::NoButton);
+    QCOMPARE(selection->hoveredWeight(), weight);
+    leave(tiles);
+    QCOMPARE(selection->hoveredWeight(), -1);
+    QVERIFY(tiles->grab().toImage() == quietTiles);
+    selection->setHoveredWeight(weight);
+    QVERIFY(tiles->grab().toImage() != quietTiles);
+    selection->clear();
+    QCOMPARE(selection->hoveredWeight(), -1);
+}
+
+void TestCanvasNavigation::hoveredWeightOutlivesAnEdit()
+{
+    Selection* selection = m_real->selection();
+    const int weight = weightNamed(*m_real->document(), "o_proj");
+    const std::string name = weightAt(*m_real->document(), weight).spec.name;
+    selection->setHoveredWeight(weight);
+    Design other = m_real->document()->design();
+    other.mesh = Mesh::parse("data=4,model=2").value();
+    QVERIFY(m_real->document()->edit(other, QStringLiteral("another mesh")).ok());
+    QVERIFY(selection->hoveredWeight() >= 0);
+    QCOMPARE(weightAt(*m_real->document(), selection->hoveredWeight()).spec.name, name);
 }
 
 void TestCanvasNavigation::toolTipsAndStatusBarTellOfDevices()
