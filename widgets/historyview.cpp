@@ -16,9 +16,9 @@ namespace shardboard {
 HistoryView::HistoryView(Document* document, QWidget* parent)
     : QWidget(parent)
     , m_document(document)
-    , m_list(new QUndoView(document->undoStack(), this))
     , m_save(new QPushButton(tr("Save Edits …"), this))
     , m_replay(new QPushButton(tr("Replay …"), this))
+    , m_list(new QUndoView(document->undoStack(), this))
 {
     setObjectName(QStringLiteral("historyView"));
     setAccessibleName(tr("History"));
@@ -43,9 +43,6 @@ HistoryView::HistoryView(Document* document, QWidget* parent)
     column->setSpacing(0);
     column->addLayout(buttons);
     column->addWidget(m_list, 1);
-    setTabOrder(m_save, m_replay);
-    setTabOrder(m_replay, m_list);
-    setFocusProxy(m_list);
     connect(m_save, &QPushButton::clicked, this, &HistoryView::saveWanted);
     connect(m_replay, &QPushButton::clicked, this, &HistoryView::replayWanted);
     connect(document->undoStack(), &QUndoStack::indexChanged, this, &HistoryView::update);

@@ -27,9 +27,9 @@ private:
     void update();
 
     Document* m_document;
-    QUndoView* m_list;
     QPushButton* m_save;
     QPushButton* m_replay;
+    QUndoView* m_list; ///< made after the buttons above it: Tab comes to it after them
 };
 
 } // namespace shardboard

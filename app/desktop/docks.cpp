@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/docks.h"
 
+#include "app/desktop/keyfocus.h"
 #include "app/desktop/wakeoninput.h"
 #include "widgets/documentview.h"
 #include "widgets/theme.h"
@@ -49,6 +50,7 @@ Docks::Docks(QMainWindow* window)
 {
     window->installEventFilter(this);
     new WakeOnInput(this);
+    new KeyFocus(window);
     window->setDockNestingEnabled(true);
     window->setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
     window->setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);

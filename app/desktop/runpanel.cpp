@@ -108,6 +108,7 @@ RunPanel::RunPanel(Document* document, EngineSession* session, QWidget* parent)
     updateVerdict();
 }
 
+/// Widgets are made in the order of reading, which is that of Tab.
 void RunPanel::build()
 {
     m_layers = countBox(QStringLiteral("run.layers"), 0, 2, this);
@@ -115,6 +116,9 @@ void RunPanel::build()
     m_layers->setToolTip(tr("How many layers of each repeated block to run; 0 is all of them"));
     m_steps = countBox(QStringLiteral("run.steps"), 1, 1, this);
     m_steps->setToolTip(tr("Timed repetitions; times are medians over them"));
+    m_backend = new ChoiceBox(false, this);
+    m_backend->setObjectName(QStringLiteral("run.backend"));
+    m_backend->setAccessibleName(tr("Runs on"));
     m_verify = new QCheckBox(tr("&Verify"), this);
     m_verify->setObjectName(QStringLiteral("run.verify"));
     m_verify->setToolTip(tr("Compare every result with the unsharded computation on the same inputs"));
@@ -126,14 +130,11 @@ void RunPanel::build()
     m_run->setProperty("primary", true);
     m_cancel = new QPushButton(tr("Cancel"), this);
     m_cancel->setObjectName(QStringLiteral("run.cancel"));
-    m_restart = new QPushButton(tr("Restart engine"), this);
-    m_restart->setObjectName(QStringLiteral("run.restart"));
-    m_backend = new ChoiceBox(false, this);
-    m_backend->setObjectName(QStringLiteral("run.backend"));
-    m_backend->setAccessibleName(tr("Runs on"));
     m_useCpu = new QPushButton(tr("Run on the cpu"), this);
     m_useCpu->setObjectName(QStringLiteral("run.useCpu"));
     m_useCpu->hide();
+    m_restart = new QPushButton(tr("Restart engine"), this);
+    m_restart->setObjectName(QStringLiteral("run.restart"));
     m_needs = textLabel(QStringLiteral("run.needs"), this);
     m_needs->setForegroundRole(QPalette::PlaceholderText);
     m_progress = new QProgressBar(this);

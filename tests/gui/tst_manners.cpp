@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Manners of the real window: it comes back as it was left and where it can be seen, fits small screens, names everything for screen
-// readers, and is used by keys alone.
+// readers, and is used by keys alone, in the order of reading and with the focus in sight.
+#include "app/desktop/banner.h"
 #include "app/desktop/docks.h"
 #include "app/desktop/helpwindow.h"
 #include "app/desktop/newdialog.h"
@@ -24,6 +25,8 @@
 #include <QMenu>
 #include <QPushButton>
 #include <QScreen>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QSplitter>
 #include <QTabBar>
 #include <QTimer>
@@ -105,6 +108,29 @@ bool takesTab(const QWidget* widget)
         && !widget->visibleRegion().isEmpty();
 }
 
+/// The dock, or the view of the centre, that a widget is in.
+QWidget* panelOf(QWidget* widget)
+{
+    QWidget* out = widget;
+    for (QWidget* at = widget; at != nullptr; at = at->parentWidget()) {
+        if (qobject_cast<QDockWidget*>(at))
+            return at;
+        if (at->objectName().endsWith(QLatin1String("View")) || at->objectName() == QLatin1String("summaryBar") || at->objectName() == QLatin1String("banner"))
+            out = at;
+    }
+    return out;
+}
+
+/// How many points of two pictures of one size differ.
+int differences(const QImage& a, const QImage& b)
+{
+    int out = 0;
+    for (int y = 0; y < a.height(); ++y)
+        for (int x = 0; x < a.width(); ++x)
+            out += a.pixel(x, y) != b.pixel(x, y) ? 1 : 0;
+    return out;
+}
+
 } // namespace
 
 class TestManners : public QObject {
@@ -125,6 +151,8 @@ private Q_SLOTS:
     void everyControlHasAName();
     void buttonsWithoutWordsHaveToolTips();
     void everythingIsReachedByTab();
+    void tabFollowsReading();
+    void focusIsSeen();
 
 private:
     std::vector<QWidget*> tabStops();
@@ -426,6 +454,97 @@ void TestManners::everythingIsReachedByTab()
     missed.removeDuplicates();
     QVERIFY2(missed.isEmpty(), qPrintable(missed.join(QLatin1Char('\n'))));
     QVERIFY2(most > 25, qPrintable(QString::number(most)));
+}
+
+/// One panel after the other; within a panel from above to below, and a row from left to right. What stands beside several rows is a
+/// column of its own, before or after them.
+void TestManners::tabFollowsReading()
+{
+    m_it.open({ 1600, 1000 });
+    m_it.window->setAnimated(false); // panels are where they are at once
+    QTest::qWait(300); // but those that come back with the layout
+    QStringList wrong;
+    int pairs = 0;
+    const auto walk = [&] {
+        settle();
+        const auto stops = tabStops();
+        for (const QScrollArea* area : m_it.window->findChildren<QScrollArea*>())
+            area->verticalScrollBar()->setValue(0); // as it is read
+        std::set<QWidget*> left { panelOf(stops.front()) }; // that Tab has gone out of; the walk begins within the first
+        for (std::size_t i = 1; i < stops.size(); ++i) {
+            QWidget* const before = stops[i - 1];
+            QWidget* const after = stops[i];
+            QWidget* const panel = panelOf(before);
+            if (panel != panelOf(after)) {
+                if (i > 1 && panel != panelOf(stops.front()))
+                    left.insert(panel);
+                if (panelOf(after) != panelOf(stops.front()) && left.count(panelOf(after)) == 1)
+                    wrong << QStringLiteral("back to ") + describe(after);
+                continue;
+            }
+            if (before->isAncestorOf(after) || after->isAncestorOf(before))
+                continue;
+            ++pairs;
+            const QRect a(before->mapTo(panel, QPoint()), before->size());
+            const QRect b(after->mapTo(panel, QPoint()), after->size());
+            const bool above = b.bottom() <= a.top() && b.left() <= a.right(); // and not a column further right
+            const bool leftOf = b.right() <= a.left() && b.top() <= a.center().y() && a.top() <= b.center().y() && std::abs(a.height() - b.height()) < 16;
+            if (above || leftOf)
+                wrong << describe(before) + QStringLiteral("  →  ") + describe(after);
+        }
+    };
+    for (const QDockWidget* dock : m_it.window->docks()->all()) {
+        m_it.window->docks()->raise(dock->objectName());
+        walk();
+    }
+    // With an edit, what it enables is in its place, too.
+    Design design = m_it.window->document()->design();
+    design.workload.batch *= 2;
+    QVERIFY(m_it.window->document()->edit(design, QStringLiteral("Another batch")).ok());
+    m_it.window->docks()->raise(QStringLiteral("history"));
+    walk();
+    m_it.child<Banner>("banner")->ask(QStringLiteral("Which?"), { { QStringLiteral("This one"), [] {} }, { QStringLiteral("The other one"), [] {} } });
+    walk();
+    wrong.removeDuplicates();
+    QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join(QLatin1Char('\n'))));
+    QVERIFY2(pairs > 200, qPrintable(QString::number(pairs)));
+}
+
+/// Every stop of Tab looks otherwise with the focus than without: by a frame, not by a caret alone.
+void TestManners::focusIsSeen()
+{
+    m_it.open({ 1600, 1000 });
+    m_it.window->setAnimated(false); // panels are where they are at once
+    QTest::qWait(300); // but those that come back with the layout
+    constexpr int kLeast = 30; // points
+    for (const ThemeChoice choice : { ThemeChoice::Light, ThemeChoice::Dark }) {
+        m_it.theme->setChoice(choice);
+        QStringList unseen;
+        std::size_t seen = 0;
+        for (const QDockWidget* dock : m_it.window->docks()->all()) {
+            m_it.window->docks()->raise(dock->objectName());
+            settle();
+            std::set<QWidget*> met;
+            m_it.child<QWidget>("weightTree")->setFocus();
+            for (QWidget* at = QApplication::focusWidget(); at != nullptr && met.insert(at).second; at = QApplication::focusWidget()) {
+                settle();
+                const QRect around = QRect(at->mapTo(m_it.window.get(), QPoint()), at->size()).adjusted(-4, -4, 4, 4).intersected(m_it.window->rect());
+                const QImage with = m_it.window->grab(around).toImage();
+                at->clearFocus();
+                settle();
+                const int points = differences(with, m_it.window->grab(around).toImage());
+                if (points < kLeast)
+                    unseen << describe(at) + QStringLiteral(" %1").arg(points);
+                at->setFocus(Qt::OtherFocusReason);
+                QTest::keyClick(at, Qt::Key_Tab); // scrolls to what comes
+            }
+            seen += met.size();
+        }
+        m_it.theme->setChoice(ThemeChoice::System);
+        unseen.removeDuplicates();
+        QVERIFY2(unseen.isEmpty(), qPrintable(unseen.join(QLatin1Char('\n'))));
+        QVERIFY2(seen > 200, qPrintable(QString::number(seen)));
+    }
 }
 
 int main(int argc, char** argv)
