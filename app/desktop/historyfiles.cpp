@@ -13,6 +13,7 @@
 #include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QStringList>
 #include <QUndoStack>
 
 namespace shardboard {
@@ -69,14 +70,26 @@ bool HistoryFiles::replayFrom(const QString& path)
     const std::string file = QFile::encodeName(path).toStdString();
     const auto text = readTextFile(file);
     const auto edits = text.ok() ? editsFromText(text.value(), file) : Result<std::vector<NamedEdit>>(text.error());
-    const auto [made, status] = edits.ok() ? replay(*m_document, edits.value()) : Replay { 0, edits.error() };
-    const int kept = m_document->undoStack()->index(); // fewer than were made where the history is full
-    if (status.ok())
-        m_banner->showInfo(kept < made ? tr("%1 made again; undo takes the last %2 back one by one").arg(counted(made, tr("edit"), tr("edits"))).arg(kept)
-                                       : tr("%1 made again; undo takes them back one by one").arg(counted(made, tr("edit"), tr("edits"))));
-    else
-        m_banner->showError(made > 0 ? tr("%1 of %2 edits were made, then: %3").arg(made).arg(edits.value().size()).arg(qstr(status.error().text()))
-                                     : qstr(status.error().text()));
+    const auto [made, there, status] = edits.ok() ? replay(*m_document, edits.value()) : Replay { 0, 0, edits.error() };
+    const QString madeText = counted(made, tr("edit"), tr("edits"));
+    QString alreadyText;
+    if (there > 0)
+        alreadyText = tr("%1 there already").arg(made > 0 ? there == 1 ? tr("1 was") : tr("%1 were").arg(there) : counted(there, tr("edit is"), tr("edits are")));
+    if (!status.ok()) {
+        QStringList parts;
+        if (made > 0)
+            parts << tr("%1 of %2 edits were made").arg(made).arg(edits.value().size());
+        if (there > 0)
+            parts << alreadyText;
+        m_banner->showError(parts.isEmpty() ? qstr(status.error().text()) : tr("%1, then: %2").arg(parts.join(QStringLiteral(", ")), qstr(status.error().text())));
+    } else if (made == 0) {
+        m_banner->showInfo(there > 0 ? tr("%1: nothing changes").arg(alreadyText) : tr("%1 holds no edits: nothing changes").arg(path));
+    } else {
+        const int kept = m_document->undoStack()->index(); // fewer than were made where the history is full
+        const QString told = kept < made ? tr("%1 made again; undo takes the last %2 back one by one").arg(madeText).arg(kept)
+                                         : tr("%1 made again; undo takes them back one by one").arg(madeText);
+        m_banner->showInfo(there > 0 ? told + QStringLiteral(" · ") + alreadyText : told);
+    }
     return status.ok();
 }
 

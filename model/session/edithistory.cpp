@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/session/edithistory.h"
 
+#include "model/design/repair.h"
 #include "model/formats/designfile.h"
 #include "model/session/document.h"
 #include "model/session/editcommand.h"
@@ -9,6 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <map>
 #include <optional>
 
 namespace shardboard {
@@ -41,6 +44,61 @@ std::optional<json> parsed(const std::string& text)
     return value.is_discarded() ? std::nullopt : std::optional<json>(std::move(value));
 }
 
+const json* valueAt(const json& state, const json::json_pointer& place)
+{
+    return state.contains(place) ? &state.at(place) : nullptr;
+}
+
+/// Whether all that a patch would put there is there, and nothing of what it would remove. What it appends to a list has to be that
+/// list's end.
+bool isMade(const json& state, const json& patch)
+{
+    std::map<std::string, std::vector<const json*>> appended; // by list
+    for (const json& change : patch) {
+        if (!change.is_object() || !change.contains("op") || !change.contains("path") || !change["path"].is_string())
+            return false;
+        const json& what = change["op"];
+        if (what == "test")
+            continue;
+        const json::json_pointer place(change["path"].get<std::string>());
+        if (what == "remove") {
+            if (valueAt(state, place) != nullptr)
+                return false;
+        } else if ((what != "add" && what != "replace") || !change.contains("value")) {
+            return false;
+        } else if (!place.empty() && place.back() == "-") {
+            appended[place.parent_pointer().to_string()].push_back(&change["value"]);
+        } else if (const json* there = valueAt(state, place); there == nullptr || *there != change["value"]) {
+            return false;
+        }
+    }
+    return std::all_of(appended.begin(), appended.end(), [&](const auto& entry) {
+        const auto& [path, values] = entry;
+        const json* list = valueAt(state, json::json_pointer(path));
+        return list != nullptr && list->is_array() && list->size() >= values.size()
+            && std::equal(values.begin(), values.end(), list->end() - static_cast<json::difference_type>(values.size()), [](const json* value, const json& there) { return *value == there; });
+    });
+}
+
+/// What was put at the end of the strategies and pins goes where an edit by hand would put it: in the place of the one that it replaces,
+/// if there is one.
+Design placed(const Design& before, const Design& after)
+{
+    Design out = after;
+    const auto appends = [](const auto& old, const auto& fresh) { return fresh.size() > old.size() && std::equal(old.begin(), old.end(), fresh.begin()); };
+    if (appends(before.strategies, after.strategies)) {
+        out.strategies = before.strategies;
+        for (std::size_t i = before.strategies.size(); i < after.strategies.size(); ++i)
+            out = withStrategy(std::move(out), after.strategies[i]);
+    }
+    if (appends(before.pins, after.pins)) {
+        out.pins = before.pins;
+        for (std::size_t i = before.pins.size(); i < after.pins.size(); ++i)
+            out = withPin(std::move(out), after.pins[i]);
+    }
+    return out;
+}
+
 /// Whether it changed anything.
 Result<bool> replayOne(Document& document, const NamedEdit& edit)
 {
@@ -50,16 +108,21 @@ Result<bool> replayOne(Document& document, const NamedEdit& edit)
         return inputError(where, "has no patch that can be read", "save the edits again");
     std::string edited;
     try {
-        edited = json::parse(designText(document.design())).patch(*patch).dump();
+        const json state = json::parse(designText(document.design()));
+        if (isMade(state, *patch))
+            return false;
+        edited = state.patch(*patch).dump();
     } catch (const json::exception&) { // a test that fails, a place that is not there
         return inputError(where, "does not fit this design: what it changes is another here", "make this edit by hand, then replay those after it");
     }
     const auto design = designFromText(edited, where);
     if (!design.ok())
         return design.error();
-    const bool changes = design.value() != document.design();
-    const Status status = document.edit(design.value(), edit.name, Misfits::Replicate);
-    return status.ok() ? Result<bool>(changes) : Result<bool>(status.error());
+    const Design wanted = placed(document.design(), design.value());
+    if (wanted == document.design())
+        return false;
+    const Status status = document.edit(wanted, edit.name, Misfits::Replicate);
+    return status.ok() ? Result<bool>(true) : Result<bool>(status.error());
 }
 
 } // namespace
@@ -108,8 +171,8 @@ Replay replay(Document& document, const std::vector<NamedEdit>& edits)
         const auto changed = replayOne(document, edit);
         if (!changed.ok())
             out.status = changed.error();
-        else if (changed.value())
-            ++out.made;
+        else
+            ++(changed.value() ? out.made : out.there);
     }
     return out;
 }

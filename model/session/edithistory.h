@@ -34,11 +34,13 @@ std::string editsText(const std::vector<NamedEdit>& edits);
 Result<std::vector<NamedEdit>> editsFromText(const std::string& text, const std::string& where);
 
 struct Replay {
-    int made = 0; ///< steps; an edit that changes nothing is none
+    int made = 0; ///< steps
+    int there = 0; ///< edits whose outcome the design had already: no step each
     Status status = done();
 };
 
-/// Makes them one after another, each as a step of its own under its name. Ends at the first that cannot be made, which the error
+/// Makes them one after another, each as a step of its own under its name. An edit whose outcome is there already changes nothing, and a
+/// strategy or pin takes the place of the one that it replaces, as by hand. Ends at the first that cannot be made, which the error
 /// names; those before stay and can be undone, as far as the history reaches.
 Replay replay(Document& document, const std::vector<NamedEdit>& edits);
 

@@ -21,6 +21,9 @@ private Q_SLOTS:
     void whatDoesNotFitIsRefusedByName();
     void wrongFilesAreRefused_data();
     void wrongFilesAreRefused();
+    void whatIsThereIsNotMadeAgain_data();
+    void whatIsThereIsNotMadeAgain();
+    void replacesWhatAnEditByHandWould();
     void windowListsJumpsSavesAndReplays();
     void fullHistoryCountsWhatIsMadeAgain();
 };
@@ -52,8 +55,9 @@ void TestHistory::editsAreMadeAgain()
     QCOMPARE(edits.value().size(), std::size_t(3));
     Document fresh;
     QVERIFY(fresh.setDesign(knownDesign()).ok());
-    const auto [made, status] = replay(fresh, edits.value());
+    const auto [made, there, status] = replay(fresh, edits.value());
     QCOMPARE(made, 3);
+    QCOMPARE(there, 0);
     QVERIFY2(status.ok(), status.ok() ? "" : status.error().text().c_str());
     QVERIFY(fresh.design() == after);
     QCOMPARE(fresh.undoStack()->count(), 3);
@@ -88,8 +92,9 @@ void TestHistory::whatDoesNotFitIsRefusedByName()
     different.workload.batch = 2; // the edit went from 8 to 32
     Document other;
     QVERIFY(other.setDesign(different).ok());
-    const auto [made, status] = replay(other, namedEdits(*document.undoStack()));
+    const auto [made, there, status] = replay(other, namedEdits(*document.undoStack()));
     QCOMPARE(made, 1);
+    QCOMPARE(there, 0);
     QVERIFY(!status.ok());
     QVERIFY2(status.error().text().find("Batch 32") != std::string::npos, status.error().text().c_str());
     QCOMPARE(other.undoStack()->count(), 1); // the one before it stays
@@ -111,6 +116,77 @@ void TestHistory::wrongFilesAreRefused()
     const auto edits = editsFromText(text.toStdString(), "some.edits.json");
     QVERIFY(!edits.ok());
     QVERIFY(edits.error().text().find("some.edits.json") != std::string::npos);
+}
+
+/// A design that has the outcome of an edit is left as it is, whether the edit added, replaced or removed something.
+void TestHistory::whatIsThereIsNotMadeAgain_data()
+{
+    QTest::addColumn<QString>("what");
+    for (const char* what : { "strategy", "strategies around it", "batch", "pin", "strategy removed", "mesh axis" })
+        QTest::newRow(what) << QString::fromLatin1(what);
+}
+
+void TestHistory::whatIsThereIsNotMadeAgain()
+{
+    QFETCH(QString, what);
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    const Design before = document.design();
+    Design design = before;
+    const StrategyEntry fresh { "*.mlp.up_proj.weight", Strategy {}, {} };
+    if (what == QLatin1String("strategy") || what == QLatin1String("strategies around it"))
+        design.strategies.push_back(fresh);
+    else if (what == QLatin1String("batch"))
+        design.workload.batch = 32;
+    else if (what == QLatin1String("pin"))
+        design.pins.push_back(parsePin("*:batch=data").value());
+    else if (what == QLatin1String("strategy removed"))
+        design.strategies.pop_back();
+    else
+        design.mesh = Mesh::parse("data=2,model=4,more=2").value();
+    QVERIFY(document.edit(design, QStringLiteral("The edit")).ok());
+    const auto edits = namedEdits(*document.undoStack());
+    QCOMPARE(edits.size(), std::size_t(1));
+    if (what == QLatin1String("strategies around it")) { // another stands behind it meanwhile
+        Design later = document.design();
+        later.strategies.push_back({ "*.mlp.gate_proj.weight", Strategy {}, {} });
+        QVERIFY(document.edit(later, QStringLiteral("Another")).ok());
+    }
+    const Design after = document.design();
+    const int steps = document.undoStack()->count();
+    const auto [made, there, status] = replay(document, edits);
+    QVERIFY2(status.ok(), status.ok() ? "" : status.error().text().c_str());
+    QCOMPARE(made, 0);
+    QCOMPARE(there, 1);
+    QVERIFY(document.design() == after);
+    QCOMPARE(document.undoStack()->count(), steps);
+    document.undoStack()->setIndex(0); // and where it is not there, it is made
+    QVERIFY(document.design() == before);
+    const Replay again = replay(document, edits);
+    QVERIFY(again.status.ok());
+    QCOMPARE(again.made, 1);
+    QCOMPARE(again.there, 0);
+}
+
+/// A strategy for names that have one takes its place.
+void TestHistory::replacesWhatAnEditByHandWould()
+{
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    Design design = document.design();
+    design.strategies.push_back({ "*.mlp.up_proj.weight", Strategy {}, {} });
+    QVERIFY(document.edit(design, QStringLiteral("Replicate up_proj")).ok());
+    const auto edits = namedEdits(*document.undoStack());
+    Design other = knownDesign();
+    other.strategies.push_back({ "*.mlp.up_proj.weight", Strategy { StrategyKind::Rowwise, { "model" } }, {} });
+    const std::size_t count = other.strategies.size();
+    Document there;
+    QVERIFY(there.setDesign(other).ok());
+    const Replay made = replay(there, edits);
+    QVERIFY2(made.status.ok(), made.status.ok() ? "" : made.status.error().text().c_str());
+    QCOMPARE(made.made, 1);
+    QCOMPARE(there.design().strategies.size(), count);
+    QVERIFY(there.design().strategies.back() == design.strategies.back());
 }
 
 void TestHistory::windowListsJumpsSavesAndReplays()
@@ -141,11 +217,18 @@ void TestHistory::windowListsJumpsSavesAndReplays()
     QVERIFY(files->replayFrom(test.at("a.edits.json")));
     QVERIFY(test.document()->design() == edited);
     const int made = test.document()->undoStack()->index();
-    QVERIFY(!files->replayFrom(test.at("a.edits.json"))); // the batch is 32 already
-    QVERIFY(test.window->banner()->isError());
-    QVERIFY2(test.window->banner()->text().contains(QStringLiteral("Batch 32")), qPrintable(test.window->banner()->text()));
-    test.document()->undoStack()->setIndex(made); // what could be made is taken back
+    QVERIFY(files->replayFrom(test.at("a.edits.json"))); // all of it is there
+    QVERIFY2(test.window->banner()->text().contains(QStringLiteral("3 edits are there already: nothing changes")), qPrintable(test.window->banner()->text()));
+    QCOMPARE(test.document()->undoStack()->index(), made);
     QVERIFY(test.document()->design() == edited);
+    Design another = edited;
+    another.workload.batch = 2; // the file's edit went from another batch to 32
+    QVERIFY(test.document()->edit(another, QStringLiteral("Batch 2")).ok());
+    QVERIFY(!files->replayFrom(test.at("a.edits.json")));
+    QVERIFY(test.window->banner()->isError());
+    const QString refused = test.window->banner()->text();
+    QVERIFY2(refused.contains(QStringLiteral("Batch 32")) && refused.contains(QStringLiteral("1 edit is there already, then")), qPrintable(refused));
+    QVERIFY(test.document()->design() == another);
     test.window->fileActions()->saveTo(test.at("b.shardboard")); // closes without a question
 }
 
