@@ -196,7 +196,7 @@ void FileActions::writeExport(std::shared_ptr<const std::vector<ExportedFile>> f
                           return {}; // told when it was cancelled
                       return [this, folder, written, back] {
                           if (!written.ok()) {
-                              m_banner->showError(tr("Nothing was exported. %1").arg(qstr(written.error().text())));
+                              m_banner->showError(qstr(written.error().text())); // says which files are there
                               return;
                           }
                           m_exportFolder = folder;

@@ -26,7 +26,8 @@ Result<std::vector<ExportedFile>> exportDesign(const std::string& target, const 
 /// All that the target cannot say: an error for each weight, named by `where`. None for a target that is not there.
 std::vector<Error> exportRefusals(const std::string& target, const Design& design, const Evaluation& evaluation);
 /// Creates the folder if needed and writes the files atomically one by one. `stopped` is asked before anything is made and before
-/// each file; when it says so, it is cancelled and the files before stay.
+/// each file; when it says so, it is cancelled and the files before stay. The error of a file that cannot be written names those that
+/// were and those that were not.
 Status writeExport(const std::string& folder, const std::vector<ExportedFile>& files, const std::function<bool()>& stopped = {});
 
 } // namespace shardboard

@@ -162,7 +162,7 @@ Status writeFileAtomically(const std::string& path, const std::string& content)
     }
     if (!good) {
         ::unlink(temporary.c_str());
-        return inputError(path, "cannot be written: " + why, "the file is as it was before");
+        return inputError(path, "cannot be written: " + why + " (what was there is untouched)", "make room for it, or name another place");
     }
     syncFolder(folderOf(target));
     return done();

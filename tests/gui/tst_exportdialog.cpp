@@ -14,6 +14,7 @@
 #include <QDialogButtonBox>
 #include <QDir>
 #include <QFile>
+#include <QFileInfo>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
@@ -39,6 +40,8 @@ private Q_SLOTS:
     void writingIsCancelledWithoutAnError();
     void cancelSaysWhatItLeft();
     void writingStopsBetweenFiles();
+    void failedWritingSaysWhatIsThere_data();
+    void failedWritingSaysWhatIsThere();
     void refusalsLeadToTheirWeight();
     void damageIsFoundWhenReadBack();
 };
@@ -286,6 +289,45 @@ void TestExportDialog::writingStopsBetweenFiles()
     after.finish();
     QCOMPARE(after.cancel(), Left::All);
     QVERIFY(QFile::exists(place.filePath(QStringLiteral("all/shards.json"))));
+}
+
+/// An export that ends at one of its files does not sound as if nothing were there, nor as if all were.
+void TestExportDialog::failedWritingSaysWhatIsThere_data()
+{
+    QTest::addColumn<QString>("inTheWay");
+    QTest::addColumn<QString>("told");
+    QTest::newRow("folder") << QString() << QStringLiteral("nothing was exported");
+    QTest::newRow("first file") << QStringLiteral("export.py") << QStringLiteral("nothing was exported");
+    QTest::newRow("second file") << QStringLiteral("shards.json") << QStringLiteral("the export is incomplete: export.py is written, shards.json is not");
+}
+
+void TestExportDialog::failedWritingSaysWhatIsThere()
+{
+    QFETCH(QString, inTheWay);
+    QFETCH(QString, told);
+    TestWindow test;
+    QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
+    test.window->fileActions()->openSample();
+    const QString folder = test.at("partly");
+    inDialog([&](ExportDialog& dialog) {
+        part<QLineEdit>(dialog, "export.folder")->setText(folder);
+        QTRY_VERIFY(dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save)->isEnabled());
+        // Made now, behind the dialog's back.
+        if (inTheWay.isEmpty()) {
+            QFile file(folder);
+            QVERIFY(file.open(QIODevice::WriteOnly));
+        } else {
+            QVERIFY(QDir().mkpath(folder + QLatin1Char('/') + inTheWay));
+        }
+        dialog.accept();
+    });
+    test.action("file.exportJax")->trigger();
+    QTRY_VERIFY(!test.window->fileActions()->work()->isBusy());
+    const QString text = test.window->banner()->text();
+    QVERIFY(test.window->banner()->isError());
+    QVERIFY2(text.contains(told) && text.contains(folder), qPrintable(text));
+    QCOMPARE(QFileInfo(folder + QStringLiteral("/export.py")).isFile(), text.contains(QStringLiteral("export.py is written")));
+    QVERIFY(!QFileInfo(folder + QStringLiteral("/shards.json")).isFile());
 }
 
 void TestExportDialog::refusalsLeadToTheirWeight()
