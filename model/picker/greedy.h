@@ -18,6 +18,7 @@ struct PickOperand {
     DType dtype = DType::BF16;
     Layout layout; ///< as it arrives
     double density = 1; ///< share of it that holds data
+    friend bool operator==(const PickOperand&, const PickOperand&) = default;
 };
 
 /// What has been decided for an operation on one mesh axis beforehand.
@@ -28,6 +29,7 @@ struct AxisPin {
     std::string why; ///< for people
     bool tieOnly = false; ///< decides only between rows of the same price
     int pin = -1; ///< index into the design's pins
+    friend bool operator==(const AxisPin&, const AxisPin&) = default;
 };
 
 /// An operand that travels around the ring of devices of a mesh axis while the operation runs.

@@ -9,6 +9,7 @@
 #include "model/plan/linkprice.h"
 #include "model/plan/memory/timeline.h"
 #include "model/plan/pickattempts.h"
+#include "model/plan/pickmemo.h"
 #include "model/plan/pinning.h"
 #include "model/plan/pipeline.h"
 #include "model/plan/reasons.h"
@@ -264,30 +265,51 @@ private:
         const std::vector<AxisPin> pins = operationPins(m_graph, m_pinning, id, m_plan.layouts,
             [&](std::size_t i) -> const Layout& { return operands[i].layout; });
         m_decided.clear();
-        const auto pickWith = [&](const PickerOptions& options) {
-            return pickGreedy(op.kind, operands, m_graph.tensor(op.result).shape, m_mesh, options, pins, where, &m_linkPrice);
-        };
-        const auto attempts = pickAttempts(op.kind, m_options);
-        auto pick = pickWith(attempts[0]);
-        if (!pick.ok()) {
-            const Error refused = pick.error();
-            for (std::size_t i = 1; i < attempts.size() && !pick.ok(); ++i)
-                pick = pickWith(attempts[i]);
-            if (pick.ok())
-                noteRefusal(id, refused, pick.value().operands);
+        const Shape& result = m_graph.tensor(op.result).shape;
+        const SharedPick* picked = m_picks.find(op.kind, operands, result, pins);
+        SharedPick other; // of a refused operation: each of them is told
+        if (picked == nullptr) {
+            auto pick = pickWith(id, operands, pins, where, pickAttempts(op.kind, m_options)[0]);
+            if (pick.ok()) {
+                picked = &m_picks.add(op.kind, std::move(operands), result, pins, std::move(pick).value());
+            } else {
+                pick = pickOtherwise(id, operands, pins, where, pick.error());
+                if (!pick.ok())
+                    return pick.error();
+                other = { std::move(pick).value(), nullptr };
+                other.candidates = std::make_shared<const std::vector<Candidate>>(std::move(other.pick.candidates));
+                picked = &other;
+            }
         }
-        if (!pick.ok())
-            return pick.error();
-
         PlannedOp planned;
         planned.op = id;
-        planned.candidates = std::move(pick.value().candidates);
-        planned.unmet = std::move(pick.value().unmet);
+        planned.candidates = picked->candidates;
+        planned.unmet = picked->pick.unmet;
         for (const AxisPin& pin : pins)
             if (!pin.tieOnly && std::find(planned.unmet.begin(), planned.unmet.end(), pin.axis) == planned.unmet.end())
                 m_decided.push_back(pin);
-        planned.result = pick.value().result;
-        return finish(segment, std::move(planned), pick.value().operands, pick.value().rings);
+        planned.result = picked->pick.result;
+        return finish(segment, std::move(planned), picked->pick.operands, picked->pick.rings);
+    }
+
+    Result<Pick> pickWith(OpId id, const std::vector<PickOperand>& operands, const std::vector<AxisPin>& pins, const std::string& where,
+                          const PickerOptions& options) const
+    {
+        const Op& op = m_graph.op(id);
+        return pickGreedy(op.kind, operands, m_graph.tensor(op.result).shape, m_mesh, options, pins, where, &m_linkPrice);
+    }
+
+    /// What the picker refused, picked as if nothing were refused.
+    Result<Pick> pickOtherwise(OpId id, const std::vector<PickOperand>& operands, const std::vector<AxisPin>& pins, const std::string& where,
+                               const Error& refused)
+    {
+        Result<Pick> pick = refused;
+        const auto attempts = pickAttempts(m_graph.op(id).kind, m_options);
+        for (std::size_t i = 1; i < attempts.size() && !pick.ok(); ++i)
+            pick = pickWith(id, operands, pins, where, attempts[i]);
+        if (pick.ok())
+            noteRefusal(id, refused, pick.value().operands);
+        return pick;
     }
 
     void noteRefusal(OpId id, const Error& refused, const std::vector<Layout>& targets)
@@ -533,6 +555,7 @@ private:
     ReshardPlanner m_resharding;
     LinkPrice m_linkPrice;
     Pinning m_pinning;
+    PickMemo m_picks;
     std::vector<AxisPin> m_decided; ///< pins that decided how the operation at hand runs
     std::vector<std::vector<TensorId>> m_neededBackward; ///< by segment
     std::vector<Layout> m_designed; ///< by TensorId: of weights and inputs

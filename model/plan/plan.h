@@ -13,6 +13,7 @@
 #include "model/plan/reshard.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -80,7 +81,7 @@ struct PlannedOp {
     std::int64_t count = 1;
     KernelWork work; ///< of one device, per occurrence
     double seconds = 0; ///< predicted, per occurrence
-    std::vector<Candidate> candidates;
+    std::shared_ptr<const std::vector<Candidate>> candidates; ///< null where nothing is picked
     std::vector<int> unmet; ///< mesh axes on which no row meets a pin, so that the pin was left aside
 };
 

@@ -59,8 +59,10 @@ int main()
         const char* mesh;
         const char* preset;
         std::int64_t microBatches;
+        bool layersApart = false; ///< every other layer says something else, so that none stands for its neighbour
     };
-    for (const Scale& scale : { Scale { "pod=4,data=8,fsdp=64,model=8", "tp-sp+fsdp", 1 }, Scale { "stage=16,fsdp=128,model=8", "pp-1f1b", 16 } }) {
+    for (const Scale& scale : { Scale { "pod=4,data=8,fsdp=64,model=8", "tp-sp+fsdp", 1 }, Scale { "stage=16,fsdp=128,model=8", "pp-1f1b", 16 },
+                                Scale { "pod=4,data=8,fsdp=64,model=8", "tp-sp+fsdp", 1, true } }) {
         Design design;
         auto model = builtinModel("llama3.1-405b");
         auto mesh = Mesh::parse(scale.mesh);
@@ -76,6 +78,8 @@ int main()
         design.workload = { WorkloadKind::Train, 2048, 8192, DType::BF16, scale.microBatches, Recompute::Full };
         if (const auto applied = applyPreset(design, scale.preset); !applied.ok())
             return fail(applied.error());
+        for (std::int64_t layer = 0; scale.layersApart && layer < design.model.layers; layer += 2)
+            design.strategies.push_back({ "model.layers." + std::to_string(layer) + ".mlp.down_proj.weight", {}, std::nullopt });
         const auto first = evaluate(design, Misfits::Replicate);
         if (!first.ok())
             return fail(first.error());
@@ -114,6 +118,7 @@ int main()
             rows.push_back({ { "model", "llama3.1-405b" },
                              { "mesh", scale.mesh },
                              { "devices", design.mesh.deviceCount() },
+                             { "layers_apart", scale.layersApart },
                              { "link", edited.levels[level].link.id },
                              { "evaluate_seconds", evaluating },
                              { "views_seconds", views },

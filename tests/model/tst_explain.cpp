@@ -191,7 +191,7 @@ private Q_SLOTS:
             for (std::size_t o = 0; o < plan.segments[s].ops.size(); ++o) {
                 const PlannedOp& planned = plan.segments[s].ops[o];
                 std::vector<std::string> ofPlan;
-                for (const Candidate& candidate : planned.candidates) {
+                for (const Candidate& candidate : planned.candidates ? *planned.candidates : std::vector<Candidate>()) {
                     std::string row;
                     for (const std::string& operand : candidate.operands)
                         row += operand + " ";

@@ -163,7 +163,7 @@ private Q_SLOTS:
             const auto evaluation = evaluated(design);
             int seen = 0;
             for (const PlannedOp& op : evaluation->plan.segments[1].ops)
-                for (const Candidate& candidate : op.candidates)
+                for (const Candidate& candidate : op.candidates ? *op.candidates : std::vector<Candidate>())
                     if (evaluation->graph.op(op.op).name == "mlp.down_proj" && candidate.axis == 1 && candidate.picked) {
                         QCOMPARE(candidate.operands, (std::vector<std::string> { "S2", "S1" }));
                         QCOMPARE(candidate.cost, cost);
