@@ -3,7 +3,7 @@
 
 #include "widgets/elidedlabel.h"
 #include "widgets/format.h"
-#include "widgets/swatch.h"
+#include "widgets/legend.h"
 #include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 #include "widgets/weighthover.h"
@@ -28,10 +28,45 @@ enum Column { NameColumn, ShareColumn, TimeColumn, ComputeColumn, CollectivesCol
 enum Role { kComputeShare = Qt::UserRole, kExposedShare, kSegment, kOperation, kCollective };
 constexpr int kMonoColumns[] = { TimeColumn, ComputeColumn, CollectivesColumn, ExposedColumn, MovedColumn, KeptColumn };
 
-/// A bar as long as the share of the step: computing filled, waiting for collectives hatched behind it.
-class ShareDelegate : public QStyledItemDelegate {
+constexpr double kQuiet = 0.25; ///< opacity of the part of a bar that is not shown
+
+void paintWaiting(QPainter& painter, const QRectF& rect, const Theme& theme)
+{
+    painter.fillRect(rect, theme.attentionFill);
+    painter.fillRect(rect, QBrush(theme.attention, Qt::BDiagPattern));
+}
+
+/// Rows that have nothing of what the legend shows alone are quiet.
+class PartDelegate : public QStyledItemDelegate {
 public:
-    using QStyledItemDelegate::QStyledItemDelegate;
+    PartDelegate(const QString& shown, QObject* parent)
+        : QStyledItemDelegate(parent)
+        , m_shown(shown)
+    {
+    }
+
+protected:
+    void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override
+    {
+        QStyledItemDelegate::initStyleOption(option, index);
+        const QModelIndex share = index.siblingAtColumn(ShareColumn);
+        if ((shows("waits") || share.data(kComputeShare).toDouble() > 0) && (shows("computes") || share.data(kExposedShare).toDouble() > 0))
+            return;
+        const Theme& theme = Theme::of(option->widget);
+        for (const QPalette::ColorRole role : { QPalette::Text, QPalette::HighlightedText })
+            option->palette.setColor(role, blended(theme.panel, theme.quiet, 0.5));
+    }
+    /// Everything, or this alone.
+    bool shows(const char* key) const { return m_shown.isEmpty() || m_shown == QLatin1String(key); }
+
+private:
+    const QString& m_shown;
+};
+
+/// A bar as long as the share of the step: computing filled, waiting for collectives hatched behind it.
+class ShareDelegate : public PartDelegate {
+public:
+    using PartDelegate::PartDelegate;
     void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override
     {
         QStyledItemDelegate::paint(painter, option, index);
@@ -45,10 +80,11 @@ public:
         painter->setPen(Qt::NoPen);
         painter->fillRect(bar, theme.track);
         const QRectF left(bar.left(), bar.top(), bar.width() * std::clamp(compute, 0.0, 1.0), height);
+        painter->setOpacity(shows("computes") ? 1 : kQuiet);
         painter->fillRect(left, theme.accent);
+        painter->setOpacity(shows("waits") ? 1 : kQuiet);
         const QRectF right(left.right(), bar.top(), bar.width() * std::clamp(exposed, 0.0, 1.0 - std::clamp(compute, 0.0, 1.0)), height);
-        painter->fillRect(right, theme.attentionFill);
-        painter->fillRect(right, QBrush(theme.attention, Qt::BDiagPattern));
+        paintWaiting(*painter, right, theme);
         painter->restore();
     }
 };
@@ -65,9 +101,7 @@ CostView::CostView(Document* document, QWidget* parent)
     , m_tree(new QTreeWidget(this))
     , m_total(new ElidedLabel(this))
     , m_empty(new QLabel(this))
-    , m_legend(new QWidget(this))
-    , m_computing(new Swatch({}, m_legend))
-    , m_waiting(new Swatch({}, m_legend))
+    , m_legend(new Legend(this))
 {
     setObjectName(QStringLiteral("costView"));
     setAccessibleName(tr("Cost"));
@@ -92,7 +126,8 @@ CostView::CostView(Document* document, QWidget* parent)
         m_tree->headerItem()->setToolTip(column, tip);
     for (const int column : kMonoColumns)
         m_tree->headerItem()->setTextAlignment(column, Qt::AlignRight | Qt::AlignVCenter);
-    m_tree->setItemDelegateForColumn(ShareColumn, new ShareDelegate(m_tree));
+    m_tree->setItemDelegate(new PartDelegate(m_shown, m_tree));
+    m_tree->setItemDelegateForColumn(ShareColumn, new ShareDelegate(m_shown, m_tree));
     m_tree->setUniformRowHeights(true);
     m_tree->setTextElideMode(Qt::ElideMiddle);
     m_tree->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -116,14 +151,17 @@ CostView::CostView(Document* document, QWidget* parent)
     top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
     top->addWidget(m_total, 1);
     m_legend->setObjectName(QStringLiteral("costLegend"));
-    auto* legend = new QHBoxLayout(m_legend);
-    legend->setContentsMargins(kPanelMargin, 2, kPanelMargin, 4);
-    legend->setSpacing(6);
-    for (const auto& [swatch, text] : { std::pair(m_computing, tr("computes")), std::pair(m_waiting, tr("waits for collectives, nothing is computed")) }) {
-        legend->addWidget(swatch);
-        legend->addWidget(new QLabel(text, m_legend));
-        legend->addSpacing(10);
-    }
+    m_legend->setEntries({ { QStringLiteral("computes"), tr("computes"), tr("Share of the step in which the devices compute"),
+                             [](QPainter& painter, const QRectF& rect, const QWidget* widget) { painter.fillRect(rect, Theme::of(widget).accent); } },
+                           { QStringLiteral("waits"), tr("waits for collectives, nothing is computed"), tr("Hatched: collectives that nothing hides"),
+                             [](QPainter& painter, const QRectF& rect, const QWidget* widget) { paintWaiting(painter, rect, Theme::of(widget)); } } });
+    connect(m_legend, &Legend::chosenChanged, this, [this](const QString& key) {
+        m_shown = key;
+        m_tree->viewport()->update();
+    });
+    auto* legend = new QHBoxLayout;
+    legend->setContentsMargins(kPanelMargin - 6, 0, kPanelMargin, 2);
+    legend->addWidget(m_legend);
     legend->addStretch(1);
     auto* tree = new QHBoxLayout;
     tree->setContentsMargins(8, 0, 8, 0);
@@ -133,7 +171,7 @@ CostView::CostView(Document* document, QWidget* parent)
     column->setSpacing(0);
     column->addLayout(top);
     column->addLayout(tree, 1);
-    column->addWidget(m_legend);
+    column->addLayout(legend);
     column->addWidget(m_empty, 1);
     connect(m_tree, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) { choose(item); });
     start();
@@ -158,12 +196,6 @@ void CostView::refresh()
     m_tree->setVisible(plan);
     m_total->setVisible(plan);
     m_legend->setVisible(plan);
-    m_computing->setColor({ theme.accent, theme.text, Qt::NoBrush, {} });
-    m_waiting->setColor({ theme.attentionFill, theme.text, Qt::BDiagPattern, theme.attention });
-    for (QLabel* label : m_legend->findChildren<QLabel*>()) {
-        label->setFont(uiFont(this, -1));
-        setTextColor(label, theme.quiet);
-    }
     m_empty->setVisible(!plan);
     m_empty->setText(!evaluation ? tr("No design is open.") : tr("There is no plan to price: this model is open as weights only."));
     if (plan) {

@@ -15,13 +15,14 @@ class QTreeWidgetItem;
 namespace shardboard {
 
 class ElidedLabel;
-class Swatch;
+class Legend;
 
 class CostView : public DocumentView {
     Q_OBJECT
 public:
     explicit CostView(Document* document, QWidget* parent = nullptr);
     QSize sizeHint() const override;
+    Legend* legend() const { return m_legend; }
 
 protected:
     void refresh() override;
@@ -39,9 +40,8 @@ private:
     QTreeWidget* m_tree;
     ElidedLabel* m_total;
     QLabel* m_empty;
-    QWidget* m_legend;
-    Swatch* m_computing;
-    Swatch* m_waiting;
+    Legend* m_legend;
+    QString m_shown; ///< key of the legend's entry that is shown alone
     bool m_following = false;
 };
 

@@ -4,6 +4,7 @@
 #include "widgets/canvas/paintsscreen.h"
 #include "widgets/devicecolors.h"
 #include "widgets/documentview.h"
+#include "widgets/flowlegend.h"
 #include "widgets/theme.h"
 
 #include "model/session/selection.h"
@@ -25,7 +26,6 @@ namespace shardboard {
 
 namespace {
 
-constexpr double kFooter = 22;
 constexpr double kLargestScale = 4;
 constexpr std::array kHomeScales { 1.0, 0.95, 0.9, 0.85, 0.8, 0.75 }; ///< at which everything may be shown at first
 constexpr double kReadable = 0.4; ///< smaller boxes have no text
@@ -47,8 +47,8 @@ FlowCanvas::FlowCanvas(Document* document, QWidget* parent)
     m_viewport.setLargestScale(kLargestScale);
 }
 
-QSize FlowCanvas::sizeHint() const { return { 640, 200 }; }
-QSize FlowCanvas::minimumSizeHint() const { return { 200, 62 }; } // the window fits small screens
+QSize FlowCanvas::sizeHint() const { return { 640, 178 }; }
+QSize FlowCanvas::minimumSizeHint() const { return { 200, 40 }; } // the window fits small screens
 
 void FlowCanvas::setScene(FlowScene scene)
 {
@@ -83,9 +83,17 @@ void FlowCanvas::setFilter(const QString& text)
     update();
 }
 
+void FlowCanvas::setHighlight(const QString& key)
+{
+    m_highlight = key;
+    update();
+}
+
 bool FlowCanvas::matches(int index) const
 {
     const FlowItem& item = m_scene.items[static_cast<std::size_t>(index)];
+    if (!m_highlight.isEmpty() && !isOfLegend(item, m_document->design().mesh, m_highlight))
+        return false;
     return m_filter.isEmpty() || item.title.contains(m_filter, Qt::CaseInsensitive) || item.detail.contains(m_filter, Qt::CaseInsensitive)
         || item.toolTip.contains(m_filter, Qt::CaseInsensitive);
 }
@@ -105,7 +113,7 @@ void FlowCanvas::place(bool home)
     std::vector<FlowBox> boxes;
     for (const FlowItem& item : m_scene.items)
         boxes.push_back({ sizeOf(item), item.hanging });
-    const QRectF view = QRectF(rect()).adjusted(0, 0, 0, -kFooter * textScale(this));
+    const QRectF view = QRectF(rect()).adjusted(0, 0, 0, -1); // a line below
     const auto fits = [&](double scale) { return placeFlow(boxes, width() / scale, textScale(this)).size.height() * scale <= view.height(); };
     if (home || m_atHome) { // longer lines, a little smaller, before one is out of sight
         const auto scale = std::find_if(kHomeScales.begin(), kHomeScales.end(), fits);
@@ -311,43 +319,23 @@ bool FlowCanvas::isAccessibleSelected(int index) const
 }
 
 /// Side by side a stripe for each mesh axis that the value is cut over; dashed for those over which it is partial; else quiet.
-void FlowCanvas::paintLine(QPainter& painter, const QPointF& from, const QPointF& to, const FlowInk& ink, double width) const
-{
-    const Theme& theme = Theme::of(this);
-    std::vector<std::pair<QColor, bool>> stripes;
-    for (const int axis : ink.cut)
-        stripes.emplace_back(axisColor(axis), false);
-    for (const int axis : ink.partial)
-        stripes.emplace_back(axisColor(axis), true);
-    if (stripes.empty())
-        stripes.emplace_back(blended(theme.window, theme.quiet, 0.7), false);
-    const auto count = static_cast<double>(stripes.size());
-    const double each = std::max(width, 2 * count) / count;
-    double y = -each * (count - 1) / 2;
-    for (const auto& [color, dashed] : stripes) {
-        QPen pen(color, each);
-        pen.setCapStyle(Qt::FlatCap);
-        if (dashed)
-            pen.setDashPattern({ std::max(0.6, 3 / each), std::max(0.5, 2 / each) });
-        painter.setPen(pen);
-        painter.drawLine(from + QPointF(0, y), to + QPointF(0, y));
-        y += each;
-    }
-}
-
 void FlowCanvas::paintConnector(QPainter& painter, int from, int to) const
 {
     const QRectF a = m_rects[static_cast<std::size_t>(from)];
     const QRectF b = m_rects[static_cast<std::size_t>(to)];
     const FlowInk& ink = m_scene.items[static_cast<std::size_t>(from)].ink;
     const double thickness = std::max(strokeOf(from), strokeOf(to));
+    painter.setOpacity(m_highlight.isEmpty() || matches(from) ? 1 : 0.3);
+    const auto paintLine = [&](const QPointF& begin, const QPointF& end) { paintFlowLine(painter, begin, end, ink, thickness, this); };
     if (std::abs(a.center().y() - b.center().y()) < 1) {
-        paintLine(painter, QPointF(a.right(), a.center().y()), QPointF(b.left(), b.center().y()), ink, thickness);
+        paintLine(QPointF(a.right(), a.center().y()), QPointF(b.left(), b.center().y()));
+        painter.setOpacity(1);
         return;
     }
     // On to the next line: a short stub at both ends says that it goes on.
-    paintLine(painter, QPointF(a.right(), a.center().y()), QPointF(a.right() + 12, a.center().y()), ink, thickness);
-    paintLine(painter, QPointF(b.left() - 12, b.center().y()), QPointF(b.left(), b.center().y()), ink, thickness);
+    paintLine(QPointF(a.right(), a.center().y()), QPointF(a.right() + 12, a.center().y()));
+    paintLine(QPointF(b.left() - 12, b.center().y()), QPointF(b.left(), b.center().y()));
+    painter.setOpacity(1);
 }
 
 void FlowCanvas::paintBand(QPainter& painter, const QRectF& rect, const FlowInk& ink) const
@@ -440,48 +428,6 @@ void FlowCanvas::paintItem(QPainter& painter, int index) const
     painter.setOpacity(1);
 }
 
-/// What the colours of the lines stand for, and the layout of the residual stream.
-void FlowCanvas::paintLegend(QPainter& painter) const
-{
-    const Theme& theme = Theme::of(this);
-    const double footer = kFooter * textScale(this);
-    const QRectF line(kPanelMargin, height() - footer, width() - 2 * kPanelMargin, footer);
-    painter.setRenderHint(QPainter::Antialiasing, false);
-    painter.fillRect(QRectF(0, line.top(), width(), footer), theme.window);
-    painter.fillRect(QRectF(line.left(), line.top(), line.width(), 1), theme.line);
-    painter.setFont(uiFont(this, -1.5));
-    const QFontMetricsF metrics(painter.font());
-    constexpr double kSwatch = 16;
-    const auto evaluation = m_document->evaluation();
-    double x = line.right();
-    const auto entry = [&](const QString& text, const FlowInk& ink) {
-        const double wide = kSwatch + 5 + metrics.horizontalAdvance(text) + 14;
-        if (x - wide < line.left() + line.width() / 3)
-            return;
-        x -= wide;
-        paintLine(painter, QPointF(x, line.center().y() + 1), QPointF(x + kSwatch, line.center().y() + 1), ink, 5);
-        painter.setPen(theme.quiet);
-        painter.drawText(QRectF(x + kSwatch + 5, line.top() + 1, wide, footer - 1), Qt::AlignLeft | Qt::AlignVCenter, text);
-    };
-    if (evaluation) {
-        const Mesh& mesh = evaluation->plan.mesh;
-        int first = -1;
-        for (int axis = mesh.axisCount() - 1; axis >= 0; --axis)
-            if (mesh.axis(axis).size > 1)
-                first = axis;
-        if (first >= 0)
-            entry(tr("partial sums"), FlowInk { {}, { first } });
-        for (int axis = mesh.axisCount() - 1; axis >= 0; --axis)
-            if (mesh.axis(axis).size > 1)
-                entry(tr("cut over %1").arg(QString::fromStdString(mesh.axis(axis).name)), FlowInk { { axis }, {} });
-        entry(tr("whole"), {});
-    }
-    painter.setPen(theme.quiet);
-    const double room = x - line.left() - 12;
-    painter.drawText(QRectF(line.left(), line.top() + 1, room, footer - 1), Qt::AlignLeft | Qt::AlignVCenter,
-                     metrics.elidedText(m_scene.residual, Qt::ElideRight, room));
-}
-
 void FlowCanvas::paintEvent(QPaintEvent*)
 {
     const Theme& theme = Theme::of(this);
@@ -515,8 +461,8 @@ void FlowCanvas::paintEvent(QPaintEvent*)
         if (m_rects[static_cast<std::size_t>(i)].intersects(seen))
             paintItem(painter, i);
     painter.restore();
-    if (!m_rects.empty())
-        paintLegend(painter);
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    painter.fillRect(QRectF(kPanelMargin, height() - 1, width() - 2 * kPanelMargin, 1), theme.line);
     if (paintsScreen(painter, *this))
         m_navigation->paintMap(painter);
     if (hasFocus() && m_current < 0) { // keys have not chosen an item yet

@@ -50,6 +50,8 @@ public:
     /// What does not match is drawn quietly; empty: everything matches.
     void setFilter(const QString& text);
     bool matches(int index) const;
+    /// What is not drawn as this entry of the legend says is drawn quietly; empty: everything is.
+    void setHighlight(const QString& key);
     CanvasNavigation* navigation() const { return m_navigation; }
     const Viewport& currentView() const { return m_viewport; }
     void showWhole(bool whole) override;
@@ -88,11 +90,9 @@ private:
     bool isAbout(const FlowItem& item, int weight) const;
     double amountOf(const FlowItem& item) const;
     void moveTo(int index);
-    void paintLine(QPainter& painter, const QPointF& from, const QPointF& to, const FlowInk& ink, double width) const;
     void paintConnector(QPainter& painter, int from, int to) const;
     void paintItem(QPainter& painter, int index) const;
     void paintBand(QPainter& painter, const QRectF& rect, const FlowInk& ink) const;
-    void paintLegend(QPainter& painter) const;
 
     Document* m_document;
     FlowScene m_scene;
@@ -102,6 +102,7 @@ private:
     double m_largest = 0; ///< amount of the thickest line of the plan
     Thickness m_thickness = Thickness::Bytes;
     QString m_filter;
+    QString m_highlight; ///< key of a legend's entry
     int m_current = -1;
     int m_step = -1;
     int m_hovered = -1; ///< the weight that was hovered last, in whichever view

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kMargin = 16;
 constexpr double kTop = 10;
-constexpr double kLineGap = 18;
+constexpr double kLineGap = 15;
 constexpr double kBetweenHanging = 6;
 constexpr double kUnderHanging = 8;
 

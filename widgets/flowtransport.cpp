@@ -78,7 +78,7 @@ FlowTransport::FlowTransport(PlanPlayer* player, QWidget* parent)
     setObjectName(QStringLiteral("flowTransport"));
     setAccessibleName(tr("Walk through the plan"));
     auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(kPanelMargin, 2, kPanelMargin, 4);
+    row->setContentsMargins(kPanelMargin, 0, kPanelMargin, 3);
     row->setSpacing(2);
     m_first = button("flowFirst", tr("First step"), tr("First step of the plan (Home)"));
     m_back = button("flowBack", tr("Step back"), tr("Back by one step (comma; with Shift to the collective before)"));

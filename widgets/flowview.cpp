@@ -3,8 +3,10 @@
 
 #include "widgets/choicebox.h"
 #include "widgets/canvas/navigation.h"
+#include "widgets/elidedlabel.h"
 #include "widgets/findfield.h"
 #include "widgets/flowcanvas.h"
+#include "widgets/flowlegend.h"
 #include "widgets/flowtransport.h"
 #include "widgets/format.h"
 #include "widgets/planplayer.h"
@@ -36,6 +38,9 @@ FlowView::FlowView(Document* document, QWidget* parent)
     , m_thickness(new ChoiceBox(false, this))
     , m_canvas(new FlowCanvas(document, this))
     , m_player(new PlanPlayer(this))
+    , m_foot(new QWidget(this))
+    , m_residual(new ElidedLabel(m_foot))
+    , m_legend(new Legend(m_foot))
     , m_transport(new FlowTransport(m_player, this))
     , m_empty(new QLabel(this))
 {
@@ -62,11 +67,19 @@ FlowView::FlowView(Document* document, QWidget* parent)
     m_empty->setObjectName(QStringLiteral("flowEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setWordWrap(true);
+    m_residual->setObjectName(QStringLiteral("flowResidual"));
+    m_legend->setObjectName(QStringLiteral("flowLegend"));
+    auto* foot = new QHBoxLayout(m_foot);
+    foot->setContentsMargins(kPanelMargin, 0, kPanelMargin - 6, 0);
+    foot->setSpacing(8);
+    foot->addWidget(m_residual, 1);
+    foot->addWidget(m_legend);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(m_header);
     column->addWidget(m_canvas, 1);
+    column->addWidget(m_foot);
     column->addWidget(m_transport);
     column->addWidget(m_empty, 1);
     connect(m_choice, &ChoiceBox::activated, this, [this](int index) { showSegment(m_choice->itemData(index).toInt()); });
@@ -76,6 +89,7 @@ FlowView::FlowView(Document* document, QWidget* parent)
     connect(m_find, &FindField::textChanged, this, &FlowView::search);
     connect(m_find, &FindField::nextWanted, this, &FlowView::findNext);
     connect(m_find, &FindField::left, this, [this] { m_canvas->setFocus(Qt::OtherFocusReason); });
+    connect(m_legend, &Legend::chosenChanged, m_canvas, &FlowCanvas::setHighlight);
     connect(m_canvas, &FlowCanvas::unfoldRequested, this, &FlowView::showSegment);
     connect(m_canvas, &FlowCanvas::playRequested, m_player, &PlanPlayer::toggle);
     connect(m_canvas, &FlowCanvas::stepRequested, this, [this](int by, bool collective) {
@@ -86,6 +100,7 @@ FlowView::FlowView(Document* document, QWidget* parent)
     });
     connect(m_canvas, &FlowCanvas::endRequested, this, [this](bool last) { last ? m_player->last() : m_player->first(); });
     connect(m_canvas, &FlowCanvas::left, this, [this] {
+        m_legend->choose({});
         m_player->stop();
         m_find->clear();
     });
@@ -100,10 +115,12 @@ void FlowView::refresh()
 {
     const auto evaluation = document()->evaluation();
     const bool shown = evaluation && !evaluation->plan.segments.empty();
-    for (QWidget* widget : std::initializer_list<QWidget*> { m_canvas, m_transport, m_find, m_phase, m_choice, m_thickness })
+    for (QWidget* widget : std::initializer_list<QWidget*> { m_canvas, m_foot, m_transport, m_find, m_phase, m_choice, m_thickness })
         widget->setVisible(shown);
     m_empty->setVisible(!shown);
-    setTextColor(m_empty, Theme::of(this).quiet);
+    for (QWidget* label : std::initializer_list<QWidget*> { m_empty, m_residual })
+        setTextColor(label, Theme::of(this).quiet);
+    m_residual->setFont(uiFont(this, -1.5));
     if (m_evaluation != evaluation) { // an edit: what was played is no more
         m_evaluation = evaluation;
         m_transport->setEvaluation(shown ? evaluation : nullptr);
@@ -145,6 +162,8 @@ void FlowView::showSegment(int plannedSegment)
     fillSegments();
     FlowScene scene = makeFoldedScene(*evaluation, plannedSegment, document()->notation());
     m_name = tr("%1 · %2").arg(scene.name, qstr(phaseName(evaluation->plan.segments[static_cast<std::size_t>(plannedSegment)].phase)));
+    m_residual->setText(scene.residual);
+    m_legend->setEntries(flowLegend(scene, evaluation->plan.mesh));
     m_canvas->setScene(std::move(scene));
     if (m_player->isShown())
         m_canvas->setStep(itemOf(m_player->current()));

@@ -11,9 +11,11 @@ class QMenu;
 namespace shardboard {
 
 class ChoiceBox;
+class ElidedLabel;
 class FindField;
 class FlowCanvas;
 class FlowTransport;
+class Legend;
 class PlanPlayer;
 struct PlanStep;
 
@@ -22,6 +24,7 @@ class FlowView : public DocumentView {
 public:
     explicit FlowView(Document* document, QWidget* parent = nullptr);
     FlowCanvas* canvas() const { return m_canvas; }
+    Legend* legend() const { return m_legend; }
     PlanPlayer* player() const { return m_player; }
     int segment() const { return m_segment; } ///< index into Plan::segments
     /// What can be done with an item of the canvas, -1: with none of them.
@@ -59,6 +62,9 @@ private:
     ChoiceBox* m_thickness; ///< of the lines: bytes or time
     FlowCanvas* m_canvas;
     PlanPlayer* m_player;
+    QWidget* m_foot; ///< the residual stream and the legend
+    ElidedLabel* m_residual;
+    Legend* m_legend;
     FlowTransport* m_transport;
     QLabel* m_empty;
     std::shared_ptr<const Evaluation> m_evaluation; ///< whose steps the player has

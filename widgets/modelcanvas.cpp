@@ -30,7 +30,7 @@ constexpr double kHeader = 18; ///< of a cell with a name
 constexpr double kNamed = 56; ///< narrower cells have none
 constexpr double kDetailed = 10; ///< cells below this have one colour
 constexpr double kBand = 3; ///< narrower tiles are pixels of a thumbnail
-constexpr double kFooter = 24;
+constexpr double kEdged = 14; ///< smaller tiles have no edge
 constexpr double kQuiet = 0.2; ///< opacity of what does not match
 
 QString percentText(std::int64_t part, std::int64_t whole)
@@ -78,7 +78,7 @@ std::int64_t ModelCanvas::allBytes() const
 
 int ModelCanvas::shownWeights() const { return static_cast<int>(m_cells.size()); }
 
-QRectF ModelCanvas::area() const { return QRectF(rect()).adjusted(kPanelMargin, 4, -kPanelMargin, -kFooter * textScale(this) - 4); }
+QRectF ModelCanvas::area() const { return QRectF(rect()).adjusted(kPanelMargin, 4, -kPanelMargin, -4); }
 
 void ModelCanvas::setHeld(bool held)
 {
@@ -131,22 +131,69 @@ void ModelCanvas::layOut()
                 *name += QStringLiteral(" × %1").arg(copies);
         cell.amount = bytesText(static_cast<std::int64_t>(bytes[i]));
         cell.frame = makeTileFrame(weight);
+        cell.kinds.whole = cell.frame.replicated;
+        cell.kinds.cut = !cell.frame.replicated;
+        if (!m_held) // there a cell has the colour of one shard
+            for (const auto* bands : { &cell.frame.rows, &cell.frame.columns })
+                for (const Band& band : *bands) {
+                    cell.kinds.padded = cell.kinds.padded || band.padded;
+                    cell.kinds.uneven = cell.kinds.uneven || (band.uneven && !band.padded);
+                }
         cell.color = weight.shards.distinctIndex(heldDevice());
         if (m_held)
             cell.range = shardText(held.shard);
         m_cells.push_back(std::move(cell));
     }
-    setFilter(m_filter);
+    updateQuiet();
 }
 
 void ModelCanvas::setFilter(const QString& text)
 {
     m_filter = text.trimmed();
+    updateQuiet();
+}
+
+void ModelCanvas::setHighlight(const QString& key)
+{
+    m_highlight = key;
+    updateQuiet();
+}
+
+void ModelCanvas::updateQuiet()
+{
     const auto& evaluation = m_evaluation;
+    const auto isKind = [this](const TileKinds& kinds) {
+        return m_highlight == QLatin1String("cut") ? kinds.cut
+            : m_highlight == QLatin1String("uneven") ? kinds.uneven
+            : m_highlight == QLatin1String("padded") ? kinds.padded
+                                                     : kinds.whole;
+    };
     for (Cell& cell : m_cells)
-        cell.quiet = evaluation && !m_filter.isEmpty() && !matchesWeight(evaluation->weights[static_cast<std::size_t>(cell.weight)], m_filter);
+        cell.quiet = (evaluation && !m_filter.isEmpty() && !matchesWeight(evaluation->weights[static_cast<std::size_t>(cell.weight)], m_filter))
+            || (!m_highlight.isEmpty() && !isKind(cell.kinds));
     m_base = QPixmap();
     update();
+}
+
+TileKinds ModelCanvas::kinds() const
+{
+    TileKinds out;
+    for (const Cell& cell : m_cells) {
+        out.cut = out.cut || cell.kinds.cut;
+        out.uneven = out.uneven || cell.kinds.uneven;
+        out.padded = out.padded || cell.kinds.padded;
+        out.whole = out.whole || cell.kinds.whole;
+    }
+    return out;
+}
+
+QString ModelCanvas::toldText() const
+{
+    if (m_cells.empty())
+        return m_document->hasDesign() ? tr("Nothing is held here.") : tr("No design is open.");
+    const int told = cellOf(hoveredWeight()) ? hoveredWeight() : m_document->selection()->weight();
+    return cellOf(told) ? weightText(told).section(QLatin1Char('\n'), 2).replace(QLatin1Char('\n'), QStringLiteral(" · "))
+                        : tr("Area: bytes. Zoom with the wheel, open a weight with Enter or a double click.");
 }
 
 std::vector<int> ModelCanvas::matches() const
@@ -360,8 +407,12 @@ void ModelCanvas::paintTiles(QPainter& painter, const Cell& cell, const QRect& r
             continue;
         for (const Band& column : columns) {
             const QRect place(QPoint(x(column.range.lo), top), QPoint(x(column.range.hi) - (columns.size() > 1 ? 2 : 1), bottom - (rows.size() > 1 ? 2 : 1)));
-            if (place.intersects(visible))
-                fill(place.intersected(visible.adjusted(-40, -40, 40, 40)), partColor(colorOfParts(cell.frame, row, column)));
+            if (!place.intersects(visible))
+                continue;
+            const PartColor color = partColor(colorOfParts(cell.frame, row, column));
+            fill(place.intersected(visible.adjusted(-40, -40, 40, 40)), color);
+            if ((row.uneven || column.uneven) && std::min(place.width(), place.height()) >= kEdged)
+                paintTileEdge(painter, place, row, column, color.label);
         }
     }
 }
@@ -412,13 +463,6 @@ void ModelCanvas::paintEvent(QPaintEvent*)
             painter.drawRoundedRect(place.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
         }
     painter.restore();
-    painter.setPen(theme.quiet);
-    painter.setFont(uiFont(this, -1.5));
-    const QRectF footer(kPanelMargin, height() - kFooter * textScale(this), width() - 2 * kPanelMargin, kFooter * textScale(this) - 4);
-    const int told = cellOf(hoveredWeight()) ? hoveredWeight() : m_document->selection()->weight();
-    const QString text = m_cells.empty() ? (m_document->hasDesign() ? tr("Nothing is held here.") : tr("No design is open."))
-                                         : cellOf(told) ? weightText(told).section(QLatin1Char('\n'), 2).replace(QLatin1Char('\n'), QStringLiteral(" · ")) : tr("Area: bytes. Zoom with the wheel, open a weight with Enter or a double click.");
-    painter.drawText(footer, Qt::AlignLeft | Qt::AlignVCenter, painter.fontMetrics().elidedText(text, Qt::ElideRight, static_cast<int>(footer.width())));
     if (onScreen)
         m_navigation->paintMap(painter);
     if (hasFocus()) {

@@ -10,6 +10,7 @@
 #include "widgets/canvas/viewport.h"
 #include "widgets/canvas/zoomable.h"
 #include "widgets/heldweights.h"
+#include "widgets/tilelegend.h"
 
 #include "model/session/document.h"
 
@@ -43,6 +44,12 @@ public:
     /// What does not match is drawn quietly (matchesWeight()); empty: everything matches.
     void setFilter(const QString& text);
     std::vector<int> matches() const; ///< the shown weights that match, in the order of the model
+    /// The kinds of tiles that the legend has to name.
+    TileKinds kinds() const;
+    /// Weights without a tile of the kind of this key of the legend are drawn quietly; empty: none are.
+    void setHighlight(const QString& key);
+    /// About the hovered weight, else the selected one, in a line; else what can be done here.
+    QString toldText() const;
     bool isFitted() const { return m_viewport.isFitted(); }
     CanvasNavigation* navigation() const { return m_navigation; }
     const Viewport& currentView() const { return m_viewport; }
@@ -84,6 +91,7 @@ private:
         QString range; ///< of the shard, in the reverse view
         bool quiet = false; ///< it does not match the filter
         TileScene frame;
+        TileKinds kinds;
         std::int64_t color = 0; ///< of the shard, in the reverse view
     };
     QRectF area() const;
@@ -99,6 +107,7 @@ private:
     void paintTiles(QPainter& painter, const Cell& cell, const QRect& rect) const;
     QRectF tilesRect(const QRectF& rect) const;
     void paintHeldTiles(QPainter& painter, const Cell& cell) const;
+    void updateQuiet();
     const Cell* cellOf(int weight) const;
     int hoveredWeight() const; ///< in whichever view
     int indexOf(int weight) const; ///< of its cell, -1: none
@@ -112,6 +121,7 @@ private:
     Viewport m_part; ///< what was in sight before the whole was shown
     QPixmap m_base;
     QString m_filter;
+    QString m_highlight; ///< key of a legend's entry
     bool m_held = false;
     CanvasNavigation* m_navigation;
 };

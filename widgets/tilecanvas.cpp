@@ -33,6 +33,7 @@ constexpr double kLeft = 44; ///< room for those of the dim downwards
 constexpr double kBottom = 28; ///< room for the off zone while an axis is dragged
 constexpr double kChipHeight = 22;
 constexpr int kNothing = -2;
+constexpr double kQuiet = 0.25; ///< opacity of tiles of another kind than the legend's entry
 
 /// The longest form of a dim's label that fits: `dim 1 · in (hidden) 4096`, `dim 1 · in 4096`, `dim 1`.
 QString fittingDimText(const TensorSpec& spec, int dim, const QFontMetricsF& metrics, double room)
@@ -45,6 +46,11 @@ QString fittingDimText(const TensorSpec& spec, int dim, const QFontMetricsF& met
     if (open >= 0 && close > open)
         text.remove(open, close - open + 1);
     return metrics.horizontalAdvance(text) <= room ? text : metrics.elidedText(text.section(QStringLiteral(" · "), 0, 0), Qt::ElideRight, room);
+}
+
+QString legendKey(TileEdge edge)
+{
+    return edge == TileEdge::Padded ? QStringLiteral("padded") : edge == TileEdge::Uneven ? QStringLiteral("uneven") : QStringLiteral("cut");
 }
 
 QString rangeText(const Range& range) { return QStringLiteral("%1–%2").arg(range.lo).arg(range.hi); }
@@ -239,6 +245,32 @@ int TileCanvas::dimAt(const QPointF& point) const
     return y < x ? m_scene.columnDim : m_scene.rowDim;
 }
 
+TileEdge TileCanvas::edgeOfTile(const Tile& tile) const
+{
+    return edgeOf(m_scene.rows[static_cast<std::size_t>(tile.row)], m_scene.columns[static_cast<std::size_t>(tile.column)]);
+}
+
+TileKinds TileCanvas::kinds() const
+{
+    TileKinds out;
+    out.whole = m_weight >= 0 && m_scene.replicated;
+    if (m_weight < 0 || m_scene.replicated)
+        return out;
+    out.cut = !m_scene.image.isNull();
+    for (const Tile& tile : m_scene.tiles) {
+        const TileEdge edge = edgeOfTile(tile);
+        (edge == TileEdge::Padded ? out.padded : edge == TileEdge::Uneven ? out.uneven : out.cut) = true;
+    }
+    return out;
+}
+
+void TileCanvas::setHighlight(const QString& key)
+{
+    m_highlight = key;
+    m_base = QPixmap();
+    update();
+}
+
 void TileCanvas::paintTiles(QPainter& painter) const
 {
     if (!m_scene.image.isNull()) {
@@ -246,8 +278,11 @@ void TileCanvas::paintTiles(QPainter& painter) const
         return;
     }
     for (const Tile& tile : m_scene.tiles)
-        if (bandRect(tile.row, tile.column).intersects(m_frame))
+        if (bandRect(tile.row, tile.column).intersects(m_frame)) {
+            painter.setOpacity(m_highlight.isEmpty() || legendKey(edgeOfTile(tile)) == m_highlight ? 1 : kQuiet);
             paintTile(painter, tile);
+        }
+    painter.setOpacity(1);
 }
 
 void TileCanvas::paintTile(QPainter& painter, const Tile& tile) const
@@ -258,13 +293,7 @@ void TileCanvas::paintTile(QPainter& painter, const Tile& tile) const
     const PartColor color = partColor(tile.color);
     painter.fillRect(rect, color.fill);
     fillHatched(painter, rect, color);
-    const bool uneven = m_scene.rows[static_cast<std::size_t>(tile.row)].uneven
-        || m_scene.columns[static_cast<std::size_t>(tile.column)].uneven;
-    if (uneven && std::min(rect.width(), rect.height()) >= 6) {
-        painter.setPen(QPen(color.label, 2, Qt::DotLine));
-        painter.setBrush(Qt::NoBrush);
-        painter.drawRect(rect.adjusted(2, 2, -3, -3));
-    }
+    paintTileEdge(painter, rect, m_scene.rows[static_cast<std::size_t>(tile.row)], m_scene.columns[static_cast<std::size_t>(tile.column)], color.label);
     if (rect.width() >= m_leastLabel.width() && rect.height() >= m_leastLabel.height()) // of many small tiles none is measured
         paintTileLabel(painter, tile, rect);
 }
@@ -768,8 +797,19 @@ QString TileCanvas::tileText(std::int64_t position) const
     for (int axis = 0; axis < mesh.axisCount(); ++axis)
         coordinates << QStringLiteral("%1 %2").arg(qstr(mesh.axis(axis).name)).arg(mesh.coordinate(position, axis));
     const QString where = coordinates.isEmpty() ? QString() : QStringLiteral(" · ") + coordinates.join(QStringLiteral(", "));
-    return tr("device %1%2\n%3\n%4")
-        .arg(QString::number(mesh.deviceId(position)), where, shardText(shard), exactBytesText(bytesOf(shard.elements(), m_spec.dtype)));
+    QString out = tr("device %1%2\n%3\n%4")
+                      .arg(QString::number(mesh.deviceId(position)), where, shardText(shard), exactBytesText(bytesOf(shard.elements(), m_spec.dtype)));
+    const auto held = m_scene.tilesOf(position);
+    for (const int dim : { m_scene.rowDim, m_scene.columnDim }) {
+        if (dim < 0 || held.empty())
+            continue;
+        const Band& band = dim == m_scene.rowDim ? m_scene.rows[static_cast<std::size_t>(held.front().first)] : m_scene.columns[static_cast<std::size_t>(held.front().second)];
+        const DimCut& cut = m_scene.shards.cuts()[static_cast<std::size_t>(dim)];
+        if (band.uneven)
+            out += QLatin1Char('\n')
+                + (band.padded ? tr("dim %1: %2, padded to %3") : tr("dim %1: %2, uneven, others have %3")).arg(dim).arg(cut.partSize(band.part)).arg(cut.largest());
+    }
+    return out;
 }
 
 bool TileCanvas::event(QEvent* event)

@@ -8,6 +8,7 @@
 #include "widgets/canvas/tilescene.h"
 #include "widgets/canvas/viewport.h"
 #include "widgets/canvas/zoomable.h"
+#include "widgets/tilelegend.h"
 
 #include "model/session/document.h"
 
@@ -32,6 +33,11 @@ public:
     /// Asked while an axis is dragged over a dim (-1: off): empty when the edit would be accepted, else why not.
     using Judge = std::function<QString(int axis, int dim)>;
     void setJudge(Judge judge) { m_judge = std::move(judge); }
+
+    /// The kinds of tiles that the legend has to name.
+    TileKinds kinds() const;
+    /// Tiles of another kind than this key of the legend are drawn quietly; empty: none are.
+    void setHighlight(const QString& key);
 
     QRectF picture() const { return m_picture; } ///< where the tensor is drawn; zoomed, more than is seen of it
     QRectF zone(int dim) const; ///< drop zone of a dim; of -1: the one that takes an axis off
@@ -92,6 +98,7 @@ private:
     int dimAt(const QPointF& point) const; ///< drawn dim or -1 (off); -2: nothing
     void paintTiles(QPainter& painter) const;
     void paintTile(QPainter& painter, const Tile& tile) const;
+    TileEdge edgeOfTile(const Tile& tile) const;
     QStringList fittingOwners(const Tile& tile, const QFontMetricsF& metrics, const QRectF& rect) const;
     void paintTileLabel(QPainter& painter, const Tile& tile, const QRectF& rect) const;
     void paintReplicated(QPainter& painter) const;
@@ -111,6 +118,7 @@ private:
     QPixmap m_base; ///< all that does not follow the mouse
     std::vector<Chip> m_chips;
     QSizeF m_leastLabel; ///< smaller tiles have no room for any label
+    QString m_highlight; ///< key of a legend's entry
     bool m_showRanges = false; ///< the index ranges fit into every tile
     Judge m_judge;
     int m_dragAxis = -1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/tilestrip.h"
 
+#include "widgets/canvas/tileedge.h"
 #include "widgets/devicecolors.h"
 #include "widgets/theme.h"
 
@@ -83,7 +84,6 @@ void TileStrip::paintEvent(QPaintEvent*)
 
 void TileStrip::paintTiles(QPainter& painter, const QRectF& room)
 {
-    const Theme& theme = Theme::of(this);
     const QFont font = monoFont(this, -1.5);
     const QFontMetrics metrics(font);
     painter.setFont(font);
@@ -98,12 +98,7 @@ void TileStrip::paintTiles(QPainter& painter, const QRectF& room)
         painter.fillRect(box, color.fill);
         if (color.hatch != Qt::NoBrush)
             painter.fillRect(box, QBrush(color.hatchColor, color.hatch));
-        if (m_scene.rows[static_cast<std::size_t>(tile.row)].uneven
-            || m_scene.columns[static_cast<std::size_t>(tile.column)].uneven) {
-            painter.setPen(QPen(theme.text, 1, Qt::DotLine));
-            painter.setBrush(Qt::NoBrush);
-            painter.drawRect(box.adjusted(1.5, 1.5, -1.5, -1.5));
-        }
+        paintTileEdge(painter, box.toRect(), m_scene.rows[static_cast<std::size_t>(tile.row)], m_scene.columns[static_cast<std::size_t>(tile.column)], color.label);
         if (!labelled)
             continue;
         painter.setPen(color.label);

@@ -2,8 +2,10 @@
 #include "widgets/tileview.h"
 
 #include "widgets/axisfixes.h"
+#include "widgets/elidedlabel.h"
 #include "widgets/findfield.h"
 #include "widgets/format.h"
+#include "widgets/legend.h"
 #include "widgets/modelcanvas.h"
 #include "widgets/speclabel.h"
 #include "widgets/theme.h"
@@ -45,6 +47,9 @@ TileView::TileView(Document* document, QWidget* parent)
     , m_spec(new SpecLabel(m_side))
     , m_words(new QLabel(m_side))
     , m_shard(new QLabel(this))
+    , m_foot(new QWidget(this))
+    , m_told(new ElidedLabel(m_foot))
+    , m_legend(new Legend(m_foot))
     , m_message(new QLabel(this))
     , m_fixes(new QWidget(this))
     , m_one(new QWidget(this))
@@ -88,6 +93,13 @@ TileView::TileView(Document* document, QWidget* parent)
     side->addStretch(1);
     m_shard->setContentsMargins(kPanelMargin, 0, kPanelMargin, 8);
     m_message->setContentsMargins(kPanelMargin, 0, kPanelMargin, 8);
+    m_told->setObjectName(QStringLiteral("tileTold"));
+    m_legend->setObjectName(QStringLiteral("tileLegend"));
+    auto* foot = new QHBoxLayout(m_foot);
+    foot->setContentsMargins(kPanelMargin, 0, kPanelMargin - 6, 4);
+    foot->setSpacing(8);
+    foot->addWidget(m_told, 1);
+    foot->addWidget(m_legend);
     m_grid->setContentsMargins(0, 0, 0, 0);
     m_grid->setSpacing(0);
     auto* column = new QVBoxLayout(this);
@@ -97,12 +109,15 @@ TileView::TileView(Document* document, QWidget* parent)
     column->addWidget(m_one, 1);
     column->addWidget(m_model, 1);
     column->addWidget(m_shard);
+    column->addWidget(m_foot);
     column->addWidget(m_message);
     m_fixes->setObjectName(QStringLiteral("tileFixes"));
     m_fixes->hide();
     column->addWidget(m_fixes);
     m_canvas->setJudge([this](int axis, int dim) { return judge(axis, dim); });
     connect(m_canvas, &TileCanvas::axisDropped, this, &TileView::putAxis);
+    connect(m_legend, &Legend::chosenChanged, m_canvas, &TileCanvas::setHighlight);
+    connect(m_legend, &Legend::chosenChanged, m_model, &ModelCanvas::setHighlight);
     connect(m_all, &QToolButton::toggled, this, &TileView::showAll);
     connect(m_find, &FindField::nextWanted, this, &TileView::findNext);
     connect(m_find, &FindField::left, this, [this] {
@@ -186,7 +201,9 @@ void TileView::refresh()
     m_shard->setFont(monoFont(this, -0.5));
     m_message->setFont(uiFont(this, -0.5));
     arrange();
-    setTextColor(m_words, theme.quiet);
+    for (QWidget* label : std::initializer_list<QWidget*> { m_words, m_told })
+        setTextColor(label, theme.quiet);
+    m_told->setFont(uiFont(this, -1.5));
     setTextColor(m_message, theme.error);
     showMessage({});
     m_heldDevice = -1;
@@ -209,6 +226,7 @@ void TileView::hoverChanged()
 {
     if (m_all->isChecked()) {
         m_model->updateOverlay();
+        m_told->setText(m_model->toldText());
         return;
     }
     showShard();
@@ -217,10 +235,12 @@ void TileView::hoverChanged()
 
 void TileView::weightHoverChanged()
 {
-    if (m_all->isChecked())
-        m_model->update();
-    else
+    if (!m_all->isChecked()) {
         m_canvas->update();
+        return;
+    }
+    m_model->update();
+    m_told->setText(m_model->toldText());
 }
 
 /// All weights, prepared anew when the device of the reverse view is another one.
@@ -231,6 +251,7 @@ void TileView::showModel()
         m_model->refresh();
     }
     m_model->updateOverlay();
+    m_told->setText(m_model->toldText());
     const auto evaluation = document()->evaluation();
     m_header->setTitle(tr("All weights"));
     if (!evaluation) {
@@ -272,10 +293,11 @@ void TileView::showWeight()
     m_one->setVisible(!all);
     m_shard->setVisible(!all);
     m_side->setVisible(weight && !weight->unknownShape && roomForSide());
-    if (all) {
+    if (all)
         showModel();
+    showLegend();
+    if (all)
         return;
-    }
     m_header->setTitle(weight ? qstr(weight->spec.name) : tr("Tiles"));
     if (!weight) {
         m_header->setDetail(QString());
@@ -289,6 +311,18 @@ void TileView::showWeight()
     m_header->setDetail(detail);
     showSpec(*weight);
     showShard();
+}
+
+/// Of one weight it stands there where not all tiles are alike or the tiles are too many to be named; of all weights always.
+void TileView::showLegend()
+{
+    const bool all = m_all->isChecked();
+    const auto entries = tileLegend(all ? m_model->kinds() : m_canvas->kinds());
+    const TileScene& scene = m_canvas->scene();
+    const bool wanted = all ? document()->hasDesign() : entries.size() > 1 || (!scene.image.isNull() && !scene.replicated);
+    m_legend->setEntries(wanted ? entries : std::vector<LegendEntry>());
+    m_told->setVisible(all);
+    m_foot->setVisible(wanted);
 }
 
 void TileView::showSpec(const WeightLayout& weight)

@@ -12,7 +12,9 @@ class QToolButton;
 
 namespace shardboard {
 
+class ElidedLabel;
 class FindField;
+class Legend;
 class ModelCanvas;
 class SpecLabel;
 class TileCanvas;
@@ -23,6 +25,7 @@ public:
     explicit TileView(Document* document, QWidget* parent = nullptr);
     TileCanvas* canvas() const { return m_canvas; }
     ModelCanvas* modelCanvas() const { return m_model; }
+    Legend* legend() const { return m_legend; }
     /// `Cut dim 0 over model`, …, `Take model off` for the selected weight; refused ones are disabled and say why.
     void fillMenu(QMenu* menu);
 
@@ -51,6 +54,7 @@ private:
     void findNext(bool back);
     void showSpec(const WeightLayout& weight);
     void showShard();
+    void showLegend();
     void showMessage(const QString& message);
     void offerFixes(int axis, int dim);
     void arrange();
@@ -66,6 +70,9 @@ private:
     SpecLabel* m_spec;
     QLabel* m_words;
     QLabel* m_shard;
+    QWidget* m_foot; ///< what is told of all weights, and the legend
+    ElidedLabel* m_told;
+    Legend* m_legend;
     QLabel* m_message;
     QWidget* m_fixes; ///< what can be done instead of what was refused, as buttons
     QWidget* m_one; ///< canvas and spec of one weight

@@ -279,6 +279,21 @@ void TestCanvasLabels::patternsTellTilesApart()
     QCOMPARE(edge(0), 0);
     QCOMPARE(edge(1), 0);
     QVERIFY2(edge(2) > 20, qPrintable(QString::number(edge(2)))); // dotted
+    const int padded = edge(2);
+    Design uneven = shown.document.design();
+    uneven.strategies.back().cut = CutRule::Balanced; // 2, 2, 1 as well, and nothing is filled up
+    QVERIFY(shown.document.edit(uneven, QStringLiteral("balanced")).ok());
+    const QImage dashed = canvas->grab().toImage();
+    const auto dashes = [&](std::int64_t device) {
+        const QRectF tile = canvas->tileRect(device);
+        int most = 0;
+        for (const double inside : { 1.0, 2.0, 3.0 })
+            most = std::max(most, changes(dashed, tile.topLeft() + QPointF(8, inside), QPointF(tile.right() - 8, tile.top() + inside)));
+        return most;
+    };
+    QCOMPARE(dashes(0), 0);
+    QVERIFY2(dashes(2) > 8 && 2 * dashes(2) < padded, qPrintable(QStringLiteral("%1 and %2").arg(dashes(2)).arg(padded)));
+    QVERIFY(canvas->tileText(2).contains(QStringLiteral("uneven")));
     shown.document.selection()->setWeight(weightNamed(shown.document, "o"));
     QVERIFY(canvas->scene().replicated);
     const QImage whole = canvas->grab().toImage();

@@ -14,10 +14,13 @@ namespace {
 constexpr std::size_t kListedOwners = 6;
 constexpr int kImageSide = 1024;
 
-std::vector<Band> bandsOf(const ShardMap& shards, int dim)
+/// Which rules fill short tiles up: those of XLA and torch have tiles of one size.
+bool pads(CutRule rule) { return rule == CutRule::CeilFlat || rule == CutRule::CeilNested; }
+
+std::vector<Band> bandsOf(const ShardMap& shards, int dim, CutRule rule)
 {
     if (dim < 0)
-        return { Band { { 0, 1 }, 0, false } };
+        return { Band { { 0, 1 }, 0, false, false } };
     std::vector<Band> out;
     const DimCut& cut = shards.cuts()[static_cast<std::size_t>(dim)];
     const std::int64_t largest = cut.largest();
@@ -25,7 +28,7 @@ std::vector<Band> bandsOf(const ShardMap& shards, int dim)
         const bool smaller = cut.partSize(part) < largest;
         for (const Range& range : cut.part(part))
             if (range.size() > 0)
-                out.push_back({ range, part, smaller });
+                out.push_back({ range, part, smaller, smaller && pads(rule) });
     }
     std::sort(out.begin(), out.end(), [](const Band& a, const Band& b) { return a.range.lo < b.range.lo; });
     if (out.empty())
@@ -230,8 +233,8 @@ TileScene makeTileFrame(const WeightLayout& weight)
         = [&weight](int dim) { return dim < 0 ? 1 : weight.shards.shape()[static_cast<std::size_t>(dim)]; };
     out.rowSize = std::max<std::int64_t>(sizeOfDim(out.rowDim), 1);
     out.columnSize = std::max<std::int64_t>(sizeOfDim(out.columnDim), 1);
-    out.rows = bandsOf(weight.shards, out.rowDim);
-    out.columns = bandsOf(weight.shards, out.columnDim);
+    out.rows = bandsOf(weight.shards, out.rowDim, weight.cut);
+    out.columns = bandsOf(weight.shards, out.columnDim, weight.cut);
     out.deviceCount = weight.shards.mesh().deviceCount();
     out.replicated = weight.shards.distinctCount() <= 1;
     out.tileCount = static_cast<std::int64_t>(out.rows.size() * out.columns.size());

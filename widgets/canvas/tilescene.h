@@ -3,6 +3,8 @@
 // and colours. Pure and without sizes in pixels; made once per evaluation or selection, never while painting.
 #pragma once
 
+#include "widgets/canvas/tileedge.h"
+
 #include "model/design/evaluate.h"
 
 #include <QImage>
@@ -20,6 +22,7 @@ struct Band {
     Range range;
     std::int64_t part = 0;
     bool uneven = false; ///< smaller than the largest part
+    bool padded = false; ///< uneven, and filled up to the size of the largest part
 };
 
 struct Tile {

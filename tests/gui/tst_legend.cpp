@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Legends name every colour and pattern in view, and a click on an entry, or a key, shows what is drawn so in the same view.
+#include "tests/gui/editor_support.h"
+
+#include "widgets/costview.h"
+#include "widgets/flowcanvas.h"
+#include "widgets/flowview.h"
+#include "widgets/format.h"
+#include "widgets/legend.h"
+#include "widgets/modelcanvas.h"
+#include "widgets/tilecanvas.h"
+#include "widgets/tileview.h"
+
+#include <QAccessible>
+#include <QSet>
+#include <QSignalSpy>
+
+#include <algorithm>
+
+using namespace shardboard;
+
+namespace {
+
+QSet<QString> keysOf(const Legend* legend)
+{
+    QSet<QString> out;
+    for (const LegendEntry& entry : legend->entries())
+        out.insert(entry.key);
+    return out;
+}
+
+void click(const Legend* legend, const char* key) { QTest::mouseClick(legend->button(QString::fromLatin1(key)), Qt::LeftButton); }
+
+/// Two weights of five rows over three devices, one padded, one uneven, and others that are whole.
+Design unevenDesign()
+{
+    Design design = looseDesign("model=3");
+    design.model.looseWeights.push_back(looseWeight("six", { 5, 4 }));
+    for (const auto& [name, rule] : { std::pair("five", CutRule::CeilFlat), std::pair("six", CutRule::Balanced) }) {
+        StrategyEntry entry;
+        entry.match = name;
+        entry.strategy.kind = StrategyKind::Spec;
+        entry.strategy.spec = "P('model')";
+        entry.cut = rule;
+        design.strategies.push_back(entry);
+    }
+    return design;
+}
+
+} // namespace
+
+class TestLegend : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void flowNamesItsColours();
+    void flowShowsWhatIsChosen();
+    void allWeightsNameTheirPatterns();
+    void tilesNameWhatIsNotAlike();
+    void costShowsWhatIsChosen();
+    void keysAndNames();
+    void noEntryGoesInLittleRoom();
+    void choiceOutlivesAnEdit();
+};
+
+void TestLegend::flowNamesItsColours()
+{
+    const ShownView<FlowView> shown(trainingDesign(), { 1200, 400 });
+    QVERIFY(shown.ready);
+    const Mesh& mesh = shown.document.design().mesh;
+    QSet<QString> wanted;
+    for (int segment = 0; segment < static_cast<int>(shown.document.evaluation()->plan.segments.size()); ++segment) {
+        shown.view->showSegment(segment);
+        wanted.clear();
+        for (const FlowItem& item : shown.view->canvas()->scene().items) {
+            for (const int axis : item.ink.cut)
+                wanted.insert(QStringLiteral("cut/") + qstr(mesh.axis(axis).name));
+            if (!item.ink.partial.empty())
+                wanted.insert(QStringLiteral("partial"));
+            if (item.ink.cut.empty() && item.ink.partial.empty())
+                wanted.insert(QStringLiteral("whole"));
+            if (item.kind == FlowItem::CollectivePill && item.bytes > 0)
+                wanted.insert(QStringLiteral("collective"));
+        }
+        for (const int axis : shown.view->canvas()->scene().residualInk.cut)
+            wanted.insert(QStringLiteral("cut/") + qstr(mesh.axis(axis).name));
+        QCOMPARE(keysOf(shown.view->legend()), wanted);
+    }
+}
+
+void TestLegend::flowShowsWhatIsChosen()
+{
+    const ShownView<FlowView> shown(knownDesign(), { 1200, 400 });
+    QVERIFY(shown.ready);
+    FlowCanvas* canvas = shown.view->canvas();
+    const QImage all = canvas->grab().toImage();
+    const int model = shown.document.design().mesh.find("model");
+    click(shown.view->legend(), "cut/model");
+    QVERIFY(canvas->grab().toImage() != all);
+    int inside = 0;
+    int outside = 0;
+    for (int i = 0; i < static_cast<int>(canvas->scene().items.size()); ++i) {
+        const auto& cut = canvas->scene().items[static_cast<std::size_t>(i)].ink.cut;
+        const bool of = std::find(cut.begin(), cut.end(), model) != cut.end();
+        QCOMPARE(canvas->matches(i), of);
+        ++(of ? inside : outside);
+    }
+    QVERIFY(inside > 0 && outside > 0);
+    click(shown.view->legend(), "collective"); // instead of the first
+    QCOMPARE(shown.view->legend()->chosen(), QStringLiteral("collective"));
+    for (int i = 0; i < static_cast<int>(canvas->scene().items.size()); ++i)
+        QCOMPARE(canvas->matches(i), canvas->scene().items[static_cast<std::size_t>(i)].bytes > 0 && canvas->scene().items[static_cast<std::size_t>(i)].kind == FlowItem::CollectivePill);
+    click(shown.view->legend(), "collective");
+    QVERIFY(canvas->grab().toImage() == all);
+    click(shown.view->legend(), "cut/data");
+    canvas->setFocus();
+    QTest::keyClick(canvas, Qt::Key_Escape);
+    QVERIFY(shown.view->legend()->chosen().isEmpty());
+}
+
+void TestLegend::allWeightsNameTheirPatterns()
+{
+    const ShownView<TileView> shown(unevenDesign(), { 700, 500 });
+    QVERIFY(shown.ready);
+    shown.view->showAll(true);
+    const Legend* legend = shown.view->legend();
+    QVERIFY(legend->isVisible());
+    QCOMPARE(keysOf(legend), QSet<QString>({ QStringLiteral("cut"), QStringLiteral("uneven"), QStringLiteral("padded"), QStringLiteral("whole") }));
+    ModelCanvas* canvas = shown.view->modelCanvas();
+    const QImage all = canvas->grab().toImage();
+    const auto every = canvas->matches();
+    const int five = weightNamed(shown.document, "five");
+    const int six = weightNamed(shown.document, "six");
+    click(legend, "padded");
+    QCOMPARE(canvas->matches(), std::vector<int> { five });
+    click(legend, "uneven");
+    QCOMPARE(canvas->matches(), std::vector<int> { six });
+    click(legend, "cut");
+    QCOMPARE(canvas->matches(), (std::vector<int> { five, six }));
+    click(legend, "whole");
+    QCOMPARE(canvas->matches().size(), every.size() - 2);
+    click(legend, "whole");
+    QCOMPARE(canvas->matches(), every);
+    QVERIFY(canvas->grab().toImage() == all);
+    // In the design of one device's shards no tile has an edge.
+    shown.view->showHeld();
+    QCOMPARE(keysOf(legend), QSet<QString>({ QStringLiteral("cut"), QStringLiteral("whole") }));
+}
+
+void TestLegend::tilesNameWhatIsNotAlike()
+{
+    ShownView<TileView> shown(unevenDesign(), { 700, 500 });
+    QVERIFY(shown.ready);
+    const Legend* legend = shown.view->legend();
+    shown.document.selection()->setWeight(weightNamed(shown.document, "plain"));
+    QVERIFY(!legend->isVisible()); // whole: the picture says so
+    for (const auto& [name, key] : { std::pair("five", "padded"), std::pair("six", "uneven") }) {
+        shown.document.selection()->setWeight(weightNamed(shown.document, name));
+        QVERIFY(legend->isVisible());
+        QCOMPARE(keysOf(legend), QSet<QString>({ QStringLiteral("cut"), QString::fromLatin1(key) }));
+        TileCanvas* canvas = shown.view->canvas();
+        const QImage all = canvas->grab().toImage();
+        click(legend, key);
+        const QImage some = canvas->grab().toImage();
+        const auto corner = [&](std::int64_t device) { return (canvas->tileRect(device).topLeft() + QPointF(12, 12)).toPoint(); };
+        QVERIFY(some.pixel(corner(0)) != all.pixel(corner(0))); // quiet
+        QVERIFY(some.pixel(corner(1)) != all.pixel(corner(1)));
+        QCOMPARE(some.pixel(corner(2)), all.pixel(corner(2))); // the short one
+        click(legend, key);
+        QVERIFY(canvas->grab().toImage() == all);
+    }
+}
+
+void TestLegend::costShowsWhatIsChosen()
+{
+    const ShownView<CostView> shown(knownDesign(), { 900, 300 });
+    QVERIFY(shown.ready);
+    auto* tree = shown.child<QWidget>("costTree");
+    const QImage all = tree->grab().toImage();
+    QCOMPARE(keysOf(shown.view->legend()), QSet<QString>({ QStringLiteral("computes"), QStringLiteral("waits") }));
+    click(shown.view->legend(), "computes");
+    const QImage computes = tree->grab().toImage();
+    click(shown.view->legend(), "waits");
+    const QImage waits = tree->grab().toImage();
+    QVERIFY(computes != all && waits != all && waits != computes);
+    click(shown.view->legend(), "waits");
+    QVERIFY(tree->grab().toImage() == all);
+}
+
+void TestLegend::keysAndNames()
+{
+    const ShownView<FlowView> shown(knownDesign(), { 1200, 400 });
+    QVERIFY(shown.ready);
+    const Legend* legend = shown.view->legend();
+    QSignalSpy chosen(legend, &Legend::chosenChanged);
+    const auto& entries = legend->entries();
+    QVERIFY(entries.size() > 2);
+    for (const LegendEntry& entry : entries) {
+        QWidget* button = legend->button(entry.key);
+        QCOMPARE(button->accessibleName(), entry.text);
+        QVERIFY(button->focusPolicy() & Qt::TabFocus);
+        QVERIFY(button->toolTip().startsWith(entry.text));
+        QAccessibleInterface* told = QAccessible::queryAccessibleInterface(button);
+        QVERIFY(told != nullptr && told->state().checkable);
+    }
+    QWidget* first = legend->button(entries[0].key);
+    QWidget* second = legend->button(entries[1].key);
+    first->setFocus();
+    QTest::keyClick(first, Qt::Key_Right);
+    QVERIFY(second->hasFocus());
+    QTest::keyClick(second, Qt::Key_Space);
+    QCOMPARE(legend->chosen(), entries[1].key);
+    QVERIFY(QAccessible::queryAccessibleInterface(second)->state().checked);
+    QTest::keyClick(second, Qt::Key_Return);
+    QVERIFY(legend->chosen().isEmpty());
+    QTest::keyClick(second, Qt::Key_Space);
+    QTest::keyClick(second, Qt::Key_Escape);
+    QVERIFY(legend->chosen().isEmpty());
+    QCOMPARE(chosen.size(), 4);
+}
+
+void TestLegend::noEntryGoesInLittleRoom()
+{
+    const ShownView<FlowView> shown(knownDesign(), { 1200, 400 });
+    QVERIFY(shown.ready);
+    const Legend* legend = shown.view->legend();
+    for (const int width : { 1200, 500, 320, 260 }) {
+        shown.view->resize(width, 400);
+        QCoreApplication::processEvents();
+        int right = 0;
+        for (const LegendEntry& entry : legend->entries()) {
+            const QRect place = legend->button(entry.key)->geometry();
+            QVERIFY2(place.width() >= 20 && place.left() >= right, qPrintable(entry.key));
+            right = place.right();
+        }
+        QVERIFY2(right < legend->width() && legend->geometry().right() < shown.view->width(), qPrintable(QString::number(width)));
+    }
+}
+
+void TestLegend::choiceOutlivesAnEdit()
+{
+    ShownView<FlowView> shown(knownDesign(), { 1200, 400 });
+    QVERIFY(shown.ready);
+    click(shown.view->legend(), "cut/model");
+    Design other = shown.document.design();
+    other.workload.batch = 4;
+    QVERIFY(shown.document.edit(other, QStringLiteral("batch")).ok());
+    QCOMPARE(shown.view->legend()->chosen(), QStringLiteral("cut/model"));
+    Design alone = knownDesign("data=8", "replicate");
+    QVERIFY(shown.document.edit(alone, QStringLiteral("no model"), Misfits::Replicate).ok());
+    QVERIFY(shown.view->legend()->chosen().isEmpty()); // there is nothing drawn so any more
+    for (int i = 0; i < static_cast<int>(shown.view->canvas()->scene().items.size()); ++i)
+        QVERIFY(shown.view->canvas()->matches(i));
+}
+
+QTEST_MAIN(TestLegend)
+#include "tst_legend.moc"

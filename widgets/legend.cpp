@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/legend.h"
+
+#include "widgets/theme.h"
+
+#include <QAbstractButton>
+#include <QEvent>
+#include <QKeyEvent>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace shardboard {
+
+namespace {
+
+constexpr int kHeight = 22;
+constexpr int kSample = 16;
+constexpr int kSampleGap = 5;
+constexpr int kPadding = 6; ///< at both sides of an entry
+constexpr int kLeastText = 22; ///< shorter names are left out
+
+} // namespace
+
+class LegendButton : public QAbstractButton {
+public:
+    explicit LegendButton(Legend* legend)
+        : QAbstractButton(legend)
+        , m_legend(legend)
+    {
+        setCheckable(true);
+        setFocusPolicy(Qt::TabFocus);
+        setCursor(Qt::PointingHandCursor);
+        setAttribute(Qt::WA_Hover);
+    }
+    void setEntry(const LegendEntry& entry)
+    {
+        m_paint = entry.paint;
+        setObjectName(QStringLiteral("legend.") + entry.key);
+        setText(entry.text);
+        setAccessibleName(entry.text);
+        setAccessibleDescription(tr("Shows what is drawn so and quiets the rest"));
+        const QString does = tr("Click: what is drawn so; again: everything");
+        setToolTip((entry.toolTip.isEmpty() ? entry.text : entry.text + QLatin1Char('\n') + entry.toolTip) + QLatin1Char('\n') + does);
+        update();
+    }
+    int textWidth() const { return static_cast<int>(std::ceil(QFontMetricsF(font()).horizontalAdvance(text()))) + 1; }
+    QSize sizeHint() const override { return { 2 * kPadding + kSample + kSampleGap + textWidth(), static_cast<int>(kHeight * textScale(m_legend)) }; }
+
+protected:
+    void paintEvent(QPaintEvent*) override
+    {
+        const Theme& theme = Theme::of(this);
+        QPainter painter(this);
+        painter.setRenderHint(QPainter::Antialiasing);
+        const QRectF frame = QRectF(rect()).adjusted(0.5, 2.5, -0.5, -2.5);
+        if (isChecked() || hasFocus()) {
+            painter.setPen(hasFocus() || isChecked() ? QPen(theme.accent, hasFocus() ? 1.5 : 1) : QPen(Qt::NoPen));
+            painter.setBrush(isChecked() ? QBrush(theme.selection) : QBrush(Qt::NoBrush));
+            painter.drawRoundedRect(frame, 4, 4);
+        }
+        painter.save();
+        m_paint(painter, QRectF(kPadding, height() / 2.0 - 5, kSample, 10), this);
+        painter.restore();
+        const int room = width() - 2 * kPadding - kSample - kSampleGap + 1;
+        if (room < kLeastText)
+            return;
+        painter.setPen(isChecked() || underMouse() ? theme.text : theme.quiet);
+        painter.drawText(QRect(kPadding + kSample + kSampleGap, 0, room, height()), Qt::AlignLeft | Qt::AlignVCenter,
+                         painter.fontMetrics().elidedText(text(), Qt::ElideRight, room));
+    }
+    void keyPressEvent(QKeyEvent* event) override
+    {
+        switch (event->key()) {
+        case Qt::Key_Left:
+        case Qt::Key_Right:
+            m_legend->moveFocus(this, event->key() == Qt::Key_Right ? 1 : -1);
+            return;
+        case Qt::Key_Return:
+        case Qt::Key_Enter:
+            click();
+            return;
+        case Qt::Key_Escape:
+            if (m_legend->chosen().isEmpty())
+                break;
+            m_legend->choose({});
+            return;
+        default:
+            break;
+        }
+        QAbstractButton::keyPressEvent(event);
+    }
+
+private:
+    Legend* m_legend;
+    std::function<void(QPainter&, const QRectF&, const QWidget*)> m_paint;
+};
+
+Legend::Legend(QWidget* parent)
+    : QWidget(parent)
+{
+    setAccessibleName(tr("Legend"));
+    setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+}
+
+void Legend::setEntries(std::vector<LegendEntry> entries)
+{
+    m_entries = std::move(entries);
+    while (m_buttons.size() > m_entries.size()) {
+        m_buttons.back()->deleteLater();
+        m_buttons.back()->hide();
+        m_buttons.back()->setObjectName({});
+        m_buttons.pop_back();
+    }
+    while (m_buttons.size() < m_entries.size()) {
+        auto* button = new LegendButton(this);
+        m_buttons.push_back(button);
+        connect(button, &QAbstractButton::clicked, this, [this, button] {
+            const auto at = std::find(m_buttons.begin(), m_buttons.end(), button);
+            if (at == m_buttons.end())
+                return;
+            const QString& key = m_entries[static_cast<std::size_t>(at - m_buttons.begin())].key;
+            choose(key == m_chosen ? QString() : key);
+        });
+        button->show();
+    }
+    for (std::size_t i = 0; i < m_entries.size(); ++i) {
+        m_buttons[i]->setFont(uiFont(this, -1.5));
+        m_buttons[i]->setEntry(m_entries[i]);
+        m_buttons[i]->setChecked(m_entries[i].key == m_chosen);
+    }
+    if (button(m_chosen) == nullptr)
+        choose({});
+    updateGeometry();
+    place();
+}
+
+void Legend::choose(const QString& key)
+{
+    const bool other = key != m_chosen;
+    m_chosen = key;
+    for (std::size_t i = 0; i < m_entries.size(); ++i)
+        m_buttons[i]->setChecked(!key.isEmpty() && m_entries[i].key == key);
+    if (other)
+        Q_EMIT chosenChanged(key);
+}
+
+QWidget* Legend::button(const QString& key) const
+{
+    for (std::size_t i = 0; i < m_entries.size(); ++i)
+        if (m_entries[i].key == key)
+            return m_buttons[i];
+    return nullptr;
+}
+
+QSize Legend::sizeHint() const
+{
+    int width = 0;
+    for (const LegendButton* button : m_buttons)
+        width += button->sizeHint().width();
+    return { width, static_cast<int>(kHeight * textScale(this)) };
+}
+
+QSize Legend::minimumSizeHint() const
+{
+    return { static_cast<int>(m_buttons.size()) * (2 * kPadding + kSample), sizeHint().height() };
+}
+
+/// Names get the same share of what there is, short ones what they need.
+void Legend::place()
+{
+    const int count = static_cast<int>(m_buttons.size());
+    int room = width() - count * (2 * kPadding + kSample + kSampleGap);
+    std::vector<LegendButton*> byWidth = m_buttons;
+    std::sort(byWidth.begin(), byWidth.end(), [](const LegendButton* a, const LegendButton* b) { return a->textWidth() < b->textWidth(); });
+    int most = 0;
+    int left = count;
+    for (const LegendButton* button : byWidth) {
+        most = std::min(button->textWidth(), std::max(0, room / left));
+        room -= most;
+        --left;
+    }
+    int x = 0;
+    for (LegendButton* button : m_buttons) {
+        const int text = std::min(button->textWidth(), most);
+        const int wide = text < kLeastText && text < button->textWidth() ? 2 * kPadding + kSample : 2 * kPadding + kSample + kSampleGap + text;
+        button->setGeometry(x, 0, wide, height());
+        x += wide;
+    }
+}
+
+void Legend::moveFocus(const LegendButton* from, int by)
+{
+    const auto at = std::find(m_buttons.begin(), m_buttons.end(), from);
+    const auto next = (at - m_buttons.begin()) + by;
+    if (at != m_buttons.end() && next >= 0 && next < static_cast<std::ptrdiff_t>(m_buttons.size()))
+        m_buttons[static_cast<std::size_t>(next)]->setFocus(by > 0 ? Qt::TabFocusReason : Qt::BacktabFocusReason);
+}
+
+void Legend::resizeEvent(QResizeEvent*) { place(); }
+
+void Legend::changeEvent(QEvent* event)
+{
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::FontChange || event->type() == QEvent::StyleChange) {
+        for (LegendButton* button : m_buttons)
+            button->setFont(uiFont(this, -1.5));
+        updateGeometry();
+        place();
+    }
+}
+
+} // namespace shardboard
