@@ -3,6 +3,7 @@
 
 #include "app/desktop/actions.h"
 #include "app/desktop/keyfield.h"
+#include "app/desktop/viewkeys.h"
 #include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 #include "widgets/windowplace.h"
@@ -41,26 +42,11 @@ QString keysText(const QList<QKeySequence>& keys) { return QKeySequence::listToS
 
 QString ShortcutSheet::viewKey(const QKeySequence& keys)
 {
-    const std::pair<QKeySequence, QString> known[] = {
-        { Qt::Key_F, tr("fits the selection into a picture") },
-        { Qt::SHIFT | Qt::Key_F, tr("fits everything into a picture") },
-        { Qt::Key_0, tr("fits everything into a picture") },
-        { Qt::Key_Plus, tr("zooms a picture in") },
-        { Qt::Key_Minus, tr("zooms a picture out") },
-        { Qt::Key_Escape, tr("clears a filter or a selection") },
-        { Qt::Key_Return, tr("opens or edits what is selected") },
-        { Qt::Key_F2, tr("edits what is selected") },
-        { Qt::Key_Space, tr("selects or presses what has the focus") },
-        { Qt::CTRL | Qt::Key_F, tr("goes to the filter of a list") },
-        { Qt::CTRL | Qt::Key_C, tr("copies what is selected in a list") },
-        { Qt::CTRL | Qt::Key_V, tr("pastes a strategy onto the selected weights") },
-        { Qt::CTRL | Qt::Key_A, tr("selects everything in a list") },
-        { Qt::Key_Delete, tr("removes what is selected") },
-    };
-    for (const auto& [key, what] : known)
-        if (key == keys)
-            return what;
-    return {};
+    QStringList out;
+    for (const ViewKey& key : viewKeys())
+        if (key.keys.contains(keys))
+            out << key.does;
+    return out.join(QStringLiteral("; "));
 }
 
 ShortcutSheet::ShortcutSheet(Actions& actions, QWidget* parent)
@@ -203,6 +189,10 @@ void ShortcutSheet::fill()
             if (id == current)
                 m_list->setCurrentItem(item);
         }
+        for (const ViewKey& key : viewKeys()) {
+            auto* item = new QTreeWidgetItem(m_list, { key.does.left(1).toUpper() + key.does.mid(1), tr("in views: %1").arg(key.where), keysText(key.keys) });
+            item->setSizeHint(CommandColumn, QSize(20, rowHeight(m_list)));
+        }
         m_resetAll->setEnabled(changed);
         if (m_list->currentItem() == nullptr)
             m_list->setCurrentItem(m_list->topLevelItem(0));
@@ -238,8 +228,16 @@ QString ShortcutSheet::currentId() const
 void ShortcutSheet::choose()
 {
     const QString id = currentId();
-    if (id.isEmpty())
+    m_keys->setEnabled(!id.isEmpty());
+    if (id.isEmpty()) {
+        for (QPushButton* button : { m_none, m_reset, m_set })
+            button->setEnabled(false);
+        m_take->hide();
+        m_keys->setKeys({});
+        m_name->setText(tr("Keys of a view"));
+        say(tr("The view has them while the focus is in it; they cannot be changed."), false);
         return;
+    }
     const QAction* action = m_actions.get(id);
     m_name->setText(tr("Keys of %1").arg(m_list->currentItem()->text(CommandColumn)));
     m_keys->setKeys(action->shortcut());

@@ -6,12 +6,14 @@
 #include "app/desktop/palettesources.h"
 #include "app/desktop/shortcutsheet.h"
 #include "tests/gui/window_support.h"
+#include "widgets/flowcanvas.h"
 #include "widgets/tileview.h"
 
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenuBar>
 #include <QPushButton>
+#include <QSignalSpy>
 #include <QTextBrowser>
 #include <QTreeWidget>
 
@@ -34,6 +36,7 @@ private Q_SLOTS:
     void resettingOneMindsConflicts();
     void keysCanBeTakenAway();
     void keysOfViewsAreTold();
+    void sheetHasTheKeysOfViews();
     void filterFindsNamesAndKeys();
     void chordsAsTheyAreTyped();
     void disabledCommandsSayWhy();
@@ -89,7 +92,7 @@ void TestShortcuts::sheetHasEveryCommand()
 {
     const auto* list = part<QTreeWidget>("shortcuts.list");
     const auto& all = m_it.window->actionRegistry()->all();
-    QCOMPARE(list->topLevelItemCount(), static_cast<int>(all.size()));
+    QVERIFY(list->topLevelItemCount() > static_cast<int>(all.size())); // and the keys of views
     for (std::size_t i = 0; i < all.size(); ++i) {
         const QTreeWidgetItem* item = list->topLevelItem(static_cast<int>(i));
         QCOMPARE(item->text(0), plainText(all[i]));
@@ -225,6 +228,44 @@ void TestShortcuts::keysOfViewsAreTold()
     press(Qt::Key_F);
     QVERIFY2(message().contains(QStringLiteral("In a view")), qPrintable(message()));
     QVERIFY(part<QPushButton>("shortcuts.set")->isEnabled());
+}
+
+void TestShortcuts::sheetHasTheKeysOfViews()
+{
+    auto* list = part<QTreeWidget>("shortcuts.list");
+    auto* flow = m_it.window->findChild<FlowCanvas*>();
+    QSignalSpy played(flow, &FlowCanvas::playRequested);
+    QSignalSpy stepped(flow, &FlowCanvas::stepRequested);
+    QSignalSpy ended(flow, &FlowCanvas::endRequested);
+    int walking = 0;
+    for (int row = 0; row < list->topLevelItemCount(); ++row) {
+        const QTreeWidgetItem* item = list->topLevelItem(row);
+        if (!item->text(1).endsWith(QStringLiteral("Flow")))
+            continue;
+        // What is told is what the canvas does with the key.
+        const QKeySequence keys = QKeySequence::listFromString(item->text(2), QKeySequence::NativeText).constFirst();
+        const auto before = played.size() + stepped.size() + ended.size();
+        QTest::keyClick(flow, keys[0].key(), keys[0].keyboardModifiers());
+        QTRY_VERIFY2(played.size() + stepped.size() + ended.size() == before + 1, qPrintable(item->text(0) + QLatin1Char(' ') + item->text(2)));
+        const bool collective = item->text(0).contains(QStringLiteral("collective"));
+        const bool back = item->text(0).contains(QStringLiteral("back"));
+        if (item->text(0).contains(QStringLiteral("step")) && ended.isEmpty())
+            QCOMPARE(stepped.last(), QVariantList({ back ? -1 : 1, collective }));
+        ++walking;
+    }
+    QCOMPARE(walking, 7);
+    QCOMPARE(played.size(), 1);
+    QCOMPARE(stepped.size(), 4);
+    QCOMPARE(ended.size(), 2);
+    // They are told and stay: nothing can be set while one is chosen.
+    const auto found = list->findItems(QStringLiteral("Plays the plan"), Qt::MatchStartsWith);
+    QCOMPARE(found.size(), 1);
+    list->setCurrentItem(found.front());
+    for (const char* name : { "shortcuts.set", "shortcuts.none", "shortcuts.reset" })
+        QVERIFY2(!part<QPushButton>(name)->isEnabled(), name);
+    QVERIFY(!part<KeyField>("shortcuts.keys")->isEnabled());
+    choose("view.reset");
+    QVERIFY(part<KeyField>("shortcuts.keys")->isEnabled());
 }
 
 void TestShortcuts::filterFindsNamesAndKeys()
