@@ -16,9 +16,13 @@ bool isActivation(OpKind kind) { return kind == OpKind::Silu || kind == OpKind::
 GradientBuilder::GradientBuilder(Graph& graph)
     : m_graph(graph)
     , m_producer(graph.tensors.size(), -1)
+    , m_weights(graph.segments.size())
 {
     for (std::size_t i = 0; i < graph.ops.size(); ++i)
         m_producer[static_cast<std::size_t>(graph.ops[i].result)] = static_cast<OpId>(i);
+    for (std::size_t id = 0; id < graph.tensors.size(); ++id)
+        if (graph.tensors[id].spec.role == TensorRole::Weight)
+            m_weights[static_cast<std::size_t>(graph.tensors[id].segment)].push_back(static_cast<TensorId>(id));
 }
 
 bool GradientBuilder::wants(std::size_t operand) const
@@ -146,15 +150,14 @@ void GradientBuilder::differentiate(OpId id)
 /// The gradients of the weights of a segment: summed, and brought into the layout of the weight.
 void GradientBuilder::reduceWeights(int segment)
 {
-    for (std::size_t id = 0; id < m_producer.size(); ++id) {
-        const GraphTensor& weight = m_graph.tensors[id];
-        const auto addends = m_addends.find(static_cast<TensorId>(id));
-        if (weight.spec.role != TensorRole::Weight || weight.segment != segment || addends == m_addends.end())
+    for (const TensorId weight : m_weights[static_cast<std::size_t>(segment)]) {
+        const auto addends = m_addends.find(weight);
+        if (addends == m_addends.end())
             continue;
-        const TensorId all = sum(static_cast<TensorId>(id), addends->second);
-        const TensorId reduced = make("grad of " + m_graph.tensor(static_cast<TensorId>(id)).name, static_cast<TensorId>(id), true);
-        append(m_graph.tensor(static_cast<TensorId>(id)).name + ".reduce_grad", OpKind::ReduceGrad, { all }, reduced, {});
-        m_totals[static_cast<TensorId>(id)] = reduced;
+        const TensorId all = sum(weight, addends->second);
+        const TensorId reduced = make("grad of " + m_graph.tensor(weight).name, weight, true);
+        append(m_graph.tensor(weight).name + ".reduce_grad", OpKind::ReduceGrad, { all }, reduced, {});
+        m_totals[weight] = reduced;
         m_addends.erase(addends);
     }
 }
@@ -272,10 +275,9 @@ void GradientBuilder::update(int index, bool gather)
     segment.of = index;
     m_graph.segments.push_back(segment);
     m_ops.clear();
-    for (std::size_t id = 0; id < m_producer.size(); ++id) {
-        const auto weight = static_cast<TensorId>(id);
+    for (const TensorId weight : m_weights[static_cast<std::size_t>(index)]) {
         const auto gradient = m_totals.find(weight);
-        if (m_graph.tensor(weight).role != TensorRole::Weight || m_graph.tensors[id].segment != index || gradient == m_totals.end())
+        if (gradient == m_totals.end())
             continue;
         const std::string name = m_graph.tensor(weight).name;
         const TensorId result = make(name + " updated", weight, false);

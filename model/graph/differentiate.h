@@ -68,6 +68,7 @@ private:
 
     Graph& m_graph;
     std::vector<OpId> m_producer; ///< by TensorId, of the forward pass
+    std::vector<std::vector<TensorId>> m_weights; ///< by forward segment
     std::map<TensorId, std::vector<Addend>> m_addends;
     std::map<TensorId, TensorId> m_totals;
     std::vector<OpId> m_ops; ///< of the segment that is being made

@@ -20,7 +20,6 @@ bool named(const Pin& pin, const std::string& name, const std::string& segment)
         || (pin.match.find('/') != std::string::npos && globMatch(pin.match, segment + "/" + name));
 }
 
-
 /// The segment of every operation.
 std::vector<const std::string*> segmentNames(const Graph& graph)
 {
@@ -54,71 +53,73 @@ bool pinNames(const Pin& pin, const Graph& graph, OpId op, const std::string& se
 }
 
 Pinning::Pinning(const Graph& graph, const Mesh& mesh, const std::vector<Pin>& pins, PickerProfile profile)
-    : m_known(profile == PickerProfile::Shardboard)
-    , m_pins(graph.ops.size())
+    : m_graph(graph)
+    , m_known(profile == PickerProfile::Shardboard)
 {
-    if (pins.empty() || !m_known)
+    if (!m_known)
         return;
+    int index = -1;
+    for (const Pin& pin : pins) {
+        Pinned pinned { &pin, ++index, {} };
+        const auto place = [&](const std::string& name, const std::string* label) {
+            if (const int axis = mesh.find(name); axis >= 0)
+                pinned.places.push_back({ axis, label });
+        };
+        if (!pin.row.empty())
+            place(pin.axis, nullptr);
+        for (const Pin::Dim& dim : pin.dims)
+            for (const std::string& name : dim.axes)
+                if (pin.row.empty())
+                    place(name, &dim.label);
+        for (const std::string& name : pin.whole)
+            if (pin.row.empty())
+                place(name, nullptr);
+        if (!pinned.places.empty())
+            m_pins.push_back(std::move(pinned));
+    }
+    if (m_pins.empty())
+        return;
+    m_segments = segmentNames(graph);
     m_gradient.assign(graph.tensors.size(), -1);
     for (std::size_t op = 0; op < graph.ops.size(); ++op)
         if (const TensorId of = graph.tensors[static_cast<std::size_t>(graph.ops[op].result)].gradientOf; of != kNoTensor)
             m_gradient[static_cast<std::size_t>(of)] = static_cast<OpId>(op);
-    const std::vector<const std::string*> segments = segmentNames(graph);
-    int index = -1;
-    for (const Pin& pin : pins) {
-        ++index;
+}
+
+void Pinning::add(std::vector<AxisPin>& out, const Pinned& pinned, const TensorSpec& result) const
+{
+    const Pin& pin = *pinned.pin;
+    for (const Place& place : pinned.places) {
         if (!pin.row.empty()) {
-            const int axis = mesh.find(pin.axis);
-            for (std::size_t op = 0; axis >= 0 && op < graph.ops.size(); ++op)
-                if (pinNames(pin, graph, static_cast<OpId>(op), *segments[op]))
-                    set(m_pins[op], { axis, std::nullopt, pin.row, by(pin) + " takes the row " + pin.row, false, index });
+            set(out, { place.axis, std::nullopt, pin.row, by(pin) + " takes the row " + pin.row, false, pinned.index });
             continue;
         }
-        struct Where {
-            int axis;
-            const std::string* label; ///< null: whole
-        };
-        std::vector<Where> places;
-        for (const Pin::Dim& dim : pin.dims)
-            for (const std::string& name : dim.axes)
-                if (const int axis = mesh.find(name); axis >= 0)
-                    places.push_back({ axis, &dim.label });
-        for (const std::string& name : pin.whole)
-            if (const int axis = mesh.find(name); axis >= 0)
-                places.push_back({ axis, nullptr });
-        if (places.empty())
+        if (place.label == nullptr) {
+            set(out, { place.axis, Placement {}, {}, by(pin) + " keeps " + result.name + " whole", false, pinned.index });
             continue;
-        for (std::size_t op = 0; op < graph.ops.size(); ++op) {
-            if (!pinNames(pin, graph, static_cast<OpId>(op), *segments[op]))
-                continue;
-            const TensorSpec& spec = graph.tensor(graph.ops[op].result);
-            for (const Where& place : places) {
-                if (place.label == nullptr) {
-                    set(m_pins[op], { place.axis, Placement {}, {}, by(pin) + " keeps " + spec.name + " whole", false, index });
-                    continue;
-                }
-                const auto label = std::find(spec.dimLabels.begin(), spec.dimLabels.end(), *place.label);
-                if (label == spec.dimLabels.end())
-                    continue;
-                const auto dim = static_cast<int>(label - spec.dimLabels.begin());
-                set(m_pins[op], { place.axis, shardedPlacement(dim), {},
-                                  by(pin) + " keeps dim " + std::to_string(dim) + " (" + *label + ") of " + spec.name + " on it", false, index });
-            }
         }
+        const auto label = std::find(result.dimLabels.begin(), result.dimLabels.end(), *place.label);
+        if (label == result.dimLabels.end())
+            continue;
+        const auto dim = static_cast<int>(label - result.dimLabels.begin());
+        set(out, { place.axis, shardedPlacement(dim), {},
+                   by(pin) + " keeps dim " + std::to_string(dim) + " (" + *label + ") of " + result.name + " on it", false, pinned.index });
     }
 }
 
-const std::vector<AxisPin>& Pinning::of(OpId op) const
+std::vector<AxisPin> Pinning::of(OpId op) const
 {
-    static const std::vector<AxisPin> none;
-    const auto index = static_cast<std::size_t>(op);
-    return index < m_pins.size() ? m_pins[index] : none;
+    std::vector<AxisPin> out;
+    for (const Pinned& pinned : m_pins)
+        if (pinNames(*pinned.pin, m_graph, op, *m_segments[static_cast<std::size_t>(op)]))
+            add(out, pinned, m_graph.tensor(m_graph.op(op).result));
+    return out;
 }
 
-const std::vector<AxisPin>& Pinning::ofGradient(TensorId tensor) const
+std::vector<AxisPin> Pinning::ofGradient(TensorId tensor) const
 {
     const auto index = static_cast<std::size_t>(tensor);
-    return of(index < m_gradient.size() && m_gradient[index] >= 0 ? m_gradient[index] : static_cast<OpId>(m_pins.size()));
+    return index < m_gradient.size() && m_gradient[index] >= 0 ? of(m_gradient[index]) : std::vector<AxisPin>();
 }
 
 std::vector<AxisPin> operationPins(const Graph& graph, const Pinning& pinning, OpId op, const std::vector<Layout>& layouts,

@@ -16,9 +16,9 @@ namespace shardboard {
 /// Whether a pin speaks of an operation (with a row) or of its result.
 bool pinNames(const Pin& pin, const Graph& graph, OpId op, const std::string& segment);
 
+/// Asks the pins when it is asked: `graph` and `pins` have to live as long.
 class Pinning {
 public:
-    Pinning() = default;
     /// Mesh axes and labels that do not exist are skipped. Where pins speak of the same mesh axis of the same value, the
     /// later one counts. Profiles of MAX know no pins.
     Pinning(const Graph& graph, const Mesh& mesh, const std::vector<Pin>& pins, PickerProfile profile = PickerProfile::Shardboard);
@@ -26,13 +26,26 @@ public:
     bool known() const { return m_known; } ///< by the profile
 
     /// Pins of an operation: those of its result, and those of its row.
-    const std::vector<AxisPin>& of(OpId op) const;
+    std::vector<AxisPin> of(OpId op) const;
     /// Those of the whole gradient of a tensor.
-    const std::vector<AxisPin>& ofGradient(TensorId tensor) const;
+    std::vector<AxisPin> ofGradient(TensorId tensor) const;
 
 private:
-    bool m_known = true;
-    std::vector<std::vector<AxisPin>> m_pins; ///< by OpId
+    struct Place {
+        int axis;
+        const std::string* label; ///< of a dim; null: whole
+    };
+    struct Pinned {
+        const Pin* pin;
+        int index;
+        std::vector<Place> places; ///< of a row's pin its mesh axis
+    };
+    void add(std::vector<AxisPin>& out, const Pinned& pinned, const TensorSpec& result) const;
+
+    const Graph& m_graph;
+    bool m_known;
+    std::vector<Pinned> m_pins; ///< that speak of some mesh axis
+    std::vector<const std::string*> m_segments; ///< by OpId: the segment's name
     std::vector<OpId> m_gradient; ///< by TensorId: the operation that gives its whole gradient, or -1
 };
 

@@ -135,11 +135,11 @@ void Monkey::key()
     const Qt::KeyboardModifiers modifiers = modifier == 0 ? Qt::ControlModifier : modifier == 1 ? Qt::ShiftModifier : modifier == 2 ? Qt::AltModifier : Qt::NoModifier;
     m_last = QStringLiteral("key %1 to %2").arg(key).arg(widget->objectName());
     // Through the window, which finds out who has the focus, as for a person: a key may put another widget in the place of this one.
+    // Pressing may close the window, which QTest::keyClick() does not expect.
     const QPointer<QWindow> window = widget->window()->windowHandle();
-    if (window)
-        QTest::keyPress(window, key, modifiers);
-    if (window) // it may have been closed by the key
-        QTest::keyRelease(window, key, modifiers);
+    for (const bool press : { true, false })
+        if (window)
+            QTest::simulateEvent(window, press, key, modifiers, QString(QLatin1Char(QTest::keyToAscii(key))), false);
 }
 
 void Monkey::type()

@@ -7,6 +7,7 @@
 #include "model/plan/pinning.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace shardboard {
 
@@ -33,8 +34,9 @@ struct Moved {
     std::string first;
 };
 
-/// Whether an operation left a weight in shards over the axis and took an activation away from its batch there.
-bool moves(const FinderInput& input, const PlannedOp& planned, int axis, std::int64_t& bytes)
+/// The bytes that are moved (a step) where an operation left a weight in shards over the axis and took an activation away from its
+/// batch there.
+std::optional<std::int64_t> movedBytes(const FinderInput& input, const PlannedOp& planned, int axis)
 {
     const Graph& graph = input.evaluation.graph;
     bool weight = false;
@@ -58,10 +60,7 @@ bool moves(const FinderInput& input, const PlannedOp& planned, int axis, std::in
                 moved += collective.bytes * collective.count;
         }
     }
-    if (!weight || !activation)
-        return false;
-    bytes += moved;
-    return true;
+    return weight && activation ? std::optional(moved) : std::nullopt;
 }
 
 } // namespace
@@ -77,10 +76,13 @@ void findMovedActivations(const FinderInput& input, FindingList& out)
         Moved found;
         for (const PlannedSegment& segment : evaluation.plan.segments)
             for (const PlannedOp& planned : segment.ops) {
-                const auto& pins = pinning.of(planned.op);
-                const bool pinned = std::any_of(pins.begin(), pins.end(), [&](const AxisPin& pin) { return pin.axis == axis; });
-                if (pinned || !moves(input, planned, axis, found.bytes))
+                const auto bytes = movedBytes(input, planned, axis);
+                if (!bytes)
                     continue;
+                const auto pins = pinning.of(planned.op);
+                if (std::any_of(pins.begin(), pins.end(), [&](const AxisPin& pin) { return pin.axis == axis; }))
+                    continue;
+                found.bytes += *bytes;
                 if (found.first.empty())
                     found.first = segment.name + "/" + evaluation.graph.op(planned.op).name;
                 found.operations += segment.count;

@@ -219,15 +219,26 @@ private:
     SegmentProfile m_out;
 };
 
+/// The planned forward segments, by segment of the graph.
+std::vector<std::vector<int>> forwardSegments(const Graph& graph, const Plan& plan)
+{
+    std::vector<std::vector<int>> out(graph.segments.size());
+    for (std::size_t i = 0; i < plan.segments.size(); ++i)
+        if (plan.segments[i].phase == Phase::Forward)
+            out[static_cast<std::size_t>(plan.segments[i].segment)].push_back(static_cast<int>(i));
+    return out;
+}
+
 /// The planned forward segment that has the layers of a backward one.
-int forwardOf(const Graph& graph, const Plan& plan, const PlannedSegment& backward)
+int forwardOf(const Graph& graph, const Plan& plan, const std::vector<std::vector<int>>& forwards, const PlannedSegment& backward)
 {
     const int of = graph.segments[static_cast<std::size_t>(backward.segment)].of;
-    for (std::size_t i = 0; i < plan.segments.size(); ++i) {
-        const PlannedSegment& forward = plan.segments[i];
-        if (forward.segment == of && forward.phase == Phase::Forward && forward.firstLayer <= backward.firstLayer
-            && backward.firstLayer < forward.firstLayer + forward.count)
-            return static_cast<int>(i);
+    if (of < 0)
+        return -1;
+    for (const int index : forwards[static_cast<std::size_t>(of)]) {
+        const PlannedSegment& forward = plan.segments[static_cast<std::size_t>(index)];
+        if (forward.firstLayer <= backward.firstLayer && backward.firstLayer < forward.firstLayer + forward.count)
+            return index;
     }
     return -1;
 }
@@ -243,8 +254,9 @@ std::int64_t shardBytes(const Graph& graph, const Mesh& mesh, TensorId tensor, c
 std::vector<SegmentProfile> segmentProfiles(const Graph& graph, const Plan& plan)
 {
     std::vector<SegmentProfile> out;
+    const auto forwards = forwardSegments(graph, plan);
     for (const PlannedSegment& planned : plan.segments) {
-        const int forward = planned.phase == Phase::Backward ? forwardOf(graph, plan, planned) : -1;
+        const int forward = planned.phase == Phase::Backward ? forwardOf(graph, plan, forwards, planned) : -1;
         out.push_back(SegmentWalk(graph, plan, planned, forward < 0 ? nullptr : &plan.segments[static_cast<std::size_t>(forward)]).run());
         out.back().keptFor = forward;
     }
