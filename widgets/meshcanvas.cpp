@@ -36,6 +36,7 @@ constexpr double kInset = 0.3; ///< of a cell, between its middle and an arrow
 constexpr double kArrow = 14; ///< shorter arrows are joined
 constexpr std::size_t kMostArrows = 160; ///< more are not calm
 constexpr double kWords = 40; ///< two lines above the footer about what moves
+constexpr double kQuiet = 0.22; ///< opacity of what is not searched for
 constexpr double kScale = 38; ///< two lines above the footer: what the colours of memory say
 
 } // namespace
@@ -77,6 +78,7 @@ void MeshCanvas::refresh()
         m_hardware = hardware.ok() ? hardware.value() : Hardware {};
         m_memory = DeviceMemory(evaluation->plan, m_hardware.memoryBytes());
     }
+    m_found = MeshPattern(m_foundText, m_mesh, m_hardware);
     m_image = QImage(static_cast<int>(m_grid.columns()), static_cast<int>(m_grid.rows()),
                      QImage::Format_ARGB32_Premultiplied);
     m_image.fill(Qt::transparent);
@@ -84,7 +86,8 @@ void MeshCanvas::refresh()
         auto* line = reinterpret_cast<QRgb*>(m_image.scanLine(static_cast<int>(row)));
         for (std::int64_t column = 0; column < m_grid.columns(); ++column)
             if (const std::int64_t position = m_grid.positionOf(column, row); position >= 0)
-                line[column] = colorAt(position).fill.rgba();
+                line[column] = m_found.matches(m_mesh, position) ? colorAt(position).fill.rgba()
+                                                                 : blended(Theme::of(this).window, colorAt(position).fill, kQuiet).rgba();
     }
     m_viewport.setView(gridArea());
     if (m_viewport.world() != m_grid.world())
@@ -105,6 +108,44 @@ void MeshCanvas::setColoring(Coloring coloring)
 PartColor MeshCanvas::colorAt(std::int64_t position) const
 {
     return m_coloring == Coloring::Memory ? heatColor(m_memory.fillAt(position), Theme::of(this)) : partColor(m_colors.indexAt(position));
+}
+
+void MeshCanvas::setFound(const QString& text)
+{
+    if (text == m_foundText)
+        return;
+    m_foundText = text;
+    refresh();
+}
+
+bool MeshCanvas::findNext(bool back)
+{
+    if (!m_document->hasDesign() || m_found.isEmpty())
+        return false;
+    if (m_found.axis() >= 0) {
+        m_document->selection()->setMeshAxis(m_found.axis());
+        return true;
+    }
+    const std::int64_t count = m_mesh.deviceCount();
+    const std::int64_t by = back ? count - 1 : 1;
+    std::int64_t position = m_document->selection()->device();
+    if (position < 0 || position >= count)
+        position = back ? 0 : count - 1;
+    for (std::int64_t i = 0; i < count; ++i) {
+        position = (position + by) % count;
+        if (!m_found.matches(m_mesh, position))
+            continue;
+        m_document->selection()->setDevice(position);
+        if (m_viewport.scale() < kLabelCell && m_viewport.largestScale() > kLabelCell) { // large enough to be read
+            constexpr double kAround = 3;
+            m_viewport.show(m_grid.cell(position).adjusted(-kAround, -kAround, kAround, kAround), kLargestCell);
+            viewMoved();
+            update();
+        }
+        tellDevice(position);
+        return true;
+    }
+    return false;
 }
 
 void MeshCanvas::updateOverlay()
@@ -216,7 +257,7 @@ void MeshCanvas::paintBase(QPainter& painter)
     painter.fillRect(rect(), Theme::of(this).window);
     if (!m_document->hasDesign())
         return;
-    painter.save();
+    painter.save(); // with the opacity
     painter.setClipRect(gridArea().adjusted(-1, -1, 1, 1));
     painter.setFont(uiFont(this, -1, true)); // of the ids in cells
     constexpr double kMany = 64;
@@ -266,6 +307,7 @@ void MeshCanvas::paintPixels(QPainter& painter, const QRectF& visible, const Vie
 void MeshCanvas::paintCell(QPainter& painter, std::int64_t position, const QRectF& rect)
 {
     const PartColor color = colorAt(position);
+    painter.setOpacity(m_found.matches(m_mesh, position) ? 1 : kQuiet);
     if (m_viewport.scale() >= kCardCell) {
         m_cards.paint(painter, rect.adjusted(3, 3, -3, -3), QString::number(m_mesh.deviceId(position)), color, m_memory.fillAt(position), m_memory.peakAt(position));
         return;
@@ -347,6 +389,8 @@ std::vector<int> MeshCanvas::groupAxes() const
     const auto valid = [this](int axis) { return axis >= 0 && axis < m_mesh.axisCount(); };
     if (valid(m_hoveredAxis))
         return { m_hoveredAxis };
+    if (valid(m_found.axis()))
+        return { m_found.axis() };
     if (const Collective* collective = selectedCollective(*m_document))
         return collective->axes;
     if (valid(m_document->selection()->meshAxis()))
@@ -687,12 +731,17 @@ void MeshCanvas::moveDevice(int dx, int dy)
     const std::int64_t from = m_document->selection()->device();
     m_document->selection()->setDevice(from < 0 ? 0 : m_grid.moved(from, dx, dy));
     const std::int64_t device = m_document->selection()->device();
+    tellDevice(device);
+}
+
+/// Brings it into sight, and the status bar says to the keyboard what the tool tip says under the mouse.
+void MeshCanvas::tellDevice(std::int64_t position)
+{
     if (!m_viewport.isFitted()) {
-        m_viewport.reveal(m_grid.cell(device), 12);
+        m_viewport.reveal(m_grid.cell(position), 12);
         viewMoved();
     }
-    // What the tool tip says under the mouse, the status bar says to the keyboard.
-    QStatusTipEvent tip(deviceText(device).replace(QLatin1Char('\n'), QStringLiteral(" · ")));
+    QStatusTipEvent tip(deviceText(position).replace(QLatin1Char('\n'), QStringLiteral(" · ")));
     QApplication::sendEvent(this, &tip);
 }
 

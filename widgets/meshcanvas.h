@@ -13,6 +13,7 @@
 #include "widgets/canvas/zoomable.h"
 #include "widgets/devicecolors.h"
 #include "widgets/devicememory.h"
+#include "widgets/meshfind.h"
 
 #include "model/hardware/hardware.h"
 #include "model/session/document.h"
@@ -36,6 +37,11 @@ public:
     void updateOverlay(); ///< only hover or selection moved
     void setColoring(Coloring coloring);
     Coloring coloring() const { return m_coloring; }
+    /// What does not match is drawn quietly; a mesh axis that is named shows its device group.
+    void setFound(const QString& text);
+    const MeshPattern& found() const { return m_found; }
+    /// The next device that matches after the selected one is selected, and brought into sight; false where there is none.
+    bool findNext(bool back);
     PartColor colorAt(std::int64_t position) const; ///< of a device as it is drawn now
     /// Data on its way: what a collective moves in the device groups that are in sight. At a progress from 0 to 1 dots run along
     /// the arrows; at 1 they are plain arrows. -1: nothing moves. A step of a plan is named below, in two lines, also where nothing
@@ -108,6 +114,7 @@ private:
     QString footerText() const;
     void paintScale(QPainter& painter, const QRectF& rect) const;
     void moveDevice(int dx, int dy);
+    void tellDevice(std::int64_t position);
 
     Document* m_document;
     Mesh m_mesh;
@@ -122,6 +129,8 @@ private:
     DeviceCards m_cards; ///< cells that are large enough
     QPixmap m_base;
     std::vector<Bar> m_bars;
+    QString m_foundText;
+    MeshPattern m_found;
     int m_hoveredAxis = -1;
     QPointF m_pressed;
     int m_pressedAxis = -1;

@@ -1,24 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/meshview.h"
 
+#include "widgets/findfield.h"
 #include "widgets/format.h"
 #include "widgets/canvas/navigation.h"
 #include "widgets/meshcanvas.h"
 #include "widgets/meshorder.h"
 #include "widgets/planplayer.h"
 #include "widgets/stepwords.h"
+#include "widgets/theme.h"
 #include "widgets/topologyview.h"
 
 #include <QContextMenuEvent>
+#include <QEvent>
 #include <QMenu>
+#include <QShortcut>
 #include <QToolButton>
 #include <QVBoxLayout>
 
 namespace shardboard {
 
+namespace {
+
+constexpr int kFind = 110;
+constexpr int kRoomy = 400; ///< below this width the field is not there until it is wanted
+
+} // namespace
+
 MeshView::MeshView(Document* document, QWidget* parent)
     : DocumentView(document, parent)
     , m_header(new ViewHeader(tr("Mesh"), this))
+    , m_find(new FindField(this))
     , m_coloring(new QToolButton(this))
     , m_canvas(new MeshCanvas(document, this))
 {
@@ -30,7 +42,26 @@ MeshView::MeshView(Document* document, QWidget* parent)
     m_coloring->setCheckable(true);
     m_coloring->setFocusPolicy(Qt::TabFocus);
     m_coloring->setToolTip(tr("Colours the devices by how full they are at their peak, instead of by the shard that they hold of the selected weight"));
+    m_find->setObjectName(QStringLiteral("meshFind"));
+    m_find->setAccessibleName(tr("Find devices"));
+    m_find->setToolTip(tr("A device's number, coordinates such as model=3, node 1, or a mesh axis (Ctrl+F); Enter goes on to the next one"));
+    m_find->setFixedWidth(kFind);
+    m_find->installEventFilter(this);
+    m_header->addRight(m_find);
     m_header->addRight(m_coloring);
+    connect(m_find, &FindField::textChanged, this, [this] {
+        m_canvas->setFound(m_find->wanted());
+        showHeader();
+        showFind();
+    });
+    connect(m_find, &FindField::nextWanted, m_canvas, &MeshCanvas::findNext);
+    connect(m_find, &FindField::left, this, [this] {
+        m_canvas->setFocus(Qt::OtherFocusReason);
+        showFind();
+    });
+    auto* find = new QShortcut(QKeySequence::Find, this);
+    find->setContext(Qt::WidgetWithChildrenShortcut);
+    connect(find, &QShortcut::activated, this, &MeshView::focusFind);
     connect(m_coloring, &QToolButton::toggled, this,
             [this](bool memory) { m_canvas->setColoring(memory ? MeshCanvas::Coloring::Memory : MeshCanvas::Coloring::Shards); });
     auto* column = new QVBoxLayout(this);
@@ -62,7 +93,29 @@ void MeshView::showStep()
         m_canvas->showTransfer(-1, 1);
 }
 
-void MeshView::refresh()
+void MeshView::focusFind()
+{
+    m_find->show();
+    m_find->begin();
+}
+
+void MeshView::showFind() { m_find->setVisible(document()->hasDesign() && (width() >= kRoomy * textScale(this) || m_find->hasFocus() || !m_find->wanted().isEmpty())); }
+
+void MeshView::resizeEvent(QResizeEvent* event)
+{
+    DocumentView::resizeEvent(event);
+    showFind();
+}
+
+bool MeshView::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == m_find && event->type() == QEvent::FocusOut)
+        QMetaObject::invokeMethod(this, &MeshView::showFind, Qt::QueuedConnection); // when the focus is where it goes to
+    return DocumentView::eventFilter(watched, event);
+}
+
+/// How many devices there are, or match what is searched for.
+void MeshView::showHeader()
 {
     QString detail;
     if (document()->hasDesign()) {
@@ -71,9 +124,23 @@ void MeshView::refresh()
         detail += QStringLiteral(" · ") + qstr(document()->design().hardware);
         m_header->setToolTip(hardware.ok() ? qstr(hardware.value().name) : QString());
     }
+    const MeshPattern& found = m_canvas->found();
+    if (!found.isEmpty() && document()->hasDesign()) {
+        const Mesh& mesh = document()->design().mesh;
+        const std::int64_t count = found.count(mesh);
+        detail = found.axis() >= 0 ? tr("mesh axis %1, Enter selects it").arg(qstr(mesh.axis(found.axis()).name))
+            : count == 0           ? tr("no device is “%1”; Esc shows all").arg(m_find->wanted())
+                                   : tr("%1 of %2").arg(count).arg(counted(mesh.deviceCount(), tr("device"), tr("devices")));
+    }
     m_header->setDetail(detail);
+}
+
+void MeshView::refresh()
+{
     m_shownWeight = selection()->weight();
     m_canvas->refresh();
+    showFind();
+    showHeader();
     showStep();
 }
 
@@ -113,6 +180,7 @@ void MeshView::fillMenu(QMenu* menu, std::int64_t device)
             offer(tr("Number devices along %1 first").arg(qstr(mesh.axis(axis).name)), withDevicesAlong(design, axis));
     offer(tr("Number devices row by row"), withDevicesAlong(design, -1));
     menu->addSeparator();
+    connect(menu->addAction(tr("Find Devices\tCtrl+F")), &QAction::triggered, this, &MeshView::focusFind);
     CanvasNavigation* navigation = m_canvas->navigation();
     connect(menu->addAction(tr("Show Selection\tF")), &QAction::triggered, navigation, &CanvasNavigation::fitSelection);
     connect(menu->addAction(tr("Show Everything\tShift+F")), &QAction::triggered, navigation, &CanvasNavigation::fitAll);

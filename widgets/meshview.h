@@ -9,6 +9,7 @@ class QToolButton;
 
 namespace shardboard {
 
+class FindField;
 class MeshCanvas;
 class PlanPlayer;
 
@@ -22,16 +23,24 @@ public:
     /// Edits of the device order, of a device (its mesh position, -1: none) among them; refused ones are disabled and say why.
     void fillMenu(QMenu* menu, std::int64_t device);
 
+public Q_SLOTS:
+    void focusFind();
+
 protected:
     void refresh() override;
     void selectionChanged() override;
     void hoverChanged() override;
     void contextMenuEvent(QContextMenuEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     void showStep();
+    void showHeader();
+    void showFind();
 
     ViewHeader* m_header;
+    FindField* m_find; ///< where there is little room, only while it is used
     QToolButton* m_coloring; ///< by memory instead of by shards
     MeshCanvas* m_canvas;
     PlanPlayer* m_player = nullptr; ///< that it follows, if any

@@ -15,8 +15,10 @@
 #include "model/session/selection.h"
 #include "tests/bench/measure.h"
 #include "widgets/axisdrag.h"
+#include "widgets/flowcanvas.h"
 #include "widgets/meshcanvas.h"
 #include "widgets/meshview.h"
+#include "widgets/modelcanvas.h"
 #include "widgets/tilecanvas.h"
 #include "widgets/tileview.h"
 #include "widgets/weighttable.h"
@@ -25,8 +27,6 @@
 #include <QDragEnterEvent>
 #include <QMenu>
 #include <QMimeData>
-#include <QScrollArea>
-#include <QScrollBar>
 #include <QTemporaryDir>
 
 #include <cstdio>
@@ -48,20 +48,18 @@ public:
     {
     }
 
-    json canvas(QWidget* canvas, bool pans)
+    json canvas(QWidget* canvas)
     {
         json out;
         out["hover"] = summary(frames(m_count, [&](int i) { mouse(canvas, QEvent::MouseMove, wandering(canvas, i), Qt::NoButton, Qt::NoButton); }), kFrame);
-        if (pans) {
-            out["zoom"] = summary(frames(m_count, [&](int i) { wheel(canvas, wandering(canvas, i / 40), i % 40 < 20 ? 120 : -120); }), kFrame);
-            for (int i = 0; i < 8; ++i)
-                wheel(canvas, wandering(canvas, 0), 120);
-            mouse(canvas, QEvent::MouseButtonPress, wandering(canvas, 0), Qt::MiddleButton, Qt::MiddleButton);
-            out["pan"] = summary(frames(m_count, [&](int i) { mouse(canvas, QEvent::MouseMove, wandering(canvas, i), Qt::NoButton, Qt::MiddleButton); }), kFrame);
-            mouse(canvas, QEvent::MouseButtonRelease, wandering(canvas, 0), Qt::MiddleButton, Qt::NoButton);
-            for (int i = 0; i < 40; ++i)
-                wheel(canvas, wandering(canvas, 0), -120);
-        }
+        out["zoom"] = summary(frames(m_count, [&](int i) { wheel(canvas, wandering(canvas, i / 40), i % 40 < 20 ? 120 : -120); }), kFrame);
+        for (int i = 0; i < 8; ++i)
+            wheel(canvas, wandering(canvas, 0), 120);
+        mouse(canvas, QEvent::MouseButtonPress, wandering(canvas, 0), Qt::MiddleButton, Qt::MiddleButton);
+        out["pan"] = summary(frames(m_count, [&](int i) { mouse(canvas, QEvent::MouseMove, wandering(canvas, i), Qt::NoButton, Qt::MiddleButton); }), kFrame);
+        mouse(canvas, QEvent::MouseButtonRelease, wandering(canvas, 0), Qt::MiddleButton, Qt::NoButton);
+        for (int i = 0; i < 40; ++i)
+            wheel(canvas, wandering(canvas, 0), -120);
         return out;
     }
 
@@ -93,12 +91,6 @@ public:
             m_window.tileView()->fillMenu(&menu);
         }), kScreen);
         return out;
-    }
-
-    json scroll(QScrollArea* area)
-    {
-        QScrollBar* bar = area->verticalScrollBar();
-        return summary(frames(m_count, [&](int i) { bar->setValue(static_cast<int>((0.5 + 0.5 * std::sin(i * 0.1)) * bar->maximum())); }), kFrame);
     }
 
     /// From the edit to everything painted; and the part that is computing alone.
@@ -204,21 +196,22 @@ int main(int argc, char** argv)
         std::printf("%s\n", report.dump(1).c_str());
         return 0;
     }
-    json mesh = bench.canvas(window.meshView()->canvas(), true);
-    json tiles = bench.canvas(window.tileView()->canvas(), true);
+    json mesh = bench.canvas(window.meshView()->canvas());
+    json tiles = bench.canvas(window.tileView()->canvas());
     tiles["drag"] = bench.drag(window.tileView()->canvas());
     json flow;
-    if (auto* view = window.findChild<QWidget*>(QStringLiteral("flowView"))) {
-        if (auto* area = view->findChild<QScrollArea*>())
-            flow["pan"] = bench.scroll(area);
-        if (auto* canvas = view->findChild<QWidget*>(QStringLiteral("flowCanvas"))) {
-            flow.update(bench.canvas(canvas, false));
-        }
-    }
+    if (auto* canvas = window.findChild<FlowCanvas*>())
+        flow = bench.canvas(canvas);
+    window.tileView()->showAll(true);
+    settle();
+    const json weights = bench.canvas(window.tileView()->modelCanvas());
+    window.tileView()->showAll(false);
+    settle();
     report["menus"] = bench.menus();
     report["mesh"] = mesh;
     report["tiles"] = tiles;
     report["flow"] = flow;
+    report["weights"] = weights;
 
     bench.allEdits(report, weight);
     std::printf("%s\n", report.dump(1).c_str());

@@ -10,6 +10,7 @@
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "tests/gui/window_support.h"
+#include "widgets/flowcanvas.h"
 #include "widgets/windowplace.h"
 
 #include <QAbstractButton>
@@ -144,6 +145,8 @@ private Q_SLOTS:
     void unreadableLayoutFallsBack();
     void resetBringsEverythingBack();
     void usableOnASmallScreen();
+    void flowIsInSightAtOnce_data();
+    void flowIsInSightAtOnce();
     void dialogsFitSmallScreens();
     void windowsAreMovedBackIntoSight_data();
     void windowsAreMovedBackIntoSight();
@@ -302,6 +305,27 @@ void TestManners::usableOnASmallScreen()
     settle();
     for (const char* name : { "meshCanvas", "tileCanvas", "weightTree" })
         QVERIFY2(m_it.child<QWidget>(name)->width() >= 150 && m_it.child<QWidget>(name)->height() >= 100, name);
+}
+
+void TestManners::flowIsInSightAtOnce_data()
+{
+    QTest::addColumn<QString>("sample");
+    for (const char* id : { "llama3-8b", "llama3-8b-mistake", "llama3-8b-one-gpu" })
+        QTest::newRow(id) << QString::fromLatin1(id);
+}
+
+/// A block with its collectives is seen at first, all lines of it and large enough to be read.
+void TestManners::flowIsInSightAtOnce()
+{
+    QFETCH(QString, sample);
+    m_it.open({ 1280, 800 }, false);
+    m_it.window->fileActions()->openSample(sample);
+    settle();
+    const auto* flow = m_it.child<FlowCanvas>("flowCanvas");
+    const QRectF view = flow->currentView().view();
+    QVERIFY2(flow->currentView().scale() >= 0.75, qPrintable(QString::number(flow->currentView().scale())));
+    for (int i = 0; i < static_cast<int>(flow->scene().items.size()); ++i)
+        QVERIFY2(view.contains(flow->itemRect(i)), qPrintable(QStringLiteral("%1: %2 of %3 at scale %4").arg(flow->scene().items[static_cast<std::size_t>(i)].title).arg(flow->itemRect(i).bottom()).arg(view.bottom()).arg(flow->currentView().scale())));
 }
 
 void TestManners::dialogsFitSmallScreens()
