@@ -14,6 +14,7 @@
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMouseEvent>
+#include <QPaintEvent>
 #include <QPainter>
 #include <QStatusTipEvent>
 #include <QToolTip>
@@ -21,6 +22,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace shardboard {
 
@@ -211,6 +213,14 @@ void ModelCanvas::updateOverlay()
     setAccessibleDescription(cellOf(m_document->selection()->weight()) ? weightText(m_document->selection()->weight()) : QString());
     reportCurrent(this);
     update();
+}
+
+/// No more than the two cells is painted anew.
+void ModelCanvas::updateHover()
+{
+    for (const int weight : { std::exchange(m_hovered, hoveredWeight()), hoveredWeight() })
+        if (const QRectF place = weightRect(weight); !place.isEmpty())
+            update(place.adjusted(-3, -3, 3, 3).toAlignedRect());
 }
 
 const ModelCanvas::Cell* ModelCanvas::cellOf(int weight) const
@@ -438,7 +448,7 @@ void ModelCanvas::paintHeldTiles(QPainter& painter, const Cell& cell) const
     }
 }
 
-void ModelCanvas::paintEvent(QPaintEvent*)
+void ModelCanvas::paintEvent(QPaintEvent* event)
 {
     const Theme& theme = Theme::of(this);
     QPainter painter(this);
@@ -455,7 +465,8 @@ void ModelCanvas::paintEvent(QPaintEvent*)
     painter.setBrush(Qt::NoBrush);
     if (!m_held && shownDevice(*m_document) >= 0)
         for (const Cell& cell : m_cells)
-            paintHeldTiles(painter, cell);
+            if (event->region().intersects(m_viewport.toScreen(cell.rect).adjusted(-2, -2, 2, 2).toAlignedRect()))
+                paintHeldTiles(painter, cell);
     painter.setRenderHint(QPainter::Antialiasing);
     for (const auto& [weight, color, width] : { std::tuple(hoveredWeight(), theme.quiet, 1.5), std::tuple(m_document->selection()->weight(), theme.accent, 2.5) })
         if (const QRectF place = weightRect(weight); !place.isEmpty()) {

@@ -28,6 +28,7 @@ public:
 
     void refresh(); ///< the evaluation, the device of the reverse view or the theme is another one
     void updateOverlay(); ///< only hover or selection moved
+    void updateHover(); ///< only the hovered weight is another one
     /// Areas by what the shown device holds, instead of by what the model has.
     void setHeld(bool held);
     bool isHeld() const { return m_held; }
@@ -123,6 +124,7 @@ private:
     QString m_filter;
     QString m_highlight; ///< key of a legend's entry
     bool m_held = false;
+    int m_hovered = -1; ///< weight with a frame, as it was painted last
     CanvasNavigation* m_navigation;
 };
 

@@ -239,7 +239,7 @@ void TileView::weightHoverChanged()
         m_canvas->update();
         return;
     }
-    m_model->update();
+    m_model->updateHover();
     m_told->setText(m_model->toldText());
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures views by themselves with the software renderer and prints JSON, in milliseconds: `bench_views [FRAMES]`. The canvases of
-// 16,384 devices at 1600x1000; a table of more than 1,000 weights with all of its layers open; a filter that is typed over 10,000
+// 16,384 devices at 1600x1000; the pointer over 2,000 weights; a table of more than 1,000 weights with all of its layers open; a filter that is typed over 10,000
 // weights; and the gaps in the event loop while a worker tells a million steps of its progress (tests/fakeengine beside it);
 // and how soon a run of the sample ends that is cancelled.
 // At twofold scale with QT_SCALE_FACTOR=2.
@@ -14,14 +14,17 @@
 #include "model/session/selection.h"
 #include "tests/bench/measure.h"
 #include "widgets/meshcanvas.h"
+#include "widgets/modelcanvas.h"
 #include "widgets/theme.h"
 #include "widgets/tilecanvas.h"
+#include "widgets/tileview.h"
 #include "widgets/weighttable.h"
 
 #include <QElapsedTimer>
 #include <QFileInfo>
 #include <QLineEdit>
 #include <QScrollBar>
+#include <QSplitter>
 #include <QTimer>
 #include <QTreeView>
 
@@ -113,6 +116,43 @@ json weights(int count)
     tree->expandAll();
     QScrollBar* bar = tree->verticalScrollBar();
     out["scroll"] = summary(frames(count, [&](int i) { bar->setValue(static_cast<int>((0.5 + 0.5 * std::sin(i * 0.1)) * bar->maximum())); }), kFrame);
+    return out;
+}
+
+/// The pointer over 2,000 weights on 16,384 devices, with the list that shows which one it is over.
+json hover(int count)
+{
+    Design design = looseWeights(2000);
+    design.mesh = Mesh::parse("pod=4,data=8,fsdp=64,model=8").value();
+    StrategyEntry entry;
+    entry.match = "*";
+    entry.strategy.kind = StrategyKind::Spec;
+    entry.strategy.spec = "P('fsdp', 'model')";
+    design.strategies.push_back(entry);
+    Document document;
+    if (!document.setDesign(design).ok())
+        return "the design cannot be evaluated";
+    QSplitter both;
+    both.addWidget(new WeightPanel(&document));
+    auto* tiles = new TileView(&document);
+    both.addWidget(tiles);
+    both.resize(1600, 1000);
+    both.show();
+    tiles->showAll(true);
+    document.selection()->setDevice(77);
+    settle();
+    QWidget* canvas = tiles->modelCanvas();
+    auto* list = both.findChild<QTreeView*>(QStringLiteral("weightTree"));
+    list->expandAll();
+    json out { { "weights", document.evaluation()->weights.size() } };
+    const auto over = [&](QWidget* widget) {
+        const json frame = summary(frames(count, [&](int i) { mouse(widget, QEvent::MouseMove, wandering(widget, i), Qt::NoButton, Qt::NoButton); }), kFrame);
+        QEvent leave(QEvent::Leave);
+        QApplication::sendEvent(widget, &leave);
+        return frame;
+    };
+    out["canvas"] = over(canvas);
+    out["list"] = over(list->viewport());
     return out;
 }
 
@@ -240,6 +280,7 @@ int main(int argc, char** argv)
     report["scale"] = application.devicePixelRatio();
     report["canvases"] = canvases(count);
     report["weights"] = weights(count);
+    report["hover"] = hover(count);
     report["filter"] = filter(10000);
     report["run"] = flood(QFileInfo(QApplication::applicationFilePath()).absolutePath() + QStringLiteral("/fakeengine"));
     report["cancel"] = cancelling(QFileInfo(QApplication::applicationFilePath()).absolutePath() + QStringLiteral("/../bin/shardboard-engine"));
