@@ -104,6 +104,13 @@ Block Arena::allocate(std::int64_t bytes)
     return allocateAt(std::vector<std::int64_t>(m_ranges.size(), bytes == 0 ? kAlignment : bytes));
 }
 
+Block Arena::allocateOn(int place, std::int64_t bytes)
+{
+    std::vector<std::int64_t> wanted(m_ranges.size(), 0);
+    wanted[static_cast<std::size_t>(place)] = bytes == 0 ? kAlignment : bytes;
+    return allocateAt(wanted);
+}
+
 Block Arena::allocateAt(const std::vector<std::int64_t>& bytes)
 {
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;
@@ -119,8 +126,9 @@ Block Arena::allocateAt(const std::vector<std::int64_t>& bytes)
     }
     if (m_touch && !planning() && mine.highWater > before)
         m_touch(mine.base + before, mine.highWater - before);
-    if (m_poison && !planning() && block.bytes() > 0)
-        m_poison(block.memory(), block.bytes());
+    for (std::size_t place = 0; m_poison && !planning() && place < m_ranges.size(); ++place)
+        if (const Block::Piece& piece = block.m_pieces[place]; piece.bytes > 0 && (m_poisonsAll || &m_ranges[place] == &mine))
+            m_poison(m_ranges[place].base + piece.offset, piece.bytes);
     return block;
 }
 
@@ -128,6 +136,7 @@ void Arena::poison(bool poisoned)
 {
     constexpr int kOfNaN = 0xff; // four or two of them are a NaN in every float type
     m_poison = {};
+    m_poisonsAll = false;
     if (poisoned)
         m_poison = [](std::byte* memory, std::int64_t bytes) { std::memset(memory, kOfNaN, static_cast<std::size_t>(bytes)); };
 }

@@ -82,6 +82,8 @@ public:
     Block allocate(std::int64_t bytes);
     /// Of `count` floats.
     Block allocateFloats(std::int64_t count);
+    /// The same at one place alone.
+    Block allocateOn(int place, std::int64_t bytes);
     /// `bytes[place]` at each place, possibly none.
     Block allocateAt(const std::vector<std::int64_t>& bytes);
 
@@ -91,8 +93,12 @@ public:
 
     /// From now on memory holds NaN when it is handed out.
     void poison(bool poisoned);
-    /// By somebody who can write there.
-    void poisonWith(std::function<void(std::byte* memory, std::int64_t bytes)> poison) { m_poison = std::move(poison); }
+    /// By somebody who can write there, at every place.
+    void poisonWith(std::function<void(std::byte* memory, std::int64_t bytes)> poison)
+    {
+        m_poison = std::move(poison);
+        m_poisonsAll = true;
+    }
 
     /// Who counts what tensors in this arena hold on each device; null: nobody. Outlives the arena's blocks.
     void countDevices(DeviceMemory* memory) { m_devices = memory; }
@@ -122,6 +128,7 @@ private:
     bool m_owned = false;
     std::function<void(std::byte*, std::int64_t)> m_touch;
     std::function<void(std::byte*, std::int64_t)> m_poison;
+    bool m_poisonsAll = false; ///< not this process's memory alone
     DeviceMemory* m_devices = nullptr;
 };
 

@@ -31,6 +31,7 @@ struct Backend {
     /// Dtypes of a design that it runs with options.designDtype, results within toleranceOf(). The conformance suite holds it to them.
     std::vector<DType> claims;
     nlohmann::json devices = nlohmann::json::array(); ///< for the hello message: {"name":…,"threads":n,"memory_bytes":n}
+    std::int64_t mostDevices = 0; ///< logical devices that a program may have, where each takes a GPU; 0: any number
     Run run; ///< empty when unusable
     Calibrate calibrate; ///< empty: cannot be calibrated
 

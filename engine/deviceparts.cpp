@@ -11,18 +11,39 @@ std::int64_t DeviceParts::roundedUp(std::int64_t elements)
 
 void DeviceParts::allocate(Arena& arena, const Mesh& mesh, const std::vector<std::int64_t>& elements, std::int64_t bytesOfElement)
 {
-    const Placement& placement = arena.placement();
-    std::vector<std::int64_t> ends(static_cast<std::size_t>(placement.places()), 0); // in bytes
+    std::vector<int> places;
+    for (std::size_t p = 0; p < elements.size(); ++p)
+        places.push_back(arena.placement().of(mesh, static_cast<std::int64_t>(p)));
+    take(arena, places, elements, bytesOfElement);
+}
+
+void DeviceParts::allocateAt(Arena& arena, int place, const std::vector<std::int64_t>& elements, std::int64_t bytesOfElement)
+{
+    take(arena, std::vector<int>(elements.size(), place), elements, bytesOfElement);
+}
+
+DeviceParts DeviceParts::partOf(std::int64_t position) const
+{
+    DeviceParts out;
+    if (!m_addresses.empty())
+        out.m_addresses = { m_addresses[static_cast<std::size_t>(position)] };
+    return out;
+}
+
+/// `places` by part.
+void DeviceParts::take(Arena& arena, const std::vector<int>& places, const std::vector<std::int64_t>& elements, std::int64_t bytesOfElement)
+{
+    std::vector<std::int64_t> ends(static_cast<std::size_t>(arena.placement().places()), 0); // in bytes
     std::vector<std::int64_t> offsets;
     for (std::size_t p = 0; p < elements.size(); ++p) {
-        std::int64_t& end = ends[static_cast<std::size_t>(placement.of(mesh, static_cast<std::int64_t>(p)))];
+        std::int64_t& end = ends[static_cast<std::size_t>(places[p])];
         offsets.push_back(end);
         end += roundedUp(elements[p]) * bytesOfElement;
     }
     m_block = arena.allocateAt(ends);
     m_addresses.clear();
     for (std::size_t p = 0; p < elements.size(); ++p) {
-        std::byte* base = m_block.memory(placement.of(mesh, static_cast<std::int64_t>(p)));
+        std::byte* base = m_block.memory(places[p]);
         m_addresses.push_back(base != nullptr || arena.planning() ? base + offsets[p] : nullptr);
     }
 }

@@ -16,6 +16,11 @@ public:
     /// Takes memory for `elements[p]` elements of that many bytes at mesh position p. Parts of different devices share no cache line.
     void allocate(Arena& arena, const Mesh& mesh, const std::vector<std::int64_t>& elements, std::int64_t bytesOfElement);
 
+    /// The same at one place.
+    void allocateAt(Arena& arena, int place, const std::vector<std::int64_t>& elements, std::int64_t bytesOfElement);
+    /// The part at a mesh position as the only one. The memory stays theirs.
+    DeviceParts partOf(std::int64_t position) const;
+
     /// The part of the device at a mesh position. Means nothing when planning, null without memory. What another process
     /// keeps is there only where the processes share memory, or after it was brought (engine/team.h).
     std::byte* address(std::int64_t position) const
@@ -27,6 +32,8 @@ public:
     static std::int64_t roundedUp(std::int64_t elements);
 
 private:
+    void take(Arena& arena, const std::vector<int>& places, const std::vector<std::int64_t>& elements, std::int64_t bytesOfElement);
+
     Block m_block;
     std::vector<std::byte*> m_addresses;
 };

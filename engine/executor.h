@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace shardboard {
 struct Program;
@@ -29,12 +30,18 @@ public:
 
     /// Throws Failure "unusable" when a part of the program cannot be executed; asked before anything large is touched.
     virtual void check(const Program& program, const RunOptions& options) const = 0;
-    /// Bytes of its memory that a run may take for its arena now.
+    /// Where the devices of a mesh lie: the places are its memories, of which it has one, or one for each GPU.
+    virtual Placement placementOf(const Mesh&) const { return {}; }
+    /// Of a place for an error, as "GPU 2"; empty where there is one.
+    virtual std::string nameOf(int) const { return {}; }
+    /// Bytes of its memory that a run may take for its arena now; of the place that has least.
     virtual std::int64_t availableBytes() const = 0;
-    /// Memory outside the arena that a run takes, in bytes.
+    /// Memory outside the arena that a run takes, in bytes, at each place.
     virtual std::int64_t overheadBytes() const = 0;
     /// The memory of a run, as long as the executor lives or until the next call. Throws Failure "memory".
     virtual std::byte* reserve(std::int64_t bytes) = 0;
+    /// The same for all places.
+    virtual std::vector<Arena::Segment> reserveAll(const std::vector<std::int64_t>& bytes) { return { { reserve(bytes.front()), bytes.front() } }; }
     /// Fills it with NaN.
     virtual void poison(std::byte* memory, std::int64_t bytes) = 0;
     /// A guess of what the work takes, in seconds.

@@ -84,7 +84,7 @@ void PassageRunner::chooseAlike(const Op& op, const OpCall& call)
     Sharded* reference = m_reference.find(op.operands[logits], wholeLayout(op.operands[logits]));
     if (reference == nullptr || !run.layout().partial.empty())
         return;
-    if (m_context.executor != nullptr && !m_context.planning())
+    if (m_context.executor != nullptr)
         return m_context.executor->putTogether(m_context, run, *reference);
     beginReading(m_context, allToFirst(m_context, run));
     if (m_context.planning())

@@ -66,7 +66,7 @@ Estimate plan(const Program& program, const RunOptions& options, const std::vect
               const RunHooks& hooks, int workers, Executor* executor, const Team* team)
 {
     Estimate out;
-    Arena arena(placementOf(program, team));
+    Arena arena(executor != nullptr ? executor->placementOf(program.plan.mesh) : placementOf(program, team));
     arena.countDevices(&out.devices);
     Context context { arena, nullptr, workers, {} };
     context.executor = executor;
@@ -74,6 +74,7 @@ Estimate plan(const Program& program, const RunOptions& options, const std::vect
     if (team != nullptr)
         context.team = &counting.emplace(*team);
     const int processes = team != nullptr ? team->places() : 1;
+    const int places = arena.placement().places();
     const auto seconds = [&](const Work& work, int on) {
         return executor != nullptr ? executor->secondsOf(work) : secondsOf(work, on * processes);
     };
@@ -91,7 +92,7 @@ Estimate plan(const Program& program, const RunOptions& options, const std::vect
         out.seconds += static_cast<double>(stepsOf(options) - 1) * seconds(context.work, busy);
     }
     out.arenaBytes = arena.highWater();
-    for (int place = 0; place < processes; ++place) {
+    for (int place = 0; place < places; ++place) {
         out.arenaByPlace.push_back(arena.highWater(place));
         out.broughtByPlace.push_back(counting ? counting->mostBrought(place) : 0);
     }
@@ -120,6 +121,22 @@ void checkMemory(std::int64_t needed, std::int64_t available)
                         "the run needs " + sizeText(needed) + " of memory and " + sizeText(available)
                             + " are available; use a smaller batch or sequence, fewer devices, or leave out embedding and head",
                         "" };
+}
+
+/// Of an executor: each of its memories has to do with what lies there.
+void checkMemory(const Estimate& estimate, const Executor& executor)
+{
+    const std::int64_t available = executor.availableBytes();
+    for (std::size_t place = 0; place < estimate.arenaByPlace.size(); ++place) {
+        const std::int64_t needed = estimate.arenaByPlace[place] + executor.overheadBytes();
+        const std::string name = executor.nameOf(static_cast<int>(place));
+        if (needed > available && !name.empty())
+            throw Failure { "memory",
+                            "the run needs " + sizeText(needed) + " of memory on " + name + " and " + sizeText(available)
+                                + " are available there; use a smaller batch or sequence, more devices, or leave out embedding and head",
+                            "" };
+        checkMemory(needed, available);
+    }
 }
 
 /// Of every process. The limits of the machine are measured by the first one, and their memory given back, before the run
@@ -164,15 +181,17 @@ RunResult run(const Program& program, const RunOptions& options, const RunHooks&
     const bool profiled = options.profile != ProfileMode::None;
     const Estimate estimate = plan(program, options, passages, hooks, workers, executor, by.team);
     const auto byPlace = neededByPlace(estimate, profiled, workers);
-    const std::int64_t needed
-        = executor != nullptr ? estimate.arenaBytes + executor->overheadBytes() : std::accumulate(byPlace.begin(), byPlace.end(), std::int64_t { 0 });
+    const std::int64_t needed = executor != nullptr
+        ? estimate.arenaBytes + static_cast<std::int64_t>(estimate.arenaByPlace.size()) * executor->overheadBytes()
+        : std::accumulate(byPlace.begin(), byPlace.end(), std::int64_t { 0 });
     if (by.team != nullptr && hooks.announceByProcess)
         hooks.announceByProcess(byPlace);
     if (hooks.announce)
         hooks.announce(needed, estimate.seconds);
-    checkMemory(executor != nullptr ? needed : onThisHost(byPlace, by.team), limits.availableBytes > 0 ? limits.availableBytes
-                    : executor != nullptr         ? executor->availableBytes()
-                                                  : availableMemory());
+    if (executor != nullptr && limits.availableBytes == 0)
+        checkMemory(estimate, *executor);
+    else
+        checkMemory(executor != nullptr ? needed : onThisHost(byPlace, by.team), limits.availableBytes > 0 ? limits.availableBytes : availableMemory());
 
     TaskPool pool(workers, hooks.cancel);
     const MachineLimits limitsHere = !profiled || (by.team != nullptr && by.team->place() != 0) ? MachineLimits {}
@@ -181,7 +200,7 @@ RunResult run(const Program& program, const RunOptions& options, const RunHooks&
     DeviceMemory memory;
     std::optional<Arena> room;
     if (executor != nullptr) {
-        room.emplace(executor->reserve(estimate.arenaBytes), estimate.arenaBytes);
+        room.emplace(executor->placementOf(program.plan.mesh), executor->reserveAll(estimate.arenaByPlace));
         if (limits.poison)
             room->poisonWith([executor](std::byte* first, std::int64_t bytes) { executor->poison(first, bytes); });
     } else {

@@ -172,13 +172,54 @@ void Sharded::allocate(Arena& arena)
     std::vector<std::int64_t> counts;
     for (const Box& box : m_boxes)
         counts.push_back(volumeOf(box));
-    m_parts.allocate(arena, *m_mesh, counts, bytesOf(m_element));
+    if (m_only)
+        m_parts.allocateAt(arena, arena.placement().of(*m_mesh, *m_only), counts, bytesOf(m_element));
+    else
+        m_parts.allocate(arena, *m_mesh, counts, bytesOf(m_element));
     m_allocated = true;
+    if (m_only) // what it takes beside the tensor that it is a part of is scratch memory
+        return;
     if (DeviceMemory* memory = arena.deviceMemory(); memory != nullptr && memory->watches(*m_mesh)) {
         for (std::int64_t& count : counts)
             count *= bytesOf(m_element);
         m_hold = memory->hold(*m_mesh, counts);
     }
+}
+
+void Sharded::allocateAt(Arena& arena, int place)
+{
+    std::vector<std::int64_t> counts;
+    for (const Box& box : m_boxes)
+        counts.push_back(volumeOf(box));
+    m_parts.allocateAt(arena, place, counts, bytesOf(m_element));
+    m_allocated = true;
+}
+
+Sharded Sharded::like() const
+{
+    Sharded out;
+    out.m_shape = m_shape;
+    out.m_layout = m_layout;
+    out.m_mesh = m_mesh;
+    out.m_only = m_only;
+    out.m_boxes = m_boxes;
+    out.m_element = m_element;
+    return out;
+}
+
+Sharded Sharded::shardOf(std::int64_t device) const
+{
+    Sharded out;
+    out.m_shape = m_shape;
+    out.m_layout = m_layout;
+    out.m_mesh = m_mesh;
+    out.m_only = device;
+    out.m_boxes = { box(device) };
+    out.m_element = m_element;
+    out.m_parts = m_parts.partOf(device);
+    out.m_allocated = m_allocated;
+    out.source = source;
+    return out;
 }
 
 std::int64_t Sharded::bytes() const

@@ -63,9 +63,15 @@ public:
 
     /// Takes memory for all shards.
     void allocate(Arena& arena);
+    /// Takes it at one place, whatever devices the shards are of.
+    void allocateAt(Arena& arena, int place);
     bool allocated() const { return m_allocated; }
     /// This tensor with the memory of another one whose shards are the same.
     Sharded withMemoryOf(Sharded&& other) &&;
+    /// The shard of one device as a tensor that has no other, so that its device is number 0. The memory stays this tensor's.
+    Sharded shardOf(std::int64_t device) const;
+    /// One that lies as this one does, without memory and source.
+    Sharded like() const;
 
     bool valid() const { return !m_boxes.empty(); } ///< false for a default-made or moved-from tensor
     const Shape& shape() const { return m_shape; }
@@ -92,6 +98,7 @@ private:
     Shape m_shape;
     Layout m_layout;
     const Mesh* m_mesh = nullptr;
+    std::optional<std::int64_t> m_only; ///< the mesh position of the one device that it has a shard of
     std::vector<Box> m_boxes;
     Element m_element = Element::F32;
     DeviceParts m_parts;

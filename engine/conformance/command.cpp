@@ -5,6 +5,7 @@
 #include "engine/conformance/sameas.h"
 #include "engine/context.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -13,6 +14,8 @@
 namespace shardboard::conformance {
 
 namespace {
+
+constexpr std::int64_t kMostInMeshes = 8; ///< logical devices of the suite's meshes
 
 bool readNumber(const char* text, std::uint64_t& out)
 {
@@ -69,6 +72,16 @@ int runCommand(int argc, char** argv)
         return 4;
     }
     engine::Backend held = *std::get<const engine::Backend*>(backend);
+    if (held.mostDevices == 1 || (held.mostDevices > 0 && options.devices > held.mostDevices)) {
+        std::fprintf(stderr, "the backend '%s' takes a GPU for every logical device: the suite needs meshes of %lld devices or more and there %s; "
+                             "use --conformance cuda, which plays all devices on one GPU%s\n",
+                     name.c_str(), static_cast<long long>(std::max<std::int64_t>(2, options.devices)),
+                     held.mostDevices == 1 ? "is 1 GPU" : ("are " + std::to_string(held.mostDevices) + " GPUs").c_str(),
+                     held.mostDevices == 1 ? "" : ", or fewer --devices");
+        return 4;
+    }
+    if (options.devices == 0 && held.mostDevices > 0 && held.mostDevices < kMostInMeshes)
+        options.devices = held.mostDevices;
     if (!reference.empty()) {
         const auto other = engine::backendNamed(reference, "--same-as");
         if (const auto* failure = std::get_if<engine::Failure>(&other)) {

@@ -22,17 +22,6 @@ constexpr std::int64_t kMiB = std::int64_t { 1 } << 20;
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-/// The checks and the account of work that the threads of this process make for the same operation.
-void planHere(Context& context, const OpCall& call, Sharded& result)
-{
-    Arena none;
-    Context here { none, nullptr, 1, {} };
-    executeOpHere(here, call, result);
-    context.work.flops += here.work.flops;
-    context.work.generated += here.work.generated;
-    context.work.touched += here.work.touched;
-}
-
 /// What a launch does for the operation.
 void launchOp(Launches& launches, const OpCall& call, Sharded& result)
 {
@@ -109,8 +98,21 @@ void launchOp(Launches& launches, const OpCall& call, Sharded& result)
 
 } // namespace
 
-CudaExecutor::CudaExecutor(Runtime& runtime)
+void planHere(Context& context, const OpCall& call, Sharded& result)
+{
+    Arena none;
+    Context here { none, nullptr, 1, {} };
+    executeOpHere(here, call, result);
+    context.work.flops += here.work.flops;
+    context.work.generated += here.work.generated;
+    context.work.touched += here.work.touched;
+}
+
+bool onlyNames(OpKind kind) { return kind == OpKind::Output || kind == OpKind::GatherLast || kind == OpKind::ReduceGrad; }
+
+CudaExecutor::CudaExecutor(Runtime& runtime, int place)
     : m_runtime(runtime)
+    , m_place(place)
 {
 }
 
@@ -120,7 +122,9 @@ CudaExecutor::~CudaExecutor()
         m_runtime.release(m_heap);
 }
 
-void CudaExecutor::check(const Program& program, const RunOptions&) const
+void CudaExecutor::check(const Program& program, const RunOptions&) const { checkForKernels(program); }
+
+void checkForKernels(const Program& program)
 {
     for (const PlannedSegment& segment : program.plan.segments)
         for (const PlannedOp& planned : segment.ops) {
@@ -181,27 +185,38 @@ Timing CudaExecutor::op(Context& context, const OpCall& call, Sharded& result)
 {
     if (context.planning())
         planHere(context, call, result);
+    const auto prepared = prepare(context, call, result, nullptr);
+    Timing timing;
+    for (std::size_t round = 0; round < prepared->rounds() && !context.planning(); ++round) {
+        prepared->bringHere(round);
+        timing += prepared->round(round).run(result.deviceCount());
+    }
+    if (onlyNames(call.kind))
+        timing.seconds.assign(timing.seconds.size(), 0.0);
+    return timing;
+}
+
+std::unique_ptr<PreparedOp> CudaExecutor::prepare(Context& context, const OpCall& call, Sharded& result, const PartOf* part)
+{
     if (call.rings != nullptr && !call.rings->empty())
-        return runRingAttention(m_runtime, context, call, result);
-    Launches launches(m_runtime, context);
+        return prepareRingAttention(m_runtime, context, m_place, call, result, part);
+    auto out = std::make_unique<SinglePrepared>(m_runtime, context, m_place);
+    Launches& launches = out->round(0);
     if (call.kind == OpKind::Rope || call.kind == OpKind::RopeGrad) {
         if (context.planning())
-            return {};
+            return out;
         const std::int64_t d = call.attributes.count > 0 ? call.attributes.count : result.shape()[3];
         launchRope(launches, call, result, anglesOf(call, result.shape()[1], d));
     } else if (call.kind == OpKind::KvAppend) {
         if (context.planning())
-            return {};
+            return out;
         if (result.shape()[1] > call.operands[0]->shape()[1]) // the old tokens are made, untimed
             fillShards(m_runtime, *result.source, result);
         launchKvAppend(launches, call, result);
     } else {
         launchOp(launches, call, result);
     }
-    Timing timing = launches.run(result.deviceCount());
-    if (call.kind == OpKind::Output || call.kind == OpKind::GatherLast || call.kind == OpKind::ReduceGrad)
-        timing.seconds.assign(timing.seconds.size(), 0.0); // it only names a value; the copy is the engine's own way
-    return timing;
+    return out;
 }
 
 Timing CudaExecutor::exchange(const Sharded& before, const Sharded& after, const std::vector<std::vector<Transfer>>& transfers,
@@ -321,10 +336,10 @@ double CudaExecutor::relativeError(Context& context, const Sharded& y, const Sha
         items = std::max(items, tilesOf(entry.count, kCompareTile));
         all += tilesOf(entry.count, kCompareTile);
     }
-    const Block sums = context.arena.allocate(std::max<std::int64_t>(1, all) * 2 * static_cast<std::int64_t>(sizeof(double)));
+    const Block sums = context.arena.allocateOn(m_place, std::max<std::int64_t>(1, all) * 2 * static_cast<std::int64_t>(sizeof(double)));
     if (context.planning() || entries.empty())
         return 0;
-    auto* next = reinterpret_cast<double*>(sums.memory());
+    auto* next = reinterpret_cast<double*>(sums.memory(m_place));
     for (CompareBody::Entry& entry : entries) {
         entry.sums = next;
         next += 2 * tilesOf(entry.count, kCompareTile);
@@ -337,7 +352,7 @@ double CudaExecutor::relativeError(Context& context, const Sharded& y, const Sha
         body.made = madeOf(*reference.source);
     m_runtime.launch(body, Grid { items, 0, static_cast<std::int64_t>(entries.size()) });
     std::vector<double> values(at(2 * all));
-    m_runtime.download(values.data(), sums.memory(), static_cast<std::int64_t>(values.size() * sizeof(double)));
+    m_runtime.download(values.data(), sums.memory(m_place), static_cast<std::int64_t>(values.size() * sizeof(double)));
 
     std::vector<SquareSums> parts;
     std::size_t value = 0;
@@ -357,19 +372,19 @@ double CudaExecutor::meanSquare(Context& context, const Sharded& reference)
 {
     const std::int64_t count = reference.elements(0);
     const std::int64_t items = tilesOf(count, kCompareTile);
-    const Block sums = context.arena.allocate(std::max<std::int64_t>(1, items) * 2 * static_cast<std::int64_t>(sizeof(double)));
+    const Block sums = context.arena.allocateOn(m_place, std::max<std::int64_t>(1, items) * 2 * static_cast<std::int64_t>(sizeof(double)));
     if (context.planning() || count == 0)
         return 0;
     CompareBody::Entry entry;
     entry.reference = elementsOf(reference, 0);
     entry.map = mapOf(reference.box(0), reference.shape());
     entry.count = count;
-    entry.sums = reinterpret_cast<double*>(sums.memory());
+    entry.sums = reinterpret_cast<double*>(sums.memory(m_place));
     CompareBody body;
     body.entries = static_cast<const CompareBody::Entry*>(m_runtime.table(&entry, sizeof entry));
     m_runtime.launch(body, Grid { items, 0, 1 });
     std::vector<double> values(at(2 * items));
-    m_runtime.download(values.data(), sums.memory(), static_cast<std::int64_t>(values.size() * sizeof(double)));
+    m_runtime.download(values.data(), sums.memory(m_place), static_cast<std::int64_t>(values.size() * sizeof(double)));
     double sum = 0;
     for (std::size_t i = 1; i < values.size(); i += 2)
         sum += values[i];

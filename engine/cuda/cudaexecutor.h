@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// All logical devices of a mesh on one GPU: their shards in one heap, one launch of a kernel for all of them.
+// All logical devices of a mesh on one GPU: their shards in one heap, one launch of a kernel for all of them. The NCCL backend has one
+// for every GPU, each for the shards of one device (Sharded::shardOf).
 #pragma once
 
 #include "engine/cuda/exchange.h"
+#include "engine/cuda/preparedop.h"
 #include "engine/cuda/runtime.h"
 #include "engine/executor.h"
 
@@ -13,8 +15,8 @@ namespace shardboard::engine::cuda {
 
 class CudaExecutor : public Executor {
 public:
-    /// The runtime must outlive it.
-    explicit CudaExecutor(Runtime& runtime);
+    /// The runtime must outlive it. `place`: of its memory in the arenas of its contexts.
+    explicit CudaExecutor(Runtime& runtime, int place = 0);
     ~CudaExecutor() override;
     CudaExecutor(const CudaExecutor&) = delete;
     CudaExecutor& operator=(const CudaExecutor&) = delete;
@@ -43,15 +45,28 @@ public:
     double meanSquare(Context& context, const Sharded& reference) override;
     void bringHere(const Sharded& value, Sharded& there) override;
 
+    Runtime& runtime() const { return m_runtime; }
+    /// The operation with its tables and memory, for who starts it himself; only memory is counted when planning. `call` and `result`
+    /// outlive it. `part`: null for all devices.
+    std::unique_ptr<PreparedOp> prepare(Context& context, const OpCall& call, Sharded& result, const PartOf* part);
+
 private:
     const float* anglesOf(const OpCall& call, std::int64_t sequence, std::int64_t d);
     Timing exchange(const Sharded& before, const Sharded& after, const std::vector<std::vector<Transfer>>& transfers, bool onto,
                     Sharded* zeroFirst);
 
     Runtime& m_runtime;
+    int m_place;
     std::byte* m_heap = nullptr;
     std::int64_t m_heapBytes = 0;
     std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, double>, const float*> m_angles;
 };
+
+/// Throws Failure "unusable" when a part of the program is too large for the kernels.
+void checkForKernels(const Program& program);
+/// The checks and the account of work that the threads of this process make for the same operation.
+void planHere(Context& context, const OpCall& call, Sharded& result);
+/// Whether an operation only gives a value another name: its copy is the engine's own way, and takes no time.
+bool onlyNames(OpKind kind);
 
 } // namespace shardboard::engine::cuda

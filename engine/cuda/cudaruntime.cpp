@@ -113,7 +113,9 @@ public:
     const void* table(const void* bytes, std::int64_t size) override;
     void wait() override { check(cudaStreamSynchronize(m_stream), "waiting for the GPU"); }
     void beginTimed() override;
+    void openTimed() override;
     double endTimed() override;
+    void beginTimedUnheld() override;
     void gemm(const Gemm& gemm) override;
 #define SHARDBOARD_CUDA_LAUNCH(Body) \
     void launch(const Body& body, const Grid& grid) override \
@@ -142,6 +144,7 @@ private:
     unsigned* m_flag = nullptr; ///< pinned: the gate waits for it
     unsigned m_turn = 0;
     bool m_recording = false;
+    bool m_stopped = false; ///< the end of what is timed was asked for
     const CublasFunctions* m_cublas = nullptr;
     cublasHandle_t m_handle = nullptr;
     void* m_workspace = nullptr;
@@ -266,14 +269,33 @@ void CudaRuntime::beginTimed()
     launchGate(m_stream, m_flag, ++m_turn, kGateCycles);
     check(cudaPeekAtLastError(), "starting the gate");
     check(cudaEventRecord(m_start, m_stream), "recording an event");
+    m_stopped = false;
+}
+
+void CudaRuntime::beginTimedUnheld()
+{
+    if (m_recording)
+        return;
+    use();
+    check(cudaEventRecord(m_start, m_stream), "recording an event");
+    m_stopped = false;
+}
+
+void CudaRuntime::openTimed()
+{
+    if (m_recording || m_stopped)
+        return;
+    use();
+    check(cudaEventRecord(m_stop, m_stream), "recording an event");
+    *static_cast<volatile unsigned*>(m_flag) = m_turn;
+    m_stopped = true;
 }
 
 double CudaRuntime::endTimed()
 {
     if (m_recording)
         return 0;
-    check(cudaEventRecord(m_stop, m_stream), "recording an event");
-    *static_cast<volatile unsigned*>(m_flag) = m_turn;
+    openTimed();
     check(cudaEventSynchronize(m_stop), "waiting for the GPU");
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, m_start, m_stop), "reading the time");
@@ -401,10 +423,10 @@ int gpuCount()
     return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 
-GpuFacts gpuFacts()
+GpuFacts gpuFacts(int device)
 {
     cudaDeviceProp properties {};
-    check(cudaGetDeviceProperties(&properties, 0), "asking for the GPU's properties");
+    check(cudaGetDeviceProperties(&properties, device), "asking for the GPU's properties");
     return { properties.name, properties.multiProcessorCount, static_cast<std::int64_t>(properties.totalGlobalMem) };
 }
 

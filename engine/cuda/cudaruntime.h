@@ -18,8 +18,8 @@ struct GpuFacts {
     std::int64_t memoryBytes = 0;
 };
 int gpuCount();
-/// Of the first GPU, which is there.
-GpuFacts gpuFacts();
+/// Of one that is there.
+GpuFacts gpuFacts(int device = 0);
 
 /// One of gpuCount() GPUs. Throws Failure "backend" with the text of whyNoGpu().
 std::unique_ptr<Runtime> makeCudaRuntime(int device = 0);

@@ -183,6 +183,9 @@ ExchangeLaunch copyLaunch(const Box& region, const Box& fromBox, const void* fro
     entry.sources = entry.targets = entry.firstTarget = 1;
     auto* const source = static_cast<std::byte*>(const_cast<void*>(from)); // the kernel only reads it
     launch.pointers = { source + sourceBase * bytesOf(element), static_cast<std::byte*>(to) + targetBase * bytesOf(element) };
+    for (const void* pointer : launch.pointers) // parts of staging begin anywhere
+        if (reinterpret_cast<std::uintptr_t>(pointer) % 16 != 0)
+            entry.packed = 0;
     launch.items = entry.items();
     launch.entries.push_back(entry);
     return launch;

@@ -2,6 +2,7 @@
 #include "engine/cuda/launches.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 namespace shardboard::engine::cuda {
@@ -106,13 +107,15 @@ void Products::run(Runtime& runtime, std::int64_t firstDevice, std::int64_t devi
 
 float* Launches::scratch(std::int64_t floats)
 {
-    m_blocks.push_back(m_context.arena.allocateFloats(floats));
-    return m_blocks.back().floats();
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 16;
+    const std::int64_t count = std::min(std::max<std::int64_t>(floats, 0), kMost);
+    m_blocks.push_back(m_context.arena.allocateOn(m_place, count * static_cast<std::int64_t>(sizeof(float))));
+    return reinterpret_cast<float*>(m_blocks.back().memory(m_place));
 }
 
 Sharded& Launches::like(const Sharded& tensor, Element element)
 {
-    m_tensors.push_back(std::make_unique<Sharded>(tensor.shape(), tensor.layout(), tensor.mesh()));
+    m_tensors.push_back(std::make_unique<Sharded>(tensor.like()));
     m_tensors.back()->setElement(element);
     m_tensors.back()->allocate(m_context.arena);
     return *m_tensors.back();
@@ -164,20 +167,49 @@ Timing Launches::run(std::int64_t devices)
 {
     if (planning())
         return {};
-    const auto all = [&](std::int64_t first, std::int64_t count) {
-        for (const auto& work : m_steps)
-            work(first, count);
-    };
     if (!m_context.serial)
-        return runTogether(m_runtime, devices, [&] { all(0, devices); });
+        return runTogether(m_runtime, devices, [&] { start(0, devices); });
     Timing timing;
     for (std::int64_t device = 0; device < devices; ++device) {
-        const Timing one = runTogether(m_runtime, 1, [&] { all(device, 1); });
+        const Timing one = runTogether(m_runtime, 1, [&] { start(device, 1); });
         timing.seconds.push_back(one.seconds.front());
         timing.spans.push_back(one.spans.front());
         timing.together += one.together;
         timing.wall += one.wall;
     }
+    return timing;
+}
+
+void Launches::start(std::int64_t firstDevice, std::int64_t devices) const
+{
+    for (const auto& work : m_steps)
+        work(firstDevice, devices);
+}
+
+Timing runBeside(const Context& context, const std::vector<Launches*>& operations)
+{
+    Timing timing;
+    const auto take = [&](Launches& operation) {
+        const double seconds = operation.runtime().endTimed();
+        const double end = now();
+        timing.seconds.push_back(seconds);
+        timing.spans.push_back({ end - seconds, end });
+    };
+    for (Launches* operation : operations) {
+        operation->runtime().beginTimed();
+        operation->start(0, 1);
+        if (context.serial)
+            take(*operation);
+    }
+    if (!context.serial) {
+        for (Launches* operation : operations)
+            operation->runtime().openTimed();
+        for (Launches* operation : operations)
+            take(*operation);
+    }
+    for (const double seconds : timing.seconds)
+        timing.together = context.serial ? timing.together + seconds : std::max(timing.together, seconds);
+    timing.wall = timing.together;
     return timing;
 }
 

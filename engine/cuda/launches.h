@@ -60,14 +60,19 @@ private:
 /// One operation on its way to the device.
 class Launches {
 public:
-    Launches(Runtime& runtime, Context& context)
+    /// `place`: of the device's memory in the context's arena.
+    Launches(Runtime& runtime, Context& context, int place)
         : m_runtime(runtime)
         , m_context(context)
+        , m_place(place)
     {
     }
+    Launches(const Launches&) = delete;
+    Launches& operator=(const Launches&) = delete;
 
     Runtime& runtime() { return m_runtime; }
     Context& context() { return m_context; }
+    int place() const { return m_place; }
     bool planning() const { return m_context.planning(); }
 
     /// Memory until the operation ends, in floats.
@@ -100,15 +105,21 @@ public:
 
     /// Does it all: for all devices at once, or in a serial context for one after the other.
     Timing run(std::int64_t devices);
+    /// Asks for the work of so many devices, untimed.
+    void start(std::int64_t firstDevice, std::int64_t devices) const;
 
 private:
     Runtime& m_runtime;
     Context& m_context;
+    int m_place;
     std::vector<Block> m_blocks;
     std::vector<std::unique_ptr<Sharded>> m_tensors;
     std::vector<std::function<void(std::int64_t, std::int64_t)>> m_steps;
 };
 
+/// The same for operations that each work for the one device of a GPU: all GPUs at once, or in a serial context one after the other.
+/// Times are by number of the operation.
+Timing runBeside(const Context& context, const std::vector<Launches*>& operations);
 /// All shards at once: what is done for all devices together.
 Timing runTogether(Runtime& runtime, std::int64_t devices, const std::function<void()>& work);
 
@@ -136,7 +147,4 @@ void launchRoute(Launches& launches, const OpCall& call, Sharded& result); ///< 
 void launchExpertBias(Launches& launches, const OpCall& call, Sharded& result); ///< with its gradient
 void launchAttention(Launches& launches, const OpCall& call, Sharded& result);
 void launchAttentionGradient(Launches& launches, const OpCall& call, Sharded& result);
-/// Both with parts that go around a ring, hop by hop; what the hops take is told in the call's rings.
-Timing runRingAttention(Runtime& runtime, Context& context, const OpCall& call, Sharded& result);
-
 } // namespace shardboard::engine::cuda

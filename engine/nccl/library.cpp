@@ -69,6 +69,7 @@ struct Library::State {
     Symbols nccl;
     std::vector<cuda::Runtime*> gpus;
     std::vector<std::vector<ncclComm_t>> communicators; ///< by number, then rank; the first is that of all
+    bool abandoned = false;
 
     std::string text(ncclResult_t result) const { return result == ncclSuccess ? std::string() : nccl.errorString(result); }
     ncclComm_t communicator(int number, std::size_t rank) const { return communicators[static_cast<std::size_t>(number)][rank]; }
@@ -88,9 +89,11 @@ Library::Library(const std::vector<cuda::Runtime*>& gpus)
     m_state->communicators.push_back(std::move(all));
 }
 
+void Library::abandon() { m_state->abandoned = true; }
+
 Library::~Library()
 {
-    const bool failed = std::uncaught_exceptions() > 0; // a rank that waits for a lost one would wait for ever
+    const bool failed = m_state->abandoned || std::uncaught_exceptions() > 0;
     if (!failed)
         for (cuda::Runtime* gpu : m_state->gpus)
             cudaStreamSynchronize(static_cast<cudaStream_t>(gpu->stream()));
@@ -106,7 +109,7 @@ std::string Library::split(const Communicator& wanted, int& number)
     std::vector<ncclComm_t> parts(state.gpus.size(), nullptr);
     std::string error = state.text(state.nccl.groupStart());
     for (std::size_t rank = 0; rank < parts.size() && error.empty(); ++rank)
-        error = state.text(state.nccl.split(state.communicator(0, rank), wanted.color[rank], wanted.key[rank], &parts[rank], nullptr));
+        error = state.text(state.nccl.split(state.communicator(0, rank), wanted.color[rank] < 0 ? NCCL_SPLIT_NOCOLOR : wanted.color[rank], wanted.key[rank], &parts[rank], nullptr));
     const std::string end = state.text(state.nccl.groupEnd());
     number = static_cast<int>(state.communicators.size());
     state.communicators.push_back(std::move(parts));

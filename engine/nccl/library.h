@@ -20,8 +20,11 @@ public:
     Library(const Library&) = delete;
     Library& operator=(const Library&) = delete;
 
+    /// After an error: communicators are aborted instead of waited for, since a rank that waits for a lost one waits for ever.
+    void abandon();
+
     std::vector<Functions> functions();
-    /// ncclCommSplit of the communicator of all, on every rank, in one group.
+    /// ncclCommSplit of the communicator of all, on every rank, in one group; ranks without a color are in none.
     std::string split(const Communicator& wanted, int& number);
 
 private:

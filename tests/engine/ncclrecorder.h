@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stand-in for NCCL that plays all ranks: it records every rank's calls, then goes through them as the library would, on
 // memory of this process, and says what would hang or be undefined there: members of a communicator that call something else or
-// with other counts, dtypes, operations or roots, sends that nobody receives, calls outside of their group.
+// with other counts, dtypes, operations or roots, ranks that are in no group of it, memory of another rank's GPU, sends that nobody
+// receives, calls outside of their group.
 #pragma once
 
+#include "engine/cuda/bodies.h"
 #include "engine/nccl/functions.h"
 
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <tuple>
@@ -32,10 +35,14 @@ public:
     /// What is called between ncclGroupStart and ncclGroupEnd, or a call on its own.
     using Unit = std::vector<Entry>;
 
-    explicit Recorder(const std::vector<Communicator>& communicators, std::size_t ranks)
+    /// Whether memory is that of a rank's GPU.
+    using Owns = std::function<bool(std::size_t rank, const void* memory, std::size_t bytes)>;
+
+    explicit Recorder(const std::vector<Communicator>& communicators, std::size_t ranks, Owns owns = {})
         : m_communicators(communicators)
         , m_units(ranks)
         , m_open(ranks, false)
+        , m_owns(std::move(owns))
     {
     }
 
@@ -124,10 +131,20 @@ private:
             return "a call for nothing";
         if (entry.communicator < 0 || static_cast<std::size_t>(entry.communicator) >= m_communicators.size())
             return "a communicator that is not there";
+        if (m_communicators[static_cast<std::size_t>(entry.communicator)].color[rank] < 0)
+            return "a rank calls in a communicator that it is not in";
         const auto size = static_cast<int>(m_communicators[static_cast<std::size_t>(entry.communicator)].groupOf(static_cast<std::int64_t>(rank)).size());
         const bool hasPeer = entry.what == What::Send || entry.what == What::Receive || entry.what == What::Reduce;
         if (hasPeer && (entry.peer < 0 || entry.peer >= size))
             return "a peer outside of the communicator";
+        const std::size_t bytes = entry.count * static_cast<std::size_t>(bytesOf(entry.element));
+        const std::size_t members = static_cast<std::size_t>(size);
+        const bool reads = entry.what != What::Receive;
+        const bool writes = entry.what != What::Send;
+        if (m_owns && reads && !m_owns(rank, entry.from, entry.what == What::ReduceScatter ? bytes * members : bytes))
+            return "values are taken from memory of another GPU";
+        if (m_owns && writes && !m_owns(rank, entry.to, entry.what == What::AllGather ? bytes * members : bytes))
+            return "values are put into memory of another GPU";
         if (m_open[rank])
             m_units[rank].back().push_back(entry);
         else
@@ -158,17 +175,19 @@ private:
             const auto me = static_cast<std::int64_t>(rank);
             const std::int64_t other = memberOf(*it, rank, it->peer);
             if (it->what == What::Send) {
-                const auto* data = static_cast<const float*>(it->from);
-                m_mail[{ it->communicator, me, other }].push_back({ { data, data + it->count }, it->element });
+                const auto* data = static_cast<const std::byte*>(it->from);
+                m_mail[{ it->communicator, me, other }].push_back({ { data, data + bytesIn(*it) }, it->element });
             } else {
                 auto& box = m_mail[{ it->communicator, other, me }];
                 if (box.empty()) {
                     ++it;
                     continue;
                 }
-                if (box.front().values.size() != it->count || box.front().element != it->element)
+                if (box.front().bytes.size() != bytesIn(*it) || box.front().element != it->element) {
                     m_wrong = "rank " + std::to_string(rank) + " receives another count or dtype than is sent";
-                std::copy(box.front().values.begin(), box.front().values.end(), static_cast<float*>(it->to));
+                    return false;
+                }
+                std::copy(box.front().bytes.begin(), box.front().bytes.end(), static_cast<std::byte*>(it->to));
                 box.pop_front();
             }
             it = unit.erase(it);
@@ -206,41 +225,53 @@ private:
         return true;
     }
 
+    static std::size_t bytesIn(const Entry& entry) { return entry.count * static_cast<std::size_t>(bytesOf(entry.element)); }
+    static cuda::Elements elementsAt(const void* memory, Element element)
+    {
+        cuda::Elements out;
+        out.data = const_cast<void*>(memory);
+        out.half = element == Element::BF16 ? 1 : 0;
+        return out;
+    }
+
     void run(const std::vector<std::int64_t>& members, std::size_t index)
     {
         std::vector<Entry> entries;
         for (const std::int64_t member : members)
             entries.push_back(m_units[static_cast<std::size_t>(member)].front()[index]);
         const Entry& first = entries.front();
-        const std::size_t parts = first.what == What::ReduceScatter ? members.size() : 1;
-        std::vector<float> all;
-        if (first.what == What::AllGather) {
-            for (const Entry& entry : entries)
-                all.insert(all.end(), static_cast<const float*>(entry.from), static_cast<const float*>(entry.from) + entry.count);
-        } else {
-            all.assign(static_cast<const float*>(first.from), static_cast<const float*>(first.from) + first.count * parts);
-            for (std::size_t m = 1; m < entries.size(); ++m)
-                for (std::size_t i = 0; i < all.size(); ++i) {
-                    const float value = static_cast<const float*>(entries[m].from)[i];
-                    all[i] = first.op == ReduceOp::Max ? std::max(all[i], value) : all[i] + value;
-                }
+        const std::size_t parts = first.what == What::ReduceScatter || first.what == What::AllGather ? members.size() : 1;
+        std::vector<float> all(first.count * parts);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            if (first.what == What::AllGather) {
+                all[i] = elementsAt(entries[i / first.count].from, first.element).at(static_cast<std::int64_t>(i % first.count));
+                continue;
+            }
+            all[i] = elementsAt(first.from, first.element).at(static_cast<std::int64_t>(i));
+            for (std::size_t m = 1; m < entries.size(); ++m) {
+                const float value = elementsAt(entries[m].from, first.element).at(static_cast<std::int64_t>(i));
+                all[i] = first.op == ReduceOp::Max ? std::max(all[i], value) : all[i] + value;
+            }
         }
         for (std::size_t m = 0; m < entries.size(); ++m) {
             if (first.what == What::Reduce && static_cast<int>(m) != first.peer)
                 continue;
             const std::size_t begin = first.what == What::ReduceScatter ? m * first.count : 0;
             const std::size_t count = first.what == What::ReduceScatter ? first.count : all.size();
-            std::memcpy(entries[m].to, all.data() + begin, count * sizeof(float));
+            cuda::Elements to = elementsAt(entries[m].to, first.element);
+            for (std::size_t i = 0; i < count; ++i)
+                to.set(static_cast<std::int64_t>(i), all[begin + i]);
         }
     }
 
     struct Message {
-        std::vector<float> values;
+        std::vector<std::byte> bytes;
         Element element;
     };
     const std::vector<Communicator>& m_communicators;
     std::vector<std::deque<Unit>> m_units;
     std::vector<bool> m_open;
+    Owns m_owns;
     std::map<MailKey, std::deque<Message>> m_mail;
     std::string m_wrong;
     bool m_moved = false;

@@ -8,7 +8,7 @@
 #include "engine/nccl/rankcheck.h"
 #include "engine/nccl/ranks.h"
 #include "model/plan/reshard.h"
-#include "tests/engine/ncclrecorder.h"
+#include "tests/engine/ncclstandins.h"
 
 #include <QTest>
 
@@ -21,6 +21,7 @@
 using namespace shardboard;
 using namespace shardboard::engine;
 using namespace shardboard::engine::nccl;
+using shardboard::engine::nccl::test::OneProcess;
 using shardboard::engine::nccl::test::Recorder;
 
 namespace {
@@ -29,98 +30,6 @@ struct Room {
     Arena arena { std::int64_t { 32 } << 20 };
     TaskPool pool { 1, nullptr };
     Context context { arena, &pool, 1, {} };
-};
-
-/// All ranks of one thread: a group holds the calls of all of them, is gone through when it ends, and what would wait for a rank
-/// whose call comes after it hangs. Copies are made at once, by the kernels of stand-ins for the GPUs.
-class OneProcess {
-public:
-    explicit OneProcess(std::int64_t ranks)
-    {
-        for (std::int64_t rank = 0; rank < ranks; ++rank) {
-            m_gpus.push_back(std::make_unique<cuda::HostRuntime>(std::int64_t { 64 } << 20));
-            m_pointers.push_back(m_gpus.back().get());
-        }
-    }
-    const std::vector<cuda::Runtime*>& gpus() const { return m_pointers; }
-    Process::Split split()
-    {
-        return [this](const Communicator& wanted, int& number) {
-            if (m_recorder)
-                return std::string("within a group");
-            number = static_cast<int>(m_communicators.size());
-            m_communicators.push_back(wanted);
-            return std::string();
-        };
-    }
-    std::vector<Functions> functions()
-    {
-        std::vector<Functions> out;
-        for (std::size_t rank = 0; rank < m_gpus.size(); ++rank) {
-            Functions f;
-            f.groupStart = [this] {
-                if (m_recorder)
-                    return std::string("a group within a group");
-                m_recorder.emplace(m_communicators, m_gpus.size());
-                m_open.assign(m_gpus.size(), false);
-                return std::string();
-            };
-            f.groupEnd = [this] {
-                if (!m_recorder)
-                    return std::string("a group ends that did not begin");
-                for (std::size_t r = 0; r < m_open.size(); ++r)
-                    if (m_open[r])
-                        m_recorder->functionsOf(r).groupEnd();
-                const std::string wrong = m_recorder->settle();
-                m_recorder.reset();
-                ++groups;
-                return wrong;
-            };
-            const auto within = [this, rank](const auto& call) {
-                if (!m_recorder) // one thread for all: this rank would wait for a call that never comes
-                    return std::string("a call outside of a group waits for ever");
-                const Functions recorded = m_recorder->functionsOf(rank);
-                if (!m_open[rank]) {
-                    recorded.groupStart();
-                    m_open[rank] = true;
-                }
-                return call(recorded);
-            };
-            f.allReduce = [=](const void* from, void* to, std::size_t count, Element e, ReduceOp op, int c) {
-                return within([=](const Functions& r) { return r.allReduce(from, to, count, e, op, c); });
-            };
-            f.allGather = [=](const void* from, void* to, std::size_t count, Element e, int c) {
-                return within([=](const Functions& r) { return r.allGather(from, to, count, e, c); });
-            };
-            f.reduceScatter = [=](const void* from, void* to, std::size_t count, Element e, ReduceOp op, int c) {
-                return within([=](const Functions& r) { return r.reduceScatter(from, to, count, e, op, c); });
-            };
-            f.reduce = [=](const void* from, void* to, std::size_t count, Element e, ReduceOp op, int root, int c) {
-                return within([=](const Functions& r) { return r.reduce(from, to, count, e, op, root, c); });
-            };
-            f.send = [=](const void* from, std::size_t count, Element e, int peer, int c) {
-                return within([=](const Functions& r) { return r.send(from, count, e, peer, c); });
-            };
-            f.receive = [=](void* to, std::size_t count, Element e, int peer, int c) {
-                return within([=](const Functions& r) { return r.receive(to, count, e, peer, c); });
-            };
-            f.local = [this, rank](const Call& call, const void* from, void* to, Element e) {
-                if (m_recorder)
-                    return std::string("a copy within a group of calls would not wait for them");
-                return copyOn(*m_pointers[rank], call, from, to, e);
-            };
-            out.push_back(std::move(f));
-        }
-        return out;
-    }
-    int groups = 0;
-
-private:
-    std::vector<std::unique_ptr<cuda::HostRuntime>> m_gpus;
-    std::vector<cuda::Runtime*> m_pointers;
-    std::vector<Communicator> m_communicators;
-    std::optional<Recorder> m_recorder;
-    std::vector<bool> m_open;
 };
 
 std::string play(const StepPlan& plan, const Sharded& before, Sharded& after)
@@ -315,6 +224,7 @@ private Q_SLOTS:
         QCOMPARE(turns.size(), std::size_t { 1 });
         QVERIFY(turns[0].grouped && turns[0].calls.size() == 2);
         OneProcess one(2);
+        one.owned = false; // the values are this test's own
         std::vector<float> values(24, 1.0f);
         try {
             execute(plan.ranks[0], one.functions()[0], { reinterpret_cast<std::byte*>(values.data()), reinterpret_cast<std::byte*>(values.data()), nullptr, Element::F32 });

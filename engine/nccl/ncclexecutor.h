@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GPU for every logical device of the mesh, all in this process: operations by the CUDA backend's kernels on the GPU of the device,
+// everything between devices by NCCL, on communicators split per mesh axis. The unsharded reference lies on the first GPU.
+#pragma once
+
+#include "engine/cuda/cudaexecutor.h"
+#include "engine/nccl/process.h"
+#include "engine/nccl/spread.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace shardboard::engine::nccl {
+
+/// Empty, or what a run on so many logical devices lacks, and what to do about it.
+std::string whyTooFew(std::int64_t devices, std::int64_t gpus);
+
+class NcclExecutor : public Executor {
+public:
+    /// All must outlive it. Rank i is gpus[i] and the i-th of the process.
+    NcclExecutor(const std::vector<cuda::Runtime*>& gpus, Process& process);
+
+    void check(const Program& program, const RunOptions& options) const override;
+    Placement placementOf(const Mesh& mesh) const override;
+    std::string nameOf(int place) const override { return "GPU " + std::to_string(place); }
+    std::int64_t availableBytes() const override;
+    std::int64_t overheadBytes() const override { return m_gpus.front()->overheadBytes(); }
+    std::byte* reserve(std::int64_t bytes) override { return m_gpus.front()->reserve(bytes); }
+    std::vector<Arena::Segment> reserveAll(const std::vector<std::int64_t>& bytes) override;
+    void poison(std::byte* memory, std::int64_t bytes) override;
+    double secondsOf(const Work& work) const override;
+    /// Of the first GPU.
+    MachineLimits measureLimits() override { return m_gpus.front()->measureLimits(); }
+    Element elementOf(Rounding rounding) const override { return m_gpus.front()->elementOf(rounding); }
+
+    Timing op(Context& context, const OpCall& call, Sharded& result) override;
+    Timing reshard(Context& context, const ReshardStep& step, const Sharded& before, bool broken, const std::string& where,
+                   Sharded& after) override;
+    Timing send(Context& context, const Sharded& value, bool broken, Sharded& there) override;
+    void fill(Context& context, const Source& source, Sharded& tensor) override;
+    void round(Context& context, Rounding rounding, Sharded& tensor) override;
+    void add(Context& context, const Sharded& value, Sharded& sum) override;
+    void copy(Context& context, const Sharded& value, Sharded& copy) override;
+    void scale(Context& context, float factor, Sharded& tensor) override;
+    void putTogether(Context& context, const Sharded& value, Sharded& whole) override;
+    double relativeError(Context& context, const Sharded& y, const Sharded& reference, double among) override;
+    double meanSquare(Context& context, const Sharded& reference) override { return m_gpus.front()->meanSquare(context, reference); }
+    void bringHere(const Sharded& value, Sharded& there) override;
+
+private:
+    struct Part;
+    cuda::CudaExecutor& gpuOf(const Context& context, const Sharded& tensor, std::int64_t position) const;
+    cuda::CudaExecutor& holderOf(const std::byte* memory) const;
+    /// Asks NCCL, and waits until the GPUs are done with it. Times by entry of `ranks`.
+    Timing timed(const std::vector<int>& ranks, const std::string& where, const std::function<void()>& work);
+    Timing move(const Communicator& among, const std::vector<Move>& moves, Element element, const std::vector<int>& ranks, const std::string& where);
+    void arrive(Context& context, const OpCall& call, const std::vector<std::unique_ptr<Part>>& parts, std::size_t round);
+    Sharded broughtToFirst(Context& context, const Sharded& value);
+    template <class Do>
+    void each(Context& context, Sharded& tensor, Do work);
+
+    std::vector<std::unique_ptr<cuda::CudaExecutor>> m_gpus;
+    Process& m_process;
+    std::vector<Arena::Segment> m_heaps; ///< by rank
+};
+
+} // namespace shardboard::engine::nccl
