@@ -16,6 +16,7 @@
 #include <QHash>
 #include <QHeaderView>
 #include <QLabel>
+#include <QScrollArea>
 #include <QPushButton>
 #include <QResizeEvent>
 #include <QSplitter>
@@ -190,7 +191,12 @@ void CompareView::buildLayout()
     auto* rightColumn = new QVBoxLayout(right);
     rightColumn->setContentsMargins(8, 0, 0, 0);
     rightColumn->addWidget(m_changes, 1);
-    rightColumn->addWidget(m_same, 1);
+    m_sameArea = new QScrollArea(this); // large text in a low panel
+    m_sameArea->setWidgetResizable(true);
+    m_sameArea->setFrameShape(QFrame::NoFrame);
+    m_sameArea->setFocusPolicy(Qt::NoFocus);
+    m_sameArea->setWidget(m_same);
+    rightColumn->addWidget(m_sameArea, 1);
     m_split->addWidget(m_costs);
     m_split->addWidget(right);
     m_split->setStretchFactor(0, 13);
@@ -418,7 +424,7 @@ void CompareView::showChanges(const QString& other)
         }
     }
     m_changes->setVisible(!m_comparison.same());
-    m_same->setVisible(m_comparison.same());
+    m_sameArea->setVisible(m_comparison.same());
     m_same->setText(tr("Both designs say the same. Edit this one: the difference is told here."));
 }
 

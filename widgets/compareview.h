@@ -10,6 +10,7 @@
 #include <vector>
 
 class QLabel;
+class QScrollArea;
 class QPushButton;
 class QSplitter;
 class QTreeWidget;
@@ -73,6 +74,7 @@ private:
     QLabel* m_verdict;
     QLabel* m_empty;
     QLabel* m_same;
+    QScrollArea* m_sameArea = nullptr;
     QSplitter* m_split;
     QTreeWidget* m_costs;
     QTreeWidget* m_changes;

@@ -5,6 +5,7 @@
 
 #include <QCoreApplication>
 #include <QFontDatabase>
+#include <QStringList>
 
 #include <cmath>
 
@@ -107,6 +108,18 @@ QString RunModel::exactText(const RunOperation& operation, int column) const
     }
 }
 
+/// All of a row, for where there is no room for its columns.
+QString RunModel::wholeText(const RunOperation& operation) const
+{
+    QStringList lines { text(operation, Operation) };
+    if (m_stale.isValid())
+        lines.prepend(say("Stale: of an earlier layout."));
+    for (int column = 0; column < ColumnCount; ++column)
+        if (const QString value = text(operation, column); column != Operation && !value.isEmpty())
+            lines << say("%1: %2").arg(headerData(column, Qt::Horizontal, Qt::DisplayRole).toString(), value);
+    return lines.join(QLatin1Char('\n'));
+}
+
 QVariant RunModel::data(const QModelIndex& index, int role) const
 {
     if (!index.isValid())
@@ -116,6 +129,8 @@ QVariant RunModel::data(const QModelIndex& index, int role) const
     case Qt::DisplayRole:
         return text(operation, index.column());
     case Qt::ToolTipRole:
+        if (index.column() == Operation)
+            return wholeText(operation);
         return m_stale.isValid() ? say("Stale: of an earlier layout. ") + exactText(operation, index.column()) : exactText(operation, index.column());
     case Qt::ForegroundRole:
         return m_stale.isValid() ? QVariant(m_stale) : QVariant();
@@ -139,11 +154,15 @@ QVariant RunModel::headerData(int section, Qt::Orientation orientation, int role
         return {};
     if (role == Qt::TextAlignmentRole)
         return int((isText(section) ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    if (role == Qt::ToolTipRole && section == RelativeError)
+        return say("largest error relative to the unsharded computation");
+    if (role == Qt::ToolTipRole) // all of it, where the heading is elided
+        return headerData(section, orientation, Qt::DisplayRole);
     if (role != Qt::DisplayRole)
         return {};
     static constexpr const char* kNames[ColumnCount] = {
         QT_TRANSLATE_NOOP("shardboard::RunModel", "operation"), QT_TRANSLATE_NOOP("shardboard::RunModel", "measured"),
-        QT_TRANSLATE_NOOP("shardboard::RunModel", "predicted"), QT_TRANSLATE_NOOP("shardboard::RunModel", "relative error"),
+        QT_TRANSLATE_NOOP("shardboard::RunModel", "predicted"), QT_TRANSLATE_NOOP("shardboard::RunModel", "error"),
         QT_TRANSLATE_NOOP("shardboard::RunModel", "kind"), QT_TRANSLATE_NOOP("shardboard::RunModel", "bytes"),
         QT_TRANSLATE_NOOP("shardboard::RunModel", "× a step"),
     };

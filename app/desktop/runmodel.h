@@ -33,6 +33,7 @@ public:
 private:
     QString text(const RunOperation& operation, int column) const;
     QString exactText(const RunOperation& operation, int column) const;
+    QString wholeText(const RunOperation& operation) const;
 
     RunResult m_result;
     QString m_hardware;

@@ -5,9 +5,11 @@
 #include "model/protocol/backends.h"
 #include "model/session/document.h"
 #include "widgets/choicebox.h"
+#include "widgets/elidingheader.h"
 #include "widgets/format.h"
 #include "widgets/tablecopy.h"
 #include "widgets/theme.h"
+#include "widgets/wrappedlabel.h"
 
 #include <QCheckBox>
 #include <QDockWidget>
@@ -31,7 +33,6 @@ namespace shardboard {
 
 namespace {
 
-constexpr int kOperationWidth = 200;
 constexpr int kShowMs = 40; ///< between two steps that are shown: a run of many short ones tells of them faster than eyes can read
 
 QSpinBox* countBox(const QString& name, int lowest, int value, QWidget* parent)
@@ -43,12 +44,10 @@ QSpinBox* countBox(const QString& name, int lowest, int value, QWidget* parent)
     return box;
 }
 
-QLabel* textLabel(const QString& name, QWidget* parent)
+WrappedLabel* textLabel(const QString& name, QWidget* parent)
 {
-    auto* label = new QLabel(parent);
+    auto* label = new WrappedLabel({}, parent);
     label->setObjectName(name);
-    label->setTextFormat(Qt::PlainText);
-    label->setWordWrap(true);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);
     return label;
 }
@@ -75,11 +74,11 @@ RunPanel::RunPanel(Document* document, EngineSession* session, QWidget* parent)
     build();
     connect(m_run, &QPushButton::clicked, this, &RunPanel::run);
     connect(m_cancel, &QPushButton::clicked, this, [this] {
-        m_needs->setText(tr("cancelling …"));
+        m_needs->setFullText(tr("cancelling …"));
         m_session->cancel();
     });
     connect(m_restart, &QPushButton::clicked, this, [this] {
-        m_needs->clear();
+        m_needs->setFullText({});
         m_session->restart();
     });
     connect(m_useCpu, &QPushButton::clicked, this, [this] {
@@ -90,7 +89,7 @@ RunPanel::RunPanel(Document* document, EngineSession* session, QWidget* parent)
     connect(m_session, &EngineSession::stateChanged, this, &RunPanel::updateState);
     connect(m_session, &EngineSession::silenceChanged, this, &RunPanel::updateSilence);
     connect(m_session, &EngineSession::announced, this, [this](qint64 bytes, double seconds) {
-        m_needs->setText(tr("needs %1 and about %2").arg(bytesText(bytes), secondsText(seconds)));
+        m_needs->setFullText(tr("needs %1 and about %2").arg(bytesText(bytes), secondsText(seconds)));
     });
     connect(m_session, &EngineSession::progressed, this, &RunPanel::onProgress);
     m_shows->setSingleShot(true);
@@ -98,7 +97,7 @@ RunPanel::RunPanel(Document* document, EngineSession* session, QWidget* parent)
     connect(m_shows, &QTimer::timeout, this, &RunPanel::showProgress);
     connect(m_session, &EngineSession::finished, this, &RunPanel::onFinished);
     connect(m_session, &EngineSession::refused, this, [this](const QString& text) { showProblem(text); });
-    connect(m_session, &EngineSession::cancelled, this, [this] { m_needs->setText(tr("cancelled")); });
+    connect(m_session, &EngineSession::cancelled, this, [this] { m_needs->setFullText(tr("cancelled")); });
     connect(m_document, &Document::evaluated, this, [this] {
         updateState();
         updateVerdict();
@@ -176,11 +175,30 @@ void RunPanel::build()
     m_options->setWidget(box);
     m_options->setMinimumHeight(60);
 
-    auto* trouble = new QHBoxLayout;
-    trouble->setSpacing(12);
-    trouble->addWidget(m_problem, 1);
-    trouble->addWidget(m_useCpu, 0, Qt::AlignTop);
-    trouble->addWidget(m_restart, 0, Qt::AlignTop);
+    auto* words = new QWidget(this);
+    auto* lines = new QVBoxLayout(words);
+    lines->setContentsMargins(1, 1, 1, 1);
+    lines->setSpacing(4);
+    for (WrappedLabel* label : { m_problem, m_verdict, m_needs })
+        lines->addWidget(label);
+    lines->addStretch(1);
+    m_words = new QScrollArea(this); // an error with its log may be longer than the panel is high
+    m_words->setObjectName(QStringLiteral("run.words"));
+    m_words->setAccessibleName(tr("What the run says"));
+    m_words->setWidgetResizable(true);
+    m_words->setFrameShape(QFrame::NoFrame);
+    m_words->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_words->setWidget(words);
+    words->installEventFilter(this);
+    auto* ways = new QVBoxLayout;
+    ways->setSpacing(4);
+    ways->addWidget(m_useCpu);
+    ways->addWidget(m_restart);
+    ways->addStretch(1);
+    auto* told = new QHBoxLayout;
+    told->setSpacing(12);
+    told->addWidget(m_words, 1);
+    told->addLayout(ways);
 
     m_table = new QTableView(this);
     m_table->setObjectName(QStringLiteral("run.table"));
@@ -192,15 +210,10 @@ void RunPanel::build()
     makeCopyable(m_table);
     m_table->verticalHeader()->hide();
     m_table->verticalHeader()->setDefaultSectionSize(kRowHeight);
-    m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
-    m_table->horizontalHeader()->setHighlightSections(false);
+    m_table->setHorizontalHeader(new ElidingHeader(Qt::Horizontal, m_table));
     m_table->horizontalHeader()->setResizeContentsPrecision(200);
-    m_table->horizontalHeader()->setSectionResizeMode(RunModel::Operation, QHeaderView::Interactive);
-    m_table->horizontalHeader()->resizeSection(RunModel::Operation, kOperationWidth);
-    connect(m_table->horizontalHeader(), &QHeaderView::sectionResized, this, [this](int column) {
-        if (column != RunModel::Operation)
-            fitTable();
-    });
+    m_table->horizontalHeader()->setMinimumSectionSize(8);
+    m_table->viewport()->installEventFilter(this);
     m_table->setTextElideMode(Qt::ElideMiddle);
     m_table->setWordWrap(false);
     m_table->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
@@ -208,16 +221,14 @@ void RunPanel::build()
     auto* results = new QVBoxLayout;
     results->setSpacing(4);
     results->addWidget(m_progress);
-    results->addLayout(trouble);
-    results->addWidget(m_verdict);
-    results->addWidget(m_needs);
+    results->addLayout(told);
     results->addWidget(m_table, 1);
     auto* layout = new QHBoxLayout(this);
     layout->setContentsMargins(kPanelMargin, 8, kPanelMargin, 8);
     layout->setSpacing(kPanelMargin);
     layout->addWidget(m_options);
     layout->addLayout(results, 1);
-    m_table->setMinimumHeight(20);
+    m_table->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Ignored); // the words come first
     m_problem->hide();
     fitText();
 }
@@ -326,7 +337,7 @@ void RunPanel::run()
         explainBackend();
         return;
     }
-    m_needs->setText(tr("starting …"));
+    m_needs->setFullText(tr("starting …"));
     m_progress->setRange(0, 0);
     m_session->run(m_document->evaluation(), options());
 }
@@ -349,16 +360,16 @@ void RunPanel::updateState()
     }
     m_backend->setEnabled(!busy);
     if (state == State::Failed) {
-        m_needs->clear();
+        m_needs->setFullText({});
         m_useCpu->hide();
         showProblem(m_session->failure(), m_session->failureLog());
     } else if (state == State::Starting) {
         m_problem->hide();
         if (!busy)
-            m_needs->setText(tr("asking the engine what there is …"));
+            m_needs->setFullText(tr("asking the engine what there is …"));
     } else if (state == State::Ready) {
         if (m_fresh && !busy)
-            m_needs->clear();
+            m_needs->setFullText({});
         fillBackends();
         explainBackend();
     }
@@ -380,10 +391,12 @@ void RunPanel::updateSilence()
 
 void RunPanel::showProblem(const QString& text, const QString& log)
 {
-    m_needs->clear();
-    m_problem->setText(log.isEmpty() ? text : text + QLatin1Char('\n') + log);
+    m_needs->setFullText({});
+    m_problem->setFullText(log.isEmpty() ? text : text + QLatin1Char('\n') + log);
     setColor(m_problem, Theme::of(this).error);
     m_problem->show();
+    m_words->verticalScrollBar()->setValue(0);
+    fitWords();
 }
 
 void RunPanel::onProgress(qint64 step, qint64 of, const QString& what)
@@ -409,8 +422,8 @@ void RunPanel::onFinished(const RunResult& result)
     m_fresh = false;
     const QString hardware = qstr(m_document->design().hardware);
     m_model->setResult(result, hardware);
-    fitTable();
-    m_needs->setText(tr("step %1 on %2, held %3 · predicted on %4: %5")
+    measureTable();
+    m_needs->setFullText(tr("step %1 on %2, held %3 · predicted on %4: %5")
                          .arg(secondsText(result.stepMedian), qstr(result.backend), bytesText(result.peakBytes), hardware,
                               secondsText(result.predictedStepSeconds)));
     updateVerdict();
@@ -420,7 +433,7 @@ void RunPanel::updateVerdict()
 {
     const Theme& theme = Theme::of(this);
     if (m_fresh) {
-        m_verdict->setText(tr("A run executes the plan with made-up data on logical devices of the engine, measures every "
+        m_verdict->setFullText(tr("A run executes the plan with made-up data on logical devices of the engine, measures every "
                               "operation and collective, and checks the numbers."));
         setColor(m_verdict, theme.quiet);
         return;
@@ -429,25 +442,86 @@ void RunPanel::updateVerdict()
     const RunResult& result = m_model->result();
     const QString verdict = verdictText(result);
     if (isStale()) {
-        m_verdict->setText(tr("Stale: measured on an earlier layout. Run again for this one. (%1)").arg(verdict));
+        m_verdict->setFullText(tr("Stale: measured on an earlier layout. Run again for this one. (%1)").arg(verdict));
         setColor(m_verdict, theme.attention);
         return;
     }
-    m_verdict->setText(verdict);
+    m_verdict->setFullText(verdict);
     setColor(m_verdict, !result.compared ? theme.quiet : result.verified ? theme.text : theme.error);
 }
 
-/// Names as wide as is left beside the times, so that what matters is in sight without scrolling.
+/// What the columns would like; measured where the contents or the font change, not at every resize.
+void RunPanel::measureTable()
+{
+    using Column = RunModel;
+    const QAbstractItemView* cells = m_table; // protected in the class itself
+    QHeaderView* header = m_table->horizontalHeader();
+    const int em = QFontMetrics(m_table->font()).horizontalAdvance(QLatin1Char('m'));
+    m_wishes.assign(Column::ColumnCount, {});
+    for (int column = 0; column < Column::ColumnCount; ++column) {
+        header->setSectionHidden(column, false); // a hidden one has no size
+        const int contents = cells->sizeHintForColumn(column);
+        ColumnWish& wish = m_wishes[static_cast<std::size_t>(column)];
+        wish.natural = std::max(contents, header->sectionSizeHint(column));
+        wish.least = std::max(contents, std::min(wish.natural, 7 * em)); // numbers are never cut, long headings may be
+    }
+    ColumnWish& names = m_wishes[Column::Operation];
+    names.natural = std::min(names.natural, 24 * em);
+    names.least = std::min(names.natural, 9 * em);
+    int rank = 0;
+    for (const int column : { Column::Operation, Column::Measured, Column::Predicted, Column::RelativeError, Column::Bytes, Column::Kind, Column::Count }) {
+        m_wishes[static_cast<std::size_t>(column)].rank = rank;
+        m_wishes[static_cast<std::size_t>(column)].mayHide = rank > 1;
+        ++rank;
+    }
+    fitTable();
+}
+
+/// All columns in sight without scrolling sideways. Of an operation the tool tip says what there is no room for.
 void RunPanel::fitTable()
 {
     QHeaderView* header = m_table->horizontalHeader();
-    const int times = header->sectionSize(RunModel::Measured) + header->sectionSize(RunModel::Predicted);
-    header->resizeSection(RunModel::Operation, std::clamp(m_table->viewport()->width() - times, kOperationWidth * 4 / 5, 2 * kOperationWidth));
+    const std::vector<int> widths = fitColumns(m_wishes, m_table->viewport()->width());
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+        const int column = static_cast<int>(i);
+        header->setSectionHidden(column, widths[i] == 0);
+        if (widths[i] > 0)
+            header->resizeSection(column, widths[i]);
+    }
+}
+
+/// The words are as high as they are, in a low panel as high as leaves the table its first rows; then they scroll.
+void RunPanel::fitWords()
+{
+    const QWidget* words = m_words->widget();
+    const int width = m_words->width() - m_words->verticalScrollBar()->sizeHint().width() - 2 * m_words->frameWidth();
+    const int wanted = (words->layout()->hasHeightForWidth() ? words->layout()->totalHeightForWidth(width) : words->sizeHint().height()) + 2 * m_words->frameWidth();
+    const int row = m_table->verticalHeader()->defaultSectionSize();
+    const int rows = m_table->model()->rowCount() > 0 ? 2 : 0;
+    m_table->setMinimumHeight(std::max(20, rows * row));
+    const int room = height() - layout()->contentsMargins().top() - layout()->contentsMargins().bottom() - m_table->minimumHeight() - 4
+        - (m_progress->isVisibleTo(this) ? m_progress->sizeHint().height() + 4 : 0);
+    const int given = std::clamp(room, std::min(wanted, 2 * QFontMetrics(font()).lineSpacing() + 4), std::max(wanted, 1));
+    m_words->setFixedHeight(given);
+    const bool scrolls = given < wanted;
+    m_words->setFocusPolicy(scrolls ? Qt::StrongFocus : Qt::NoFocus); // by the keys, too
+    for (WrappedLabel* label : { m_problem, m_verdict, m_needs })
+        label->setToolTip(scrolls ? label->fullText() : QString());
+}
+
+bool RunPanel::eventFilter(QObject* watched, QEvent* event)
+{
+    if (event->type() == QEvent::LayoutRequest && m_words != nullptr && watched == m_words->widget())
+        QMetaObject::invokeMethod(this, &RunPanel::fitWords, Qt::QueuedConnection);
+    if (event->type() == QEvent::Resize && m_table != nullptr && watched == m_table->viewport())
+        fitTable(); // also when its other scroll bar comes or goes
+    return QWidget::eventFilter(watched, event);
 }
 
 void RunPanel::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
+    fitWords();
     layout()->activate();
     fitTable();
 }
@@ -458,6 +532,8 @@ void RunPanel::fitText()
     QWidget* box = m_options->widget();
     box->setMinimumHeight(box->sizeHint().height()); // fields keep their height, and scroll
     m_options->setFixedWidth(box->minimumSizeHint().width() + m_options->verticalScrollBar()->sizeHint().width());
+    measureTable();
+    fitWords();
 }
 
 void RunPanel::changeEvent(QEvent* event)

@@ -3,11 +3,13 @@
 #pragma once
 
 #include "app/desktop/enginesession.h"
+#include "widgets/columnfit.h"
 
 #include <QWidget>
 
+#include <vector>
+
 class QCheckBox;
-class QLabel;
 class QProgressBar;
 class QPushButton;
 class QSpinBox;
@@ -20,6 +22,7 @@ namespace shardboard {
 class ChoiceBox;
 class Document;
 class RunModel;
+class WrappedLabel;
 
 class RunPanel : public QWidget {
     Q_OBJECT
@@ -40,6 +43,7 @@ protected:
     void changeEvent(QEvent* event) override;
     void showEvent(QShowEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
 
 private:
     void build();
@@ -48,7 +52,9 @@ private:
     void updateSilence();
     void look(bool seen);
     void askBackends();
+    void measureTable();
     void fitTable();
+    void fitWords();
     void fillBackends();
     void explainBackend();
     void fitText();
@@ -72,12 +78,14 @@ private:
     ChoiceBox* m_backend = nullptr;
     QPushButton* m_useCpu = nullptr; ///< offered where the chosen backend cannot be used
     QString m_wanted { QStringLiteral("cpu") };
-    QLabel* m_needs = nullptr; ///< memory and time that the run announced
+    WrappedLabel* m_needs = nullptr; ///< memory and time that the run announced
     QProgressBar* m_progress = nullptr;
-    QLabel* m_problem = nullptr;
-    QLabel* m_verdict = nullptr;
+    WrappedLabel* m_problem = nullptr;
+    WrappedLabel* m_verdict = nullptr;
     QTableView* m_table = nullptr;
     QScrollArea* m_options = nullptr;
+    QScrollArea* m_words = nullptr; ///< problem, verdict and what is needed
+    std::vector<ColumnWish> m_wishes; ///< of the table's columns
     QTimer* m_shows = nullptr; ///< runs while a step that was told waits to be shown
     struct Progress {
         qint64 step = 0;

@@ -213,7 +213,7 @@ QStringList TestLook::clipped() const
             text = label->text();
             if (label->buddy() != nullptr)
                 text.remove(QLatin1Char('&'));
-            if (text.isEmpty() || !label->pixmap(Qt::ReturnByValue).isNull() || qobject_cast<const ElidedLabel*>(widget) || label->sizePolicy().horizontalPolicy() == QSizePolicy::Ignored)
+            if (text.isEmpty() || !label->pixmap(Qt::ReturnByValue).isNull() || qobject_cast<const ElidedLabel*>(widget) )
                 continue;
             if (text.endsWith(QChar(0x2026)) || text.contains(QChar(0x2026)))
                 continue; // elided, or of what goes on
@@ -252,6 +252,8 @@ void TestLook::noTextIsClipped_data()
     QTest::newRow("9 pt") << 9.0 << QSize(1280, 800);
     QTest::newRow("10 pt") << 10.0 << QSize(1280, 800);
     QTest::newRow("14 pt") << 14.0 << QSize(1600, 1000);
+    QTest::newRow("14 pt, small window") << 14.0 << QSize(1280, 800);
+    QTest::newRow("18 pt, small window") << 18.0 << QSize(1280, 800);
     QTest::newRow("18 pt") << 18.0 << QSize(1920, 1200);
 }
 

@@ -22,6 +22,7 @@
 #include "widgets/tilecanvas.h"
 #include "widgets/tileview.h"
 #include "widgets/weighttable.h"
+#include "widgets/wrappedlabel.h"
 
 #include <QAbstractItemView>
 #include <QApplication>
@@ -216,7 +217,7 @@ void TestMainWindow::waitForState(EngineSession::State state, int timeout)
 QString TestMainWindow::childText(const char* name) const
 {
     const auto* label = m_window->findChild<QLabel*>(QString::fromLatin1(name));
-    return label == nullptr ? QStringLiteral("no such label") : label->text();
+    return label == nullptr ? QStringLiteral("no such label") : unbroken(label->text());
 }
 
 bool TestMainWindow::isShown(const char* name) const

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker that follows a script, for tests of the client: fakeengine ok|slow|flood|garbage|crash|hang|silent|old|gpuless|fails
+// A worker that follows a script, for tests of the client: fakeengine ok|slow|flood|garbage|crash|wordy|hang|silent|old|gpuless|fails
 //   ok       hello; a run is announced, makes progress and gives a verified result
 //   slow     as ok, but the run lasts until it is cancelled
 //   flood    as ok, with a million steps of progress before the result (or as many as `flood N` says), as fast as it can write
 //   garbage  hello; then a line that is no message
 //   crash    hello; a run writes to the log and dies of a signal
+//   wordy    as crash, with a log of many long lines
 //   hang     hello; a run never answers, not even a cancel
 //   silent   never says hello
 //   old      hello of another protocol version
@@ -52,6 +53,11 @@ void run(const std::string& script, const json& id, int steps)
         std::cout << "Segmentation fault (this is no JSON)\n" << std::flush;
     } else if (script == "crash") {
         std::cerr << "out of luck in layer 0\n" << std::flush;
+        std::raise(SIGKILL);
+    } else if (script == "wordy") {
+        for (int line = 0; line < 40; ++line)
+            std::cerr << "rank " << line << " of this run could not exchange block/mlp.residual/mlp_out with the others: connection lost\n";
+        std::cerr << std::flush;
         std::raise(SIGKILL);
     } else if (script == "fails") {
         say({ { "type", "error" }, { "id", id }, { "code", "memory" },

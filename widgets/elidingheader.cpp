@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/elidingheader.h"
+
+#include <QStyleOptionHeader>
+
+#include <algorithm>
+
+namespace shardboard {
+
+ElidingHeader::ElidingHeader(Qt::Orientation orientation, QWidget* parent)
+    : QHeaderView(orientation, parent)
+{
+    setHighlightSections(false);
+    setSectionsClickable(true);
+}
+
+QString ElidingHeader::shownTitle(int column) const
+{
+    const QString title = model()->headerData(column, orientation(), Qt::DisplayRole).toString();
+    const int lacking = sectionSizeFromContents(column).width() - sectionSize(column);
+    return lacking <= 0 ? title : fontMetrics().elidedText(title, Qt::ElideRight, std::max(0, fontMetrics().horizontalAdvance(title) - lacking));
+}
+
+void ElidingHeader::initStyleOptionForIndex(QStyleOptionHeader* option, int column) const
+{
+    QHeaderView::initStyleOptionForIndex(option, column);
+    option->text = shownTitle(column);
+}
+
+} // namespace shardboard
