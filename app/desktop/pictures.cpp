@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/pictures.h"
 
+#include "app/desktop/clippedsvg.h"
 #include "app/desktop/wholeview.h"
 
 #include <QBuffer>
@@ -11,7 +12,6 @@
 #include <QPdfWriter>
 #include <QRegularExpression>
 #include <QSaveFile>
-#include <QSvgGenerator>
 #include <QWidget>
 
 #include <algorithm>
@@ -41,19 +41,6 @@ QByteArray png(QWidget* view, int scale)
     QByteArray out;
     QBuffer buffer(&out);
     return image.save(&buffer, "PNG") ? out : QByteArray();
-}
-
-QByteArray svg(QWidget* view)
-{
-    QByteArray out;
-    QBuffer buffer(&out);
-    QSvgGenerator generator;
-    generator.setOutputDevice(&buffer);
-    generator.setSize(view->size());
-    generator.setViewBox(view->rect());
-    generator.setTitle(view->accessibleName());
-    paint(view, &generator);
-    return out;
 }
 
 QByteArray pdf(QWidget* view)
@@ -92,7 +79,7 @@ Status writePicture(QWidget* view, const QString& path, const PictureOptions& op
                    || double(size.width()) * size.height() * options.scale * options.scale > kMostPixels))
         return inputError(where, "would have " + std::to_string(size.width() * options.scale) + " × " + std::to_string(size.height() * options.scale) + " pixels, which is too many",
                           "write it as .svg or .pdf, at a lower scale, or what is in sight only");
-    const QByteArray content = pixels ? png(view, options.scale) : suffix == QLatin1String("svg") ? svg(view) : pdf(view);
+    const QByteArray content = pixels ? png(view, options.scale) : suffix == QLatin1String("svg") ? svgOf(view) : pdf(view);
     whole.reset();
     if (content.isEmpty())
         return inputError(where, "could not be drawn", "write it at a lower scale, or as .svg");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures views by themselves with the software renderer and prints JSON, in milliseconds: `bench_views [FRAMES]`. The canvases of
-// 16,384 devices at 1600x1000; the pointer over 2,000 weights; a table of more than 1,000 weights with all of its layers open; a filter that is typed over 10,000
-// weights; and the gaps in the event loop while a worker tells a million steps of its progress (tests/fakeengine beside it);
+// 16,384 devices at 1600x1000; the pointer over 2,000 weights; a table of more than 1,000 weights with all of its layers open; a
+// filter that is typed over 10,000 weights; and the gaps in the event loop while a worker tells a million steps of its progress (tests/fakeengine beside it);
 // and how soon a run of the sample ends that is cancelled.
 // At twofold scale with QT_SCALE_FACTOR=2.
 #include "app/desktop/enginesession.h"

@@ -11,6 +11,7 @@
 #include "app/desktop/settings.h"
 #include "app/desktop/themecontrol.h"
 #include "model/session/document.h"
+#include "widgets/canvas/navigation.h"
 #include "widgets/meshcanvas.h"
 #include "widgets/meshview.h"
 
@@ -23,9 +24,11 @@
 #include <QImage>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPainter>
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QScrollBar>
+#include <QSvgRenderer>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
@@ -123,6 +126,60 @@ private Q_SLOTS:
             QVERIFY2(found.next().captured(1).toInt() <= 24, "more than an arrow of a button is a picture of pixels");
         if (view == QLatin1String("memory"))
             QVERIFY2(text.contains(">GiB<") && text.contains(">peak<"), "the chart's words are no text");
+    }
+
+    /// What the canvas cuts off on the screen is cut off in the file, and text has the size that it has there: drawn again, the file
+    /// looks like the screen.
+    void nothingLiesBeyondItsFrame_data()
+    {
+        QTest::addColumn<QString>("view");
+        for (const char* name : { "flow", "tiles", "mesh", "collectives", "weights" })
+            QTest::newRow(name) << QString::fromLatin1(name);
+    }
+    void nothingLiesBeyondItsFrame()
+    {
+        QFETCH(QString, view);
+        QWidget* widget = m_window->showView(view);
+        QVERIFY(widget != nullptr);
+        QCoreApplication::processEvents();
+        for (CanvasNavigation* navigation : widget->findChildren<CanvasNavigation*>())
+            navigation->zoom(2.5);
+        QCoreApplication::processEvents();
+        const QString pixels = m_folder.filePath(view + QStringLiteral("-again.png"));
+        QVERIFY(writePicture(widget, pixels, { 2, false }).ok()); // which has no map in the corner either
+        const QImage screen = QImage(pixels).scaled(widget->size(), Qt::IgnoreAspectRatio, Qt::SmoothTransformation).convertToFormat(QImage::Format_RGB32);
+        const QString path = m_folder.filePath(view + QStringLiteral("-again.svg"));
+        QVERIFY(writePicture(widget, path).ok());
+        for (CanvasNavigation* navigation : widget->findChildren<CanvasNavigation*>())
+            navigation->home();
+        QSvgRenderer renderer(path);
+        QVERIFY(renderer.isValid());
+        QImage again(screen.size(), QImage::Format_RGB32);
+        again.fill(screen.pixel(screen.width() - 1, 0));
+        QPainter painter(&again);
+        renderer.render(&painter, QRectF(QPointF(), screen.size()));
+        painter.end();
+        // In blocks, so that a letter half a pixel to the side is no difference.
+        constexpr int kBlock = 12;
+        const auto mean = [](const QImage& image, int left, int top) {
+            int sum = 0;
+            for (int y = top; y < top + kBlock; ++y)
+                for (int x = left; x < left + kBlock; ++x)
+                    sum += qGray(image.pixel(x, y));
+            return sum / (kBlock * kBlock);
+        };
+        int blocks = 0;
+        int other = 0;
+        for (int top = 0; top + kBlock <= screen.height(); top += kBlock)
+            for (int left = 0; left + kBlock <= screen.width(); left += kBlock) {
+                ++blocks;
+                other += std::abs(mean(screen, left, top) - mean(again, left, top)) > 24 ? 1 : 0;
+            }
+        if (qEnvironmentVariableIsSet("SHARDBOARD_PICTURES")) {
+            screen.save(qEnvironmentVariable("SHARDBOARD_PICTURES") + QLatin1Char('/') + view + QStringLiteral("-screen.png"));
+            again.save(qEnvironmentVariable("SHARDBOARD_PICTURES") + QLatin1Char('/') + view + QStringLiteral("-again.png"));
+        }
+        QVERIFY2(other * 50 < blocks, qPrintable(QStringLiteral("%1 of %2").arg(other).arg(blocks)));
     }
 
     void scales()
