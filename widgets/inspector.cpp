@@ -118,13 +118,19 @@ InspectorPage* InspectorPanel::pageOf(PageKind kind)
     return new InspectorPage(m_scroll->viewport()); // where it ends up: a change of parents would style all of it once more
 }
 
+/// Now, and once: else the view shows texts in the places of others.
+void InspectorPanel::layOut()
+{
+    QEvent request(QEvent::LayoutRequest);
+    QCoreApplication::sendEvent(m_scroll, &request);
+    m_page->layout()->activate();
+}
+
 void InspectorPanel::showPage(InspectorPage* page, bool otherThing)
 {
     QScrollBar* bar = m_scroll->verticalScrollBar();
     if (page == m_page) {
-        QEvent request(QEvent::LayoutRequest); // now, and once: else the view shows texts in the places of others
-        QCoreApplication::sendEvent(m_scroll, &request);
-        page->layout()->activate();
+        layOut();
         if (otherThing)
             bar->setValue(0);
         return;
@@ -375,6 +381,7 @@ void InspectorPanel::fillAlternatives()
             offer(card, choice);
     }
     m_page->orderTabs();
+    layOut();
 }
 
 void InspectorPanel::collectivePage(InspectorPage& page, const Collective& collective, bool wait)

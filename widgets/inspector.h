@@ -55,6 +55,7 @@ private:
 
     void later();
     InspectorPage* pageOf(PageKind kind);
+    void layOut();
     void showPage(InspectorPage* page, bool otherThing);
     void build(bool wait);
     void designPage(InspectorPage& page, bool wait);

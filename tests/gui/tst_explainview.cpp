@@ -11,6 +11,7 @@
 #include "widgets/inspectorparts.h"
 #include "widgets/rowsmodel.h"
 #include "widgets/theme.h"
+#include "widgets/whatif.h"
 #include "widgets/wrappedlabel.h"
 
 #include <QApplication>
@@ -84,6 +85,7 @@ private Q_SLOTS:
     void pinOfTheInspectorIsTheSame();
     void effectsComeAfterwardsAndOfTheLatestOnly();
     void inspectorTellsEffectsAfterwards();
+    void alternativesAreLaidOutAsTheyCome();
     void pinThatDecidedIsNamed();
     void gradientsHaveCausesAndNoRows();
     void causesLeadToWhatTheySpeakOf();
@@ -273,6 +275,34 @@ void TestExplainView::inspectorTellsEffectsAfterwards()
     const QStringList later = details();
     panel.buildNow();
     QCOMPARE(details(), later);
+}
+
+/// What is painted next is whole: a picture may be taken at any time.
+void TestExplainView::alternativesAreLaidOutAsTheyCome()
+{
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    InspectorPanel panel(&document);
+    panel.resize(300, 900);
+    panel.show();
+    int told = 0;
+    QStringList clipped;
+    const auto* judge = panel.findChild<AlternativesJudge*>();
+    QVERIFY(judge != nullptr);
+    connect(judge, &AlternativesJudge::answered, this, [&] {
+        for (const Card* card : panel.findChildren<Card*>()) {
+            const auto labels = card->findChildren<QLabel*>();
+            for (const QLabel* label : labels)
+                if (label->isVisible() && !label->text().isEmpty() && label->height() < label->heightForWidth(label->width()))
+                    clipped << label->text();
+            for (const QLabel* label : labels)
+                if (label->isVisible() && label->text() == card->value() && ++told > 0 && label->width() < label->sizeHint().width())
+                    clipped << label->text();
+        }
+    });
+    document.selection()->setWeight(weightNamed(document, "o_proj"));
+    QTRY_VERIFY(told >= 4);
+    QCOMPARE(clipped, QStringList());
 }
 
 void TestExplainView::pinThatDecidedIsNamed()
