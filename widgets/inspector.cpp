@@ -118,9 +118,11 @@ InspectorPage* InspectorPanel::pageOf(PageKind kind)
     return new InspectorPage(m_scroll->viewport()); // where it ends up: a change of parents would style all of it once more
 }
 
-/// Now, and once: else the view shows texts in the places of others.
+/// Now, and once, from the inside out: else the view shows texts in the places of others.
 void InspectorPanel::layOut()
 {
+    for (Card* card : m_page->findChildren<Card*>(QString(), Qt::FindDirectChildrenOnly))
+        card->layout()->activate();
     QEvent request(QEvent::LayoutRequest);
     QCoreApplication::sendEvent(m_scroll, &request);
     m_page->layout()->activate();
