@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a view holds on to and is gone: devices without a shard, findings that were repaired, devices and mesh axes that an edit removed,
+// while the view slept, stood behind another picture, or had the mouse button down on them.
+#include "app/desktop/fonts.h"
+#include "model/session/selection.h"
+#include "tests/gui/testwindow.h"
+#include "tests/gui/widgets_support.h"
+#include "widgets/longwork.h"
+#include "widgets/meshcanvas.h"
+#include "widgets/tilecanvas.h"
+#include "widgets/tileview.h"
+
+#include <QDockWidget>
+#include <QMouseEvent>
+#include <QPointer>
+#include <QPushButton>
+#include <QToolButton>
+#include <QTreeWidget>
+#include <QUndoStack>
+
+using namespace shardboard;
+
+class TestGoneParts : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void arrowsFromADeviceThatHoldsNothing();
+    void findingsRepairedWhileTheirListSleeps();
+    void tilesBehindAllWeightsWhenDevicesGo();
+    void pressedAxisIsRemoved_data();
+    void pressedAxisIsRemoved();
+};
+
+namespace {
+
+void settle()
+{
+    for (int i = 0; i < 5; ++i)
+        QCoreApplication::processEvents();
+}
+
+bool open(TestWindow& test, const Design& design)
+{
+    if (!QTest::qWaitForWindowExposed(test.window.get()) || !test.document()->setDesign(design).ok())
+        return false;
+    settle();
+    return true;
+}
+
+/// A tensor dim of 3 over 8 devices: five of them hold nothing of it.
+Design unevenDesign()
+{
+    Design design = knownDesign("model=8", "replicate");
+    design.model.vocabSize = 3;
+    design.strategies.push_back({ "*embed_tokens*", Strategy { StrategyKind::Rowwise, { "model" } }, CutRule::Balanced });
+    return design;
+}
+
+} // namespace
+
+void TestGoneParts::arrowsFromADeviceThatHoldsNothing()
+{
+    TestWindow test;
+    QVERIFY(open(test, unevenDesign()));
+    const int weight = weightNamed(*test.document(), "embed_tokens");
+    Selection* selection = test.document()->selection();
+    selection->setWeight(weight);
+    settle();
+    auto* canvas = test.find<TileCanvas>("tileCanvas");
+    QVERIFY(canvas->isVisible());
+    const WeightLayout& layout = weightAt(*test.document(), weight);
+    int without = 0;
+    for (std::int64_t device = 0; device < 8; ++device)
+        without += layout.shards.shardAt(device).elements() == 0 ? 1 : 0;
+    QCOMPARE(without, 5);
+    canvas->setFocus();
+    for (std::int64_t device = 0; device < 8; ++device)
+        for (const Qt::Key key : { Qt::Key_Right, Qt::Key_Left, Qt::Key_Up, Qt::Key_Down, Qt::Key_F, Qt::Key_Return }) {
+            selection->setDevice(device);
+            settle();
+            QTest::keyClick(canvas, key);
+            QVERIFY(selection->device() >= -1 && selection->device() < 8);
+            settle();
+        }
+    // From nothing, an arrow leads to a device that holds something.
+    selection->setDevice(7);
+    QTest::keyClick(canvas, Qt::Key_Down);
+    QVERIFY(layout.shards.shardAt(selection->device()).elements() > 0);
+    for (int x = 4; x < canvas->width(); x += 24)
+        for (int y = 4; y < canvas->height(); y += 24) {
+            QTest::mouseClick(canvas, Qt::LeftButton, {}, QPoint(x, y));
+            QVERIFY(selection->device() >= -1 && selection->device() < 8);
+        }
+    test.document()->undoStack()->setClean();
+}
+
+void TestGoneParts::findingsRepairedWhileTheirListSleeps()
+{
+    Design design = knownDesign();
+    design.strategies.clear(); // each large weight is a finding
+    TestWindow test;
+    QVERIFY(open(test, design));
+    test.raise("findings");
+    settle();
+    auto* list = test.find<QTreeWidget>("findingsList");
+    QTRY_VERIFY(list->topLevelItemCount() > 3);
+    const auto before = test.document()->evaluation()->findings.size();
+    auto* all = test.find<QPushButton>("repairAll");
+    QVERIFY(all->isVisible() && all->isEnabled());
+    all->click();
+    test.window->docks()->raise(QStringLiteral("cost"));
+    QTRY_VERIFY(test.document()->undoStack()->count() == 1);
+    settle();
+    QVERIFY(test.document()->evaluation()->findings.size() < before);
+    QVERIFY(!list->isVisible() || list->visibleRegion().isEmpty());
+    // Selecting looks a finding up as well.
+    for (int weight = 0; weight < static_cast<int>(test.document()->evaluation()->weights.size()); ++weight)
+        test.document()->selection()->setWeight(weight);
+    settle();
+    test.raise("findings");
+    settle();
+    QCOMPARE(list->topLevelItemCount(), static_cast<int>(test.document()->evaluation()->findings.size()));
+    test.document()->undoStack()->setClean();
+}
+
+void TestGoneParts::tilesBehindAllWeightsWhenDevicesGo()
+{
+    TestWindow test;
+    QVERIFY(open(test, knownDesign("data=4,model=4")));
+    Selection* selection = test.document()->selection();
+    selection->setWeight(weightNamed(*test.document(), "mlp.up_proj"));
+    selection->setDevice(15);
+    settle();
+    auto* canvas = test.find<TileCanvas>("tileCanvas");
+    auto* all = test.find<QToolButton>("tileAll");
+    QVERIFY(canvas->isVisible());
+    all->click();
+    settle();
+    QVERIFY(!canvas->isVisible());
+    Design small = test.document()->design();
+    small.mesh = Mesh::parse("data=1,model=2").value();
+    QVERIFY(test.document()->edit(small, QStringLiteral("Two devices")).ok());
+    settle();
+    test.window->resize(1100, 700); // laid out anew as it is shown
+    all->click();
+    settle();
+    QVERIFY(canvas->isVisible());
+    QVERIFY(!canvas->grab().isNull());
+    QVERIFY(selection->device() < 2);
+    for (const Qt::Key key : { Qt::Key_Right, Qt::Key_Down, Qt::Key_F })
+        QTest::keyClick(canvas, key);
+    QTest::mouseMove(canvas, canvas->rect().center());
+    settle();
+    all->click();
+    test.document()->undoStack()->undo(); // and back, the other way round
+    all->click();
+    settle();
+    QVERIFY(!canvas->grab().isNull());
+    test.document()->undoStack()->setClean();
+}
+
+void TestGoneParts::pressedAxisIsRemoved_data()
+{
+    QTest::addColumn<QString>("where");
+    for (const char* where : { "meshCanvas", "tileCanvas", "chip_more" })
+        QTest::newRow(where) << QString::fromLatin1(where);
+}
+
+/// The button goes down on a mesh axis, the keys undo the edit that made it, the mouse moves on and the button comes up.
+void TestGoneParts::pressedAxisIsRemoved()
+{
+    QFETCH(QString, where);
+    TestWindow test;
+    QVERIFY(open(test, knownDesign("data=2,model=2")));
+    const Design before = test.document()->design();
+    Design more = before;
+    more.mesh = Mesh::parse("data=2,model=2,more=2").value();
+    const int weight = weightNamed(*test.document(), "mlp.up_proj");
+    more.strategies.push_back({ test.document()->patternOf(weight), Strategy { StrategyKind::Rowwise, { "more" } }, {} });
+    QVERIFY(test.document()->edit(more, QStringLiteral("One axis more")).ok());
+    test.document()->selection()->setWeight(weight);
+    settle();
+    const QPointer<QWidget> widget = test.window->findChild<QWidget*>(where);
+    QVERIFY(widget && widget->isVisible());
+    const auto at = [&](const QPoint& point) { return widget->mapTo(test.window.get(), point); };
+    QPoint pressed = widget->rect().center();
+    if (where != QLatin1String("chip_more")) { // looked for by pressing
+        const auto find = [&] {
+            for (int y = 2; y < widget->height(); y += 4)
+                for (int x = 2; x < widget->width(); x += 4) {
+                    test.document()->selection()->setMeshAxis(-1);
+                    QTest::mousePress(widget, Qt::LeftButton, {}, QPoint(x, y));
+                    if (test.document()->selection()->meshAxis() == 2)
+                        return QPoint(x, y);
+                    QTest::mouseRelease(widget, Qt::LeftButton, {}, QPoint(x, y));
+                }
+            return QPoint(-1, -1);
+        };
+        pressed = find();
+        QVERIFY(pressed.x() >= 0);
+    } else {
+        QTest::mousePress(widget, Qt::LeftButton, {}, pressed);
+    }
+    const QPoint place = at(pressed);
+    test.action("edit.undo")->trigger(); // as its key does
+    QVERIFY(test.document()->design() == before);
+    settle();
+    if (widget) {
+        QMouseEvent move(QEvent::MouseMove, QPointF(pressed + QPoint(30, 20)), widget->mapToGlobal(QPointF(pressed + QPoint(30, 20))), Qt::NoButton, Qt::LeftButton, Qt::NoModifier);
+        QCoreApplication::sendEvent(widget, &move);
+    }
+    if (widget)
+        QTest::mouseRelease(widget, Qt::LeftButton, {}, pressed + QPoint(30, 20));
+    QTest::mouseRelease(test.window.get(), Qt::LeftButton, {}, place);
+    settle();
+    QVERIFY(test.document()->selection()->meshAxis() < 2);
+    QVERIFY(test.document()->design() == before);
+    QVERIFY(!test.window->grab().isNull());
+    test.document()->undoStack()->setClean();
+}
+
+int main(int argc, char** argv)
+{
+    QApplication application(argc, argv);
+    ensureFonts(application);
+    TestGoneParts test;
+    return QTest::qExec(&test, argc, argv);
+}
+
+#include "tst_goneparts.moc"
