@@ -10,6 +10,7 @@
 #include "widgets/tilecanvas.h"
 #include "widgets/tileview.h"
 
+#include <QChildEvent>
 #include <QDockWidget>
 #include <QMouseEvent>
 #include <QPointer>
@@ -45,6 +46,20 @@ bool open(TestWindow& test, const Design& design)
     settle();
     return true;
 }
+
+/// Counts what is made below a widget and is no widget: a drag.
+class DragCounter : public QObject {
+public:
+    int count = 0;
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override
+    {
+        if (event->type() == QEvent::ChildAdded && !static_cast<QChildEvent*>(event)->child()->isWidgetType())
+            ++count;
+        return QObject::eventFilter(watched, event);
+    }
+};
 
 /// A tensor dim of 3 over 8 devices: five of them hold nothing of it.
 Design unevenDesign()
@@ -204,10 +219,14 @@ void TestGoneParts::pressedAxisIsRemoved()
     test.action("edit.undo")->trigger(); // as its key does
     QVERIFY(test.document()->design() == before);
     settle();
+    QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete); // as the next turn of the event loop does
+    DragCounter drags;
     if (widget) {
+        widget->installEventFilter(&drags);
         QMouseEvent move(QEvent::MouseMove, QPointF(pressed + QPoint(30, 20)), widget->mapToGlobal(QPointF(pressed + QPoint(30, 20))), Qt::NoButton, Qt::LeftButton, Qt::NoModifier);
         QCoreApplication::sendEvent(widget, &move);
     }
+    QCOMPARE(drags.count, 0); // of an axis that is not there
     if (widget)
         QTest::mouseRelease(widget, Qt::LeftButton, {}, pressed + QPoint(30, 20));
     QTest::mouseRelease(test.window.get(), Qt::LeftButton, {}, place);
