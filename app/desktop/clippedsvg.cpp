@@ -2,6 +2,7 @@
 #include "app/desktop/clippedsvg.h"
 
 #include <QBuffer>
+#include <QFont>
 #include <QPaintDevice>
 #include <QPaintEngine>
 #include <QPainter>
@@ -141,14 +142,14 @@ public:
         case Seen::Not:
             return;
         case Seen::Whole:
-            m_out.setFont(item.font());
+            m_out.setFont(fontOf(item));
             m_out.drawText(at, item.text());
             return;
         case Seen::Part:
             break;
         }
         QPainterPath letters;
-        letters.addText(at, item.font(), item.text());
+        letters.addText(at, fontOf(item), item.text());
         letters.setFillRule(Qt::WindingFill);
         fill(letters.intersected(ownClip()), m_out.pen().brush());
     }
@@ -176,6 +177,13 @@ public:
 private:
     enum class Seen { Not, Part, Whole };
 
+    /// The font of an item may say that nothing of it was set, and then a painter would take another.
+    static QFont fontOf(const QTextItem& item)
+    {
+        QFont font = item.font();
+        font.setResolveMask(QFont::AllPropertiesResolved);
+        return font;
+    }
     static QRectF withPen(const QRectF& rect, const QPen& pen)
     {
         const double half = pen.style() == Qt::NoPen ? 0 : std::max(1.0, pen.widthF()) / 2;

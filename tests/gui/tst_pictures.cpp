@@ -14,6 +14,7 @@
 #include "widgets/canvas/navigation.h"
 #include "widgets/meshcanvas.h"
 #include "widgets/meshview.h"
+#include "widgets/theme.h"
 
 #include <QAction>
 #include <QApplication>
@@ -35,6 +36,7 @@
 #include <QTreeView>
 #include <QXmlStreamReader>
 
+#include <cmath>
 #include <memory>
 
 using namespace shardboard;
@@ -103,6 +105,27 @@ private Q_SLOTS:
         const QByteArray text = file.readAll();
         QVERIFY(text.contains(">model") && text.contains(">data"));
         QVERIFY2(!text.contains("<image"), "the mesh is a picture of pixels");
+    }
+
+    /// Numbers stand in the monospace font, also where a label's text can be selected.
+    void textKeepsItsFont()
+    {
+        QWidget* widget = m_window->showView(QStringLiteral("inspector"));
+        QCoreApplication::processEvents();
+        const QString path = m_folder.filePath(QStringLiteral("fonts.svg"));
+        QVERIFY(writePicture(widget, path).ok());
+        const QString text = QString::fromUtf8(read(path));
+        static const QRegularExpression value(QStringLiteral("<text[^>]*font-family=\"([^\"]*)\" font-size=\"([^\"]*)\"[^>]*>[\\d.]+ MiB</text>"));
+        const QFont mono = monoFont(widget);
+        int values = 0;
+        for (auto found = value.globalMatch(text); found.hasNext(); ++values) {
+            const auto match = found.next();
+            QCOMPARE(match.captured(1), mono.family());
+            // In pixels, of which the view has as many as on the screen.
+            const double points = match.captured(2).toDouble() * 72 / widget->logicalDpiY();
+            QVERIFY2(std::abs(points - mono.pointSizeF()) <= 2, qPrintable(QString::number(points)));
+        }
+        QVERIFY(values > 0);
     }
 
     /// Charts, canvases and lists: nothing is copied from the screen's pixels.
