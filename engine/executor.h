@@ -36,7 +36,8 @@ public:
     virtual std::string nameOf(int) const { return {}; }
     /// Bytes of its memory that a run may take for its arena now; of the place that has least.
     virtual std::int64_t availableBytes() const = 0;
-    /// Memory outside the arena that a run takes, in bytes, at each place.
+    virtual std::int64_t availableBytesAt(int) const { return availableBytes(); }
+    /// Memory outside the arena that a run takes, in bytes, at each place; asked for when the program was walked through.
     virtual std::int64_t overheadBytes() const = 0;
     /// The memory of a run, as long as the executor lives or until the next call. Throws Failure "memory".
     virtual std::byte* reserve(std::int64_t bytes) = 0;

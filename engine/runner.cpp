@@ -126,8 +126,8 @@ void checkMemory(std::int64_t needed, std::int64_t available)
 /// Of an executor: each of its memories has to do with what lies there.
 void checkMemory(const Estimate& estimate, const Executor& executor)
 {
-    const std::int64_t available = executor.availableBytes();
     for (std::size_t place = 0; place < estimate.arenaByPlace.size(); ++place) {
+        const std::int64_t available = executor.availableBytesAt(static_cast<int>(place));
         const std::int64_t needed = estimate.arenaByPlace[place] + executor.overheadBytes();
         const std::string name = executor.nameOf(static_cast<int>(place));
         if (needed > available && !name.empty())

@@ -209,13 +209,9 @@ Sharded Sharded::like() const
 
 Sharded Sharded::shardOf(std::int64_t device) const
 {
-    Sharded out;
-    out.m_shape = m_shape;
-    out.m_layout = m_layout;
-    out.m_mesh = m_mesh;
+    Sharded out = like();
     out.m_only = device;
     out.m_boxes = { box(device) };
-    out.m_element = m_element;
     out.m_parts = m_parts.partOf(device);
     out.m_allocated = m_allocated;
     out.source = source;

@@ -4,6 +4,7 @@
 #include "engine/compare.h"
 #include "engine/failure.h"
 #include "engine/ringexchange.h"
+#include "model/plan/memory/memorysettings.h"
 #include "model/plan/planjson.h"
 
 #include <algorithm>
@@ -59,6 +60,12 @@ std::int64_t NcclExecutor::availableBytes() const
     for (const auto& gpu : m_gpus)
         least = std::min(least, gpu->availableBytes());
     return least;
+}
+
+std::int64_t NcclExecutor::overheadBytes() const
+{
+    const auto communicators = static_cast<std::int64_t>(m_planned.size()) + 1; // and that of all, which the others are split from
+    return m_gpus.front()->overheadBytes() + communicators * MemorySettings {}.communicatorBytes;
 }
 
 std::vector<Arena::Segment> NcclExecutor::reserveAll(const std::vector<std::int64_t>& bytes)
@@ -140,6 +147,8 @@ Timing NcclExecutor::op(Context& context, const OpCall& call, Sharded& result)
         part.prepared = gpuOf(context, result, position).prepare(context, part.call, part.result, &part.of);
     }
     Timing timing;
+    if (call.rings != nullptr && !call.rings->empty())
+        expect(ringsOf(call, context.arena.placement()));
     if (context.planning())
         return timing;
     for (std::size_t round = 0; round < parts.front()->prepared->rounds(); ++round) {
@@ -154,23 +163,30 @@ Timing NcclExecutor::op(Context& context, const OpCall& call, Sharded& result)
     return timing;
 }
 
+/// The communicator over the mesh axes of all rings of an operation.
+Communicator NcclExecutor::ringsOf(const OpCall& call, const Placement& placement) const
+{
+    std::vector<int> axes;
+    for (const RingTransfer& transfer : *call.rings)
+        for (const int axis : transfer.axes)
+            if (std::find(axes.begin(), axes.end(), axis) == axes.end())
+                axes.push_back(axis);
+    const Mesh& mesh = call.operands.front()->mesh();
+    return spread(communicatorOf(mesh, axes), ranksOf(mesh, placement), m_gpus.size());
+}
+
 /// Hop by hop every device gets the part of the next member of its ring, from the GPU that has it.
 void NcclExecutor::arrive(Context& context, const OpCall& call, const std::vector<std::unique_ptr<Part>>& parts, std::size_t round)
 {
     const cuda::Arrival arrival = parts.front()->prepared->arrival(round);
     if (arrival.operands.empty())
         return;
-    std::vector<int> axes;
-    for (const RingTransfer& transfer : *call.rings)
-        for (const int axis : transfer.axes)
-            if (std::find(axes.begin(), axes.end(), axis) == axes.end())
-                axes.push_back(axis);
     Arena none;
     Context planning { none, nullptr, 1, {} };
     const RingExchange ring(planning, call, { arrival.operands.front() }, RingExchange::Reading::InPlace);
     const Mesh& mesh = call.operands.front()->mesh();
     const std::vector<int> ranks = ranksOf(mesh, context.arena.placement());
-    const Communicator among = spread(communicatorOf(mesh, axes), ranks, m_gpus.size());
+    const Communicator among = ringsOf(call, context.arena.placement());
     const auto owner = [&](std::size_t position) { return at(ring.memberAt(static_cast<std::int64_t>(position), arrival.hop)); };
     for (const std::size_t operand : arrival.operands) {
         std::vector<Move> moves;
@@ -213,6 +229,8 @@ Timing NcclExecutor::reshard(Context& context, const ReshardStep& step, const Sh
     for (std::size_t position = 0; position < ranks.size(); ++position)
         staging[at(ranks[position])] = plan.ranks[position].staging * bytesOf(before.element());
     const Block room = context.arena.allocateAt(staging);
+    for (const Communicator& communicator : plan.communicators)
+        expect(spread(communicator, ranks, m_gpus.size()));
     if (context.planning())
         return {};
     std::vector<Buffers> buffers(m_gpus.size());
@@ -230,6 +248,7 @@ Timing NcclExecutor::reshard(Context& context, const ReshardStep& step, const Sh
 
 Timing NcclExecutor::send(Context& context, const Sharded& value, bool broken, Sharded& there)
 {
+    expect(everyone(m_gpus.size()));
     if (context.planning())
         return {};
     const std::vector<int> from = ranksOf(value.mesh(), context.arena.placement());
@@ -283,6 +302,7 @@ Sharded NcclExecutor::broughtToFirst(Context& context, const Sharded& value)
 {
     Sharded out = value.like();
     out.allocateAt(context.arena, 0);
+    expect(everyone(m_gpus.size()));
     if (context.planning())
         return out;
     const std::vector<int> ranks = ranksOf(value.mesh(), context.arena.placement());

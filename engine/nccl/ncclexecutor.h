@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,9 @@ public:
     Placement placementOf(const Mesh& mesh) const override;
     std::string nameOf(int place) const override { return "GPU " + std::to_string(place); }
     std::int64_t availableBytes() const override;
-    std::int64_t overheadBytes() const override { return m_gpus.front()->overheadBytes(); }
+    std::int64_t availableBytesAt(int place) const override { return m_gpus[static_cast<std::size_t>(place)]->availableBytes(); }
+    /// With the buffers of the communicators that the programs so far were planned with: NCCL keeps them.
+    std::int64_t overheadBytes() const override;
     std::byte* reserve(std::int64_t bytes) override { return m_gpus.front()->reserve(bytes); }
     std::vector<Arena::Segment> reserveAll(const std::vector<std::int64_t>& bytes) override;
     void poison(std::byte* memory, std::int64_t bytes) override;
@@ -57,6 +60,9 @@ private:
     Timing timed(const std::vector<int>& ranks, const std::string& where, const std::function<void()>& work);
     Timing move(const Communicator& among, const std::vector<Move>& moves, Element element, const std::vector<int>& ranks, const std::string& where);
     void arrive(Context& context, const OpCall& call, const std::vector<std::unique_ptr<Part>>& parts, std::size_t round);
+    Communicator ringsOf(const OpCall& call, const Placement& placement) const;
+    /// Counts one that will be split.
+    void expect(const Communicator& communicator) { m_planned.insert(communicator.groups); }
     Sharded broughtToFirst(Context& context, const Sharded& value);
     template <class Do>
     void each(Context& context, Sharded& tensor, Do work);
@@ -64,6 +70,7 @@ private:
     std::vector<std::unique_ptr<cuda::CudaExecutor>> m_gpus;
     Process& m_process;
     std::vector<Arena::Segment> m_heaps; ///< by rank
+    std::set<std::vector<std::vector<std::int64_t>>> m_planned; ///< groups of communicators
 };
 
 } // namespace shardboard::engine::nccl

@@ -28,12 +28,19 @@ namespace {
 
 constexpr std::int64_t kGiB = std::int64_t { 1 } << 30;
 
+/// What a machine can do is nothing that stand-ins tell, and takes them long to find out.
+class Unmeasured : public NcclExecutor {
+public:
+    using NcclExecutor::NcclExecutor;
+    MachineLimits measureLimits() override { return {}; }
+};
+
 /// GPUs, NCCL and the executor over them.
 struct Machine {
     explicit Machine(std::int64_t gpus, std::int64_t bytes = 4 * kGiB)
         : one(gpus, bytes)
         , process(one.functions(), one.split())
-        , executor(std::make_unique<NcclExecutor>(one.gpus(), process))
+        , executor(std::make_unique<Unmeasured>(one.gpus(), process))
     {
     }
     std::size_t blocks() const
@@ -254,6 +261,8 @@ private Q_SLOTS:
         QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
         // What was announced is the arenas, which a run cannot leave, and what the libraries take on each GPU.
         QCOMPARE(announced, std::get<RunResult>(outcome).peakBytes + 4 * machine.executor->overheadBytes());
+        // On each of these a communicator of all, from which those of the run are split.
+        QCOMPARE(machine.executor->overheadBytes(), (std::int64_t { 256 } << 20) + static_cast<std::int64_t>(machine.process.communicators() + 1) * (std::int64_t { 128 } << 20));
         Machine small(4, machine.executor->overheadBytes() + 4096);
         const RunOutcome refused = runProgramOn(*small.executor, program, options, hooks, {});
         QVERIFY(failureOf(refused) != nullptr && failureOf(refused)->code == "memory");
@@ -277,7 +286,7 @@ private Q_SLOTS:
         RunProfile profile;
         RunHooks hooks;
         hooks.profile = [&](const RunProfile& made) { profile = made; };
-        Machine machine(4, std::int64_t { 300 } << 20); // too little to measure limits with, which takes long on a stand-in
+        Machine machine(4);
         const RunOutcome outcome = runProgramOn(*machine.executor, program, options, hooks, {});
         QVERIFY2(failureOf(outcome) == nullptr, told(outcome).c_str());
         QVERIFY(profile.mode == options.profile);

@@ -135,6 +135,34 @@ else
     cat "$work/new.txt" >&2
 fi
 
+# Where there are two GPUs or more: whole programs with one for every logical device. The suite and a block over all of them.
+gpus=0
+[ $stand_in = 0 ] && gpus=$(nvidia-smi -L | wc -l)
+[ "$gpus" -gt 8 ] && gpus=8
+nccl_suite=null
+nccl_block=null
+timeout 20 "$bin/shardboard-engine" --conformance nccl --filter "no such case" >"$work/nccl-conformance.txt" 2>&1 # says what is missing
+if [ "$gpus" -ge 2 ]; then
+    say "several GPUs: conformance"
+    nccl_suite=0
+    timeout "$(at_most 120)" "$bin/shardboard-engine" --conformance nccl >"$work/nccl-conformance.txt" 2>&1 || nccl_suite=1
+    say "several GPUs: a block of Llama 3 8B"
+    nccl_block=1
+    if "$bin/shardctl" new --model llama3-8b --mesh model=$gpus --preset megatron-tp --workload prefill --batch 8 --sequence 4096 \
+        -o "$work/nccl.shardboard" >"$work/nccl-new.txt" 2>&1; then
+        nccl_block=0
+        for mode in serial batched; do
+            timeout "$(at_most 90)" "$bin/shardctl" run "$work/nccl.shardboard" --backend nccl --dtype design --layers 1 --no-ends --steps 5 --verify \
+                --profile-mode $mode --profile "$work/nccl-profile-$mode.json" --json >"$work/nccl-block-$mode.json" 2>"$work/nccl-block-$mode.txt" </dev/null ||
+                nccl_block=1
+            tail -3 "$work/nccl-block-$mode.txt" >&2
+        done
+    else
+        cat "$work/nccl-new.txt" >&2
+    fi
+fi
+tail -3 "$work/nccl-conformance.txt" >&2
+
 sanitized=null
 if [ $sanitize = 1 ] && command -v compute-sanitizer >/dev/null; then
     sanitized=0
@@ -161,8 +189,14 @@ mkdir -p "$(dirname "$out")"
     printf '{"device": "%s", "date": "%s", "commit": "%s",\n' "$device" "$date" "$(git -C "$root" rev-parse --short HEAD 2>/dev/null)"
     printf '"driver": "%s", "nvcc": "%s", "build_seconds": %s,\n' \
         "$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -1)" "$(nvcc --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')" "$built"
-    printf '"exit": {"conformance": %s, "nccl": %s, "bench": %s, "calibrate": %s, "block": %s, "sanitizer": %s},\n' $conformance $nccl $bench $calibrate $run $sanitized
+    printf '"exit": {"conformance": %s, "nccl": %s, "nccl_conformance": %s, "nccl_block": %s, "bench": %s, "calibrate": %s, "block": %s, "sanitizer": %s},\n' \
+        $conformance $nccl $nccl_suite $nccl_block $bench $calibrate $run $sanitized
     printf '"nccl": "%s",\n' "$(text "$work/nccl.txt")"
+    printf '"nccl_conformance": "%s",\n' "$(text "$work/nccl-conformance.txt")"
+    for mode in serial batched; do
+        printf '"nccl_block_%s": ' $mode; document "$work/nccl-block-$mode.json"
+        printf ',\n'
+    done
     printf '"conformance": "%s",\n' "$(text "$work/conformance.txt")"
     printf '"bench": '; document "$work/bench.json"
     printf ',\n"calibration": '; document "$work/hardware.json"
@@ -172,4 +206,4 @@ mkdir -p "$(dirname "$out")"
     printf ',\n"sanitizer": "%s"}\n' "$(cat "$work"/sanitizer-*.txt 2>/dev/null | grep SUMMARY | sort | uniq -c | tr '\n"' '; ')"
 } >"$out"
 say "written: $out"
-[ $conformance = 0 ] && [ $nccl = 0 ] && [ $bench = 0 ] && [ $calibrate = 0 ] && [ $run = 0 ] && [ "$sanitized" != 1 ]
+[ $conformance = 0 ] && [ $nccl = 0 ] && [ "$nccl_suite" != 1 ] && [ "$nccl_block" != 1 ] && [ $bench = 0 ] && [ $calibrate = 0 ] && [ $run = 0 ] && [ "$sanitized" != 1 ]
