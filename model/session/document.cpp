@@ -20,7 +20,8 @@ namespace shardboard {
 
 namespace {
 
-constexpr int kUndoLimit = 200; // each step keeps two designs and shares its evaluations with its neighbours
+constexpr int kUndoLimit = 200; // each step keeps two designs
+constexpr std::int64_t kUndoBytes = std::int64_t { 512 } << 20; // of evaluations, which steps share with their neighbours
 
 /// What is selected, by names that outlive an evaluation.
 struct NamedWeight {
@@ -100,6 +101,7 @@ std::string fileName(const QString& path) { return QFile::encodeName(path).toStd
 
 Document::Document(QObject* parent)
     : QObject(parent)
+    , m_kept(kUndoBytes)
     , m_undoStack(new QUndoStack(this))
     , m_selection(new Selection(this))
 {
@@ -133,6 +135,7 @@ Status Document::setDesign(const Design& design, const QString& filePath)
     m_selection->clear();
     m_undoStack->clear();
     m_undoStack->setClean();
+    m_kept.clear();
     m_filePath = filePath;
     adopt(design, std::move(evaluation).value());
     Q_EMIT filePathChanged();
@@ -261,6 +264,7 @@ void Document::adopt(const Design& design, std::shared_ptr<const Evaluation> eva
     const NamedSelection names = m_evaluation ? namesOf(*m_selection, *m_evaluation) : NamedSelection {};
     m_design = design;
     m_evaluation = std::move(evaluation);
+    m_kept.keep(m_evaluation);
     const Mesh& mesh = m_evaluation->plan.mesh;
     const std::vector<int> weights = m_selection->weights();
     const int weight = m_selection->weight();

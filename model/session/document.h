@@ -7,6 +7,7 @@
 #include "model/design/design.h"
 #include "model/design/evaluate.h"
 #include "model/notation/notation.h"
+#include "model/session/keptevaluations.h"
 
 #include <QObject>
 #include <QString>
@@ -31,6 +32,8 @@ public:
     std::shared_ptr<const Evaluation> evaluation() const { return m_evaluation; }
     double evaluationSeconds() const { return m_evaluationSeconds; } ///< how long the last evaluation took
     QUndoStack* undoStack() const { return m_undoStack; }
+    /// How many bytes of evaluations the undo stack keeps, beside the one that is shown; 512 MiB unless set.
+    void setUndoMemory(std::int64_t bytes) { m_kept.setBudget(bytes); }
     Selection* selection() const { return m_selection; }
 
     /// In which notation views write layouts. The reader's choice: no part of the design and no step of its history.
@@ -80,6 +83,7 @@ private:
 
     Design m_design;
     std::shared_ptr<const Evaluation> m_evaluation;
+    KeptEvaluations m_kept;
     double m_evaluationSeconds = 0;
     QString m_filePath;
     Notation m_notation = Notation::Jax;

@@ -13,8 +13,21 @@ EditCommand::EditCommand(Document& document, State before, State after, const QS
 {
 }
 
-void EditCommand::undo() { m_document.adopt(m_before.design, m_before.evaluation); }
+void EditCommand::undo() { adopt(m_before); }
 
-void EditCommand::redo() { m_document.adopt(m_after.design, m_after.evaluation); }
+void EditCommand::redo() { adopt(m_after); }
+
+void EditCommand::adopt(State& state)
+{
+    auto evaluation = state.evaluation.lock();
+    if (!evaluation) {
+        auto again = evaluate(state.design, Misfits::Replicate);
+        if (!again.ok()) // it was evaluated before, and nothing but the design decides
+            return;
+        evaluation = std::move(again).value();
+        state.evaluation = evaluation;
+    }
+    m_document.adopt(state.design, std::move(evaluation));
+}
 
 } // namespace shardboard

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One edit of the design as an undo step. It holds both designs by value, each with its evaluation, so that undo and
-// redo are instant and never evaluate again.
+// One edit of the design as an undo step. It holds both designs by value. Their evaluations are the document's to keep: undo and
+// redo are instant while it has them, and evaluate again where it has let them go.
 #pragma once
 
 #include "model/session/document.h"
@@ -13,7 +13,7 @@ class EditCommand : public QUndoCommand {
 public:
     struct State {
         Design design;
-        std::shared_ptr<const Evaluation> evaluation;
+        std::weak_ptr<const Evaluation> evaluation;
     };
 
     EditCommand(Document& document, State before, State after, const QString& text);
@@ -23,6 +23,8 @@ public:
     void redo() override;
 
 private:
+    void adopt(State& state);
+
     Document& m_document; // owns the undo stack and so this command
     State m_before;
     State m_after;

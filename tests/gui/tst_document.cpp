@@ -51,6 +51,7 @@ private Q_SLOTS:
     void startsEmpty();
     void undoRestoresExactly();
     void undoUsesTheOldEvaluation();
+    void undoWithoutRoomEvaluatesAgain();
     void refusedEditChangesNothing();
     void checkWithoutAPlanSaysTheSame();
     void designWithMistakesCanBeMended();
@@ -111,6 +112,36 @@ void TestDocument::undoRestoresExactly()
             QVERIFY(fresh.ok());
             QCOMPARE(document.evaluation()->plan.collectives.size(), fresh.value()->plan.collectives.size());
         }
+    }
+}
+
+/// Evaluations of many layers told apart are large: not every step keeps its own.
+void TestDocument::undoWithoutRoomEvaluatesAgain()
+{
+    Document document;
+    QVERIFY(document.setDesign(llama()).ok());
+    const std::int64_t one = roughBytes(*document.evaluation());
+    QVERIFY(one > 100'000 && one < 10'000'000);
+    document.setUndoMemory(one * 5 / 2); // two of them
+    std::vector<std::weak_ptr<const Evaluation>> evaluations { document.evaluation() };
+    std::vector<Design> states { document.design() };
+    std::vector<double> seconds { document.evaluation()->plan.seconds() };
+    for (const char* name : { "o_proj", "down_proj", "q_proj", "k_proj" }) {
+        const int weight = weightNamed(*document.evaluation(), name);
+        QVERIFY(document.edit(document.withStrategy(document.patternOf(weight), {}), QStringLiteral("Replicate")).ok());
+        evaluations.push_back(document.evaluation());
+        states.push_back(document.design());
+        seconds.push_back(document.evaluation()->plan.seconds());
+    }
+    int kept = 0;
+    for (const auto& evaluation : evaluations)
+        kept += evaluation.expired() ? 0 : 1;
+    QCOMPARE(kept, 2);
+    QVERIFY(!evaluations.back().expired());
+    for (int index : { 2, 0, 3, 4, 1 }) {
+        document.undoStack()->setIndex(index);
+        QVERIFY(document.design() == states[static_cast<std::size_t>(index)]);
+        QCOMPARE(document.evaluation()->plan.seconds(), seconds[static_cast<std::size_t>(index)]);
     }
 }
 
