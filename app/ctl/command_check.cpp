@@ -114,7 +114,7 @@ Status repairOne(OpenDesign& open, const std::string& number, std::vector<std::s
     const auto index = parseInteger(number);
     if (!index || *index < 1 || *index > static_cast<std::int64_t>(findings.size()))
         return usageError("--repair", "there is no finding " + number,
-                          findings.empty() ? "nothing was found"
+                          findings.empty() ? "leave it out: nothing was found"
                                            : "use 1 to " + std::to_string(findings.size()) + ", or all");
     const DesignFinding& finding = findings[static_cast<std::size_t>(*index - 1)];
     if (!finding.fix)

@@ -231,7 +231,9 @@ Error WorkerProcess::endedError()
         constexpr std::size_t kShown = 240;
         what += ", last words: " + (m_errorTail.size() > kShown ? m_errorTail.substr(m_errorTail.size() - kShown) : m_errorTail);
     }
-    return Error { ErrorCode::Engine, m_command, what, "" };
+    const bool killed = m_ended && WIFSIGNALED(m_status);
+    return Error { ErrorCode::Engine, m_command, what,
+                   killed ? "run it again, with fewer --layers where memory is short" : "see that this command starts the worker of this version" };
 }
 
 Status WorkerProcess::send(const nlohmann::json& message)

@@ -137,15 +137,15 @@ void EngineSession::start()
     m_client = new EngineClient(this);
     connect(m_client, &EngineClient::received, this, &EngineSession::receive);
     connect(m_client, &EngineClient::garbled, this, [this](const QString& problem) {
-        fail(tr("The engine cannot be understood: %1.").arg(problem));
+        fail(tr("The engine cannot be understood: %1. Use an engine of this version, then “Restart engine”.").arg(problem));
     });
     connect(m_client, &EngineClient::ended, this, [this](const QString& how) {
         if (m_state == State::Starting)
-            fail(tr("The engine did not start: %1.").arg(how));
+            fail(tr("The engine did not start: %1. See that its command is right, then “Restart engine”.").arg(how));
         else if (m_state == State::Running)
-            fail(tr("The engine ended during the run: %1. The design is untouched.").arg(how));
+            fail(tr("The engine ended during the run: %1. The design is untouched; “Restart engine” starts another.").arg(how));
         else
-            fail(tr("The engine ended: %1.").arg(how));
+            fail(tr("The engine ended: %1. “Restart engine” starts another.").arg(how));
     });
     setState(State::Starting);
     m_timer.start(m_startTimeout);
@@ -211,11 +211,11 @@ void EngineSession::cancel()
 void EngineSession::onTimeout()
 {
     if (m_state == State::Starting) {
-        fail(tr("The engine did not say hello within %1 s (%2).")
+        fail(tr("The engine did not say hello within %1 s (%2). See that this is the worker, then “Restart engine”.")
                  .arg(m_startTimeout / 1000.0)
                  .arg(m_running.join(QLatin1Char(' '))));
     } else if (m_state == State::Running) {
-        fail(tr("The engine did not answer the cancel within %1 s and was ended.").arg(m_cancelTimeout / 1000.0));
+        fail(tr("The engine did not answer the cancel within %1 s and was ended. “Restart engine” starts another.").arg(m_cancelTimeout / 1000.0));
     }
 }
 
@@ -338,9 +338,9 @@ void EngineSession::receiveResult(const json& message)
 {
     m_timer.stop();
     const auto run = message.find("run");
-    const auto result = run == message.end() ? Result<RunResult>(inputError("run", "is missing")) : runResultFromJson(*run);
+    const auto result = run == message.end() ? Result<RunResult>(inputError("run", "is missing", "use programs of the same version")) : runResultFromJson(*run);
     if (!result.ok()) {
-        fail(tr("The engine's result cannot be read: %1.").arg(QString::fromStdString(result.error().text())));
+        fail(tr("The engine's result cannot be read: %1. Use an engine of this version, then “Restart engine”.").arg(QString::fromStdString(result.error().text())));
         return;
     }
     setState(State::Ready);

@@ -24,8 +24,12 @@ std::string plainProblem(const std::string& text)
         const auto next = out.find("; expected", last);
         out.erase(last, next == std::string::npos ? std::string::npos : next - last);
     }
+    if (const auto expected = out.find("; expected"); expected != std::string::npos)
+        out[expected] = ','; // behind a semicolon stands what to do
     return "not valid JSON: " + out;
 }
+
+constexpr const char* kMendJson = "mend the file at this place, or check that it is whole and the right one";
 
 /// Builds a document, counting its values and watching for keys that come twice.
 class DocumentBuilder : public JsonEvents {
@@ -122,13 +126,13 @@ Status readJsonEvents(const JsonSource& source, JsonEvents& events, const std::s
     try {
         read = json::sax_parse(JsonGuard::Iterator(&guard), JsonGuard::Iterator(), &events);
     } catch (const std::exception& problem) { // a number out of range throws in spite of the events
-        return inputError(where + ":" + guard.place(), plainProblem(problem.what()));
+        return inputError(where + ":" + guard.place(), plainProblem(problem.what()), kMendJson);
     }
     if (!guard.problem().empty())
         return inputError(where + ":" + guard.place(), guard.problem(), "check that this is the right file");
     if (!read)
         return inputError(where + ":" + guard.place(), events.problem().empty() ? "not valid JSON" : events.problem(),
-                          events.fix());
+                          events.fix().empty() ? kMendJson : events.fix());
     return done();
 }
 

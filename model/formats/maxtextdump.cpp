@@ -119,7 +119,7 @@ Result<AnyDump> readDump(const std::string& path, DumpCheck check)
     };
     auto dump = readDumpEvents(source, path, check);
     if (!reason.empty())
-        return inputError(path, "cannot be read: " + reason);
+        return inputError(path, "cannot be read: " + reason, "check the file and the disk that it is on");
     return dump;
 }
 

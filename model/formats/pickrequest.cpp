@@ -18,6 +18,7 @@ constexpr std::size_t kLongestName = 200;
 constexpr std::int64_t kLargestSize = std::int64_t { 1 } << 62;
 constexpr std::int64_t kLargestNumber = std::int64_t { 1 } << 40;
 constexpr const char* kDimOf = "dim of input axis ";
+constexpr const char* kChange = "change the request there"; // where the rule itself has nothing better to say
 
 std::string indexed(const std::string& key, std::size_t i) { return key + "[" + std::to_string(i) + "]"; }
 
@@ -54,10 +55,10 @@ public:
 
 private:
     bool ok() const { return !m_top.error(); }
-    void fail(const std::string& key, const std::string& what, const std::string& fix = {}) { m_top.fail(key, what, fix); }
+    void fail(const std::string& key, const std::string& what, const std::string& fix = {}) { m_top.fail(key, what, fix.empty() ? kChange : fix); }
     void fail(UpstreamError error, const std::string& key, const std::string& what, const std::string& fix = {})
     {
-        m_top.fail(key, upstream(error, what), fix);
+        m_top.fail(key, upstream(error, what), fix.empty() ? kChange : fix);
     }
 
     /// A key that nobody reads would be taken for one that had its effect.

@@ -85,7 +85,7 @@ Result<OpenFile> OpenFile::open(const std::string& path)
     OpenFile out(file);
     struct stat info { };
     if (::fstat(file, &info) != 0)
-        return inputError(path, "cannot be read: " + reason());
+        return inputError(path, "cannot be read: " + reason(), "check the file and the disk that it is on");
     if (S_ISDIR(info.st_mode))
         return inputError(path, "is a folder, not a file", "name a file in it");
     if (!S_ISREG(info.st_mode))
@@ -128,7 +128,7 @@ Result<std::string> readTextFile(const std::string& path, std::size_t limit)
     while (true) {
         const auto count = file.value().read(buffer.data(), buffer.size());
         if (!count)
-            return inputError(path, "cannot be read: " + reason());
+            return inputError(path, "cannot be read: " + reason(), "check the file and the disk that it is on");
         if (*count == 0)
             return content;
         if (content.size() + *count > limit)

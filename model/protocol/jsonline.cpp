@@ -28,16 +28,18 @@ int jsonDepth(std::string_view text)
     return deepest;
 }
 
+constexpr const char* kSpeakProtocol = "use programs of the same version, which write one JSON message a line";
+
 Result<nlohmann::json> parseJsonLine(std::string_view line, const std::string& where)
 {
     if (jsonDepth(line) > kMaxJsonDepth)
-        return inputError(where, "nested deeper than " + std::to_string(kMaxJsonDepth) + " levels");
+        return inputError(where, "nested deeper than " + std::to_string(kMaxJsonDepth) + " levels", kSpeakProtocol);
     try {
         return nlohmann::json::parse(line.begin(), line.end());
     } catch (const nlohmann::json::parse_error& e) {
-        return inputError(where, "not JSON at byte " + std::to_string(e.byte));
+        return inputError(where, "not JSON at byte " + std::to_string(e.byte), kSpeakProtocol);
     } catch (const nlohmann::json::exception&) {
-        return inputError(where, "not JSON: a number is out of range");
+        return inputError(where, "not JSON: a number is out of range", kSpeakProtocol);
     }
 }
 
