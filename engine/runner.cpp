@@ -191,7 +191,8 @@ RunResult run(const Program& program, const RunOptions& options, const RunHooks&
     if (executor != nullptr && limits.availableBytes == 0)
         checkMemory(estimate, *executor);
     else
-        checkMemory(executor != nullptr ? needed : onThisHost(byPlace, by.team), limits.availableBytes > 0 ? limits.availableBytes : availableMemory());
+        checkMemory(executor != nullptr ? needed : onThisHost(byPlace, by.team),
+                    limits.availableBytes > 0 ? limits.availableBytes : availableMemory());
 
     TaskPool pool(workers, hooks.cancel);
     const MachineLimits limitsHere = !profiled || (by.team != nullptr && by.team->place() != 0) ? MachineLimits {}

@@ -116,6 +116,7 @@ public:
     void openTimed() override;
     double endTimed() override;
     void beginTimedUnheld() override;
+    bool isDone() override;
     void gemm(const Gemm& gemm) override;
 #define SHARDBOARD_CUDA_LAUNCH(Body) \
     void launch(const Body& body, const Grid& grid) override \
@@ -279,6 +280,16 @@ void CudaRuntime::beginTimedUnheld()
     use();
     check(cudaEventRecord(m_start, m_stream), "recording an event");
     m_stopped = false;
+}
+
+bool CudaRuntime::isDone()
+{
+    if (m_recording)
+        return true;
+    const cudaError_t state = cudaEventQuery(m_stop);
+    if (state != cudaErrorNotReady)
+        check(state, "waiting for the GPU");
+    return state == cudaSuccess;
 }
 
 void CudaRuntime::openTimed()

@@ -73,6 +73,8 @@ public:
     virtual double endTimed() = 0;
     /// The same for work that waits for that of other devices: it begins at once, and the time to ask for it is not kept out.
     virtual void beginTimedUnheld() { beginTimed(); }
+    /// After openTimed(), without waiting: whether the device is done. Throws when it has failed.
+    virtual bool isDone() { return true; }
 
     virtual void gemm(const Gemm& gemm) = 0;
 #define SHARDBOARD_CUDA_LAUNCH(Body) virtual void launch(const Body& body, const Grid& grid) = 0;

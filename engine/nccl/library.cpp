@@ -69,7 +69,6 @@ struct Library::State {
     Symbols nccl;
     std::vector<cuda::Runtime*> gpus;
     std::vector<std::vector<ncclComm_t>> communicators; ///< by number, then rank; the first is that of all
-    bool abandoned = false;
 
     std::string text(ncclResult_t result) const { return result == ncclSuccess ? std::string() : nccl.errorString(result); }
     ncclComm_t communicator(int number, std::size_t rank) const { return communicators[static_cast<std::size_t>(number)][rank]; }
@@ -89,18 +88,25 @@ Library::Library(const std::vector<cuda::Runtime*>& gpus)
     m_state->communicators.push_back(std::move(all));
 }
 
-void Library::abandon() { m_state->abandoned = true; }
-
-Library::~Library()
+void Library::abandon()
 {
-    const bool failed = m_state->abandoned || std::uncaught_exceptions() > 0;
-    if (!failed)
-        for (cuda::Runtime* gpu : m_state->gpus)
-            cudaStreamSynchronize(static_cast<cudaStream_t>(gpu->stream()));
     for (auto each = m_state->communicators.rbegin(); each != m_state->communicators.rend(); ++each)
         for (ncclComm_t communicator : *each)
             if (communicator != nullptr)
-                (failed ? m_state->nccl.abort : m_state->nccl.destroy)(communicator);
+                m_state->nccl.abort(communicator);
+    m_state->communicators.clear();
+}
+
+Library::~Library()
+{
+    if (std::uncaught_exceptions() > 0)
+        abandon();
+    for (cuda::Runtime* gpu : m_state->gpus)
+        cudaStreamSynchronize(static_cast<cudaStream_t>(gpu->stream()));
+    for (auto each = m_state->communicators.rbegin(); each != m_state->communicators.rend(); ++each)
+        for (ncclComm_t communicator : *each)
+            if (communicator != nullptr)
+                m_state->nccl.destroy(communicator);
 }
 
 std::string Library::split(const Communicator& wanted, int& number)

@@ -20,7 +20,8 @@ public:
     Library(const Library&) = delete;
     Library& operator=(const Library&) = delete;
 
-    /// After an error: communicators are aborted instead of waited for, since a rank that waits for a lost one waits for ever.
+    /// After an error, before anything else goes: aborts all communicators, since a rank that waits for a lost one waits for ever, and
+    /// its stream with it. Nothing can be asked for afterwards.
     void abandon();
 
     std::vector<Functions> functions();

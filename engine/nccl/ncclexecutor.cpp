@@ -8,6 +8,8 @@
 #include "model/plan/planjson.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 namespace shardboard::engine::nccl {
 
@@ -96,6 +98,26 @@ double NcclExecutor::secondsOf(const Work& work) const
     return m_gpus.front()->secondsOf({ work.flops / gpus, work.generated / gpus, work.touched / gpus });
 }
 
+/// All are looked at in turn, so that the failure of one is seen while others wait for it.
+void NcclExecutor::waitFor(const std::vector<int>& ranks)
+{
+    constexpr std::chrono::microseconds kBetween { 20 };
+    const double begin = now();
+    while (true) {
+        std::string waiting;
+        for (const int rank : ranks)
+            if (!m_gpus[at(rank)]->runtime().isDone())
+                waiting += (waiting.empty() ? "GPU " : ", ") + std::to_string(rank);
+        if (waiting.empty())
+            return;
+        if (now() - begin > m_patience)
+            throw Failure { "internal", "nccl: no end after " + std::to_string(static_cast<std::int64_t>(m_patience)) + " seconds on " + waiting
+                                + "; set NCCL_DEBUG=INFO for the worker to see what it waits for, and run again",
+                            "nccl" };
+        std::this_thread::sleep_for(kBetween);
+    }
+}
+
 Timing NcclExecutor::timed(const std::vector<int>& ranks, const std::string& where, const std::function<void()>& work)
 {
     Timing timing;
@@ -105,6 +127,7 @@ Timing NcclExecutor::timed(const std::vector<int>& ranks, const std::string& whe
         work();
         for (const int rank : ranks)
             m_gpus[at(rank)]->runtime().openTimed();
+        waitFor(ranks);
         for (const int rank : ranks) {
             const double seconds = m_gpus[at(rank)]->runtime().endTimed();
             const double end = now();

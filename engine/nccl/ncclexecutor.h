@@ -23,6 +23,9 @@ public:
     /// All must outlive it. Rank i is gpus[i] and the i-th of the process.
     NcclExecutor(const std::vector<cuda::Runtime*>& gpus, Process& process);
 
+    /// How long NCCL may take for one step before it is given up, in seconds. A rank whose GPU has failed keeps all others waiting.
+    void setPatience(double seconds) { m_patience = seconds; }
+
     void check(const Program& program, const RunOptions& options) const override;
     Placement placementOf(const Mesh& mesh) const override;
     std::string nameOf(int place) const override { return "GPU " + std::to_string(place); }
@@ -56,6 +59,7 @@ private:
     struct Part;
     cuda::CudaExecutor& gpuOf(const Context& context, const Sharded& tensor, std::int64_t position) const;
     cuda::CudaExecutor& holderOf(const std::byte* memory) const;
+    void waitFor(const std::vector<int>& ranks);
     /// Asks NCCL, and waits until the GPUs are done with it. Times by entry of `ranks`.
     Timing timed(const std::vector<int>& ranks, const std::string& where, const std::function<void()>& work);
     Timing move(const Communicator& among, const std::vector<Move>& moves, Element element, const std::vector<int>& ranks, const std::string& where);
@@ -69,6 +73,7 @@ private:
 
     std::vector<std::unique_ptr<cuda::CudaExecutor>> m_gpus;
     Process& m_process;
+    double m_patience = 120;
     std::vector<Arena::Segment> m_heaps; ///< by rank
     std::set<std::vector<std::vector<std::int64_t>>> m_planned; ///< groups of communicators
 };

@@ -109,6 +109,9 @@ public:
     SHARDBOARD_CUDA_BODIES(SHARDBOARD_CUDA_LAUNCH)
 #undef SHARDBOARD_CUDA_LAUNCH
 
+    bool isDone() override { return !hangs; }
+    bool hangs = false;
+
     void protect(int rights)
     {
         mprotect(m_tables, kTables, rights);
@@ -169,6 +172,7 @@ public:
 
     const std::vector<cuda::Runtime*>& gpus() const { return m_pointers; }
     const ApartRuntime& gpu(std::size_t rank) const { return *m_gpus[rank]; }
+    ApartRuntime& gpu(std::size_t rank) { return *m_gpus[rank]; }
     const std::vector<Communicator>& communicators() const { return m_communicators; }
     Process::Split split()
     {

@@ -340,6 +340,21 @@ private Q_SLOTS:
         }
     }
 
+    void aHangEndsTheRun()
+    {
+        const Program program = llama("data=2,model=2", "megatron-tp");
+        Machine machine(4);
+        machine.executor->setPatience(0.05);
+        machine.one.gpu(2).hangs = true;
+        const RunOutcome outcome = runProgramOn(*machine.executor, program, {}, {}, {});
+        QVERIFY(failureOf(outcome) != nullptr);
+        QCOMPARE(failureOf(outcome)->code, std::string("internal"));
+        QVERIFY2(failureOf(outcome)->message.find("on GPU 2;") != std::string::npos, failureOf(outcome)->message.c_str());
+        QVERIFY2(failureOf(outcome)->where.find("all-reduce") != std::string::npos, failureOf(outcome)->where.c_str());
+        machine.executor.reset();
+        QCOMPARE(machine.blocks(), std::size_t { 0 });
+    }
+
     void cancels()
     {
         const Program program = llama("data=2,model=2", "megatron-tp", WorkloadKind::Train);
