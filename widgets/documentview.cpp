@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/documentview.h"
 
+#include "widgets/fieldroom.h"
 #include "widgets/format.h"
 #include "widgets/theme.h"
 
@@ -161,15 +162,14 @@ void ViewHeader::elide()
     int room = width() - 2 * kPanelMargin - 8;
     for (int i = 2; i < layout()->count(); ++i) // after title and detail
         if (const QWidget* right = layout()->itemAt(i)->widget(); right && !right->isHidden())
-            room -= right->sizeHint().width() + layout()->spacing();
-    room = std::max(60, room);
+            room -= widthOf(right) + layout()->spacing();
+    room = std::max(0, room);
     // A tensor's name is long for what all of its neighbours share; where there is no room that goes first.
     const bool fits = !m_mono || titleMetrics.horizontalAdvance(m_titleText) <= room;
     m_title->setText(titleMetrics.elidedText(fits ? m_titleText : shortName(m_titleText.toStdString()), Qt::ElideMiddle, room));
     m_title->setToolTip(m_title->text() == m_titleText ? QString() : m_titleText);
     layout()->activate(); // the title has just got another width
-    const int left = m_detail->width();
-    m_detail->setText(QFontMetrics(m_detail->font()).elidedText(m_detailText, Qt::ElideRight, std::max(left, 24)));
+    m_detail->setText(QFontMetrics(m_detail->font()).elidedText(m_detailText, Qt::ElideRight, m_detail->width()));
     m_detail->setToolTip(m_detail->text() == m_detailText ? QString() : m_detailText);
 }
 

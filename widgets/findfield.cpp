@@ -14,6 +14,7 @@ FindField::FindField(QWidget* parent)
 
 void FindField::begin()
 {
+    show(); // it may have given way to others
     setFocus(Qt::ShortcutFocusReason);
     selectAll();
 }

@@ -4,6 +4,7 @@
 #include "widgets/choicebox.h"
 #include "widgets/canvas/navigation.h"
 #include "widgets/elidedlabel.h"
+#include "widgets/fieldroom.h"
 #include "widgets/findfield.h"
 #include "widgets/flowcanvas.h"
 #include "widgets/flowlegend.h"
@@ -62,7 +63,8 @@ FlowView::FlowView(Document* document, QWidget* parent)
     m_thickness->addItem(tr("Bytes"), static_cast<int>(FlowCanvas::Thickness::Bytes));
     m_thickness->addItem(tr("Time"), static_cast<int>(FlowCanvas::Thickness::Time));
     m_thickness->setFixedWidth(m_thickness->widestEntry());
-    for (QWidget* widget : std::initializer_list<QWidget*> { m_find, m_phase, m_choice, m_thickness })
+    m_findRoom = new FieldRoom(m_header, m_find);
+    for (QWidget* widget : std::initializer_list<QWidget*> { m_phase, m_choice, m_thickness })
         m_header->addRight(widget);
     m_empty->setObjectName(QStringLiteral("flowEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
@@ -115,8 +117,9 @@ void FlowView::refresh()
 {
     const auto evaluation = document()->evaluation();
     const bool shown = evaluation && !evaluation->plan.segments.empty();
-    for (QWidget* widget : std::initializer_list<QWidget*> { m_canvas, m_foot, m_transport, m_find, m_phase, m_choice, m_thickness })
+    for (QWidget* widget : std::initializer_list<QWidget*> { m_canvas, m_foot, m_transport, m_phase, m_choice, m_thickness })
         widget->setVisible(shown);
+    m_findRoom->setWanted(shown);
     m_empty->setVisible(!shown);
     for (QWidget* label : std::initializer_list<QWidget*> { m_empty, m_residual })
         setTextColor(label, Theme::of(this).quiet);

@@ -12,6 +12,7 @@ namespace shardboard {
 
 class ChoiceBox;
 class ElidedLabel;
+class FieldRoom;
 class FindField;
 class FlowCanvas;
 class FlowTransport;
@@ -57,6 +58,7 @@ private:
 
     ViewHeader* m_header;
     FindField* m_find;
+    FieldRoom* m_findRoom = nullptr;
     ChoiceBox* m_phase; ///< hidden where there is one phase only
     ChoiceBox* m_choice; ///< segments of the phase
     ChoiceBox* m_thickness; ///< of the lines: bytes or time

@@ -95,11 +95,14 @@ void MeshView::showStep()
 
 void MeshView::focusFind()
 {
-    m_find->show();
     m_find->begin();
 }
 
-void MeshView::showFind() { m_find->setVisible(document()->hasDesign() && (width() >= kRoomy * textScale(this) || m_find->hasFocus() || !m_find->wanted().isEmpty())); }
+void MeshView::showFind()
+{
+    m_find->setVisible(document()->hasDesign() && (width() >= kRoomy * textScale(this) || m_find->hasFocus() || !m_find->wanted().isEmpty()));
+    m_header->setDetail(m_header->detail()); // what it is written in got another width
+}
 
 void MeshView::resizeEvent(QResizeEvent* event)
 {

@@ -3,6 +3,7 @@
 
 #include "widgets/axisfixes.h"
 #include "widgets/elidedlabel.h"
+#include "widgets/fieldroom.h"
 #include "widgets/findfield.h"
 #include "widgets/format.h"
 #include "widgets/legend.h"
@@ -68,13 +69,13 @@ TileView::TileView(Document* document, QWidget* parent)
     m_find->setAccessibleName(tr("Find weights"));
     m_find->setToolTip(tr("Weights by their name or pattern, as in the list (Ctrl+F); Enter goes on to the next one"));
     m_find->setFixedWidth(110);
-    m_header->addRight(m_find);
     for (QToolButton* button : { m_held, m_all }) {
         button->setAccessibleName(button->text());
         button->setCheckable(true);
         button->setFocusPolicy(Qt::TabFocus);
-        m_header->addRight(button);
     }
+    m_findRoom = new FieldRoom(m_header, m_find, m_held);
+    m_header->addRight(m_all);
     m_spec->setObjectName(QStringLiteral("tileSpec"));
     m_words->setObjectName(QStringLiteral("tileWords"));
     m_shard->setObjectName(QStringLiteral("tileShard"));
@@ -286,8 +287,7 @@ void TileView::showWeight()
     const WeightLayout* weight = selectedWeight(*document());
     const bool all = m_all->isChecked();
     m_model->setVisible(all);
-    m_held->setVisible(all);
-    m_find->setVisible(all);
+    m_findRoom->setWanted(all);
     if (!all) // before it is shown, which lays it out: it slept through changes of the mesh
         m_canvas->show(weight ? selection()->weight() : -1);
     m_one->setVisible(!all);

@@ -264,6 +264,14 @@ protected:
         case PdmDpiY:
         case PdmPhysicalDpiY:
             return m_view->logicalDpiY();
+        case PdmDevicePixelRatio: // whatever the screen's is
+            return 1;
+        case PdmDepth:
+            return 32;
+        case PdmWidthMM:
+            return m_view->widthMM();
+        case PdmHeightMM:
+            return m_view->heightMM();
         default:
             return QPaintDevice::metric(metric);
         }
