@@ -165,7 +165,7 @@ void FlowTransport::updateIcons()
 void FlowTransport::changeEvent(QEvent* event)
 {
     QWidget::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange)
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange)
         updateIcons();
 }
 

@@ -62,7 +62,6 @@ FlowView::FlowView(Document* document, QWidget* parent)
     m_thickness->setToolTip(tr("What the thickness of the lines at a collective stands for"));
     m_thickness->addItem(tr("Bytes"), static_cast<int>(FlowCanvas::Thickness::Bytes));
     m_thickness->addItem(tr("Time"), static_cast<int>(FlowCanvas::Thickness::Time));
-    m_thickness->setFixedWidth(m_thickness->widestEntry());
     m_findRoom = new FieldRoom(m_header, m_find);
     for (QWidget* widget : std::initializer_list<QWidget*> { m_phase, m_choice, m_thickness })
         m_header->addRight(widget);
@@ -149,6 +148,7 @@ void FlowView::refresh()
             largest = static_cast<int>(i);
     }
     m_phase->setFixedWidth(m_phase->widestEntry());
+    m_thickness->setFixedWidth(m_thickness->widestEntry()); // in the text of now
     m_phase->setVisible(m_phase->count() > 1);
     int segment = segmentOfSelection();
     if (segment < 0)

@@ -36,6 +36,7 @@ constexpr double kInset = 0.3; ///< of a cell, between its middle and an arrow
 constexpr double kArrow = 14; ///< shorter arrows are joined
 constexpr std::size_t kMostArrows = 160; ///< more are not calm
 constexpr double kWords = 40; ///< two lines above the footer about what moves
+constexpr double kLeastGrid = 28; ///< devices that have no more leave no room for them
 constexpr double kQuiet = 0.22; ///< opacity of what is not searched for
 constexpr double kScale = 38; ///< two lines above the footer: what the colours of memory say
 
@@ -175,8 +176,10 @@ QRectF MeshCanvas::gridArea() const
 {
     const auto left = static_cast<double>(barsOf(m_grid.down()).size());
     const auto above = static_cast<double>(std::max<std::size_t>(barsOf(m_grid.across()).size(), 1));
-    return QRectF(rect()).adjusted(kPanelMargin + kSideMargin * textScale(this) * left, kTopMargin * textScale(this) + kSideMargin * textScale(this) * (above - 1) + 8, -kPanelMargin,
-                                   -kFooter * textScale(this) - 8 - (m_coloring == Coloring::Memory ? kScale * textScale(this) : 0) - (m_transferTitle.isEmpty() ? 0 : kWords * textScale(this)));
+    const QRectF out = QRectF(rect()).adjusted(kPanelMargin + kSideMargin * textScale(this) * left, kTopMargin * textScale(this) + kSideMargin * textScale(this) * (above - 1) + 8, -kPanelMargin,
+                                               -kFooter * textScale(this) - 8 - (m_coloring == Coloring::Memory ? kScale * textScale(this) : 0));
+    const double words = m_transferTitle.isEmpty() ? 0 : kWords * textScale(this);
+    return out.adjusted(0, 0, 0, out.height() - words < kLeastGrid ? 0 : -words); // what moves comes before what is said about it
 }
 
 void MeshCanvas::layoutBars()
@@ -600,6 +603,8 @@ void MeshCanvas::paintTransferWords(QPainter& painter) const
     const double text = textScale(this);
     const double words = kWords * text;
     const QRectF band(kPanelMargin, height() - kFooter * text - words - (m_coloring == Coloring::Memory ? kScale * text : 0), width() - 2 * kPanelMargin, words);
+    if (gridArea().bottom() > band.top())
+        return; // the flow says it, too
     const auto line = [&](double top, const QFont& font, const QColor& color, const QString& said) {
         painter.setFont(font);
         painter.setPen(color);

@@ -112,7 +112,7 @@ void MeshView::resizeEvent(QResizeEvent* event)
 
 bool MeshView::eventFilter(QObject* watched, QEvent* event)
 {
-    if (watched == m_find && event->type() == QEvent::FocusOut)
+    if (watched == m_find && (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut))
         QMetaObject::invokeMethod(this, &MeshView::showFind, Qt::QueuedConnection); // when the focus is where it goes to
     return DocumentView::eventFilter(watched, event);
 }

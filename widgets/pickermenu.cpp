@@ -13,6 +13,7 @@
 #include <QSignalBlocker>
 #include <QWidgetAction>
 
+#include <algorithm>
 #include <cmath>
 
 namespace shardboard {
@@ -228,6 +229,7 @@ PickerButton::PickerButton(Document* document, QWidget* parent)
     setPopupMode(QToolButton::InstantPopup);
     setToolButtonStyle(Qt::ToolButtonTextOnly);
     setProperty("outlined", true);
+    setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Fixed);
     auto* menu = new QMenu(this);
     menu->setObjectName(QStringLiteral("pickerButtonMenu"));
     auto* choices = new PickerMenu(document, menu);
@@ -243,9 +245,39 @@ void PickerButton::showState()
     setVisible(planned || !m_document->hasDesign());
     setEnabled(planned);
     const QString text = planned ? pickerText(m_document->design().picker) : QString();
-    setText(tr("Picker: %1").arg(text) + QStringLiteral(" ▾"));
+    m_full = tr("Picker: %1").arg(text) + QStringLiteral(" ▾");
+    setText(m_full);
+    if (isVisible())
+        fitText();
     setAccessibleName(tr("Picker: %1").arg(text));
     setToolTip(tr("How the collectives are chosen: picker, profile, on_reshard, and the policies of some profiles"));
+}
+
+int PickerButton::widthBesideText() const { return QToolButton::sizeHint().width() - fontMetrics().size(Qt::TextShowMnemonic, text()).width(); }
+
+void PickerButton::fitText()
+{
+    const QString shown = fontMetrics().elidedText(m_full, Qt::ElideMiddle, width() - widthBesideText());
+    if (shown != text())
+        setText(shown);
+}
+
+QSize PickerButton::sizeHint() const
+{
+    return { widthBesideText() + fontMetrics().size(Qt::TextShowMnemonic, m_full).width(), QToolButton::sizeHint().height() };
+}
+
+QSize PickerButton::minimumSizeHint() const
+{
+    constexpr int kLeast = 110;
+    const QSize all = sizeHint();
+    return { std::min(all.width(), static_cast<int>(kLeast * textScale(this))), all.height() };
+}
+
+void PickerButton::resizeEvent(QResizeEvent* event)
+{
+    QToolButton::resizeEvent(event);
+    fitText();
 }
 
 } // namespace shardboard

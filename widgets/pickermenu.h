@@ -54,14 +54,23 @@ class PickerButton : public QToolButton {
     Q_OBJECT
 public:
     explicit PickerButton(Document* document, QWidget* parent = nullptr);
+    /// Of all that it says; in less room it is elided.
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
 
 Q_SIGNALS:
     void refused(const QString& why);
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
     void showState();
+    void fitText();
+    int widthBesideText() const;
 
     Document* m_document;
+    QString m_full;
 };
 
 } // namespace shardboard

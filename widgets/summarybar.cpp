@@ -168,7 +168,7 @@ void SummaryBar::refresh()
         setTextColor(label, theme.quiet);
     }
     m_name->setFont(uiFont(this, 1, true));
-    m_find->setFixedWidth(static_cast<int>(kFindWidth * textScale(this)));
+    m_find->setFixedWidth(std::max(static_cast<int>(kFindWidth * textScale(this)), m_find->sizeHint().width()));
     m_step->setFont(monoFont(this));
     setMinimumHeight(std::max(kLeastHeight, QFontMetrics(uiFont(this, -1)).height() + QFontMetrics(monoFont(this)).height() + 8)); // whatever is folded
     m_rate->setFont(monoFont(this));

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The headings of views in small windows: what is written is whole, elided or not there, whatever stands beside it; the field that
-// finds things gives way until it is used.
+// A step of training in small windows, which has more to choose from than the sample: headings are whole, elided or not there,
+// whatever stands beside them; the field that finds things gives way until it is used; nothing makes the window larger.
 #include "app/desktop/fonts.h"
 #include "tests/gui/testwindow.h"
 #include "tests/gui/widgets_support.h"
 #include "widgets/documentview.h"
 #include "widgets/findfield.h"
 #include "widgets/flowview.h"
+#include "widgets/meshcanvas.h"
 #include "widgets/planplayer.h"
 
 #include <QLabel>
@@ -22,6 +23,10 @@ private Q_SLOTS:
     void nothingIsCutInSmallWindows_data();
     void nothingIsCutInSmallWindows();
     void fieldIsThereWhenItIsUsed();
+    void windowsStayAsTheyAre_data();
+    void windowsStayAsTheyAre();
+    void movingDevicesComeBeforeWords();
+    void textBesideTheWalkFollowsItsSize();
 };
 
 namespace {
@@ -114,6 +119,67 @@ void TestViewHeader::fieldIsThereWhenItIsUsed()
     test.window->resize(1600, 1000);
     settle();
     QVERIFY(field->isVisible() && held->isVisible());
+    test.document()->undoStack()->setClean();
+}
+
+void TestViewHeader::windowsStayAsTheyAre_data()
+{
+    QTest::addColumn<QSize>("size");
+    QTest::addColumn<double>("points");
+    QTest::newRow("1024x640") << QSize(1024, 640) << 10.0;
+    QTest::newRow("1280x800, 14 pt") << QSize(1280, 800) << 14.0;
+    QTest::newRow("1280x800, 18 pt") << QSize(1280, 800) << 18.0;
+}
+
+void TestViewHeader::windowsStayAsTheyAre()
+{
+    QFETCH(QSize, size);
+    QFETCH(double, points);
+    TestWindow test(size);
+    test.theme.setTextSize(points);
+    QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
+    QVERIFY(test.document()->setDesign(trainingDesign("llama3.1-405b", "pipe=2,fsdp=16,model=8")).ok());
+    settle();
+    QCOMPARE(test.window->size(), size);
+    test.find<FlowView>("flowView")->player()->first();
+    test.find<QToolButton>("tileAll")->setChecked(true);
+    settle();
+    QCOMPARE(test.window->size(), size);
+    const auto* picker = test.find<QToolButton>("pickerButton");
+    QVERIFY(picker->isVisible());
+    QVERIFY2(picker->fontMetrics().horizontalAdvance(picker->text()) <= picker->width(), qPrintable(picker->text()));
+    test.window->resize(1900, 1000);
+    settle();
+    QVERIFY2(picker->text().contains(QLatin1String("greedy")) && !picker->text().contains(QChar(0x2026)), qPrintable(picker->text()));
+    test.document()->undoStack()->setClean();
+}
+
+void TestViewHeader::movingDevicesComeBeforeWords()
+{
+    TestWindow test({ 1024, 640 });
+    QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
+    QVERIFY(test.document()->setDesign(trainingDesign("llama3.1-405b", "pipe=2,fsdp=16,model=8")).ok());
+    test.find<FlowView>("flowView")->player()->first();
+    settle();
+    const auto* canvas = test.find<MeshCanvas>("meshCanvas");
+    const QRectF all = canvas->deviceRect(0).united(canvas->deviceRect(255));
+    QVERIFY2(all.height() >= 24 && QRectF(canvas->rect()).contains(all), qPrintable(QString::number(all.height())));
+    test.document()->undoStack()->setClean();
+}
+
+void TestViewHeader::textBesideTheWalkFollowsItsSize()
+{
+    TestWindow test({ 1600, 1000 });
+    QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
+    QVERIFY(test.document()->setDesign(trainingDesign()).ok());
+    settle();
+    const auto* words = test.find<QLabel>("flowStep");
+    const double before = words->font().pointSizeF();
+    test.theme.setTextSize(16);
+    settle();
+    QCOMPARE(words->font().pointSizeF(), before + 6);
+    const auto* thickness = test.find<QWidget>("flowThickness");
+    QVERIFY(thickness->width() > thickness->fontMetrics().horizontalAdvance(QStringLiteral("Bytes")) + 20);
     test.document()->undoStack()->setClean();
 }
 
