@@ -63,7 +63,6 @@ void TestViewHeader::nothingIsCutInSmallWindows_data()
     QTest::addColumn<double>("points");
     QTest::newRow("1024x640") << QSize(1024, 640) << 10.0;
     QTest::newRow("1280x800") << QSize(1280, 800) << 10.0;
-    QTest::newRow("1280x800, 14 pt") << QSize(1280, 800) << 14.0;
 }
 
 void TestViewHeader::nothingIsCutInSmallWindows()
@@ -128,7 +127,6 @@ void TestViewHeader::windowsStayAsTheyAre_data()
     QTest::addColumn<double>("points");
     QTest::newRow("1024x640") << QSize(1024, 640) << 10.0;
     QTest::newRow("1280x800, 14 pt") << QSize(1280, 800) << 14.0;
-    QTest::newRow("1280x800, 18 pt") << QSize(1280, 800) << 18.0;
 }
 
 void TestViewHeader::windowsStayAsTheyAre()
