@@ -171,7 +171,7 @@ void TestViewHeader::textBesideTheWalkFollowsItsSize()
     QVERIFY(QTest::qWaitForWindowExposed(test.window.get()));
     QVERIFY(test.document()->setDesign(trainingDesign()).ok());
     settle();
-    const auto* words = test.find<QLabel>("flowStep");
+    const auto* words = test.find<QWidget>("flowStep");
     const double before = words->font().pointSizeF();
     test.theme.setTextSize(16);
     settle();
