@@ -30,6 +30,13 @@ namespace {
 const QString kSuffix = QStringLiteral(".shardboard");
 
 QString filter() { return FileActions::tr("Shardboard designs (*.shardboard);;All files (*)"); }
+
+/// What File > New takes: a folder of a checkpoint, or what lies in one.
+bool isModel(const QFileInfo& info)
+{
+    return info.isDir() || info.fileName() == QLatin1String("config.json") || info.suffix() == QLatin1String("safetensors")
+        || info.fileName().endsWith(QLatin1String(".safetensors.index.json"));
+}
 }
 
 FileActions::FileActions(Document* document, Settings& settings, RecentFiles* recent, Banner* banner, QWidget* window)
@@ -100,6 +107,10 @@ void FileActions::open()
 
 bool FileActions::openPath(const QString& path)
 {
+    if (const QFileInfo info(path); info.exists() && isModel(info)) {
+        m_banner->showError(tr("%1: is a model and no design; choose File ▸ New and name it there, or drop it on the window").arg(path));
+        return false;
+    }
     const Status status = m_document->open(path);
     if (!status.ok()) {
         m_banner->showError(qstr(status.error().text()));
@@ -266,8 +277,7 @@ void FileActions::openDropped(const QString& path)
     if (path.endsWith(kSuffix)) {
         if (mayReplace())
             openPath(path);
-    } else if (info.isDir() || info.fileName() == QLatin1String("config.json")
-               || info.suffix() == QLatin1String("safetensors")) {
+    } else if (isModel(info)) {
         newDesign(path);
     } else {
         m_banner->showError(tr("%1: is neither a design (*.shardboard) nor a model; drop a design, a checkpoint folder, a "

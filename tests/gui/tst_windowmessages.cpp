@@ -56,6 +56,9 @@ void TestWindowMessages::files_data()
     QTest::newRow("design no JSON") << QStringLiteral("open") << QByteArray("hello") << QStringLiteral("text.shardboard");
     QTest::newRow("design something else") << QStringLiteral("open") << QByteArray("{}") << QStringLiteral("other.shardboard");
     QTest::newRow("design of a newer version") << QStringLiteral("open") << QByteArray("{\"format\": \"shardboard\", \"version\": 99}") << QStringLiteral("newer.shardboard");
+    QTest::newRow("checkpoint opened") << QStringLiteral("open") << QByteArray("\x08") << QStringLiteral("model.safetensors");
+    QTest::newRow("index opened") << QStringLiteral("open") << QByteArray("{}") << QStringLiteral("model.safetensors.index.json");
+    QTest::newRow("config opened") << QStringLiteral("open") << QByteArray("{}") << QStringLiteral("config.json");
     QTest::newRow("saved onto a folder") << QStringLiteral("save") << QByteArray("folder") << QStringLiteral("folder.shardboard");
     QTest::newRow("saved nowhere") << QStringLiteral("save") << QByteArray() << QStringLiteral("no/such/d.shardboard");
     QTest::newRow("edits not there") << QStringLiteral("replay") << QByteArray() << QStringLiteral("gone.edits.json");
@@ -97,6 +100,8 @@ void TestWindowMessages::files()
     QVERIFY(test.window->banner()->isError());
     const QString text = test.window->banner()->text();
     QVERIFY2(flaw(text, name).isEmpty(), qPrintable(flaw(text, name) + QStringLiteral(": ") + text));
+    if (act == QLatin1String("open") && !name.endsWith(QLatin1String(".shardboard")))
+        QVERIFY2(text.contains(QStringLiteral("File ▸ New")), qPrintable(text));
     QVERIFY(test.document()->design() == before);
     test.document()->undoStack()->setClean();
 }
