@@ -48,7 +48,7 @@ FlowCanvas::FlowCanvas(Document* document, QWidget* parent)
 }
 
 QSize FlowCanvas::sizeHint() const { return { 640, 178 }; }
-QSize FlowCanvas::minimumSizeHint() const { return { 200, 32 }; } // the window fits small screens
+QSize FlowCanvas::minimumSizeHint() const { return { 200, 24 }; } // the window fits small screens
 
 void FlowCanvas::setScene(FlowScene scene)
 {
