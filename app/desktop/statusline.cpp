@@ -5,6 +5,7 @@
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/documentview.h"
+#include "widgets/elidedlabel.h"
 #include "widgets/format.h"
 #include "widgets/shownspec.h"
 #include "widgets/theme.h"
@@ -12,6 +13,9 @@
 #include <QEvent>
 #include <QLabel>
 #include <QStatusBar>
+
+#include <algorithm>
+#include <initializer_list>
 
 namespace shardboard {
 
@@ -21,13 +25,13 @@ StatusLine::StatusLine(Document* document, EngineSession* engine, QStatusBar* ba
     , m_engine(engine)
     , m_bar(bar)
 {
-    m_engineLabel = new QLabel(bar);
-    m_planLabel = new QLabel(bar);
+    m_engineLabel = new ElidedLabel(bar);
+    m_planLabel = new ElidedLabel(bar);
     m_specLabel = new QLabel(bar);
     m_engineLabel->setObjectName(QStringLiteral("status.engine"));
     m_planLabel->setObjectName(QStringLiteral("status.plan"));
     m_specLabel->setObjectName(QStringLiteral("status.spec"));
-    for (QLabel* label : { m_engineLabel, m_planLabel, m_specLabel })
+    for (QWidget* label : std::initializer_list<QWidget*> { m_engineLabel, m_planLabel, m_specLabel })
         label->setForegroundRole(QPalette::PlaceholderText);
     m_specLabel->setTextInteractionFlags(Qt::TextSelectableByMouse);
     bar->setSizeGripEnabled(false);
@@ -47,7 +51,7 @@ StatusLine::StatusLine(Document* document, EngineSession* engine, QStatusBar* ba
 
 bool StatusLine::eventFilter(QObject* watched, QEvent* event)
 {
-    if (event->type() == QEvent::FontChange)
+    if (event->type() == QEvent::FontChange || event->type() == QEvent::Resize)
         update();
     return QObject::eventFilter(watched, event);
 }
@@ -62,7 +66,7 @@ void StatusLine::update()
                                 : state == State::Running  ? tr("engine: %1 · running").arg(m_engine->description())
                                                            : tr("engine: ended, see Run"));
     if (!m_document->hasDesign()) {
-        m_planLabel->clear();
+        m_planLabel->setText(QString());
         m_specLabel->clear();
         return;
     }
@@ -77,9 +81,9 @@ void StatusLine::update()
     if (weight != nullptr)
         spec = shownSpec(*m_document, weight->layout).marked() + QStringLiteral("   ")
             + qstr(m_document->notation() == Notation::Jax ? placementsText(weight->layout, mesh) : specText(weight->layout, mesh));
-    constexpr int kSpecWidth = 620;
+    const int most = std::min(620, m_bar->width() * 2 / 5); // it never keeps the window from getting narrower
     m_specLabel->setFont(monoFont(m_bar)); // as large as the text beside it
-    m_specLabel->setText(QFontMetrics(m_specLabel->font()).elidedText(spec, Qt::ElideMiddle, kSpecWidth));
+    m_specLabel->setText(QFontMetrics(m_specLabel->font()).elidedText(spec, Qt::ElideMiddle, most));
     m_specLabel->setToolTip(spec);
 }
 

@@ -10,6 +10,7 @@ class QStatusBar;
 namespace shardboard {
 
 class Document;
+class ElidedLabel;
 class EngineSession;
 
 class StatusLine : public QObject {
@@ -26,8 +27,8 @@ private:
     Document* m_document;
     EngineSession* m_engine;
     QStatusBar* m_bar;
-    QLabel* m_engineLabel = nullptr;
-    QLabel* m_planLabel = nullptr;
+    ElidedLabel* m_engineLabel = nullptr;
+    ElidedLabel* m_planLabel = nullptr;
     QLabel* m_specLabel = nullptr;
 };
 
