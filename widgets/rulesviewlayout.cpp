@@ -8,6 +8,7 @@
 #include "widgets/ruletraceview.h"
 #include "widgets/tablecopy.h"
 #include "widgets/theme.h"
+#include "widgets/wakearound.h"
 
 #include <QAction>
 #include <QHBoxLayout>
@@ -95,7 +96,10 @@ void RulesView::buildActions()
         action->setShortcut(keys);
         action->setShortcutContext(Qt::WidgetShortcut);
         m_list->addAction(action);
-        connect(action, &QAction::triggered, this, slot);
+        connect(action, &QAction::triggered, this, [this, slot] {
+            wakeAround(this);
+            slot();
+        });
     };
     add("rule.axes", tr("Edit Mesh Axes"), QKeySequence(Qt::Key_F2), [this] { editCurrent(RuleModel::AxesColumn); });
     add("rule.name", tr("Rename"), QKeySequence(Qt::SHIFT | Qt::Key_F2), [this] { editCurrent(RuleModel::NameColumn); });

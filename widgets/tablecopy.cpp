@@ -2,6 +2,7 @@
 #include "widgets/tablecopy.h"
 
 #include "widgets/notedelegate.h"
+#include "widgets/wakearound.h"
 
 #include <QAbstractItemView>
 #include <QAction>
@@ -195,7 +196,10 @@ TableText selectedCells(const QAbstractItemView* view)
 
 void makeCopyable(QAbstractItemView* view, std::function<TableText()> cells, std::function<void(QMimeData*)> more)
 {
-    const auto table = [view, cells = std::move(cells)] { return cells ? cells() : selectedCells(view); };
+    const auto table = [view, cells = std::move(cells)] {
+        wakeAround(view);
+        return cells ? cells() : selectedCells(view);
+    };
     const auto add = [view](const char* name, const QString& text, const std::function<void()>& run) {
         auto* action = new QAction(text, view);
         action->setObjectName(QLatin1String(name));

@@ -10,12 +10,16 @@
 #include "widgets/tilecanvas.h"
 #include "widgets/tileview.h"
 
+#include <QAction>
 #include <QChildEvent>
+#include <QClipboard>
 #include <QDockWidget>
+#include <QGuiApplication>
 #include <QMouseEvent>
 #include <QPointer>
 #include <QPushButton>
 #include <QToolButton>
+#include <QTreeView>
 #include <QTreeWidget>
 #include <QUndoStack>
 
@@ -27,6 +31,7 @@ private Q_SLOTS:
     void arrowsFromADeviceThatHoldsNothing();
     void findingsRepairedWhileTheirListSleeps();
     void tilesBehindAllWeightsWhenDevicesGo();
+    void copiedWhileItsListSleeps();
     void pressedAxisIsRemoved_data();
     void pressedAxisIsRemoved();
 };
@@ -170,6 +175,37 @@ void TestGoneParts::tilesBehindAllWeightsWhenDevicesGo()
     all->click();
     settle();
     QVERIFY(!canvas->grab().isNull());
+    test.document()->undoStack()->setClean();
+}
+
+/// The list behind another panel, or hidden, knows nothing of the smaller model when its action is triggered.
+void TestGoneParts::copiedWhileItsListSleeps()
+{
+    TestWindow test;
+    QVERIFY(open(test, knownDesign("data=2,model=4")));
+    auto* tree = test.find<QTreeView>("weightTree");
+    test.document()->selection()->setWeights({ 3, 5, 8 }, 8);
+    settle();
+    QVERIFY(tree->selectionModel()->selectedRows().size() >= 3);
+    for (QWidget* widget = tree; widget != nullptr; widget = widget->parentWidget())
+        if (auto* dock = qobject_cast<QDockWidget*>(widget))
+            dock->hide();
+    settle();
+    Design small;
+    small.mesh = Mesh::parse("data=2").value();
+    small.model.name = "one";
+    small.model.notUnderstood = "made up";
+    ModelSpec::LooseWeight weight;
+    weight.tensor.name = "only.weight";
+    weight.tensor.shape = { 64, 64 };
+    small.model.looseWeights = { weight };
+    QVERIFY(test.document()->edit(small, QStringLiteral("One weight")).ok());
+    settle();
+    QGuiApplication::clipboard()->clear();
+    for (QAction* action : tree->actions())
+        action->trigger();
+    const QString copied = QGuiApplication::clipboard()->text();
+    QVERIFY2(copied.isEmpty() || copied.contains(QStringLiteral("only.weight")), qPrintable(copied));
     test.document()->undoStack()->setClean();
 }
 
