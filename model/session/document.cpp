@@ -111,7 +111,8 @@ Document::Document(QObject* parent)
 
 Document::~Document()
 {
-    m_undoStack->disconnect(this); // clearing it must not reach views that are half gone
+    const QSignalBlocker blocker(m_undoStack); // clearing it must not reach views that ask a document that is half gone
+    m_undoStack->clear();
 }
 
 void Document::setNotation(Notation notation)

@@ -52,6 +52,7 @@ private Q_SLOTS:
     void undoRestoresExactly();
     void undoUsesTheOldEvaluation();
     void undoWithoutRoomEvaluatesAgain();
+    void endsWithoutAWord();
     void refusedEditChangesNothing();
     void checkWithoutAPlanSaysTheSame();
     void designWithMistakesCanBeMended();
@@ -143,6 +144,20 @@ void TestDocument::undoWithoutRoomEvaluatesAgain()
         QVERIFY(document.design() == states[static_cast<std::size_t>(index)]);
         QCOMPARE(document.evaluation()->plan.seconds(), seconds[static_cast<std::size_t>(index)]);
     }
+}
+
+/// Views outlive the document by a moment: what its stack said as it is cleared would make them ask a document that is half gone.
+void TestDocument::endsWithoutAWord()
+{
+    auto document = std::make_unique<Document>();
+    QVERIFY(document->setDesign(llama()).ok());
+    const int weight = weightNamed(*document->evaluation(), "o_proj");
+    QVERIFY(document->edit(document->withStrategy(document->patternOf(weight), {}), QStringLiteral("Replicate")).ok());
+    const QSignalSpy index(document->undoStack(), &QUndoStack::indexChanged);
+    const QSignalSpy clean(document->undoStack(), &QUndoStack::cleanChanged);
+    const QSignalSpy undo(document->undoStack(), &QUndoStack::canUndoChanged);
+    document.reset();
+    QCOMPARE(index.count() + clean.count() + undo.count(), 0);
 }
 
 void TestDocument::undoUsesTheOldEvaluation()

@@ -21,6 +21,7 @@
 #include <QTest>
 #include <QUndoStack>
 
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <unistd.h>
@@ -84,17 +85,25 @@ struct Stage {
         QPixmapCache::clear();
         monkey->pause(false);
     }
-    /// What is shown is what the design says, and it can be written and read again.
-    bool sound() const
+    /// What is shown is what the design says, and it can be written and read again; empty, or what is wrong.
+    std::string unsound() const
     {
         const Document* document = window->document();
         if (!document->hasDesign())
-            return true;
+            return {};
+        const std::string text = designText(document->design());
         const auto fresh = evaluate(document->design(), Misfits::Replicate);
-        const auto again = designFromText(designText(document->design()), "again");
-        return fresh.ok() && again.ok() && again.value() == document->design()
-            && fresh.value()->plan.seconds() == document->evaluation()->plan.seconds()
-            && fresh.value()->plan.memory.peak == document->evaluation()->plan.memory.peak;
+        if (!fresh.ok())
+            return "it cannot be evaluated: " + fresh.error().text() + "\n" + text;
+        const auto again = designFromText(text, "again");
+        if (!again.ok())
+            return "it cannot be read: " + again.error().text() + "\n" + text;
+        if (!(again.value() == document->design()))
+            return "it is read as another one:\n" + text + "\n" + designText(again.value());
+        const auto differ = [](double a, double b) { return !(a == b) && !(std::isnan(a) && std::isnan(b)); };
+        if (const Plan& shown = document->evaluation()->plan; differ(fresh.value()->plan.seconds(), shown.seconds()) || fresh.value()->plan.memory.peak != shown.memory.peak)
+            return "what is shown is not what it says:\n" + text;
+        return {};
     }
 };
 
@@ -111,8 +120,9 @@ int forSeconds(int seconds, quint32 seed)
         if (deeds % 500 == 0) {
             std::printf("%lld s, %lld deeds, %.0f MiB, last %s\n", static_cast<long long>(clock.elapsed() / 1000), static_cast<long long>(deeds), residentMiB(), qPrintable(stage.monkey->last()));
             std::fflush(stdout);
-            if (!stage.sound()) {
-                std::printf("the document is not sound after: %s\n", qPrintable(stage.monkey->last()));
+            if (const std::string why = stage.unsound(); !why.empty()) {
+                std::printf("the document is not sound after: %s\n%s\n", qPrintable(stage.monkey->last()), why.c_str());
+                std::fflush(stdout);
                 return 1;
             }
         }
@@ -147,9 +157,9 @@ private Q_SLOTS:
         for (int i = 0; i < kDeeds; ++i) {
             stage.monkey->act();
             if (i % 50 == 0)
-                QVERIFY2(stage.sound(), qPrintable(stage.monkey->last()));
+                QVERIFY2(stage.unsound().empty(), qPrintable(stage.monkey->last() + QStringLiteral(": ") + QString::fromStdString(stage.unsound())));
         }
-        QVERIFY2(stage.sound(), qPrintable(stage.monkey->last()));
+        QVERIFY2(stage.unsound().empty(), qPrintable(stage.monkey->last() + QStringLiteral(": ") + QString::fromStdString(stage.unsound())));
     }
 };
 
