@@ -168,6 +168,7 @@ void AxisPicker::fillMenu(QMenu* menu)
 void AxisPicker::rebuild()
 {
     for (PickedAxis* chip : m_chips) {
+        chip->disconnect(this); // keys that were on their way to it are for none of those that come
         chip->hide();
         chip->deleteLater(); // it may be the sender
     }
@@ -209,7 +210,8 @@ int AxisPicker::placeOf(const PickedAxis* chip) const
 /// The same chips in another order, so that a drag goes on with the chip that is under the mouse.
 void AxisPicker::move(int from, int to)
 {
-    if (to < 0 || to >= static_cast<int>(m_axes.size()) || from == to)
+    const auto isPlace = [count = static_cast<int>(m_axes.size())](int place) { return place >= 0 && place < count; };
+    if (!isPlace(from) || !isPlace(to) || from == to)
         return;
     const auto put = [from, to](auto& list) {
         const auto moved = list[static_cast<std::size_t>(from)];
