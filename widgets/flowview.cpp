@@ -3,6 +3,7 @@
 
 #include "widgets/choicebox.h"
 #include "widgets/canvas/navigation.h"
+#include "widgets/contextmenu.h"
 #include "widgets/elidedlabel.h"
 #include "widgets/fieldroom.h"
 #include "widgets/findfield.h"
@@ -438,10 +439,9 @@ void FlowView::contextMenuEvent(QContextMenuEvent* event)
     const QPoint at = m_canvas->mapFromGlobal(event->globalPos());
     if (mouse && !m_canvas->rect().contains(at))
         return;
-    QMenu menu(this);
-    fillMenu(&menu, mouse ? m_canvas->itemAt(at) : m_canvas->current());
-    if (!menu.isEmpty())
-        menu.exec(mouse ? event->globalPos() : m_canvas->mapToGlobal(m_canvas->itemRect(m_canvas->current()).center().toPoint()));
+    const int item = mouse ? m_canvas->itemAt(at) : m_canvas->current();
+    const QPoint place = mouse ? event->globalPos() : m_canvas->mapToGlobal(m_canvas->itemRect(item).center().toPoint());
+    showContextMenu(this, place, [&](QMenu* menu) { fillMenu(menu, item); });
 }
 
 } // namespace shardboard

@@ -2,6 +2,7 @@
 #include "widgets/meshchips.h"
 
 #include "widgets/axisdrag.h"
+#include "widgets/contextmenu.h"
 #include "widgets/meshorder.h"
 #include "widgets/format.h"
 #include "widgets/theme.h"
@@ -227,9 +228,7 @@ void MeshChips::refresh()
         connect(chip, &AxisChip::clicked, this,
                 [this, i](bool checked) { selection()->setMeshAxis(checked ? i : -1); });
         connect(chip, &QWidget::customContextMenuRequested, this, [this, chip, i](const QPoint& point) {
-            QMenu menu(this);
-            fillMenu(&menu, i);
-            menu.exec(chip->mapToGlobal(point));
+            showContextMenu(this, chip->mapToGlobal(point), [&](QMenu* menu) { fillMenu(menu, i); });
         });
         chip->show();
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/meshview.h"
 
+#include "widgets/contextmenu.h"
 #include "widgets/findfield.h"
 #include "widgets/format.h"
 #include "widgets/canvas/navigation.h"
@@ -192,10 +193,8 @@ void MeshView::fillMenu(QMenu* menu, std::int64_t device)
 void MeshView::contextMenuEvent(QContextMenuEvent* event)
 {
     const bool mouse = event->reason() == QContextMenuEvent::Mouse;
-    QMenu menu(this);
-    fillMenu(&menu, mouse ? m_canvas->deviceAt(m_canvas->mapFromGlobal(event->globalPos())) : selection()->device());
-    if (!menu.isEmpty())
-        menu.exec(event->globalPos());
+    const std::int64_t device = mouse ? m_canvas->deviceAt(m_canvas->mapFromGlobal(event->globalPos())) : selection()->device();
+    showContextMenu(this, event->globalPos(), [&](QMenu* menu) { fillMenu(menu, device); });
 }
 
 void MeshView::hoverChanged() { m_canvas->updateOverlay(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/speclabel.h"
 
+#include "widgets/contextmenu.h"
 #include "widgets/theme.h"
 
 #include <QContextMenuEvent>
@@ -131,9 +132,7 @@ void SpecLabel::fillMenu(QMenu* menu) const { addCopyMenu(menu, m_layout, m_mesh
 
 void SpecLabel::contextMenuEvent(QContextMenuEvent* event)
 {
-    QMenu menu(this);
-    fillMenu(&menu);
-    menu.exec(event->globalPos());
+    showContextMenu(this, event->globalPos(), [this](QMenu* menu) { fillMenu(menu); });
 }
 
 } // namespace shardboard

@@ -2,6 +2,7 @@
 #include "widgets/tileview.h"
 
 #include "widgets/axisfixes.h"
+#include "widgets/contextmenu.h"
 #include "widgets/elidedlabel.h"
 #include "widgets/fieldroom.h"
 #include "widgets/findfield.h"
@@ -444,10 +445,7 @@ void TileView::fillMenu(QMenu* menu)
 
 void TileView::contextMenuEvent(QContextMenuEvent* event)
 {
-    QMenu menu(this);
-    fillMenu(&menu);
-    if (!menu.isEmpty())
-        menu.exec(event->globalPos());
+    showContextMenu(this, event->globalPos(), [this](QMenu* menu) { fillMenu(menu); });
 }
 
 } // namespace shardboard

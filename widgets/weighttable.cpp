@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/weighttable.h"
 
+#include "widgets/contextmenu.h"
 #include "widgets/format.h"
 #include "widgets/shownspec.h"
 #include "widgets/strategyclip.h"
@@ -338,11 +339,10 @@ void WeightPanel::fillMenu(QMenu* menu)
 
 void WeightPanel::contextMenu(const QPoint& point)
 {
-    QMenu menu(this);
-    fillMenu(&menu);
-    addCopyActions(&menu, m_tree);
-    if (!menu.isEmpty())
-        menu.exec(m_tree->viewport()->mapToGlobal(point));
+    showContextMenu(this, m_tree->viewport()->mapToGlobal(point), [this](QMenu* menu) {
+        fillMenu(menu);
+        addCopyActions(menu, m_tree);
+    });
 }
 
 TableText WeightPanel::selectedTable() const

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/wrappedlabel.h"
+#include "widgets/contextmenu.h"
 
 #include <QClipboard>
 #include <QContextMenuEvent>
@@ -74,9 +75,7 @@ void WrappedLabel::contextMenuEvent(QContextMenuEvent* event)
         QLabel::contextMenuEvent(event);
         return;
     }
-    QMenu menu(this);
-    menu.addAction(tr("&Copy"), this, [this] { copy(); });
-    menu.exec(event->globalPos());
+    showContextMenu(this, event->globalPos(), [this](QMenu* menu) { menu->addAction(tr("&Copy"), this, [this] { copy(); }); });
 }
 
 } // namespace shardboard

@@ -173,7 +173,7 @@ void TestAxisDrag::keyboardAloneMakesTheEdit()
     });
     QContextMenuEvent menu(QContextMenuEvent::Keyboard, tiles()->rect().center(), tiles()->mapToGlobal(tiles()->rect().center()));
     QApplication::sendEvent(tiles(), &menu);
-    QVERIFY(opened);
+    QTRY_VERIFY(opened);
     const std::string byKeys = spec();
     QCOMPARE(byKeys, std::string("P(None, 'model')"));
     QCOMPARE(history()->count(), 1);

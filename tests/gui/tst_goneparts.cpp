@@ -8,12 +8,15 @@
 #include "widgets/axispicker.h"
 #include "widgets/longwork.h"
 #include "widgets/meshcanvas.h"
+#include "widgets/speclabel.h"
 #include "widgets/tilecanvas.h"
 #include "widgets/tileview.h"
 
 #include <QAction>
+#include <QApplication>
 #include <QChildEvent>
 #include <QClipboard>
+#include <QContextMenuEvent>
 #include <QDockWidget>
 #include <QGuiApplication>
 #include <QKeyEvent>
@@ -21,6 +24,7 @@
 #include <QPointer>
 #include <QPushButton>
 #include <QSignalSpy>
+#include <QTimer>
 #include <QToolButton>
 #include <QTreeView>
 #include <QTreeWidget>
@@ -36,6 +40,7 @@ private Q_SLOTS:
     void tilesBehindAllWeightsWhenDevicesGo();
     void copiedWhileItsListSleeps();
     void keysToAnAxisThatWasReplaced();
+    void labelGoesWhileItsMenuIsOpen();
     void pressedAxisIsRemoved_data();
     void pressedAxisIsRemoved();
 };
@@ -231,6 +236,30 @@ void TestGoneParts::keysToAnAxisThatWasReplaced()
     }
     QCOMPARE(changed.count(), 0);
     QCOMPARE(picker.axes(), (std::vector<std::string> { "a", "b" }));
+}
+
+/// A design that is evaluated anew takes the inspector's page away, with the label whose menu is open.
+void TestGoneParts::labelGoesWhileItsMenuIsOpen()
+{
+    QWidget window;
+    auto* page = new QWidget(&window);
+    auto* label = new SpecLabel(page);
+    const Mesh mesh = Mesh::parse("a=2").value();
+    Layout replicated;
+    replicated.dims.resize(2);
+    label->setSpec({}, replicated, mesh);
+    window.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&window));
+    bool wasOpen = false;
+    QTimer::singleShot(0, &window, [&] {
+        wasOpen = QApplication::activePopupWidget() != nullptr;
+        delete page;
+    });
+    QContextMenuEvent menu(QContextMenuEvent::Mouse, QPoint(1, 1), label->mapToGlobal(QPoint(1, 1)));
+    QApplication::sendEvent(label, &menu);
+    QTRY_VERIFY(wasOpen);
+    settle();
+    QVERIFY(QApplication::activePopupWidget() == nullptr);
 }
 
 void TestGoneParts::pressedAxisIsRemoved_data()
