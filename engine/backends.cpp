@@ -8,6 +8,7 @@
 #include "engine/gemm.h"
 #include "engine/machine.h"
 #ifdef SHARDBOARD_MPI
+#include "engine/backendparts.h"
 #include "engine/mpi/mpibackend.h"
 #endif
 
@@ -54,6 +55,20 @@ const std::vector<Backend>& backends()
     }();
     return list;
 }
+
+#ifdef SHARDBOARD_MPI
+const mpi::Parts& backendParts()
+{
+    static const mpi::Parts parts = [] {
+        mpi::Parts all;
+#ifdef SHARDBOARD_NCCL
+        all.emplace("nccl", ncclPart());
+#endif
+        return all;
+    }();
+    return parts;
+}
+#endif
 
 std::variant<const Backend*, Failure> backendNamed(const std::string& name, const std::string& where)
 {

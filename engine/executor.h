@@ -34,6 +34,8 @@ public:
     virtual Placement placementOf(const Mesh&) const { return {}; }
     /// Of a place for an error, as "GPU 2"; empty where there is one.
     virtual std::string nameOf(int) const { return {}; }
+    /// Which of the processes that run the program together has the memory of a place.
+    virtual int processOf(int) const { return 0; }
     /// Bytes of its memory that a run may take for its arena now; of the place that has least.
     virtual std::int64_t availableBytes() const = 0;
     virtual std::int64_t availableBytesAt(int) const { return availableBytes(); }

@@ -42,7 +42,7 @@ double PassageRunner::tolerance(const Passage& passage) const
 
 void PassageRunner::show(const Passage& passage, TensorId tensor)
 {
-    if (!m_showsValues || (m_context.planning() && m_context.team == nullptr))
+    if (!m_showsValues || (m_context.planning() && (m_context.team == nullptr || m_context.executor != nullptr)))
         return;
     const Sharded* value = m_values.find(tensor, m_current[tensor]);
     const Sharded* unsharded = m_verify ? m_reference.find(tensor, wholeLayout(tensor)) : nullptr;
@@ -50,7 +50,9 @@ void PassageRunner::show(const Passage& passage, TensorId tensor)
     if (m_context.executor != nullptr) {
         Brought here(*m_context.executor, value);
         Brought wholeHere(*m_context.executor, unsharded);
-        return m_hooks.value({ name, passage.microBatch, *here.get(), wholeHere.get() });
+        if (leads() && m_hooks.value)
+            m_hooks.value({ name, passage.microBatch, *here.get(), wholeHere.get() });
+        return;
     }
     beginReading(m_context, allToFirst(m_context, *value));
     if (m_context.planning())

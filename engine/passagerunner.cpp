@@ -324,6 +324,8 @@ bool PassageRunner::usedLater(const Passage& passage, std::size_t index, TensorI
     });
 }
 
+bool PassageRunner::leads() const { return m_context.team == nullptr || m_context.team->place() == 0; }
+
 bool PassageRunner::isMade(TensorId tensor) const { return m_graph.tensor(tensor).role != TensorRole::Activation; }
 
 } // namespace shardboard::engine

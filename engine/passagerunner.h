@@ -99,7 +99,7 @@ private:
     void recordTime(const RunOperation& what, double seconds, const Mesh& mesh, const Timing& timing, double start);
     void recordOp(const RunOperation& what, const PlannedOp& planned, const Timing& timing, double start);
     void recordCollective(const Collective& collective, const Timing& timing, double start);
-    bool leads() const { return m_context.arena.placement().own() == 0; }
+    bool leads() const;
     Profiler::Place place() const { return { m_passage->layer, m_passage->microBatch }; }
 
     const Program& m_program;

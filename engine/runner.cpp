@@ -160,7 +160,16 @@ std::int64_t onThisHost(const std::vector<std::int64_t>& byPlace, const Team* te
     return sum;
 }
 
-/// Who runs a program: without both the workers of this process.
+/// The same of an executor that several processes have a part of.
+std::vector<std::int64_t> neededByProcess(const Estimate& estimate, const Executor& executor, int processes)
+{
+    std::vector<std::int64_t> needed(static_cast<std::size_t>(processes), 0);
+    for (std::size_t place = 0; place < estimate.arenaByPlace.size(); ++place)
+        needed[static_cast<std::size_t>(executor.processOf(static_cast<int>(place)))] += estimate.arenaByPlace[place] + executor.overheadBytes();
+    return needed;
+}
+
+/// Who runs a program: without both the workers of this process, with both an executor of which each process has a part.
 struct By {
     Executor* executor = nullptr;
     Team* team = nullptr;
@@ -185,7 +194,7 @@ RunResult run(const Program& program, const RunOptions& options, const RunHooks&
         ? estimate.arenaBytes + static_cast<std::int64_t>(estimate.arenaByPlace.size()) * executor->overheadBytes()
         : std::accumulate(byPlace.begin(), byPlace.end(), std::int64_t { 0 });
     if (by.team != nullptr && hooks.announceByProcess)
-        hooks.announceByProcess(byPlace);
+        hooks.announceByProcess(executor != nullptr ? neededByProcess(estimate, *executor, by.team->places()) : byPlace);
     if (hooks.announce)
         hooks.announce(needed, estimate.seconds);
     if (executor != nullptr && limits.availableBytes == 0)
@@ -294,6 +303,12 @@ RunOutcome runProgramOn(Executor& executor, const Program& program, const RunOpt
                         const RunLimits& limits)
 {
     return runBy({ &executor, nullptr }, program, options, hooks, limits);
+}
+
+RunOutcome runProgramOn(Executor& executor, Team& team, const Program& program, const RunOptions& options, const RunHooks& hooks,
+                        const RunLimits& limits)
+{
+    return runBy({ &executor, &team }, program, options, hooks, limits);
 }
 
 RunOutcome runProgramTogether(Team& team, const Program& program, const RunOptions& options, const RunHooks& hooks,

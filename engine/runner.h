@@ -78,5 +78,9 @@ class Executor;
 /// The same with all work done by an executor in its memory.
 RunOutcome runProgramOn(Executor& executor, const Program& program, const RunOptions& options, const RunHooks& hooks,
                         const RunLimits& limits);
+/// The same by several processes, each of which calls this with an executor that knows the others and does the work of its own places.
+/// Hooks as for runProgramTogether.
+RunOutcome runProgramOn(Executor& executor, Team& team, const Program& program, const RunOptions& options, const RunHooks& hooks,
+                        const RunLimits& limits);
 
 } // namespace shardboard::engine

@@ -36,6 +36,8 @@ public:
     virtual bool showsValues() const = 0;
     /// Waits until all processes on this host are here.
     virtual void meet() = 0;
+    /// Waits until all processes on all hosts are here.
+    virtual void meetAll() { meet(); }
     /// Whether some of them are on other hosts, or are treated as if they were.
     virtual bool spansHosts() const = 0;
     virtual bool sameHost(int a, int b) const = 0;

@@ -3,6 +3,7 @@
 // line; people's logs go to standard error. It leaves when its input is closed.
 #include "engine/conformance/command.h"
 #ifdef SHARDBOARD_MPI
+#include "engine/backendparts.h"
 #include "engine/mpi/benchcollectives.h"
 #include "engine/mpi/mpibackend.h"
 #endif
@@ -35,7 +36,7 @@ void chooseBlasKernels([[maybe_unused]] char** argv)
 void joinOthers()
 {
 #ifdef SHARDBOARD_MPI
-    shardboard::engine::followIfNotFirst();
+    shardboard::engine::followIfNotFirst(shardboard::engine::backendParts());
 #endif
 }
 

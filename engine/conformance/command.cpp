@@ -82,6 +82,13 @@ int runCommand(int argc, char** argv)
     }
     if (options.devices == 0 && held.mostDevices > 0 && held.mostDevices < kMostInMeshes)
         options.devices = held.mostDevices;
+    else if (options.devices == 0 && held.devicesInSteps > 1)
+        options.devices = std::max(held.devicesInSteps, kMostInMeshes / held.devicesInSteps * held.devicesInSteps);
+    if (options.devices % held.devicesInSteps != 0) {
+        std::fprintf(stderr, "the backend '%s' takes as many devices in each of its %lld processes: --devices must be a multiple of that\n",
+                     name.c_str(), static_cast<long long>(held.devicesInSteps));
+        return 4;
+    }
     if (!reference.empty()) {
         const auto other = engine::backendNamed(reference, "--same-as");
         if (const auto* failure = std::get_if<engine::Failure>(&other)) {

@@ -438,7 +438,11 @@ GpuFacts gpuFacts(int device)
 {
     cudaDeviceProp properties {};
     check(cudaGetDeviceProperties(&properties, device), "asking for the GPU's properties");
-    return { properties.name, properties.multiProcessorCount, static_cast<std::int64_t>(properties.totalGlobalMem) };
+    std::string id;
+    for (const char byte : properties.uuid.bytes)
+        for (const int half : { byte >> 4 & 15, byte & 15 })
+            id += "0123456789abcdef"[half];
+    return { properties.name, properties.multiProcessorCount, static_cast<std::int64_t>(properties.totalGlobalMem), id };
 }
 
 std::unique_ptr<Runtime> makeCudaRuntime(int device) { return std::make_unique<CudaRuntime>(device); }

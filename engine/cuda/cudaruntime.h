@@ -16,6 +16,7 @@ struct GpuFacts {
     std::string name;
     int multiprocessors = 0;
     std::int64_t memoryBytes = 0;
+    std::string id; ///< that no other GPU has
 };
 int gpuCount();
 /// Of one that is there.

@@ -193,9 +193,10 @@ struct Lead {
     std::string broken; ///< why nothing can be run any more
 };
 
-json requestOf(const Program& program, const RunOptions& options, const RunLimits& limits, bool showsValues, std::int64_t number)
+json requestOf(const std::string& backend, const Program& program, const RunOptions& options, const RunLimits& limits, bool showsValues,
+               std::int64_t number, const json& extra)
 {
-    return { { "type", "run" }, { "number", number }, { "plan", planToJson(program.graph, program.plan) }, { "options", toJson(options) },
+    return { { "type", "run" }, { "backend", backend }, { "extra", extra }, { "number", number }, { "plan", planToJson(program.graph, program.plan) }, { "options", toJson(options) },
              { "workers", limits.workers }, { "available_bytes", limits.availableBytes }, { "poison", limits.poison },
              { "shows_values", showsValues } };
 }
@@ -211,7 +212,22 @@ Failure causeOf(const World& world, const Failure& own, const std::vector<Report
     return { "internal", "the run was stopped, and no process says why", "" };
 }
 
-RunOutcome lead(Lead& lead, const Program& program, const RunOptions& options, const RunHooks& hooks, RunLimits limits)
+RunOutcome doPart(const mpi::Part& part, MpiTeam& team, const Program& program, const RunOptions& options, const RunHooks& hooks,
+                  const RunLimits& limits, const json& extra)
+{
+    try {
+        return part.run(team, program, options, hooks, limits, extra);
+    } catch (const Failure& failure) {
+        return failure;
+    } catch (const Stopped&) {
+        return Failure { "cancelled", "the run was cancelled", "" };
+    } catch (const std::exception& e) {
+        return Failure { "internal", e.what(), "" };
+    }
+}
+
+RunOutcome lead(Lead& lead, const std::string& backend, const mpi::Part& part, const Program& program, const RunOptions& options,
+                const RunHooks& hooks, RunLimits limits, const json& extra)
 {
     World& world = lead.world;
     if (!lead.broken.empty())
@@ -219,14 +235,14 @@ RunOutcome lead(Lead& lead, const Program& program, const RunOptions& options, c
     try {
         limits.workers = limits.workers > 0 ? limits.workers : workersFor(world);
         const std::int64_t number = ++lead.runs;
-        const std::string request = requestOf(program, options, limits, static_cast<bool>(hooks.value), number).dump();
+        const std::string request = requestOf(backend, program, options, limits, static_cast<bool>(hooks.value), number, extra).dump();
         for (int other = 1; other < world.size(); ++other)
             world.post(other, request);
         MpiTeam team(world, number, static_cast<bool>(hooks.value));
         Watch watch(world, team, number, hooks.cancel);
         RunHooks mine = hooks;
         mine.cancel = &team.stopped();
-        RunOutcome outcome = runProgramTogether(team, program, options, mine, limits);
+        RunOutcome outcome = doPart(part, team, program, options, mine, limits, extra);
         const auto* failure = std::get_if<Failure>(&outcome);
         if (failure != nullptr)
             watch.stop();
@@ -261,8 +277,9 @@ RunOutcome lead(Lead& lead, const Program& program, const RunOptions& options, c
 /// One of the other processes.
 class Follower {
 public:
-    explicit Follower(World& world)
+    Follower(World& world, mpi::Parts parts)
         : m_world(world)
+        , m_parts(std::move(parts))
     {
     }
 
@@ -299,6 +316,8 @@ public:
                     stop(read.value("number", std::int64_t { 0 }));
                 if (type == "run")
                     start(read);
+                if (type == "facts")
+                    tellFacts(read.value("backend", ""));
             }
         } catch (const Failure& failure) {
             std::fprintf(stderr, "shardboard-engine: %s\n", failure.message.c_str());
@@ -318,6 +337,14 @@ private:
         m_stopNumber = std::max(m_stopNumber, number);
         if (m_team != nullptr && m_number == number)
             m_team->stop();
+    }
+
+    void tellFacts(const std::string& backend)
+    {
+        json answer { { "type", "facts" }, { "backend", backend } };
+        if (const auto part = m_parts.find(backend); part != m_parts.end() && part->second.facts)
+            answer["facts"] = part->second.facts();
+        m_world.post(0, answer.dump(-1, ' ', false, json::error_handler_t::replace));
     }
 
     void start(json request)
@@ -376,10 +403,14 @@ private:
         limits.workers = request.value("workers", 1);
         limits.availableBytes = request.value("available_bytes", std::int64_t { 0 });
         limits.poison = request.value("poison", false);
-        return runProgramTogether(team, program.value(), options.value(), hooks, limits);
+        const auto part = m_parts.find(request.value("backend", ""));
+        if (part == m_parts.end())
+            return Failure { "backend", "this process was built without the backend '" + request.value("backend", "") + "'; start the same worker everywhere", "options.backend" };
+        return doPart(part->second, team, program.value(), options.value(), hooks, limits, request.value("extra", json()));
     }
 
     World& m_world;
+    const mpi::Parts m_parts;
     std::thread m_thread;
     std::atomic<bool> m_running { false };
     std::atomic<std::int64_t> m_number { 0 };
@@ -387,6 +418,22 @@ private:
     MpiTeam* m_team = nullptr; ///< guarded by m_lock, as is the next
     std::int64_t m_stopNumber = 0;
 };
+
+/// One for all backends: the processes run one program at a time.
+Lead& leadOf(World& world)
+{
+    static Lead lead { world, 0, {} };
+    return lead;
+}
+
+mpi::Part mpiPart()
+{
+    mpi::Part part;
+    part.run = [](MpiTeam& team, const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits, const json&) {
+        return runProgramTogether(team, program, options, hooks, limits);
+    };
+    return part;
+}
 
 } // namespace
 
@@ -404,20 +451,74 @@ Backend mpiBackend()
     for (const mpi::Member& member : world->members())
         backend.devices.push_back({ { "name", member.host + ", " + gemmName() }, { "threads", workersFor(*world) },
                                     { "memory_bytes", member.memoryBytes } });
-    auto state = std::make_shared<Lead>(*world);
-    backend.run = [state](const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits) {
-        return lead(*state, program, options, hooks, limits);
-    };
+    backend.run = leading("mpi", mpiPart(), {});
     return backend;
 }
 
-void followIfNotFirst()
+Backend::Run leading(std::string backend, mpi::Part part, std::function<std::variant<json, Failure>(const Program&)> extra)
 {
-    if (World* world = World::ofThisProcess(); world != nullptr && world->rank() > 0)
-        Follower(*world).follow();
+    Lead& state = leadOf(*World::ofThisProcess());
+    return [&state, backend = std::move(backend), part = std::move(part), extra = std::move(extra)](
+               const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits) -> RunOutcome {
+        std::variant<json, Failure> decided;
+        if (extra)
+            decided = extra(program);
+        if (auto* failure = std::get_if<Failure>(&decided))
+            return std::move(*failure);
+        return lead(state, backend, part, program, options, hooks, limits, std::get<json>(decided));
+    };
+}
+
+std::variant<std::vector<ProcessFacts>, Failure> factsOfAll(const std::string& backend, const mpi::Part& part)
+{
+    World& world = *World::ofThisProcess();
+    std::vector<ProcessFacts> all;
+    for (int rank = 0; rank < world.size(); ++rank)
+        all.emplace_back(world.nameOf(rank), json());
+    try {
+        for (int other = 1; other < world.size(); ++other)
+            world.post(other, json { { "type", "facts" }, { "backend", backend } }.dump());
+        all.front().second = part.facts();
+        int missing = world.size() - 1;
+        const auto end = std::chrono::steady_clock::now() + kMostSilence;
+        while (missing > 0) {
+            if (auto message = world.take()) {
+                const json read = json::parse(message->text);
+                if (read.value("type", "") == "facts" && read.value("backend", "") == backend) {
+                    all[static_cast<std::size_t>(message->from)].second = read.value("facts", json());
+                    --missing;
+                }
+                continue;
+            }
+            if (std::chrono::steady_clock::now() > end)
+                return Failure { "lost", std::to_string(missing) + " of the other processes do not answer; start the worker again", "" };
+            pause(std::chrono::milliseconds(1));
+        }
+    } catch (const Failure& failure) {
+        return failure;
+    } catch (const json::exception& e) {
+        return Failure { "internal", e.what(), "" };
+    }
+    return all;
+}
+
+void followIfNotFirst(const mpi::Parts& parts)
+{
+    World* world = World::ofThisProcess();
+    if (world == nullptr || world->rank() == 0)
+        return;
+    mpi::Parts all = parts;
+    all.emplace("mpi", mpiPart());
+    Follower(*world, std::move(all)).follow();
 }
 
 bool hasOthers() { return World::ofThisProcess() != nullptr; }
+
+int processCount()
+{
+    World* world = World::ofThisProcess();
+    return world == nullptr ? 1 : world->size();
+}
 
 void leaveTogether()
 {

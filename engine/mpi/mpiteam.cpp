@@ -187,6 +187,14 @@ void MpiTeam::meet()
     m_meeting->wait([this] { lookForLost(); });
 }
 
+void MpiTeam::meetAll()
+{
+    if (m_spansHosts)
+        (void)tellAll({});
+    else
+        meet();
+}
+
 std::vector<std::vector<double>> MpiTeam::tellAll(const std::vector<double>& said)
 {
     // Doubles as pairs of floats: the bits are what counts. Sizes are the same everywhere.

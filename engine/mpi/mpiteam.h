@@ -22,6 +22,7 @@ public:
     int places() const override { return m_world.size(); }
     bool showsValues() const override { return m_showsValues; }
     void meet() override;
+    void meetAll() override;
     bool spansHosts() const override { return m_spansHosts; }
     bool sameHost(int a, int b) const override { return m_world.sameGroup(a, b); }
     const std::vector<int>& helpers() const override { return m_helpers; }
@@ -31,13 +32,14 @@ public:
     void forgetBrought() override;
     std::vector<std::vector<double>> gather(const std::vector<double>& said) override;
 
+    /// What every place says, at every place; the same count everywhere.
+    std::vector<std::vector<double>> tellAll(const std::vector<double>& said);
+
     /// Ends the run on this host. From any thread.
     void stop() { m_meeting->stop(); }
     const std::atomic<bool>& stopped() const { return m_meeting->stopped(); }
 
 private:
-    /// What every place says, at every place.
-    std::vector<std::vector<double>> tellAll(const std::vector<double>& said);
     /// Sends and receives until all is done; throws Stopped when the run is stopped.
     class Traffic;
     void lookForLost() const;

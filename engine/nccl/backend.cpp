@@ -4,15 +4,20 @@
 #include "engine/cuda/cudaruntime.h"
 #include "engine/nccl/functions.h"
 #include "engine/nccl/ncclexecutor.h"
+#include "engine/nccl/seats.h"
 #include "model/plan/planjson.h"
 #ifdef SHARDBOARD_NCCL
 #include "engine/nccl/library.h"
 #endif
 #ifdef SHARDBOARD_MPI
+#include "engine/backendparts.h"
 #include "engine/mpi/mpibackend.h"
+#include "engine/nccl/together.h"
 #endif
 
+#include <cstdlib>
 #include <memory>
+#include <unistd.h>
 #include <vector>
 
 namespace shardboard::engine {
@@ -29,16 +34,31 @@ std::string whatIsMissing()
         return missing;
     if (std::string missing = nccl::whyNoNccl(); !missing.empty())
         return missing;
-#ifdef SHARDBOARD_MPI
-    if (hasOthers())
-        return "it drives all GPUs of one machine from one process, and this worker is one of several that a launcher started, which is not "
-               "supported; start shardboard-engine on the machine with the GPUs without mpirun or srun";
-#endif
     return {};
 #endif
 }
 
+int processesTogether()
+{
+#ifdef SHARDBOARD_MPI
+    return processCount();
+#else
+    return 1;
+#endif
+}
+
 #ifdef SHARDBOARD_NCCL
+/// All GPUs that the processes of a launcher see, if there are any.
+std::vector<nccl::SeenGpu> seenGpus()
+{
+    std::vector<nccl::SeenGpu> out;
+    for (int device = 0; device < cuda::gpuCount(); ++device) {
+        const cuda::GpuFacts facts = cuda::gpuFacts(device);
+        out.push_back({ facts.id, facts.name, facts.multiprocessors, facts.memoryBytes });
+    }
+    return out;
+}
+
 /// GPUs with NCCL between them, made with the first run on so many devices and kept: libraries and communicators take long to start.
 struct Machine {
     explicit Machine(int count)
@@ -81,9 +101,60 @@ RunOutcome runOnGpus(const Program& program, const RunOptions& options, const Ru
     }
     return outcome;
 }
+
+#ifdef SHARDBOARD_MPI
+/// The GPUs of this process as ranks among those of others.
+class RealJoint : public nccl::Joint {
+public:
+    explicit RealJoint(const nccl::OwnGpus::Joining& joining)
+    {
+        for (const int device : joining.gpus) {
+            m_runtimes.push_back(cuda::makeCudaRuntime(device));
+            m_gpus.push_back(m_runtimes.back().get());
+        }
+        nccl::Library::Among among;
+        among.ranks = static_cast<std::size_t>(joining.ranks);
+        among.first = static_cast<std::size_t>(joining.first);
+        among.devices = joining.gpus;
+        among.id = joining.id;
+        m_library = std::make_unique<nccl::Library>(m_gpus, among, joining.stopped);
+    }
+    const std::vector<cuda::Runtime*>& gpus() const override { return m_gpus; }
+    std::vector<nccl::Functions> functions() override { return m_library->functions(); }
+    std::string split(const nccl::Communicator& wanted, int& number) override { return m_library->split(wanted, number); }
+    void abandon() override { m_library->abandon(); }
+
+private:
+    std::vector<std::unique_ptr<cuda::Runtime>> m_runtimes;
+    std::vector<cuda::Runtime*> m_gpus;
+    std::unique_ptr<nccl::Library> m_library;
+};
+
+class RealGpus : public nccl::OwnGpus {
+public:
+    nccl::Seen seen() override
+    {
+        nccl::Seen out;
+        out.missing = whatIsMissing();
+        if (out.missing.empty())
+            out.gpus = seenGpus();
+        char name[256] = "";
+        gethostname(name, sizeof name - 1);
+        const char* id = std::getenv("NCCL_HOSTID"); // what NCCL goes by
+        out.host = id != nullptr ? id : name;
+        return out;
+    }
+    std::vector<std::byte> uniqueId() override { return nccl::Library::uniqueId(); }
+    std::unique_ptr<nccl::Joint> join(const Joining& joining) override { return std::make_unique<RealJoint>(joining); }
+};
+#endif
 #endif
 
 } // namespace
+
+#if defined(SHARDBOARD_MPI) && defined(SHARDBOARD_NCCL)
+mpi::Part ncclPart() { return nccl::ncclPart(std::make_shared<RealGpus>()); }
+#endif
 
 Backend ncclBackend()
 {
@@ -91,13 +162,17 @@ Backend ncclBackend()
     nccl.name = "nccl";
     nccl.claims = { DType::F32, DType::BF16, DType::F16 };
     nccl.unusable = whatIsMissing();
+    if (nccl.usable())
+        nccl.unusable = nccl::whyNotTogether(processesTogether(), [](const char* name) { return std::getenv(name); });
 #ifdef SHARDBOARD_NCCL
     if (!nccl.usable())
         return nccl;
-    for (int device = 0; device < cuda::gpuCount(); ++device) {
-        const cuda::GpuFacts facts = cuda::gpuFacts(device);
-        nccl.devices.push_back({ { "name", facts.name }, { "threads", facts.multiprocessors }, { "memory_bytes", facts.memoryBytes } });
-    }
+#ifdef SHARDBOARD_MPI
+    if (processesTogether() > 1)
+        return nccl::ncclTogether("nccl", backendParts().at("nccl"));
+#endif
+    for (const nccl::SeenGpu& gpu : seenGpus())
+        nccl.devices.push_back({ { "name", gpu.name }, { "threads", gpu.multiprocessors }, { "memory_bytes", gpu.memoryBytes } });
     nccl.mostDevices = cuda::gpuCount();
     nccl.run = runOnGpus;
 #endif

@@ -3,10 +3,19 @@
 #pragma once
 
 #include "engine/backend.h"
+#ifdef SHARDBOARD_MPI
+#include "engine/mpi/parts.h"
+#endif
 
 namespace shardboard::engine {
 
-/// One rank for each GPU. Says what is missing; never runs on something else instead.
+/// One rank for each GPU: of this process alone, or where a launcher has started several, of all of them. Says what is missing; never
+/// runs on something else instead.
 Backend ncclBackend();
+
+#if defined(SHARDBOARD_MPI) && defined(SHARDBOARD_NCCL)
+/// What each of several processes does, with the GPUs that it sees.
+mpi::Part ncclPart();
+#endif
 
 } // namespace shardboard::engine

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL itself for several GPUs of this process: communicators, and the functions that a Process calls. The library is loaded when
-// this is made; the build needs its header alone.
+// NCCL itself for the GPUs of this process, alone or with those of other processes: communicators, and the functions that a Process
+// calls. The library is loaded when this is made; the build needs its header alone.
 #pragma once
 
 #include "engine/cuda/runtime.h"
 #include "engine/nccl/process.h"
 
+#include <cstddef>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace shardboard::engine::nccl {
@@ -16,6 +19,19 @@ public:
     /// One communicator of all (ncclCommInitAll), rank i on GPU i, whose runtime is gpus[i]: calls go to the stream of that runtime, in
     /// order with its kernels. The runtimes must outlive it. Throws Failure "backend" with what is missing, "internal" with NCCL's error.
     explicit Library(const std::vector<cuda::Runtime*>& gpus);
+
+    /// Where several processes make one communicator of all.
+    struct Among {
+        std::size_t ranks = 0; ///< of all
+        std::size_t first = 0; ///< of the ranks of this process, which follow each other
+        std::vector<int> devices; ///< by own rank: the number of its GPU in this process
+        std::vector<std::byte> id; ///< what uniqueId() gave in one of them
+    };
+    /// ncclCommInitRank for every GPU of this process, gpus[i] being that of rank first + i. All processes do this at about the same
+    /// time. The communicators do not block: while this waits for others it asks `stopped` and throws Stopped when it says so.
+    Library(const std::vector<cuda::Runtime*>& gpus, const Among& among, std::function<bool()> stopped);
+    /// Of a new communicator: bytes that all its processes need. Throws as the constructors do.
+    static std::vector<std::byte> uniqueId();
     ~Library();
     Library(const Library&) = delete;
     Library& operator=(const Library&) = delete;
@@ -24,6 +40,7 @@ public:
     /// its stream with it. Nothing can be asked for afterwards.
     void abandon();
 
+    /// By rank of all; empty ones for those of other processes.
     std::vector<Functions> functions();
     /// ncclCommSplit of the communicator of all, on every rank, in one group; ranks without a color are in none.
     std::string split(const Communicator& wanted, int& number);

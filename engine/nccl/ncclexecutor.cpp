@@ -4,11 +4,13 @@
 #include "engine/compare.h"
 #include "engine/failure.h"
 #include "engine/ringexchange.h"
+#include "engine/team.h"
 #include "model/plan/memory/memorysettings.h"
 #include "model/plan/planjson.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <thread>
 
 namespace shardboard::engine::nccl {
@@ -56,12 +58,29 @@ void NcclExecutor::check(const Program& program, const RunOptions&) const
 
 Placement NcclExecutor::placementOf(const Mesh& mesh) const { return Placement(mesh, static_cast<int>(m_gpus.size()), 0); }
 
+std::string NcclExecutor::nameOf(int place) const
+{
+    return "GPU " + std::to_string(place) + (m_others.team == nullptr ? "" : " (process " + std::to_string(processOf(place)) + ")");
+}
+
 std::int64_t NcclExecutor::availableBytes() const
 {
-    std::int64_t least = m_gpus.front()->availableBytes();
-    for (const auto& gpu : m_gpus)
-        least = std::min(least, gpu->availableBytes());
+    std::int64_t least = availableBytesAt(0);
+    for (int rank = 1; rank < static_cast<int>(m_gpus.size()); ++rank)
+        least = std::min(least, availableBytesAt(rank));
     return least;
+}
+
+std::int64_t NcclExecutor::availableBytesAt(int place) const
+{
+    const auto rank = static_cast<std::size_t>(place);
+    return m_others.team == nullptr ? m_gpus[rank]->availableBytes() : m_others.availableBytes[rank];
+}
+
+std::int64_t NcclExecutor::availableOnOwn(std::size_t rank, int sharing) const
+{
+    const std::int64_t free = m_gpus[rank]->runtime().freeBytes();
+    return m_gpus[rank]->availableBytes() - free + free / sharing;
 }
 
 std::int64_t NcclExecutor::overheadBytes() const
@@ -82,15 +101,15 @@ cuda::CudaExecutor& NcclExecutor::gpuOf(const Context& context, const Sharded& t
     return *m_gpus[at(context.arena.placement().of(tensor.mesh(), position))];
 }
 
-cuda::CudaExecutor& NcclExecutor::holderOf(const std::byte* memory) const
+std::size_t NcclExecutor::rankOf(const std::byte* memory) const
 {
     for (std::size_t rank = 0; rank < m_heaps.size(); ++rank)
         if (std::less_equal<> {}(m_heaps[rank].base, memory) && std::less<> {}(memory, m_heaps[rank].base + m_heaps[rank].capacity))
-            return *m_gpus[rank];
+            return rank;
     throw Failure { "internal", "memory that no GPU has", "nccl" };
 }
 
-void NcclExecutor::poison(std::byte* memory, std::int64_t bytes) { holderOf(memory).poison(memory, bytes); }
+void NcclExecutor::poison(std::byte* memory, std::int64_t bytes) { m_gpus[rankOf(memory)]->poison(memory, bytes); }
 
 double NcclExecutor::secondsOf(const Work& work) const
 {
@@ -110,6 +129,8 @@ void NcclExecutor::waitFor(const std::vector<int>& ranks)
                 waiting += (waiting.empty() ? "GPU " : ", ") + std::to_string(rank);
         if (waiting.empty())
             return;
+        if (m_others.stopped != nullptr && *m_others.stopped)
+            throw Stopped {};
         if (now() - begin > m_patience)
             throw Failure { "internal", "nccl: no end after " + std::to_string(static_cast<std::int64_t>(m_patience)) + " seconds on " + waiting
                                 + "; set NCCL_DEBUG=INFO for the worker to see what it waits for, and run again",
@@ -121,6 +142,8 @@ void NcclExecutor::waitFor(const std::vector<int>& ranks)
 Timing NcclExecutor::timed(const std::vector<int>& ranks, const std::string& where, const std::function<void()>& work)
 {
     Timing timing;
+    if (m_others.team != nullptr)
+        m_others.team->meetAll(); // or a process that is early would count the time until the others are here
     try {
         for (const int rank : ranks)
             m_gpus[at(rank)]->runtime().beginTimedUnheld();
@@ -350,12 +373,39 @@ double NcclExecutor::relativeError(Context& context, const Sharded& y, const Sha
 
 void NcclExecutor::bringHere(const Sharded& value, Sharded& there)
 {
+    bool away = false; // from the first process
+    std::int64_t floats = 0;
     for (std::int64_t device = 0; device < value.deviceCount(); ++device) {
         if (value.elements(device) == 0)
             continue;
+        const std::size_t rank = rankOf(value.address(device));
         Sharded shard = there.shardOf(device);
-        holderOf(value.address(device)).bringHere(value.shardOf(device), shard);
+        m_gpus[rank]->bringHere(value.shardOf(device), shard);
+        away = away || processOf(static_cast<int>(rank)) != 0;
+        floats += value.elements(device);
     }
+    if (!away)
+        return;
+    std::vector<double> said(at(floats + 1) / 2, 0.0); // pairs of floats: the bits are what counts
+    const auto eachShard = [&](const auto& visit) {
+        std::size_t next = 0;
+        for (std::int64_t device = 0; device < value.deviceCount(); ++device) {
+            const std::size_t bytes = at(value.elements(device)) * sizeof(float);
+            if (bytes > 0)
+                visit(device, next, bytes);
+            next += bytes;
+        }
+    };
+    eachShard([&](std::int64_t device, std::size_t offset, std::size_t bytes) {
+        std::memcpy(reinterpret_cast<std::byte*>(said.data()) + offset, there.data(device), bytes);
+    });
+    const auto all = m_others.team->gather(said);
+    if (all.empty())
+        return;
+    eachShard([&](std::int64_t device, std::size_t offset, std::size_t bytes) {
+        const int process = processOf(static_cast<int>(rankOf(value.address(device))));
+        std::memcpy(there.data(device), reinterpret_cast<const std::byte*>(all[at(process)].data()) + offset, bytes);
+    });
 }
 
 } // namespace shardboard::engine::nccl

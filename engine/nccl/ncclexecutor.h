@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU for every logical device of the mesh, all in this process: operations by the CUDA backend's kernels on the GPU of the device,
-// everything between devices by NCCL, on communicators split per mesh axis. The unsharded reference lies on the first GPU.
+// A GPU for every logical device of the mesh: operations by the CUDA backend's kernels on the GPU of the device, everything between
+// devices by NCCL, on communicators split per mesh axis. The unsharded reference lies on the first GPU. The GPUs are all in this process,
+// or in several: then each of them walks through the whole program and keeps the books of all GPUs, those of other processes are absent
+// (cuda/absentruntime.h), and of NCCL's calls each process makes those of its own.
 #pragma once
 
 #include "engine/cuda/cudaexecutor.h"
 #include "engine/nccl/process.h"
 #include "engine/nccl/spread.h"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
+
+namespace shardboard::engine {
+class Team;
+}
 
 namespace shardboard::engine::nccl {
 
@@ -26,11 +33,24 @@ public:
     /// How long NCCL may take for one step before it is given up, in seconds. A rank whose GPU has failed keeps all others waiting.
     void setPatience(double seconds) { m_patience = seconds; }
 
+    /// The processes of the next run; all must outlive it.
+    struct Others {
+        Team* team = nullptr; ///< null: there are none
+        std::vector<int> processes; ///< by rank
+        std::vector<std::int64_t> availableBytes; ///< by rank: what its process says with availableOnOwn()
+        const std::atomic<bool>* stopped = nullptr; ///< a rank that waits for another one looks at it; null: nobody stops it
+    };
+    void setOthers(Others others) { m_others = std::move(others); }
+    /// What the GPU of a rank of this process has for a run, where so many ranks share it.
+    std::int64_t availableOnOwn(std::size_t rank, int sharing) const;
+
     void check(const Program& program, const RunOptions& options) const override;
     Placement placementOf(const Mesh& mesh) const override;
-    std::string nameOf(int place) const override { return "GPU " + std::to_string(place); }
+    /// As `GPU 2`, and of another process `GPU 2 (process 1)`.
+    std::string nameOf(int place) const override;
+    int processOf(int place) const override { return m_others.team == nullptr ? 0 : m_others.processes[static_cast<std::size_t>(place)]; }
     std::int64_t availableBytes() const override;
-    std::int64_t availableBytesAt(int place) const override { return m_gpus[static_cast<std::size_t>(place)]->availableBytes(); }
+    std::int64_t availableBytesAt(int place) const override;
     /// With the buffers of the communicators that the programs so far were planned with: NCCL keeps them.
     std::int64_t overheadBytes() const override;
     std::byte* reserve(std::int64_t bytes) override { return m_gpus.front()->reserve(bytes); }
@@ -53,12 +73,13 @@ public:
     void putTogether(Context& context, const Sharded& value, Sharded& whole) override;
     double relativeError(Context& context, const Sharded& y, const Sharded& reference, double among) override;
     double meanSquare(Context& context, const Sharded& reference) override { return m_gpus.front()->meanSquare(context, reference); }
+    /// Where there are several processes, to the first one.
     void bringHere(const Sharded& value, Sharded& there) override;
 
 private:
     struct Part;
     cuda::CudaExecutor& gpuOf(const Context& context, const Sharded& tensor, std::int64_t position) const;
-    cuda::CudaExecutor& holderOf(const std::byte* memory) const;
+    std::size_t rankOf(const std::byte* memory) const;
     void waitFor(const std::vector<int>& ranks);
     /// Asks NCCL, and waits until the GPUs are done with it. Times by entry of `ranks`.
     Timing timed(const std::vector<int>& ranks, const std::string& where, const std::function<void()>& work);
@@ -74,6 +95,7 @@ private:
     std::vector<std::unique_ptr<cuda::CudaExecutor>> m_gpus;
     Process& m_process;
     double m_patience = 120;
+    Others m_others;
     std::vector<Arena::Segment> m_heaps; ///< by rank
     std::set<std::vector<std::vector<std::int64_t>>> m_planned; ///< groups of communicators
 };

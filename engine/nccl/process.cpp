@@ -43,7 +43,22 @@ Process::Process(std::vector<Functions> ranks, Split split)
     : m_ranks(std::move(ranks))
     , m_split(std::move(split))
 {
+    while (m_first + 1 < m_ranks.size() && !isOwn(m_first))
+        ++m_first;
 }
+
+namespace {
+
+/// What it says counts no more.
+void endAfterError(const Functions& functions)
+{
+    try {
+        (void)functions.groupEnd();
+    } catch (const Stopped&) { // the error is what is told
+    }
+}
+
+} // namespace
 
 /// By who is with whom: mesh axes of other names may span the same groups.
 int Process::numberOf(const Communicator& communicator)
@@ -69,9 +84,13 @@ void Process::reshard(const StepPlan& plan, const std::vector<Buffers>& buffers)
         if (!error.empty())
             throw Failure { "internal", "a group of calls of NCCL: " + error, "nccl" };
     };
-    for (const Turn& turn : turnsOf(plan)) {
+    const Functions& first = m_ranks[m_first];
+    for (Turn& turn : turnsOf(plan)) {
+        std::erase_if(turn.calls, [&](const auto& each) { return !isOwn(static_cast<std::size_t>(each.first)); });
+        if (turn.calls.empty())
+            continue;
         if (turn.grouped)
-            check(m_ranks.front().groupStart());
+            check(first.groupStart());
         try {
             for (auto [rank, call] : turn.calls) {
                 if (call.communicator >= 0)
@@ -82,11 +101,11 @@ void Process::reshard(const StepPlan& plan, const std::vector<Buffers>& buffers)
             }
         } catch (...) {
             if (turn.grouped) // in an open group whatever comes after would wait for its end
-                (void)m_ranks.front().groupEnd();
+                endAfterError(first);
             throw;
         }
         if (turn.grouped)
-            check(m_ranks.front().groupEnd());
+            check(first.groupEnd());
     }
 }
 

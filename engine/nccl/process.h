@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ranks of one process, one GPU each: the calls of every rank of a reshard step in an order in which one thread can make them.
+// The ranks of one process, one GPU each: the calls of every rank of a reshard step in an order in which one thread can make them. Where
+// there are several processes each makes those of its own ranks, and all split the same communicators in the same order.
 // What NCCL is asked for goes into one group of calls for all GPUs of the thread, or the first would wait for ever for the second;
 // copies on the GPUs come between the groups.
 #pragma once
@@ -29,13 +30,14 @@ public:
     /// Makes a communicator of all ranks and says by which number the functions know it. Empty, or what went wrong.
     using Split = std::function<std::string(const Communicator& wanted, int& number)>;
 
-    /// `ranks`: the functions of each rank; those of rank 0 begin and end groups.
+    /// `ranks`: the functions of each rank, those of the first own one begin and end groups. A rank of another process has none.
     Process(std::vector<Functions> ranks, Split split);
 
     /// Asks for everything of a step; `buffers` by rank. Communicators that are new are split first, and kept. Throws Failure
     /// "internal" with the call that failed.
     void reshard(const StepPlan& plan, const std::vector<Buffers>& buffers);
     std::size_t communicators() const { return m_known.size(); } ///< that were split so far
+    bool isOwn(std::size_t rank) const { return static_cast<bool>(m_ranks[rank].groupStart); }
 
 private:
     struct Known {
@@ -45,6 +47,7 @@ private:
     int numberOf(const Communicator& communicator);
 
     std::vector<Functions> m_ranks;
+    std::size_t m_first = 0; ///< own rank
     Split m_split;
     std::vector<Known> m_known;
 };

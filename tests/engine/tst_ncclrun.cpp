@@ -5,6 +5,7 @@
 #include "engine/conformance/conformance.h"
 #include "engine/conformance/modelcases.h"
 #include "engine/nccl/ncclexecutor.h"
+#include "tests/engine/keptvalues.h"
 #include "tests/engine/ncclstandins.h"
 #include "tests/engine/testprogram.h"
 
@@ -23,6 +24,7 @@ using namespace shardboard::engine::nccl;
 using shardboard::conformance::CaseResult;
 using shardboard::conformance::ModelCase;
 using shardboard::engine::nccl::test::OneProcess;
+using namespace shardboard::engine::test;
 
 namespace {
 
@@ -78,33 +80,6 @@ const std::vector<conformance::Case>& cases()
     return all;
 }
 
-/// What every operation left, put by its name and device.
-using Values = std::map<std::string, std::vector<float>>;
-
-RunHooks keeping(Values& values)
-{
-    RunHooks hooks;
-    hooks.value = [&values](const SeenValue& seen) {
-        for (std::int64_t device = 0; device < seen.value.deviceCount(); ++device) {
-            const std::string name = seen.tensor + "/" + std::to_string(seen.microBatch) + "/" + std::to_string(seen.value.mesh().deviceId(device));
-            values[name].assign(seen.value.data(device), seen.value.data(device) + seen.value.elements(device));
-        }
-    };
-    return hooks;
-}
-
-/// |a - b| / |b|.
-double distance(const std::vector<float>& a, const std::vector<float>& b)
-{
-    double difference = 0;
-    double size = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        difference += std::pow(double { a[i] } - double { b[i] }, 2);
-        size += std::pow(double { b[i] }, 2);
-    }
-    return difference == 0 ? 0 : std::sqrt(difference / size);
-}
-
 Program llama(const std::string& mesh, const std::string& preset, WorkloadKind workload = WorkloadKind::Prefill)
 {
     const ModelCase of { "", mesh, preset, "llama", workload, 4, 6, workload == WorkloadKind::Train ? 2 : 1 };
@@ -112,14 +87,6 @@ Program llama(const std::string& mesh, const std::string& preset, WorkloadKind w
     if (!program.ok())
         throw std::runtime_error(program.error().text());
     return std::move(program).value();
-}
-
-const Failure* failureOf(const RunOutcome& outcome) { return std::get_if<Failure>(&outcome); }
-
-std::string told(const RunOutcome& outcome)
-{
-    const Failure* failure = failureOf(outcome);
-    return failure == nullptr ? std::string() : failure->code + ": " + failure->where + ": " + failure->message;
 }
 
 } // namespace

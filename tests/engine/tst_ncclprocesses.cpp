@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// The backend nccl over several processes of mpirun: which GPUs they take, and whole programs on stand-ins for GPUs and library
+// (ncclprocesses.cpp), one or two devices in each process. Skipped where there is no mpirun.
+#include "engine/nccl/seats.h"
+
+#include <QElapsedTimer>
+#include <QProcess>
+#include <QTest>
+
+#include <map>
+#include <string>
+
+using namespace shardboard::engine::nccl;
+
+namespace {
+
+Seen process(int rank, const std::string& host, int firstGpu, int gpus)
+{
+    Seen out { "rank " + std::to_string(rank) + " on " + host, host, {}, {} };
+    for (int gpu = firstGpu; gpu < firstGpu + gpus; ++gpu)
+        out.gpus.push_back({ host + std::to_string(gpu), "a GPU", 100, 1000 });
+    return out;
+}
+
+std::string refusalOf(std::int64_t devices, const std::vector<Seen>& processes)
+{
+    const auto seats = seatsFor(devices, processes);
+    const auto* missing = std::get_if<std::string>(&seats);
+    return missing == nullptr ? std::string() : *missing;
+}
+
+bool has(const std::string& text, std::initializer_list<const char*> parts)
+{
+    for (const char* part : parts)
+        if (text.find(part) == std::string::npos) {
+            qWarning("'%s' is not in: %s", part, text.c_str());
+            return false;
+        }
+    return true;
+}
+
+struct Said {
+    int status = -1;
+    QString text;
+};
+
+/// Started as users start it.
+Said run(int processes, const QStringList& arguments, int milliseconds = 120000)
+{
+    QProcess program;
+    QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+    environment.insert("OMPI_ALLOW_RUN_AS_ROOT", "1");
+    environment.insert("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    program.setProcessEnvironment(environment);
+    program.setProcessChannelMode(QProcess::ForwardedErrorChannel);
+    program.start("mpirun", QStringList { "-n", QString::number(processes), "--oversubscribe", "--bind-to", "none", "--mca", "btl", "self,vader",
+                                          qEnvironmentVariable("SHARDBOARD_NCCLPROCESSES") }
+                                + arguments);
+    Said out;
+    if (!program.waitForFinished(milliseconds)) {
+        program.terminate(); // mpirun takes its processes with it
+        program.waitForFinished(5000);
+        out.text = "no end: ";
+    } else if (program.exitStatus() == QProcess::NormalExit) {
+        out.status = program.exitCode();
+    }
+    out.text += QString::fromUtf8(program.readAllStandardOutput());
+    return out;
+}
+
+} // namespace
+
+class TestNcclProcesses : public QObject {
+    Q_OBJECT
+
+    bool m_hasLauncher = false;
+
+private Q_SLOTS:
+    void initTestCase()
+    {
+        QProcess probe;
+        probe.start("mpirun", { "--version" });
+        m_hasLauncher = probe.waitForFinished(10000) && probe.exitCode() == 0;
+    }
+
+    void processesOfAHostTakeTheirOwnGpus()
+    {
+        // All see all of them.
+        const auto seats = seatsFor(8, { process(0, "a", 0, 4), process(1, "a", 0, 4), process(2, "b", 0, 4), process(3, "b", 0, 4) });
+        QVERIFY(std::holds_alternative<Seats>(seats));
+        const Seats& all = std::get<Seats>(seats);
+        QVERIFY(all.gpus == (std::vector<std::vector<int>> { { 0, 1 }, { 2, 3 }, { 0, 1 }, { 2, 3 } }));
+        QVERIFY(all.processes() == (std::vector<int> { 0, 0, 1, 1, 2, 2, 3, 3 }));
+        QVERIFY(all.sharing == std::vector<int>(8, 1));
+        QCOMPARE(all.ranks(), 8);
+        // The launcher has given each its own, which it counts from 0.
+        const auto bound = seatsFor(4, { process(0, "a", 0, 2), process(1, "a", 2, 2) });
+        QVERIFY(std::get<Seats>(bound).gpus == (std::vector<std::vector<int>> { { 0, 1 }, { 0, 1 } }));
+        QCOMPARE(mostDevices({ process(0, "a", 0, 4), process(1, "a", 0, 4), process(2, "b", 0, 3) }), 6);
+        QCOMPARE(mostDevices({ process(0, "a", 0, 1), process(1, "a", 0, 1) }), 0);
+        const Seats read = seatsFromJson(toJson(all));
+        QVERIFY(read.gpus == all.gpus && read.sharing == all.sharing);
+    }
+
+    /// As NCCL takes them with different NCCL_HOSTID: they have to do with what memory the one GPU has.
+    void pretendedHostsShareAGpu()
+    {
+        Seen first = process(0, "x", 0, 1);
+        Seen second = process(1, "y", 0, 1);
+        second.gpus = first.gpus;
+        const auto seats = seatsFor(2, { first, second });
+        QVERIFY(std::holds_alternative<Seats>(seats));
+        QVERIFY(std::get<Seats>(seats).sharing == (std::vector<int> { 2, 2 }));
+        const Seen read = seenFromJson(toJson(first));
+        QVERIFY(read.host == "x" && read.gpus.size() == 1 && read.gpus[0].id == "x0" && read.gpus[0].memoryBytes == 1000);
+    }
+
+    void whatIsInTheWayIsSaid()
+    {
+        const std::vector<Seen> two { process(0, "a", 0, 2), process(1, "a", 0, 2) };
+        QVERIFY(has(refusalOf(3, two), { "3 logical devices", "2 processes", "start one process without mpirun", "multiple of 2" }));
+        QVERIFY(has(refusalOf(4, two), { "rank 1 on a needs 2 GPUs", "has 0", "2 processes there see 2 GPUs", "at most 2 devices", "backend cuda" }));
+        QVERIFY(has(refusalOf(9, { two[0], two[1], two[0], two[0], two[0], two[0] }), { "start 3 processes" }));
+        QVERIFY(has(refusalOf(2, { process(0, "a", 0, 1), process(1, "a", 0, 1) }), { "rank 1 on a needs 1 GPU ", "start fewer processes on that host" }));
+        std::vector<Seen> lacking = two;
+        lacking[1].missing = "NCCL is not installed";
+        QCOMPARE(refusalOf(2, lacking), std::string("rank 1 on a: NCCL is not installed"));
+        QCOMPARE(refusalOf(2, two), std::string());
+    }
+
+    void processesThatDoNotKnowOfEachOtherAreRefused()
+    {
+        const auto with = [](const char* name, const char* value) {
+            return [=](const char* asked) { return std::string(name) == asked ? value : nullptr; };
+        };
+        QCOMPARE(whyNotTogether(1, with("HOME", "2")), std::string());
+        QCOMPARE(whyNotTogether(1, with("SLURM_STEP_NUM_TASKS", "1")), std::string());
+        QCOMPARE(whyNotTogether(4, with("OMPI_COMM_WORLD_SIZE", "4")), std::string());
+        for (const char* name : { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS" })
+            QVERIFY(has(whyNotTogether(1, with(name, "4")), { "4 processes", "find each other", "start" }));
+    }
+
+    void worksTogether_data()
+    {
+        QTest::addColumn<int>("processes");
+        QTest::addColumn<QStringList>("arguments");
+        QTest::addColumn<QString>("says");
+        QTest::newRow("whole models, two of one") << 2 << QStringList { "1", "same" } << "values";
+        QTest::newRow("whole models, two of two") << 2 << QStringList { "2", "same" } << "values";
+        QTest::newRow("whole models, four of one") << 4 << QStringList { "1", "same" } << "values";
+        QTest::newRow("whole models, four of two") << 4 << QStringList { "2", "same" } << "values";
+        QTest::newRow("suite, changes of layout") << 2 << QStringList { "2", "conform", "reshard" } << "cases";
+        QTest::newRow("suite, operations") << 2 << QStringList { "1", "conform", "op: " } << "cases";
+        QTest::newRow("suite, models") << 2 << QStringList { "2", "conform", "model" } << "cases";
+        QTest::newRow("profile, one each") << 2 << QStringList { "1", "profile" } << "every device";
+        QTest::newRow("profile, two each") << 2 << QStringList { "2", "profile" } << "every device";
+        QTest::newRow("announces and verifies") << 2 << QStringList { "2", "announce" } << "broken collective is found";
+        QTest::newRow("cancel") << 2 << QStringList { "2", "cancel" } << "cancelled after 40";
+        QTest::newRow("cancel, four") << 4 << QStringList { "1", "cancel" } << "cancelled after 40";
+        QTest::newRow("refuses") << 2 << QStringList { "2", "refuse" } << "the next run";
+    }
+    void worksTogether()
+    {
+        QFETCH(int, processes);
+        QFETCH(QStringList, arguments);
+        QFETCH(QString, says);
+        if (!m_hasLauncher)
+            QSKIP("there is no mpirun here");
+        const Said said = run(processes, arguments);
+        QVERIFY2(said.status == 0 && said.text.contains(says) && !said.text.contains("WRONG"), qPrintable(said.text));
+    }
+
+    void refusesWithOneMessage()
+    {
+        if (!m_hasLauncher)
+            QSKIP("there is no mpirun here");
+        const Said said = run(2, { "2", "refuse" });
+        const std::string text = said.text.toStdString();
+        QVERIFY(has(text, { "failure backend: options.backend: nccl takes as many GPUs in every process, and 3 logical devices", "1 logical device ",
+                            "needs 8 GPUs for its part of a mesh of 16 devices", "ok the next run" }));
+        const Said none = run(2, { "0", "refuse" });
+        QVERIFY(has(none.text.toStdString(), { "unusable", "needs 1 GPU" }));
+        const Said missing = run(2, { "1", "refuse", "1", "missing", "1" });
+        QVERIFY(has(missing.text.toStdString(), { "unusable rank 1 on ", "NCCL (libnccl.so.2) is not installed" }));
+    }
+
+    /// In either process, wherever it happens: one failure that names it, nobody waits for ever, and the next run is well.
+    void troubleEndsTheRun_data()
+    {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::addColumn<QString>("says");
+        for (const char* rank : { "0", "1" })
+            for (const char* call : { "1", "9", "200" }) {
+                QTest::addRow("call %s fails in process %s", call, rank)
+                    << QStringList { "2", "trouble", rank, "fail", call } << "unhandled system error";
+                QTest::addRow("call %s is another one in process %s", call, rank)
+                    << QStringList { "2", "trouble", rank, "other", call } << "";
+            }
+        QTest::newRow("does not join") << QStringList { "2", "trouble", "1", "join", "1" } << "rank 1 on ";
+        QTest::newRow("the first one does not join") << QStringList { "2", "trouble", "0", "join", "1" } << "ncclCommInitRank";
+        for (const char* rank : { "0", "1" })
+            QTest::addRow("process %s hangs and is cancelled", rank) << QStringList { "2", "hang", rank, "hang", "50" } << "failure cancelled";
+    }
+    void troubleEndsTheRun()
+    {
+        QFETCH(QStringList, arguments);
+        QFETCH(QString, says);
+        if (!m_hasLauncher)
+            QSKIP("there is no mpirun here");
+        const Said said = run(2, arguments, 60000);
+        QVERIFY2(said.status == 0 && said.text.contains(says) && said.text.contains("failure ") && said.text.contains("ok the next run"), qPrintable(said.text));
+        if (arguments[2] == "1" && arguments[3] == "fail")
+            QVERIFY2(said.text.contains("rank 1 on "), qPrintable(said.text));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestNcclProcesses)
+#include "tst_ncclprocesses.moc"
