@@ -125,7 +125,8 @@ void profile(const Backend& backend)
         hooks.profile = [&](const RunProfile& made) { seen = made; };
         std::set<std::int64_t> sampled;
         hooks.sample = [&](const Sample& sample) { sampled.insert(sample.device); };
-        const RunOutcome outcome = backend.run(smallProgram(backend.mostDevices), options, hooks, {});
+        const Program program = llama("data=1,model=" + std::to_string(backend.mostDevices), "megatron-tp", WorkloadKind::Train); // few communicators
+        const RunOutcome outcome = backend.run(program, options, hooks, {});
         say(failureOf(outcome) == nullptr, "profiled " + told(outcome));
         const auto devices = static_cast<std::size_t>(backend.mostDevices);
         say(seen.devices.size() == devices && !sampled.empty(), "devices");

@@ -44,13 +44,15 @@ struct Said {
     QString text;
 };
 
-/// Started as users start it.
-Said run(int processes, const QStringList& arguments, int milliseconds = 120000)
+/// Started as users start it. `hosts`: every process pretends to be on a host of its own.
+Said run(int processes, const QStringList& arguments, bool hosts = false, int milliseconds = 120000)
 {
     QProcess program;
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     environment.insert("OMPI_ALLOW_RUN_AS_ROOT", "1");
     environment.insert("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    if (hosts)
+        environment.insert("SHARDBOARD_MPI_HOSTS", "rank");
     program.setProcessEnvironment(environment);
     program.setProcessChannelMode(QProcess::ForwardedErrorChannel);
     program.start("mpirun", QStringList { "-n", QString::number(processes), "--oversubscribe", "--bind-to", "none", "--mca", "btl", "self,vader",
@@ -145,6 +147,9 @@ private Q_SLOTS:
         QTest::addColumn<int>("processes");
         QTest::addColumn<QStringList>("arguments");
         QTest::addColumn<QString>("says");
+        QTest::newRow("whole models, two hosts") << 2 << QStringList { "2", "same" } << "values";
+        QTest::newRow("profile, two hosts") << 2 << QStringList { "1", "profile" } << "every device";
+        QTest::newRow("cancel, two hosts") << 2 << QStringList { "1", "cancel" } << "cancelled after 40";
         QTest::newRow("whole models, two of one") << 2 << QStringList { "1", "same" } << "values";
         QTest::newRow("whole models, two of two") << 2 << QStringList { "2", "same" } << "values";
         QTest::newRow("whole models, four of one") << 4 << QStringList { "1", "same" } << "values";
@@ -166,7 +171,7 @@ private Q_SLOTS:
         QFETCH(QString, says);
         if (!m_hasLauncher)
             QSKIP("there is no mpirun here");
-        const Said said = run(processes, arguments);
+        const Said said = run(processes, arguments, QByteArray(QTest::currentDataTag()).endsWith("two hosts"));
         QVERIFY2(said.status == 0 && said.text.contains(says) && !said.text.contains("WRONG"), qPrintable(said.text));
     }
 
@@ -200,6 +205,8 @@ private Q_SLOTS:
         QTest::newRow("the first one does not join") << QStringList { "2", "trouble", "0", "join", "1" } << "ncclCommInitRank";
         for (const char* rank : { "0", "1" })
             QTest::addRow("process %s hangs and is cancelled", rank) << QStringList { "2", "hang", rank, "hang", "50" } << "failure cancelled";
+        QTest::newRow("hangs and is cancelled, two hosts") << QStringList { "2", "hang", "1", "hang", "50" } << "failure cancelled";
+        QTest::newRow("call fails, two hosts") << QStringList { "2", "trouble", "1", "fail", "50" } << "unhandled system error";
     }
     void troubleEndsTheRun()
     {
@@ -207,7 +214,7 @@ private Q_SLOTS:
         QFETCH(QString, says);
         if (!m_hasLauncher)
             QSKIP("there is no mpirun here");
-        const Said said = run(2, arguments, 60000);
+        const Said said = run(2, arguments, QByteArray(QTest::currentDataTag()).endsWith("two hosts"), 60000);
         QVERIFY2(said.status == 0 && said.text.contains(says) && said.text.contains("failure ") && said.text.contains("ok the next run"), qPrintable(said.text));
         if (arguments[2] == "1" && arguments[3] == "fail")
             QVERIFY2(said.text.contains("rank 1 on "), qPrintable(said.text));
