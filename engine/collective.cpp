@@ -301,8 +301,9 @@ Resharded executeStep(Context& context, const ReshardStep& step, const Sharded& 
             breakTransfers(transfers.back(), device);
     }
     const bool alone = context.team == nullptr || (!allReduce && allStaysAtHome(context, tensor.mesh(), transfers));
+    std::vector<Timing::Brought> brought;
     if (!alone)
-        beginReading(context, allReduce ? addendsFor(context, summed, tensor) : neededBy(context, tensor, transfers));
+        brought.push_back({ beginReading(context, allReduce ? addendsFor(context, summed, tensor) : neededBy(context, tensor, transfers)) });
     if (context.planning())
         return out;
     // Nobody writes into the memory of other processes but in an all-reduce, for which they meet.
@@ -312,9 +313,11 @@ Resharded executeStep(Context& context, const ReshardStep& step, const Sharded& 
         : fusions          ? runFusions(context, tensor, *fusions, sum, out.tensor)
                            : runTransfers(context, tensor, transfers, broken, out.tensor);
     if (!alone && allReduce && context.team->spansHosts())
-        context.team->deliver(sumsFor(context, summed, out.tensor));
+        brought.push_back({ bring(context, sumsFor(context, summed, out.tensor)) });
     if (!alone)
         endReading(context);
+    if (!alone && context.team->spansHosts())
+        out.timing.brought = std::move(brought);
     return out;
 }
 

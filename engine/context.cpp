@@ -44,6 +44,7 @@ Timing& Timing::operator+=(const Timing& more)
     }
     together += more.together;
     wall += more.wall;
+    brought.insert(brought.end(), more.brought.begin(), more.brought.end());
     return *this;
 }
 
@@ -54,6 +55,8 @@ Timing Timing::share(double part) const
         value *= part;
     out.together *= part;
     out.wall *= part;
+    for (Brought& message : out.brought)
+        message.part *= part;
     return out;
 }
 

@@ -69,6 +69,13 @@ struct Timing {
     std::vector<Span> spans; ///< by device
     double together = 0; ///< seconds of one core of all devices, by the workers that they were spread over
     double wall = 0; ///< by now(), of the worker that had most to do
+    /// Messages between hosts that the work waits for. All processes have as many of them, in the same order; where none of a
+    /// message goes to or comes from this process, the span has not worked.
+    struct Brought {
+        Span span;
+        double part = 1; ///< of it that counts here: several things may come with one message
+    };
+    std::vector<Brought> brought;
 
     double slowest() const;
     std::int64_t slowestDevice() const;

@@ -2,9 +2,9 @@
 // What the executions of a run took, of all processes.
 #include "engine/passagerunner.h"
 
+#include "engine/hosttimes.h"
 #include "engine/team.h"
 
-#include <algorithm>
 #include <vector>
 
 namespace shardboard::engine {
@@ -61,43 +61,62 @@ void PassageRunner::write(const Execution& execution)
         m_profiler->add(execution.what, *execution.collective, execution.place, *execution.mesh, timing);
 }
 
+namespace {
+
+/// As numbers that processes tell each other: as many for an execution everywhere.
+void say(const Timing& timing, std::size_t devices, std::vector<double>& said)
+{
+    said.insert(said.end(), { timing.together, timing.wall });
+    for (std::size_t i = 0; i < devices; ++i) {
+        const bool has = i < timing.seconds.size();
+        const Timing::Span span = has ? timing.spans[i] : Timing::Span {};
+        said.insert(said.end(), { has ? timing.seconds[i] : 0.0, span.start, span.end });
+    }
+    for (const Timing::Brought& message : timing.brought)
+        said.insert(said.end(), { message.span.start, message.span.end });
+}
+
+/// What another place has said. `own` is what this one has measured, which knows the parts of messages.
+Timing heard(const double*& said, std::size_t devices, const Timing& own)
+{
+    const auto next = [&said] { return *said++; };
+    Timing out;
+    out.together = next();
+    out.wall = next();
+    for (std::size_t i = 0; i < devices; ++i) {
+        out.seconds.push_back(next());
+        const double start = next();
+        out.spans.push_back({ start, next() });
+    }
+    for (const Timing::Brought& message : own.brought) {
+        const double start = next();
+        out.brought.push_back({ { start, next() }, message.part });
+    }
+    return out;
+}
+
+} // namespace
+
 /// All have gone through the same executions, each of them with its own devices.
 void PassageRunner::gatherTimes()
 {
+    const auto devicesOf = [](const Execution& execution) { return static_cast<std::size_t>(execution.mesh->deviceCount()); };
     std::vector<double> said;
-    for (const Execution& execution : m_executions) {
-        said.insert(said.end(), { execution.timing.together, execution.timing.wall });
-        for (std::int64_t device = 0; device < execution.mesh->deviceCount(); ++device) {
-            const auto i = static_cast<std::size_t>(device);
-            const bool has = i < execution.timing.seconds.size();
-            const Timing::Span span = has ? execution.timing.spans[i] : Timing::Span {};
-            said.insert(said.end(), { has ? execution.timing.seconds[i] : 0.0, span.start, span.end });
-        }
-    }
+    for (const Execution& execution : m_executions)
+        say(execution.timing, devicesOf(execution), said);
     const auto all = m_context.team->gather(said);
-    std::size_t next = 0;
+    const auto clocks = m_context.team->clocks();
+    std::vector<const double*> next;
+    for (const std::vector<double>& one : all)
+        next.push_back(one.data());
     for (Execution& execution : m_executions) {
-        const auto devices = static_cast<std::size_t>(execution.mesh->deviceCount());
-        Timing sum;
-        sum.seconds.assign(devices, 0.0);
-        sum.spans.assign(devices, {});
-        for (const std::vector<double>& one : all) {
-            const double* values = one.data() + next;
-            Timing timing;
-            for (std::size_t i = 0; i < devices; ++i) {
-                timing.seconds.push_back(values[2 + 3 * i]);
-                timing.spans.push_back({ values[3 + 3 * i], values[4 + 3 * i] });
-            }
-            const double together = std::max(sum.together, values[0]); // it is over when the last one is
-            const double wall = std::max(sum.wall, values[1]);
-            sum += timing;
-            sum.together = together;
-            sum.wall = wall;
-        }
-        next += 2 + 3 * devices;
-        execution.timing = std::move(sum);
-        if (leads())
-            write(execution);
+        if (!leads())
+            break;
+        std::vector<Timing> byPlace;
+        for (const double*& one : next)
+            byPlace.push_back(heard(one, devicesOf(execution), execution.timing));
+        execution.timing = timingOfAll(byPlace, clocks);
+        write(execution);
     }
     m_executions.clear();
 }

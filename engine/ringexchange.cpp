@@ -77,13 +77,27 @@ void RingExchange::go(std::int64_t hop, std::vector<Delivery> more)
     if (hop == 0)
         return;
     addNeeds(more);
-    beginReading(m_context, more);
+    const Timing::Span brought = beginReading(m_context, more);
     m_open = true;
     if (m_reading == Reading::InPlace || m_context.planning())
         return;
     for (Room& room : m_rooms)
         if (!room.inPlace)
             receive(room);
+    if (m_context.team != nullptr && m_context.team->spansHosts())
+        recordBrought(brought);
+}
+
+/// One message brings all operands: each has its part of the time, by its size.
+void RingExchange::recordBrought(const Timing::Span& span)
+{
+    double all = 0;
+    for (const Room& room : m_rooms)
+        all += room.inPlace ? 0.0 : static_cast<double>(m_call.operands[room.operand]->totalElements());
+    for (const Room& room : m_rooms)
+        if (!room.inPlace)
+            transferOf(room.operand)->timing.brought.push_back(
+                { span, static_cast<double>(m_call.operands[room.operand]->totalElements()) / all });
 }
 
 void RingExchange::finish()

@@ -46,6 +46,7 @@ private:
     };
     void addNeeds(std::vector<Delivery>& deliveries) const;
     void receive(Room& room);
+    void recordBrought(const Timing::Span& span);
     RingTransfer* transferOf(std::size_t operand) const;
 
     Context& m_context;

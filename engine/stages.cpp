@@ -87,7 +87,7 @@ Resharded executeSend(Context& context, const Sharded& value, const Mesh& target
     std::vector<Delivery> deliveries;
     for (std::int64_t device = 0; device < value.deviceCount(); ++device)
         need(deliveries, context, value, device, value.box(device), context.arena.placement().of(target, device));
-    beginReading(context, deliveries);
+    const Timing::Span brought = beginReading(context, deliveries);
     if (context.planning())
         return out;
     std::vector<Piece> pieces;
@@ -110,6 +110,8 @@ Resharded executeSend(Context& context, const Sharded& value, const Mesh& target
             finishRuns();
         return 0.0;
     });
+    if (context.team != nullptr && context.team->spansHosts())
+        out.timing.brought.push_back({ brought });
     endReading(context);
     return out;
 }

@@ -20,13 +20,14 @@ std::int64_t broughtBytes(const Delivery& delivery)
     return elements == 0 ? 0 : std::min(volumeOf(box) * bytes + kPages, elements / run * (run * bytes + kPages));
 }
 
-void PlanningTeam::deliver(const std::vector<Delivery>& deliveries)
+bool PlanningTeam::deliver(const std::vector<Delivery>& deliveries)
 {
     std::vector<std::int64_t> bytes(m_most.size(), 0);
     for (const Delivery& delivery : deliveries)
         bytes[static_cast<std::size_t>(delivery.to)] += broughtBytes(delivery);
     for (std::size_t place = 0; place < m_most.size(); ++place)
         m_most[place] = std::max(m_most[place], bytes[place]);
+    return false;
 }
 
 std::int64_t PlanningTeam::mostBrought(int place) const
@@ -77,13 +78,18 @@ bool sameHost(const Context& context, const Mesh& mesh, std::int64_t a, std::int
     return nobodyIsFar(context) || context.team->sameHost(placement.of(mesh, a), placement.of(mesh, b));
 }
 
-void beginReading(Context& context, const std::vector<Delivery>& deliveries)
+Timing::Span bring(Context& context, const std::vector<Delivery>& deliveries)
 {
-    if (context.team == nullptr)
-        return;
-    context.team->meet();
-    if (context.team->spansHosts())
-        context.team->deliver(deliveries);
+    if (nobodyIsFar(context))
+        return {};
+    const double start = now();
+    return context.team->deliver(deliveries) ? Timing::Span { start, now() } : Timing::Span {};
+}
+
+Timing::Span beginReading(Context& context, const std::vector<Delivery>& deliveries)
+{
+    context.meet();
+    return bring(context, deliveries);
 }
 
 void endReading(Context& context)

@@ -47,12 +47,15 @@ public:
     virtual int helper() const = 0;
     /// Memory for all places, of so many bytes each. For places on other hosts there is as much room to bring things to.
     virtual std::vector<Arena::Segment> reserve(const std::vector<std::int64_t>& bytes) = 0;
-    /// Hands over what is on its way from one host to another; deliveries within a host are ignored.
-    virtual void deliver(const std::vector<Delivery>& deliveries) = 0;
+    /// Hands over what is on its way from one host to another; deliveries within a host are ignored. Whether any of them
+    /// was of this place.
+    virtual bool deliver(const std::vector<Delivery>& deliveries) = 0;
     /// The memory into which shards of other hosts were brought may be used for others.
     virtual void forgetBrought() = 0;
     /// What every place says, by place; empty but at place 0.
     virtual std::vector<std::vector<double>> gather(const std::vector<double>& said) = 0;
+    /// By how many seconds now() is ahead of that of place 0, by place; empty but at place 0. Every host has a clock of its own.
+    virtual std::vector<double> clocks() = 0;
 };
 
 /// Memory that a delivery takes where it arrives, in bytes, whole pages counted.
@@ -77,9 +80,10 @@ public:
     const std::vector<int>& helpers() const override { return m_team.helpers(); }
     int helper() const override { return m_team.helper(); }
     std::vector<Arena::Segment> reserve(const std::vector<std::int64_t>&) override { return {}; }
-    void deliver(const std::vector<Delivery>& deliveries) override;
+    bool deliver(const std::vector<Delivery>& deliveries) override;
     void forgetBrought() override { }
     std::vector<std::vector<double>> gather(const std::vector<double>&) override { return {}; }
+    std::vector<double> clocks() override { return {}; }
 
     /// Most bytes that things brought take at a place.
     std::int64_t mostBrought(int place) const;
@@ -100,9 +104,12 @@ void needElements(std::vector<Delivery>& deliveries, const Context& context, con
 void needFloats(std::vector<Delivery>& deliveries, const Context& context, const Mesh& mesh, std::int64_t position, float* values,
                 std::int64_t count, int place);
 /// Between these two, devices may read what others have: all on this host have written it, and what is needed from other hosts
-/// has come. Do nothing for a process that is alone.
-void beginReading(Context& context, const std::vector<Delivery>& deliveries);
+/// has come. Do nothing for a process that is alone. The first one returns when that was on its way; it has not worked where
+/// nothing of it was this process's.
+Timing::Span beginReading(Context& context, const std::vector<Delivery>& deliveries);
 void endReading(Context& context);
+/// Between them, for what only then can be sent to other hosts. Returns the same.
+Timing::Span bring(Context& context, const std::vector<Delivery>& deliveries);
 /// Whether the devices at two mesh positions are at places of one host.
 bool sameHost(const Context& context, const Mesh& mesh, std::int64_t a, std::int64_t b);
 /// For somebody who reads all shards at place 0.

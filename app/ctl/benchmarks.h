@@ -23,8 +23,10 @@ Result<BenchmarkReport> benchEvaluate();
 /// What the worker's products and collectives reach of the best rates of this machine, all measured in one session.
 Result<BenchmarkReport> benchEngine();
 Result<BenchmarkReport> benchEngineQuick();
-/// Collectives between processes beside those of the MPI library, in one run; at most 64 MiB a process.
-Result<BenchmarkReport> benchMpi();
+struct EngineStart;
+/// Collectives between processes beside those of the MPI library, in one run; at most 64 MiB a process. Where the user does not say
+/// how many processes to start and where, two and then four on this host.
+Result<BenchmarkReport> benchMpi(const EngineStart& start);
 /// Layouts, shard maps and bytes of every weight of a 126-layer model, each layer on its own, on 131,072 devices.
 Result<BenchmarkReport> benchResolve();
 /// One row per mesh axis picked for an operation, its menu being there.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our collectives between processes of this host beside those of the MPI library.
+// Our collectives between processes of this host, or of several, beside those of the MPI library.
 #include "app/ctl/benchmarks.h"
 #include "app/ctl/launcher.h"
 #include "app/ctl/table.h"
@@ -16,9 +16,9 @@ namespace {
 constexpr double kMostSeconds = 300;
 
 /// A line for each collective.
-Status measure(std::int64_t processes, std::vector<nlohmann::json>& rows)
+Status measure(const EngineStart& start, std::vector<nlohmann::json>& rows)
 {
-    const auto command = engineCommandFor("mpi", "", processes, processes);
+    const auto command = engineCommandFor("mpi", start, 2);
     if (!command.ok())
         return command.error();
     auto worker = WorkerProcess::start(command.value() + " --bench-collectives 64");
@@ -47,16 +47,18 @@ std::string text(const char* format, double value)
 
 } // namespace
 
-Result<BenchmarkReport> benchMpi()
+Result<BenchmarkReport> benchMpi(const EngineStart& start)
 {
     std::vector<nlohmann::json> rows;
-    for (const std::int64_t processes : { 2, 4 })
-        if (const auto status = measure(processes, rows); !status.ok())
+    const bool asked = start.ranks > 0 || !start.hosts.empty() || !start.engine.empty();
+    for (const std::int64_t processes : asked ? std::vector<std::int64_t> { start.ranks } : std::vector<std::int64_t> { 2, 4 })
+        if (const auto status = measure({ start.engine, processes, start.hosts }, rows); !status.ok())
             return status.error();
     BenchmarkReport report;
-    Table table({ "between processes", ">processes", ">bytes each", ">seconds", ">MPI library", ">times faster", ">of the copy rate", "right" });
+    Table table({ "between processes", ">processes", ">hosts", ">bytes each", ">seconds", ">MPI library", ">times faster", ">of the copy rate", "right" });
     for (const nlohmann::json& row : rows) {
-        table.add({ messageText(row, "collective"), std::to_string(messageWhole(row, "processes")), bytesText(messageWhole(row, "bytes")),
+        table.add({ messageText(row, "collective"), std::to_string(messageWhole(row, "processes")),
+                    std::to_string(messageWhole(row, "hosts")), bytesText(messageWhole(row, "bytes")),
                     secondsText(messageNumber(row, "seconds")), secondsText(messageNumber(row, "library_seconds")),
                     text("%.1f", messageNumber(row, "times_library")), text("%.0f %%", 100 * messageNumber(row, "of_copy_rate")),
                     row.value("right", false) ? "yes" : "NO" });

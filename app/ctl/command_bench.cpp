@@ -3,7 +3,9 @@
 // something on any machine.
 #include "app/ctl/benchmarks.h"
 #include "app/ctl/commands.h"
+#include "app/ctl/launcher.h"
 
+#include <functional>
 #include <iostream>
 
 namespace shardboard {
@@ -11,10 +13,16 @@ namespace shardboard {
 int benchCommand(const Arguments& arguments)
 {
     const std::string wanted = arguments.positional().empty() ? std::string() : arguments.positional().front();
-    using Benchmark = Result<BenchmarkReport> (*)();
+    const auto start = engineStartOf(arguments, wanted);
+    if (!start.ok())
+        return report(start.error());
+    if (arguments.has("--engine") && wanted != "mpi")
+        return report(usageError("--engine", "it is for the benchmark mpi", "leave it out"));
+    const auto mpi = [&] { return benchMpi(start.value()); };
+    using Benchmark = std::function<Result<BenchmarkReport>()>;
     const std::pair<const char*, Benchmark> all[] = { { "resolve", benchResolve },
                                                      { "engine", wanted == "engine" ? benchEngine : benchEngineQuick },
-                                                     { "mpi", wanted == "mpi" ? benchMpi : nullptr }, // of no use without MPI
+                                                     { "mpi", wanted == "mpi" ? Benchmark(mpi) : Benchmark() }, // of no use without MPI
                                                      { "evaluate", benchEvaluate },
                                                      { "pick", benchPick },
                                                      { "price", benchPrice },
@@ -22,7 +30,7 @@ int benchCommand(const Arguments& arguments)
     nlohmann::json list = nlohmann::json::array();
     std::string text;
     for (const auto& [name, run] : all) {
-        if (run == nullptr || (!wanted.empty() && wanted != name))
+        if (!run || (!wanted.empty() && wanted != name))
             continue;
         const auto result = run();
         if (!result.ok())

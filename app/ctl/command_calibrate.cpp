@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl calibrate: measures this machine and writes hardware that designs can be made for.
 #include "app/ctl/commands.h"
+#include "app/ctl/launcher.h"
 #include "app/ctl/table.h"
 #include "app/ctl/terminal.h"
 #include "app/ctl/workertalk.h"
@@ -67,10 +68,18 @@ Result<Calibration> measured(const Arguments& arguments, ProgressLine& line)
     options.backend = arguments.text("--backend", "cpu");
     options.quick = arguments.has("--quick");
     const InterruptGuard guard;
-    const auto answer = askWorker(arguments.text("--engine"), { { "type", "calibrate" }, { "options", toJson(options) } },
+    const auto start = engineStartOf(arguments, options.backend);
+    if (!start.ok())
+        return start.error();
+    const auto engine = engineCommandFor(options.backend, start.value(), 2);
+    if (!engine.ok())
+        return engine.error();
+    const auto answer = askWorker(engine.value(), { { "type", "calibrate" }, { "options", toJson(options) } },
                                   [&](const nlohmann::json& message) {
                                       const std::string type = messageText(message, "type");
-                                      if (type == "announce")
+                                      if (type == "waiting")
+                                          std::fprintf(stderr, "%s\n", messageText(message, "what").c_str());
+                                      else if (type == "announce")
                                           std::fprintf(stderr, "needs %s of memory and about %s on this machine, if nothing else runs\n",
                                                        bytesText(messageWhole(message, "bytes")).c_str(),
                                                        secondsText(messageNumber(message, "seconds")).c_str());

@@ -14,7 +14,6 @@ Result<RunCommand> runCommandOf(const Arguments& arguments, std::int64_t mostLay
 {
     RunCommand command;
     command.json = arguments.has("--json");
-    command.engine = arguments.text("--engine");
     RunOptions& options = command.options;
     options.backend = arguments.text("--backend", "cpu");
     if (!isBackendName(options.backend))
@@ -82,12 +81,10 @@ int runDesignCommand(const Arguments& arguments)
         return report(inputError(arguments.positional().front(), "values of " + dtypeName(design.workload.dtype) + " cannot be imitated on the CPU",
                                  "run it with --dtype f32"));
     RunCommand run = command.value();
-    const auto ranks = arguments.integer("--ranks", 0, 1, 4096);
-    if (!ranks.ok())
-        return report(ranks.error());
-    if (arguments.has("--ranks") && (run.options.backend != "mpi" || !run.engine.empty()))
-        return report(usageError("--ranks", "it is for --backend mpi where mpirun is started here", "give the number to mpirun or srun in --engine"));
-    const auto engine = engineCommandFor(run.options.backend, run.engine, ranks.value(), design.mesh.deviceCount());
+    const auto start = engineStartOf(arguments, run.options.backend);
+    if (!start.ok())
+        return report(start.error());
+    const auto engine = engineCommandFor(run.options.backend, start.value(), design.mesh.deviceCount());
     if (!engine.ok())
         return report(engine.error());
     run.engine = engine.value();

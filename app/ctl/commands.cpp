@@ -13,6 +13,8 @@ namespace shardboard {
 const std::vector<Command>& commands()
 {
     static const OptionSpec kJson { "--json", "", "one JSON document on stdout" };
+    static const OptionSpec kRanks { "--ranks", "N", "processes that mpirun starts for mpi (one for each device, at most the cores; of --hosts all)" };
+    static const OptionSpec kHosts { "--hosts", "LIST", "on other hosts, for mpi: host1:2,host2:2 or a hostfile (this host)" };
     static const std::vector<Command> kCommands {
         { "models", "lists the built-in models", {}, { kJson }, modelsCommand, {} },
         { "hardware", "lists the hardware presets, or shows one with its units and sources", { "[ID]" }, { kJson }, hardwareCommand,
@@ -152,14 +154,14 @@ const std::vector<Command>& commands()
             { "--trace", "FILE", "write a timeline that Perfetto and chrome://tracing open" },
             { "--project", "HARDWARE", "also tell a step with communication, overlap and bubbles as this hardware has them, by the cost model" },
             { "--seed", "N", "of the made-up weights (1)" },
-            { "--ranks", "N", "processes that mpirun starts on this host for --backend mpi (one for each device, at most the cores)" },
+            kRanks, kHosts,
             { "--engine", "COMMAND", "command that starts the worker (shardboard-engine beside shardctl)" },
             { "--break-collective", "ID", "test hook: execute this collective (or any) wrongly" }, kJson },
           runDesignCommand, {} },
         { "calibrate", "measures this machine and writes hardware for designs: --hardware FILE", {},
           { { "--backend", "NAME", "cpu, mpi, cuda or nccl, as far as the worker has them (cpu)" },
             { "-o", "FILE", "hardware file to write" },
-            { "--quick", "", "fewer and smaller sizes: below 20 seconds" },
+            { "--quick", "", "fewer and smaller sizes: below 20 seconds" }, kRanks, kHosts,
             { "--engine", "COMMAND", "command that starts the worker (shardboard-engine beside shardctl)" }, kJson },
           calibrateCommand,
           "A logical device is one thread with a core of its own; all devices share the memory. Fits products, kernels bound by memory,\n"
@@ -183,9 +185,11 @@ const std::vector<Command>& commands()
           diffCommand,
           "LEFT and RIGHT are each a design, a folder of dumps or one of its files, a shards.json, a MaxText rule file\n"
           "(*.yml), or the name of a built-in rule set. What one side does not say is not compared.\n" },
-        { "bench", "measures how long an edit takes to evaluate and all weights to resolve, small and large", { "[NAME]" }, { kJson }, benchCommand,
+        { "bench", "measures how long an edit takes to evaluate and all weights to resolve, small and large", { "[NAME]" },
+          { kRanks, kHosts, { "--engine", "COMMAND", "for mpi: command that starts the worker (shardboard-engine beside shardctl)" }, kJson }, benchCommand,
           "  engine    products and collectives of the worker by the best rates of this machine (all sizes when named, else few)\n"
           "  evaluate  from an edit to its consequences: layouts, plan, memory, findings\n"
+          "  mpi       collectives between processes beside those of the MPI library (only when named)\n"
           "  price     a plan that is there, on the same hardware and after a link was edited\n"
           "  pick      the row of a menu for an operation, on each mesh axis\n"
           "  reshard   the cheapest steps between layouts on four mesh axes\n"

@@ -35,20 +35,43 @@ std::string quoted(const std::string& text)
 
 } // namespace
 
-Result<std::string> engineCommandFor(const std::string& backend, const std::string& engine, std::int64_t ranks, std::int64_t devices)
+Result<EngineStart> engineStartOf(const Arguments& arguments, const std::string& backend)
 {
-    if (!engine.empty() || backend != "mpi" || std::getenv("SHARDBOARD_ENGINE") != nullptr)
-        return engine;
+    EngineStart out;
+    out.engine = arguments.text("--engine");
+    out.hosts = arguments.text("--hosts");
+    const auto ranks = arguments.integer("--ranks", 0, 1, 4096);
+    if (!ranks.ok())
+        return ranks.error();
+    out.ranks = ranks.value();
+    for (const char* option : { "--ranks", "--hosts" })
+        if (arguments.has(option) && (backend != "mpi" || !out.engine.empty()))
+            return usageError(option, "it is for the backend mpi where mpirun is started here", "give it to mpirun or srun in --engine");
+    return out;
+}
+
+Result<std::string> engineCommandFor(const std::string& backend, const EngineStart& start, std::int64_t devices)
+{
+    if (!start.engine.empty() || backend != "mpi" || std::getenv("SHARDBOARD_ENGINE") != nullptr)
+        return start.engine;
     if (!isOnPath("mpirun"))
         return Error { ErrorCode::Engine, "--backend", "the backend mpi is started by mpirun, which is not here",
                        "install openmpi-bin, or name the command with --engine (srun …)" };
+    const bool here = start.hosts.empty();
     const std::int64_t cores = std::max<std::int64_t>(2, std::thread::hardware_concurrency());
-    const std::int64_t processes = ranks > 0 ? ranks : std::clamp<std::int64_t>(devices, 1, cores);
+    const std::int64_t processes = start.ranks > 0 || !here ? start.ranks : std::clamp<std::int64_t>(devices, 1, cores);
     std::string command = "exec env";
     if (geteuid() == 0) // the user is asked whether that is wise by whoever made this machine, not by us
         command += " OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1";
+    command += " mpirun";
+    if (processes > 0)
+        command += " -n " + std::to_string(processes);
     // More processes than cores are fine: who waits sleeps.
-    command += " mpirun -n " + std::to_string(processes) + " --oversubscribe --bind-to none --mca btl self,vader --mca mpi_yield_when_idle 1 ";
+    command += " --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 ";
+    if (here)
+        command += "--mca btl self,vader ";
+    else // between hosts as Open MPI finds best, or has been told for this machine
+        command += (access(start.hosts.c_str(), R_OK) == 0 ? "--hostfile " : "--host ") + quoted(start.hosts) + " ";
     return command + quoted(WorkerProcess::ownEngine());
 }
 

@@ -2,6 +2,7 @@
 // The command that starts the worker where a backend needs more than the program itself.
 #pragma once
 
+#include "app/ctl/arguments.h"
 #include "model/core/result.h"
 
 #include <cstdint>
@@ -9,9 +10,19 @@
 
 namespace shardboard {
 
-/// For WorkerProcess::start. `engine` is what the user asks for, and is taken as it is; where it is empty and SHARDBOARD_ENGINE
-/// does not say otherwise, the backend mpi is started by mpirun on this host, with `ranks` processes (0: one for every logical
-/// device, at most as many as there are cores, at least two). Errors: there is no mpirun.
-Result<std::string> engineCommandFor(const std::string& backend, const std::string& engine, std::int64_t ranks, std::int64_t devices);
+/// What the user asks for.
+struct EngineStart {
+    std::string engine; ///< --engine: a command that is taken as it is
+    std::int64_t ranks = 0; ///< --ranks: processes that mpirun starts; 0: see engineCommandFor
+    std::string hosts; ///< --hosts: those that it starts them on, a hostfile or a list as `host1:2,host2:2`; empty: this one
+};
+
+/// The options --engine, --ranks and --hosts, for this backend. Errors: they contradict each other.
+Result<EngineStart> engineStartOf(const Arguments& arguments, const std::string& backend);
+
+/// For WorkerProcess::start. Where no command is asked for and SHARDBOARD_ENGINE does not say otherwise, the backend mpi is
+/// started by mpirun: on this host with as many processes as the mesh has devices, at most as many as there are cores, at least
+/// two; on others with as many as the list or file gives them. The worker lies there where it lies here. Errors: there is no mpirun.
+Result<std::string> engineCommandFor(const std::string& backend, const EngineStart& start, std::int64_t devices);
 
 } // namespace shardboard

@@ -13,7 +13,9 @@ Result<RunResult> runInWorker(const Graph& graph, const Plan& plan, const RunCom
 {
     const auto onMessage = [&](const json& message) {
         const std::string type = messageText(message, "type");
-        if (type == "announce" && reports.announce)
+        if (type == "waiting" && reports.waiting)
+            reports.waiting(messageText(message, "what"));
+        else if (type == "announce" && reports.announce)
             reports.announce(messageWhole(message, "bytes"), messageNumber(message, "seconds"));
         else if (type == "progress" && reports.progress)
             reports.progress(messageWhole(message, "step"), messageWhole(message, "of"), messageText(message, "what"));

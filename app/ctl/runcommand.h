@@ -23,6 +23,7 @@ struct RunCommand {
 
 /// What happens on the way; any may be empty.
 struct RunReports {
+    std::function<void(const std::string& what)> waiting; ///< in a queue, before the worker starts
     std::function<void(std::int64_t bytes, double seconds)> announce;
     std::function<void(std::int64_t step, std::int64_t of, const std::string& what)> progress;
     std::function<void(RunProfile)> profile; ///< once, when the options ask for one

@@ -178,6 +178,7 @@ int executeRun(const Graph& graph, const Plan& plan, const RunCommand& command)
     ProgressLine line;
     RunProfile profile;
     RunReports reports;
+    reports.waiting = [](const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); };
     reports.announce = [](std::int64_t bytes, double seconds) {
         std::fprintf(stderr, "needs %s of memory and about %s on this machine\n", bytesText(bytes).c_str(),
                      secondsText(seconds).c_str());

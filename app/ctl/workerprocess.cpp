@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/workerprocess.h"
 
+#include "app/ctl/lastwords.h"
 #include "model/protocol/messages.h"
 
 #include <algorithm>
@@ -177,6 +178,7 @@ void WorkerProcess::takeOutput()
     for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
         m_partial += rest.substr(0, end);
         m_lines.push_back(std::move(m_partial));
+        m_spoke = true;
         m_partial.clear();
         rest.remove_prefix(end + 1);
     }
@@ -189,7 +191,7 @@ void WorkerProcess::takeOutput()
 
 void WorkerProcess::takeErrors()
 {
-    constexpr std::size_t kKept = 4096;
+    constexpr std::size_t kKept = 16384;
     std::array<char, 4096> buffer;
     const ssize_t count = read(m_errors, buffer.data(), buffer.size());
     if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR))
@@ -222,18 +224,11 @@ Error WorkerProcess::endedError()
     for (int i = 0; i < 16 && m_errors >= 0; ++i)
         pump(0.02, false, writable);
     std::string what = m_ended ? "the engine " + statusText(m_status) : "the engine has closed its output";
-    // mpirun frames what it says with lines of dashes.
-    for (std::size_t dashes = m_errorTail.find("\n-----"); dashes != std::string::npos; dashes = m_errorTail.find("\n-----"))
-        m_errorTail.erase(dashes, m_errorTail.find_first_not_of('-', dashes + 1) - dashes);
-    while (!m_errorTail.empty() && (m_errorTail.back() == '\n' || m_errorTail.back() == ' '))
-        m_errorTail.pop_back();
-    if (!m_errorTail.empty()) {
-        constexpr std::size_t kShown = 240;
-        what += ", last words: " + (m_errorTail.size() > kShown ? m_errorTail.substr(m_errorTail.size() - kShown) : m_errorTail);
-    }
-    const bool killed = m_ended && WIFSIGNALED(m_status);
+    if (const std::string words = lastWords(m_errorTail); !words.empty())
+        what += ", last words: " + words;
+    const bool ran = m_spoke || (m_ended && WIFSIGNALED(m_status));
     return Error { ErrorCode::Engine, m_command, what,
-                   killed ? "run it again, with fewer --layers where memory is short" : "see that this command starts the worker of this version" };
+                   ran ? "run it again, with fewer --layers where memory is short" : "see that this command starts the worker of this version" };
 }
 
 Status WorkerProcess::send(const nlohmann::json& message)

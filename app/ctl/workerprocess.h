@@ -34,6 +34,8 @@ public:
     static std::string ownEngine();
 
     pid_t pid() const { return m_pid; }
+    /// The end of what it has written on stderr so far.
+    const std::string& errors() const { return m_errorTail; }
     const std::string& command() const { return m_command; }
 
 private:
@@ -53,6 +55,7 @@ private:
     int m_errors = -1;
     int m_status = 0; ///< as of waitpid, once m_ended
     bool m_ended = false;
+    bool m_spoke = false; ///< it has sent a line
     bool m_tooLong = false;
     std::string m_partial;
     std::deque<std::string> m_lines;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/workertalk.h"
 
+#include "app/ctl/lastwords.h"
 #include "app/ctl/workerprocess.h"
 #include "model/protocol/jsonline.h"
 #include "model/protocol/messages.h"
 
 #include <chrono>
 #include <optional>
+#include <utility>
 
 namespace shardboard {
 
@@ -17,8 +19,8 @@ namespace {
 constexpr double kHelloSeconds = 30; // a worker on another host may first have to ask for a password
 constexpr std::chrono::seconds kCancelTime { 5 };
 
-/// One message, or null when none came in time.
-Result<json> readMessage(WorkerProcess& worker, double seconds)
+/// One message, or null when none came in time. Before the first one other programs may have spoken: launchers, login scripts.
+Result<json> readMessage(WorkerProcess& worker, double seconds, bool isFirst = false)
 {
     auto line = worker.readLine(seconds);
     if (!line.ok())
@@ -26,21 +28,31 @@ Result<json> readMessage(WorkerProcess& worker, double seconds)
     if (!line.value())
         return json(nullptr);
     auto parsed = parseJsonLine(*line.value(), "engine");
+    if (isFirst && (!parsed.ok() || !parsed.value().is_object()))
+        return json(nullptr);
     if (!parsed.ok() || !parsed.value().is_object())
         return engineError("it sent something that is no message of the protocol", worker.command());
     return parsed;
 }
 
-Status greet(WorkerProcess& worker, const std::atomic<bool>& cancel)
+/// Where a job waits in a queue, nobody knows for how long: then until somebody cancels.
+Status greet(WorkerProcess& worker, const std::function<void(const json&)>& onMessage, const std::atomic<bool>& cancel)
 {
+    std::string queued;
     for (double waited = 0; waited < kHelloSeconds; waited += 0.2) {
         if (cancel)
             return Cancelled {};
-        auto message = readMessage(worker, 0.2);
+        auto message = readMessage(worker, 0.2, true);
         if (!message.ok())
             return message.error();
-        if (message.value().is_null())
+        if (message.value().is_null()) {
+            const std::string before = std::exchange(queued, queueWords(worker.errors()));
+            if (!queued.empty())
+                waited = 0;
+            if (!queued.empty() && queued != before && onMessage)
+                onMessage({ { "type", "waiting" }, { "what", queued } });
             continue;
+        }
         const json& hello = message.value();
         if (messageText(hello, "type") != "hello")
             return engineError("it did not say hello", worker.command());
@@ -50,7 +62,9 @@ Status greet(WorkerProcess& worker, const std::atomic<bool>& cancel)
                                worker.command(), "use programs of the same version");
         return done();
     }
-    return engineError("it did not say hello within " + std::to_string(static_cast<int>(kHelloSeconds)) + " s",
+    const std::string words = lastWords(worker.errors());
+    return engineError("it did not say hello within " + std::to_string(static_cast<int>(kHelloSeconds)) + " s"
+                           + (words.empty() ? "" : ", last words: " + words),
                        worker.command());
 }
 
@@ -86,7 +100,7 @@ Result<json> askWorker(const std::string& engine, json request, const std::funct
     if (!started.ok())
         return started.error();
     WorkerProcess& worker = *started.value();
-    if (auto status = greet(worker, cancel); !status.ok()) {
+    if (auto status = greet(worker, onMessage, cancel); !status.ok()) {
         if (status.cancelled())
             return Cancelled {};
         return status.error();

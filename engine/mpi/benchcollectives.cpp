@@ -15,6 +15,7 @@
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <set>
 
 namespace shardboard::engine {
 
@@ -89,7 +90,7 @@ double worstError(const Sharded& result, std::int64_t position, bool summed, std
     return worst;
 }
 
-void runCase(const Case& which, Context& context, const Mesh& mesh, const Shape& shape, int rounds, double copies)
+void runCase(const Case& which, Context& context, const Mesh& mesh, const Shape& shape, int rounds, double copies, std::size_t hosts)
 {
     const int place = context.team->place();
     const std::int64_t n = mesh.deviceCount();
@@ -126,7 +127,7 @@ void runCase(const Case& which, Context& context, const Mesh& mesh, const Shape&
         return;
     const Spread spread = spreadOf(ours);
     const Spread other = spreadOf(library);
-    const nlohmann::json row { { "name", "mpi" }, { "collective", which.name }, { "processes", n },
+    const nlohmann::json row { { "name", "mpi" }, { "collective", which.name }, { "processes", n }, { "hosts", hosts },
                                { "bytes", shape[0] * shape[1] * static_cast<std::int64_t>(sizeof(float)) },
                                { "seconds", spread.median }, { "seconds_quartiles", { spread.quartile1, spread.quartile3 } },
                                { "library_seconds", other.median }, { "library_seconds_quartiles", { other.quartile1, other.quartile3 } },
@@ -160,6 +161,9 @@ int benchCollectives(int mib, int rounds)
         arena.onFirstUse([](std::byte* memory, std::int64_t bytes) { std::memset(memory, 0, static_cast<std::size_t>(bytes)); });
         Context context { arena, &pool, 1, {} };
         context.team = &team;
+        std::set<int> hosts;
+        for (const mpi::Member& member : world->members())
+            hosts.insert(member.group);
         double copies = 0;
         {
             const Block from = arena.allocateFloats(rows * columns);
@@ -168,7 +172,7 @@ int benchCollectives(int mib, int rounds)
         }
         for (const Case& which : casesFor(n, rows * columns)) {
             context.meet();
-            runCase(which, context, mesh.value(), shape, rounds, copies);
+            runCase(which, context, mesh.value(), shape, rounds, copies, hosts.size());
         }
         MPI_Barrier(MPI_COMM_WORLD);
         MPI_Finalize();

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <thread>
 #include <unistd.h>
@@ -93,7 +94,7 @@ public:
             const auto time = std::chrono::steady_clock::now();
             if (!m_stopped) // all went well here, so it does there
                 end = time + std::chrono::duration<double>(kMostStopSeconds);
-            if (const int lost = m_world.lostNeighbour(); lost > 0 || time > end)
+            if (const int lost = m_world.lostNeighbour(); lost > 0 || time > end || !trouble().empty()) // who was silent stays so
                 return lost > 0 ? lost : missing;
             pause(std::chrono::milliseconds(1));
         }
@@ -444,8 +445,11 @@ Backend mpiBackend()
     backend.claims = { DType::F32, DType::BF16, DType::F16 };
     World* world = World::ofThisProcess();
     if (world == nullptr) {
-        backend.unusable = "this worker was started alone; start it as 'mpirun -n 4 shardboard-engine', with srun, or let "
-                           "shardctl do it (without --engine)";
+        backend.unusable = std::getenv("SLURM_PROCID") != nullptr
+            ? "srun has started this worker without MPI; start it as 'srun --mpi=pmix shardboard-engine' ('srun --mpi=list' shows what "
+              "there is; mpirun within an allocation of salloc or sbatch needs none of it)"
+            : "this worker was started alone; start it as 'mpirun -n 4 shardboard-engine', with srun, or let "
+              "shardctl do it (without --engine)";
         return backend;
     }
     for (const mpi::Member& member : world->members())

@@ -260,13 +260,15 @@ std::vector<Arena::Segment> MpiTeam::reserve(const std::vector<std::int64_t>& by
     return out;
 }
 
-void MpiTeam::deliver(const std::vector<Delivery>& deliveries)
+bool MpiTeam::deliver(const std::vector<Delivery>& deliveries)
 {
     Traffic traffic(*this);
+    bool any = false;
     for (const Delivery& delivery : deliveries) {
         const bool sends = delivery.from == place();
         if ((!sends && delivery.to != place()) || sameHost(delivery.from, delivery.to))
             continue;
+        any = true;
         if (!sends) {
             const std::int64_t elements = volumeOf(delivery.targetBox);
             m_brought.push_back({ reinterpret_cast<std::byte*>(delivery.target), elements * static_cast<std::int64_t>(sizeof(float)) });
@@ -285,6 +287,44 @@ void MpiTeam::deliver(const std::vector<Delivery>& deliveries)
         }
     }
     traffic.run();
+    return any;
+}
+
+/// Of a message to and fro each time, whose way takes as long in both directions where nothing is in its way: the quickest of a few.
+std::vector<double> MpiTeam::clocks()
+{
+    constexpr int kRounds = 8;
+    constexpr std::int64_t kFloats = sizeof(double) / sizeof(float);
+    std::vector<double> seemsBehind(at(places()), 0.0); // by place: from its clock when it sent to ours when that came; at place 0
+    std::vector<double> seemsAhead { 0.0 }; // the same of place 0's messages; at the others
+    for (int round = 0; round < kRounds && m_spansHosts; ++round) {
+        Traffic traffic(*this);
+        const auto exchange = [&](int other, double& least) {
+            const auto tell = [](float* buffer) {
+                const double time = now();
+                std::memcpy(buffer, &time, sizeof time);
+            };
+            traffic.add({ true, other, kFloats, tell, {} });
+            traffic.add({ false, other, kFloats, {}, [&least, round](const float* buffer) {
+                             double sent = 0;
+                             std::memcpy(&sent, buffer, sizeof sent);
+                             least = round == 0 ? now() - sent : std::min(least, now() - sent);
+                         } });
+        };
+        for (int other = 1; other < places() && place() == 0; ++other)
+            if (!sameHost(other, 0))
+                exchange(other, seemsBehind[at(other)]);
+        if (!sameHost(place(), 0))
+            exchange(0, seemsAhead[0]);
+        traffic.run();
+    }
+    std::vector<double> out;
+    if (m_spansHosts)
+        for (const auto& said : gather(seemsAhead))
+            out.push_back((said[0] - seemsBehind[out.size()]) / 2);
+    else if (place() == 0)
+        out.assign(at(places()), 0.0);
+    return out;
 }
 
 void MpiTeam::forgetBrought()

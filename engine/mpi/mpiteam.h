@@ -28,9 +28,10 @@ public:
     const std::vector<int>& helpers() const override { return m_helpers; }
     int helper() const override { return m_helper; }
     std::vector<Arena::Segment> reserve(const std::vector<std::int64_t>& bytes) override;
-    void deliver(const std::vector<Delivery>& deliveries) override;
+    bool deliver(const std::vector<Delivery>& deliveries) override;
     void forgetBrought() override;
     std::vector<std::vector<double>> gather(const std::vector<double>& said) override;
+    std::vector<double> clocks() override;
 
     /// What every place says, at every place; the same count everywhere.
     std::vector<std::vector<double>> tellAll(const std::vector<double>& said);

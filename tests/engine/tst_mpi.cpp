@@ -130,7 +130,7 @@ private Q_SLOTS:
     void initTestCase()
     {
         QVERIFY2(access(enginePath().c_str(), X_OK) == 0, "SHARDBOARD_ENGINE_PATH must name the worker");
-        if (const auto launcher = engineCommandFor("mpi", "", 2, 2); !launcher.ok())
+        if (const auto launcher = engineCommandFor("mpi", {}, 2); !launcher.ok())
             QSKIP("there is no mpirun here");
         auto started = WorkerProcess::start(command(2));
         QVERIFY(started.ok());
@@ -147,11 +147,17 @@ private Q_SLOTS:
 
     void startsAsShardctlDoes()
     {
-        const auto made = engineCommandFor("mpi", "", 3, 8);
+        const auto made = engineCommandFor("mpi", { "", 3, "" }, 8);
         QVERIFY(made.ok() && made.value().find("mpirun -n 3 ") != std::string::npos);
-        QCOMPARE(engineCommandFor("mpi", "srun -n 8 shardboard-engine", 0, 8).value(), std::string("srun -n 8 shardboard-engine"));
-        QCOMPARE(engineCommandFor("cpu", "", 0, 8).value(), std::string());
-        QVERIFY(engineCommandFor("mpi", "", 0, 1).value().find("mpirun -n 1 ") != std::string::npos);
+        QCOMPARE(engineCommandFor("mpi", { "srun -n 8 shardboard-engine", 0, "" }, 8).value(), std::string("srun -n 8 shardboard-engine"));
+        QCOMPARE(engineCommandFor("cpu", {}, 8).value(), std::string());
+        QVERIFY(engineCommandFor("mpi", {}, 1).value().find("mpirun -n 1 ") != std::string::npos);
+        // On hosts as many as these have room for, by whatever connects them.
+        const std::string far = engineCommandFor("mpi", { "", 0, "a:2,b:2" }, 8).value();
+        QVERIFY2(far.find("--host 'a:2,b:2'") != std::string::npos && far.find(" -n ") == std::string::npos && far.find("btl") == std::string::npos,
+                 far.c_str());
+        const std::string listed = engineCommandFor("mpi", { "", 3, SHARDBOARD_SOURCE_DIR "/LICENSE" }, 8).value();
+        QVERIFY2(listed.find("mpirun -n 3 ") != std::string::npos && listed.find("--hostfile '") != std::string::npos, listed.c_str());
     }
 
     void isBitForBitOneProcess_data()

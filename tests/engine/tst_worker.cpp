@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real worker process, over its pipes: what it answers, and that it survives what clients do.
+#include "app/ctl/lastwords.h"
 #include "app/ctl/runcommand.h"
 #include "app/ctl/workerprocess.h"
+#include "app/ctl/workertalk.h"
 #include "model/protocol/jsonline.h"
 #include "tests/engine/testprogram.h"
 #include "tests/engine/workermessages.h"
@@ -366,6 +368,46 @@ private Q_SLOTS:
         QVERIFY(line.error().text().find("exit status 7") != std::string::npos);
         QVERIFY(line.error().text().find("no such GPU") != std::string::npos);
         QCOMPARE(line.error().code, ErrorCode::Engine);
+    }
+
+    void lastWordsSayWhatHappened()
+    {
+        QCOMPARE(lastWords(""), std::string());
+        QCOMPARE(lastWords("no such GPU\n"), std::string("no such GPU"));
+        QCOMPARE(lastWords("hm\n" + std::string(500, 'x')).size(), std::size_t { 240 });
+        const std::string frame = std::string(74, '-') + "\n";
+        const std::string peer = frame + "An MPI communication peer process has unexpectedly disconnected.  This\nusually indicates a failure in the "
+                                         "peer process.\n\n  Local host: host1\n  Peer host:  host2\n" + frame;
+        const std::string aborted = frame + "Primary job  terminated normally, but 1 process returned\na non-zero exit code. Per user-direction, the job "
+                                            "has been aborted.\n" + frame;
+        QCOMPARE(lastWords(aborted + peer + frame + "mpirun noticed that process rank 2 with PID 10 on node host2 exited on signal 9 (Killed).\n" + frame),
+                 std::string("mpirun noticed that process rank 2 with PID 10 on node host2 exited on signal 9 (Killed)"));
+        QCOMPARE(lastWords(frame + "ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[4698,0],0] on node host1\n  Remote daemon: "
+                                   "[[4698,0],1] on node host2\n\nThis is usually due to a failure of the network on the way.\n" + frame + peer),
+                 std::string("mpirun has lost the host host2"));
+        QCOMPARE(lastWords(frame + "ORTE was unable to reliably start one or more daemons.\nThis usually is caused by:\n\n* not finding the libraries\n" + frame),
+                 std::string("ORTE was unable to reliably start one or more daemons. This usually is caused by"));
+        QCOMPARE(lastWords("srun: error: host2: task 3: Killed\nsrun: launch/slurm: _step_signal: Terminating StepId=1.0\n" + peer
+                           + "srun: error: host1: tasks 0-2: Terminated\n"),
+                 std::string("srun: error: host2: task 3: Killed"));
+        QCOMPARE(lastWords("shardboard-engine: rank 0 on host1 does not answer\n" + peer), std::string("shardboard-engine: rank 0 on host1 does not answer"));
+    }
+
+    /// A job may wait longer than a worker on another host has to say hello; what it waits for is shown, and it can be cancelled.
+    void aQueueIsWaitedFor()
+    {
+        QCOMPARE(queueWords("srun: job 2 queued and waiting for resources\n"), std::string("srun: job 2 queued and waiting for resources"));
+        QCOMPARE(queueWords("srun: job 2 queued and waiting for resources\nsrun: job 2 has been allocated resources\n"), std::string());
+        std::atomic<bool> cancel { false };
+        int seen = 0;
+        const auto answer = askWorker("echo 'srun: job 2 queued and waiting for resources' >&2; exec sleep 20", { { "type", "run" } },
+                                      [&](const json& message) {
+                                          seen += message["type"] == "waiting" && message["what"] == "srun: job 2 queued and waiting for resources";
+                                          cancel = true;
+                                      },
+                                      cancel);
+        QVERIFY(answer.cancelled());
+        QCOMPARE(seen, 1);
     }
 
     void readLineTimesOut()

@@ -23,8 +23,8 @@ inline nlohmann::json nextMessage(WorkerProcess& worker, const std::string& type
             return { { "type", "ended" }, { "message", line.error().text() } };
         if (!line.value())
             continue;
-        nlohmann::json message = nlohmann::json::parse(*line.value());
-        if (message["type"] == type)
+        nlohmann::json message = nlohmann::json::parse(*line.value(), nullptr, false);
+        if (message.is_object() && message["type"] == type) // launchers say something, too
             return message;
     }
     return {};
