@@ -138,7 +138,7 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("hosts");
         QTest::addColumn<QString>("filter");
-        QTest::newRow("two of two, changes of layout") << "host1:2,host2:2" << "reshard: 11";
+        QTest::newRow("two of two, changes of layout") << "host1:2,host2:2" << "reshard: 11, f32";
         QTest::newRow("two of two, training") << "host1:2,host2:2" << "model: llama, training, f32";
         QTest::newRow("uneven, experts") << "host1:2,host2:1" << "mixtral, experts in training";
         QTest::newRow("three, ring attention in training") << "host1:1,host2:1,host3:1" << "ring attention";
