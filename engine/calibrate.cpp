@@ -10,6 +10,7 @@
 #include "engine/machine.h"
 #include "engine/measure.h"
 #include "engine/stages.h"
+#include "engine/team.h"
 #include "model/core/statistics.h"
 #include "model/plan/kernelworkof.h"
 #include "model/protocol/profiledocument.h"
@@ -44,6 +45,8 @@ void fill(Context& context, Sharded& tensor)
     if (context.planning())
         return;
     for (std::int64_t device = 0; device < tensor.deviceCount(); ++device) {
+        if (!context.arena.placement().isOwn(tensor.mesh(), device))
+            continue;
         float* to = tensor.data(device);
         for (std::int64_t i = 0; i < tensor.elements(device); ++i)
             to[i] = static_cast<float>(i * 2654435761u % 2039u) / 1024.0f - 1.0f;
@@ -199,6 +202,7 @@ public:
         return executeStep(context, m_step, m_tensor, false, point.what).timing.together;
     }
     void release() override { m_tensor = {}; }
+    const Mesh& mesh() const { return m_mesh; }
 
 private:
     Mesh m_mesh;
@@ -212,8 +216,24 @@ private:
 
 using Trials = std::vector<std::unique_ptr<Trial>>;
 
+/// Each over groups of two, four and eight, for other processes too small to matter and past all caches.
+std::vector<std::unique_ptr<CollectiveTrial>> collectiveTrialsOf(const CalibrationOptions& options)
+{
+    constexpr std::int64_t kKiB = 1024;
+    const std::vector<std::int64_t> sizes = options.quick
+        ? std::vector<std::int64_t> { 16 * kKiB, 512 * kKiB, 16384 * kKiB }
+        : std::vector<std::int64_t> { 4 * kKiB, 32 * kKiB, 256 * kKiB, 2048 * kKiB, 16384 * kKiB, 65536 * kKiB };
+    std::vector<std::unique_ptr<CollectiveTrial>> out;
+    for (const CollectiveKind kind : { CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
+                                       CollectiveKind::AllToAll, CollectiveKind::SendRecv })
+        for (const std::int64_t members : { 2, 4, 8 })
+            for (const std::int64_t bytes : sizes)
+                out.push_back(std::make_unique<CollectiveTrial>(kind, members, bytes, Element::F32));
+    return out;
+}
+
 /// Where a run multiplies, normalises and attends: few and many rows, small and large products.
-Trials trialsOf(const CalibrationOptions& options)
+Trials kernelTrialsOf(const CalibrationOptions& options)
 {
     Trials out;
     const auto kernel = [&](const char* kind, OpKind op, std::vector<Shape> operands, Shape result) {
@@ -242,16 +262,14 @@ Trials trialsOf(const CalibrationOptions& options)
                                                               : std::vector<std::int64_t> { 32, 64, 128, 256, 512, 1024, 2048 };
     for (const std::int64_t s : sequences)
         kernel("attention", OpKind::Attention, { { 1, s, 8, 64 }, { 1, s, 2, 64 }, { 1, s, 2, 64 } }, { 1, s, 8, 64 });
+    return out;
+}
 
-    constexpr std::int64_t kKiB = 1024;
-    const std::vector<std::int64_t> sizes = options.quick
-        ? std::vector<std::int64_t> { 16 * kKiB, 512 * kKiB, 16384 * kKiB }
-        : std::vector<std::int64_t> { 4 * kKiB, 32 * kKiB, 256 * kKiB, 2048 * kKiB, 16384 * kKiB, 65536 * kKiB };
-    for (const CollectiveKind kind : { CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
-                                       CollectiveKind::AllToAll, CollectiveKind::SendRecv })
-        for (const std::int64_t members : { 2, 4, 8 })
-            for (const std::int64_t bytes : sizes)
-                out.push_back(std::make_unique<CollectiveTrial>(kind, members, bytes, Element::F32));
+Trials trialsOf(const CalibrationOptions& options)
+{
+    Trials out = kernelTrialsOf(options);
+    for (auto& trial : collectiveTrialsOf(options))
+        out.push_back(std::move(trial));
     return out;
 }
 
@@ -361,10 +379,40 @@ double secondsOfOne(Trial& trial, Context& context)
     return total / runs;
 }
 
-/// Without an executor on the workers of this process.
-Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& hooks, int workers, Executor* executor, const std::string& machine)
+MeasureRules rulesOf(const CalibrationOptions& options)
 {
-    const auto trialsFor = [&] { return executor != nullptr ? gpuTrialsOf(options) : trialsOf(options); };
+    return { .trials = options.quick ? 5 : 9, .mostRounds = options.quick ? 3 : 5, .agree = 0.02, .mostSeconds = options.quick ? 0.1 : 0.6 };
+}
+
+void touchPages(std::byte* memory, std::int64_t bytes)
+{
+    constexpr std::int64_t kPage = 4096;
+    for (std::int64_t at = 0; at < bytes; at += kPage)
+        memory[at] = std::byte { 0 };
+}
+
+void checkMemory(std::int64_t needed, std::int64_t available)
+{
+    if (needed > available)
+        throw Failure { "memory",
+                        "a calibration needs " + std::to_string(needed >> 20) + " MiB of memory and " + std::to_string(available >> 20)
+                            + " MiB are available; use --quick, or end other programs",
+                        "" };
+}
+
+/// What it measures is told to the point.
+void tell(const Measured& measured, CalibrationPoint& point)
+{
+    point.seconds = measured.median;
+    point.spread = measured.spread;
+    point.settled = measured.settled;
+    point.samples = measured.samples;
+}
+
+/// Without an executor on the workers of this process.
+Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& hooks, int workers, Executor* executor, const std::string& machine,
+                       const std::function<Trials()>& trialsFor)
+{
     constexpr std::int64_t kOverhead = std::int64_t { 160 } << 20;
     Calibration out;
     out.backend = options.backend;
@@ -384,11 +432,7 @@ Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& 
                                                     : std::max(arenaBytes, limitsMemory(workers)) + kOverhead;
     if (hooks.announce)
         hooks.announce(needed, options.quick ? 12 : 45);
-    if (needed > out.memoryBytes)
-        throw Failure { "memory",
-                        "a calibration needs " + std::to_string(needed >> 20) + " MiB of memory and " + std::to_string(out.memoryBytes >> 20)
-                            + " MiB are available; use --quick, or end other programs",
-                        "" };
+    checkMemory(needed, out.memoryBytes);
     TaskPool pool(workers, hooks.cancel);
     if (hooks.progress)
         hooks.progress(0, count + 1, "copies and products at their best");
@@ -400,13 +444,8 @@ Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& 
         room.emplace(arenaBytes);
     Arena& arena = *room;
     if (executor == nullptr)
-        arena.onFirstUse([](std::byte* memory, std::int64_t bytes) {
-            constexpr std::int64_t kPage = 4096;
-            for (std::int64_t at = 0; at < bytes; at += kPage)
-                memory[at] = std::byte { 0 };
-        });
-    const MeasureRules rules { .trials = options.quick ? 5 : 9, .mostRounds = options.quick ? 3 : 5, .agree = 0.02,
-                               .mostSeconds = options.quick ? 0.1 : 0.6 };
+        arena.onFirstUse(touchPages);
+    const MeasureRules rules = rulesOf(options);
     Context context { arena, &pool, workers, {} };
     context.executor = executor;
     // Beside the collectives of this process's memory its own speed is measured; a GPU's is measured apart.
@@ -430,10 +469,7 @@ Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& 
         trial.release();
         if (beside)
             alternating.tell(measured.samples.size(), trial.point);
-        trial.point.seconds = measured.median;
-        trial.point.spread = measured.spread;
-        trial.point.settled = measured.settled;
-        trial.point.samples = measured.samples;
+        tell(measured, trial.point);
         if (measured.median > 0)
             out.points.push_back(trial.point);
     }
@@ -466,14 +502,112 @@ std::variant<Calibration, Failure> attempt(const std::function<Calibration()>& w
 std::variant<Calibration, Failure> calibrate(const CalibrationOptions& options, const CalibrateHooks& hooks, int workers)
 {
     return attempt([&] {
-        return calibrated(options, hooks, workers > 0 ? workers : std::min(usableCores(), 64), nullptr, processorName() + ", " + gemmName());
+        return calibrated(options, hooks, workers > 0 ? workers : std::min(usableCores(), 64), nullptr, processorName() + ", " + gemmName(),
+                          [&] { return trialsOf(options); });
     });
 }
 
 std::variant<Calibration, Failure> calibrateOn(Executor& executor, const std::string& machine, const CalibrationOptions& options,
                                                const CalibrateHooks& hooks)
 {
-    return attempt([&] { return calibrated(options, hooks, 1, &executor, machine); });
+    return attempt([&] { return calibrated(options, hooks, 1, &executor, machine, [&] { return gpuTrialsOf(options); }); });
+}
+
+namespace {
+
+/// The bytes of every place that a trial takes at most.
+std::vector<std::int64_t> memoryByPlace(Team& team, const std::vector<std::unique_ptr<CollectiveTrial>>& trials, int workers)
+{
+    std::vector<std::int64_t> most(static_cast<std::size_t>(team.places()), 0);
+    for (const auto& trial : trials) {
+        Arena arena(Placement(trial->mesh(), team.places(), team.place()));
+        Context context { arena, nullptr, workers, {} };
+        PlanningTeam planning(team);
+        context.team = &planning;
+        trial->prepare(context);
+        for (int place = 0; place < team.places(); ++place)
+            most[static_cast<std::size_t>(place)] = std::max(most[static_cast<std::size_t>(place)], arena.highWater(place));
+        trial->release();
+    }
+    return most;
+}
+
+/// It is over when the last process is; all of them know it, and decide alike.
+double slowestOf(Team& team, double seconds)
+{
+    double slowest = 0;
+    for (const auto& said : team.tellAll({ seconds }))
+        slowest = std::max(slowest, said.front());
+    return slowest;
+}
+
+Measured measuredTogether(Team& team, CollectiveTrial& trial, Context& context, const MeasureRules& rules)
+{
+    constexpr double kLeast = 3e-4;
+    const double once = slowestOf(team, trial.run(context));
+    const int runs = once > 0 ? static_cast<int>(std::clamp(kLeast / once, 1.0, 256.0)) : 1;
+    return measure(
+        [&] {
+            double total = 0;
+            for (int run = 0; run < runs; ++run)
+                total += trial.run(context);
+            return slowestOf(team, total) / runs;
+        },
+        rules);
+}
+
+} // namespace
+
+std::variant<Calibration, Failure> calibrateTogether(Team& team, const CalibrationOptions& options, const CalibrateHooks& hooks, int workers)
+{
+    return attempt([&] {
+        const auto trials = collectiveTrialsOf(options);
+        const auto bytes = memoryByPlace(team, trials, workers);
+        std::int64_t needed = 0;
+        for (const std::int64_t ofPlace : bytes)
+            needed += ofPlace;
+        Calibration out;
+        const auto count = static_cast<std::int64_t>(trials.size());
+        std::int64_t before = 0; // steps until the collectives
+        if (team.place() == 0) {
+            CalibrateHooks first = hooks;
+            first.announce = [&](std::int64_t kernels, double seconds) {
+                if (hooks.announce)
+                    hooks.announce(std::max(kernels, needed), seconds);
+            };
+            first.progress = [&](std::int64_t step, std::int64_t of, const std::string& what) {
+                before = of;
+                if (hooks.progress && step < of)
+                    hooks.progress(step, of + count, what);
+            };
+            out = calibrated(options, first, std::min(usableCores(), 64), nullptr, processorName() + ", " + gemmName(),
+                             [&] { return kernelTrialsOf(options); });
+            checkMemory(needed, availableMemory());
+            out.workers = std::int64_t { workers } * team.places();
+        }
+        slowestOf(team, 0); // the others have waited until here
+        const auto segments = team.reserve(bytes);
+        TaskPool pool(workers, hooks.cancel);
+        for (std::int64_t i = 0; i < count; ++i) {
+            CollectiveTrial& trial = *trials[static_cast<std::size_t>(i)];
+            if (hooks.progress)
+                hooks.progress(before + i, before + count, trial.point.what);
+            Arena arena(Placement(trial.mesh(), team.places(), team.place()), segments);
+            arena.onFirstUse(touchPages);
+            Context context { arena, &pool, workers, {} };
+            context.team = &team;
+            trial.prepare(context);
+            const Measured measured = measuredTogether(team, trial, context, rulesOf(options));
+            trial.release();
+            tell(measured, trial.point);
+            if (measured.median > 0)
+                out.points.push_back(trial.point);
+        }
+        team.meet(); // nobody's memory goes before all are done with it
+        if (hooks.progress)
+            hooks.progress(before + count, before + count, "measured");
+        return out;
+    });
 }
 
 } // namespace shardboard::engine

@@ -52,7 +52,9 @@ public:
     virtual bool deliver(const std::vector<Delivery>& deliveries) = 0;
     /// The memory into which shards of other hosts were brought may be used for others.
     virtual void forgetBrought() = 0;
-    /// What every place says, by place; empty but at place 0.
+    /// What every place says, by place; the same count everywhere.
+    virtual std::vector<std::vector<double>> tellAll(const std::vector<double>& said) = 0;
+    /// The same at place 0 alone, empty elsewhere.
     virtual std::vector<std::vector<double>> gather(const std::vector<double>& said) = 0;
     /// By how many seconds now() is ahead of that of place 0, by place; empty but at place 0. Every host has a clock of its own.
     virtual std::vector<double> clocks() = 0;
@@ -82,6 +84,7 @@ public:
     std::vector<Arena::Segment> reserve(const std::vector<std::int64_t>&) override { return {}; }
     bool deliver(const std::vector<Delivery>& deliveries) override;
     void forgetBrought() override { }
+    std::vector<std::vector<double>> tellAll(const std::vector<double>&) override { return {}; }
     std::vector<std::vector<double>> gather(const std::vector<double>&) override { return {}; }
     std::vector<double> clocks() override { return {}; }
 

@@ -71,7 +71,8 @@ Result<Calibration> measured(const Arguments& arguments, ProgressLine& line)
     const auto start = engineStartOf(arguments, options.backend);
     if (!start.ok())
         return start.error();
-    const auto engine = engineCommandFor(options.backend, start.value(), 2);
+    constexpr std::int64_t kAsManyAsCores = 4096;
+    const auto engine = engineCommandFor(options.backend, start.value(), kAsManyAsCores);
     if (!engine.ok())
         return engine.error();
     const auto answer = askWorker(engine.value(), { { "type", "calibrate" }, { "options", toJson(options) } },

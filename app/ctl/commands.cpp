@@ -164,7 +164,8 @@ const std::vector<Command>& commands()
             { "--quick", "", "fewer and smaller sizes: below 20 seconds" }, kRanks, kHosts,
             { "--engine", "COMMAND", "command that starts the worker (shardboard-engine beside shardctl)" }, kJson },
           calibrateCommand,
-          "A logical device is one thread with a core of its own; all devices share the memory. Fits products, kernels bound by memory,\n"
+          "A logical device is one thread with a core of its own; all devices share the memory (for mpi: collectives between processes of one\n"
+          "host). Fits products, kernels bound by memory,\n"
           "attention and collectives, and says how far the measured times lie from the model's. Medians are taken, but a machine that\n"
           "does other things is measured as slower than it is. The engine computes in float32, whatever a design's dtype.\n" },
         { "export", "writes the configuration of another framework, and shards.json", { "DESIGN" },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/mpi/mpibackend.h"
 
+#include "engine/calibrate.h"
 #include "engine/gemm.h"
 #include "engine/machine.h"
 #include "engine/mpi/mpiteam.h"
@@ -227,30 +228,28 @@ RunOutcome doPart(const mpi::Part& part, MpiTeam& team, const Program& program, 
     }
 }
 
-RunOutcome lead(Lead& lead, const std::string& backend, const mpi::Part& part, const Program& program, const RunOptions& options,
-                const RunHooks& hooks, RunLimits limits, const json& extra)
+/// Has all do what `requestFor` asks of them in the run of that number, `own` is the part of this process.
+RunOutcome leadAll(Lead& lead, const std::function<json(std::int64_t number)>& requestFor, bool showsValues, const std::atomic<bool>* cancel,
+                   const std::function<RunOutcome(MpiTeam& team)>& own)
 {
     World& world = lead.world;
     if (!lead.broken.empty())
         return Failure { "lost", lead.broken, "" };
     try {
-        limits.workers = limits.workers > 0 ? limits.workers : workersFor(world);
         const std::int64_t number = ++lead.runs;
-        const std::string request = requestOf(backend, program, options, limits, static_cast<bool>(hooks.value), number, extra).dump();
+        const std::string request = requestFor(number).dump();
         for (int other = 1; other < world.size(); ++other)
             world.post(other, request);
-        MpiTeam team(world, number, static_cast<bool>(hooks.value));
-        Watch watch(world, team, number, hooks.cancel);
-        RunHooks mine = hooks;
-        mine.cancel = &team.stopped();
-        RunOutcome outcome = doPart(part, team, program, options, mine, limits, extra);
+        MpiTeam team(world, number, showsValues);
+        Watch watch(world, team, number, cancel);
+        RunOutcome outcome = own(team);
         const auto* failure = std::get_if<Failure>(&outcome);
         if (failure != nullptr)
             watch.stop();
         const int silent = watch.waitForAll();
         if (!watch.trouble().empty())
             lead.broken = watch.trouble();
-        const bool cancelled = hooks.cancel != nullptr && *hooks.cancel;
+        const bool cancelled = cancel != nullptr && *cancel;
         if (silent >= 0)
             lead.broken = world.nameOf(silent) + " was lost; start the worker again";
         if (failure != nullptr && failure->code == "lost")
@@ -273,6 +272,54 @@ RunOutcome lead(Lead& lead, const std::string& backend, const mpi::Part& part, c
         lead.broken = e.what();
         return Failure { "internal", e.what(), "" };
     }
+}
+
+RunOutcome lead(Lead& lead, const std::string& backend, const mpi::Part& part, const Program& program, const RunOptions& options,
+                const RunHooks& hooks, RunLimits limits, const json& extra)
+{
+    limits.workers = limits.workers > 0 ? limits.workers : workersFor(lead.world);
+    const bool showsValues = static_cast<bool>(hooks.value);
+    return leadAll(
+        lead, [&](std::int64_t number) { return requestOf(backend, program, options, limits, showsValues, number, extra); }, showsValues, hooks.cancel,
+        [&](MpiTeam& team) {
+            RunHooks mine = hooks;
+            mine.cancel = &team.stopped();
+            return doPart(part, team, program, options, mine, limits, extra);
+        });
+}
+
+/// Nothing of it but whether it went well: the first process has measured what the others have.
+RunOutcome calibrateInTeam(MpiTeam& team, const CalibrationOptions& options, const CalibrateHooks& hooks, int workers, Calibration& result)
+{
+    CalibrateHooks mine = hooks;
+    mine.cancel = &team.stopped();
+    auto outcome = calibrateTogether(team, options, mine, workers);
+    if (auto* failure = std::get_if<Failure>(&outcome))
+        return std::move(*failure);
+    result = std::get<Calibration>(std::move(outcome));
+    return RunResult {};
+}
+
+std::variant<Calibration, Failure> leadCalibration(Lead& lead, const CalibrationOptions& options, const CalibrateHooks& hooks)
+{
+    for (int rank = 1; rank < lead.world.size(); ++rank)
+        if (!lead.world.sameGroup(rank, 0))
+            return Failure { "backend",
+                             "processes on several hosts are not calibrated, because the cost model's shared memory is that of one: start them on one host "
+                             "(without --hosts), and write the network between hosts into the file as its outer level ('shardctl hardware dgx-h100 --json' "
+                             "has one, 'shardctl bench mpi --hosts' measures yours)",
+                             "options.backend" };
+    const int workers = workersFor(lead.world);
+    Calibration result;
+    auto outcome = leadAll(
+        lead,
+        [&](std::int64_t number) {
+            return json { { "type", "calibrate" }, { "number", number }, { "options", toJson(options) }, { "workers", workers } };
+        },
+        false, hooks.cancel, [&](MpiTeam& team) { return calibrateInTeam(team, options, hooks, workers, result); });
+    if (auto* failure = std::get_if<Failure>(&outcome))
+        return std::move(*failure);
+    return result;
 }
 
 /// One of the other processes.
@@ -315,7 +362,7 @@ public:
                     break;
                 if (type == "stop")
                     stop(read.value("number", std::int64_t { 0 }));
-                if (type == "run")
+                if (type == "run" || type == "calibrate")
                     start(read);
                 if (type == "facts")
                     tellFacts(read.value("backend", ""));
@@ -394,6 +441,12 @@ private:
 
     RunOutcome runWith(MpiTeam& team, const json& request)
     {
+        if (request.value("type", "") == "calibrate") {
+            const auto asked = calibrationOptionsFromJson(request["options"]);
+            Calibration unused;
+            return asked.ok() ? calibrateInTeam(team, asked.value(), {}, request.value("workers", 1), unused)
+                              : RunOutcome(Failure { "internal", "it does not understand what the first process hands on", "" });
+        }
         const auto program = planFromJson(request["plan"]);
         const auto options = runOptionsFromJson(request["options"]);
         if (!program.ok() || !options.ok())
@@ -456,6 +509,7 @@ Backend mpiBackend()
         backend.devices.push_back({ { "name", member.host + ", " + gemmName() }, { "threads", workersFor(*world) },
                                     { "memory_bytes", member.memoryBytes } });
     backend.run = leading("mpi", mpiPart(), {});
+    backend.calibrate = [world](const CalibrationOptions& options, const CalibrateHooks& hooks) { return leadCalibration(leadOf(*world), options, hooks); };
     return backend;
 }
 

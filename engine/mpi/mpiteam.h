@@ -33,8 +33,7 @@ public:
     std::vector<std::vector<double>> gather(const std::vector<double>& said) override;
     std::vector<double> clocks() override;
 
-    /// What every place says, at every place; the same count everywhere.
-    std::vector<std::vector<double>> tellAll(const std::vector<double>& said);
+    std::vector<std::vector<double>> tellAll(const std::vector<double>& said) override;
 
     /// Ends the run on this host. From any thread.
     void stop() { m_meeting->stop(); }

@@ -10,6 +10,7 @@
 #include <QTest>
 
 #include <csignal>
+#include <map>
 
 using namespace shardboard::test;
 using nlohmann::json;
@@ -104,6 +105,11 @@ private Q_SLOTS:
         QTest::newRow("trace is no file") << run(design(), { "--trace", "/dev/full" }) << 3;
         QTest::newRow("mode") << run(design(), { "--profile-mode", "sideways" }) << 2;
         QTest::newRow("mode none") << run(design(), { "--profile-mode", "none" }) << 2;
+        QTest::newRow("hosts of one process") << run(design(), { "--hosts", "a:1,b:1" }) << 2;
+        QTest::newRow("ranks beside a command") << run(design(), { "--backend", "mpi", "--ranks", "2", "--engine", "srun x" }) << 2;
+        QTest::newRow("a calibration on hosts of one process") << QStringList { "calibrate", "--hosts", "a:1", "-o", path("h.json") } << 2;
+        QTest::newRow("a benchmark on hosts of one process") << QStringList { "bench", "pick", "--hosts", "a:1" } << 2;
+        QTest::newRow("a benchmark by a command of no worker") << QStringList { "bench", "pick", "--engine", "x" } << 2;
         QTest::newRow("calibrate without a file") << QStringList { "calibrate" } << 2;
         QTest::newRow("calibrate nowhere") << QStringList { "calibrate", "-o", "/nonexistent/h.json" } << 3;
         QTest::newRow("calibrate on an abacus") << QStringList { "calibrate", "--backend", "abacus", "-o", path("h.json") } << 2;
@@ -192,6 +198,41 @@ private Q_SLOTS:
         qInfo("a step took %.3g s, predicted %.3g s", median, predicted);
         QVERIFY(predicted > 0 && median > 0);
         QCOMPARE(shardctl({ "plan", file }).code, 0);
+    }
+
+    /// The same by the processes of mpirun, whose collectives are between them.
+    void calibratesProcesses()
+    {
+        const Outcome calibrated = shardctl({ "calibrate", "--backend", "mpi", "--ranks", "2", "--quick", "-o", path("processes.json") });
+        if (calibrated.code == 4 && (calibrated.err.contains("no MPI") || calibrated.err.contains("mpirun")))
+            QSKIP(qPrintable(calibrated.err));
+        QVERIFY2(calibrated.code == 0, qPrintable(calibrated.err));
+        QVERIFY2(calibrated.out.contains("mean error"), qPrintable(calibrated.out));
+        const json hardware = read(path("processes.json"));
+        QCOMPARE(QString::fromStdString(hardware["calibration"]["backend"]), "mpi");
+        std::map<std::string, int> points;
+        for (const json& point : hardware["calibration"]["points"])
+            ++points[point["kind"].get<std::string>()];
+        for (const char* kind : { "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "send-recv" })
+            QVERIFY2(points[kind] == 9, kind); // three sizes over two, four and eight
+        QVERIFY(points["gemm"] >= 9 && points["memory"] >= 9 && points["attention"] >= 2);
+        for (const json& fit : hardware["calibration"]["fits"])
+            qInfo("%s: %d points, mean error %.0f %%, worst %.0f %%", fit["name"].get<std::string>().c_str(), fit["points"].get<int>(),
+                  100 * fit["mean"].get<double>(), 100 * fit["worst"].get<double>());
+        const QString file = design({ "--hardware", path("processes.json"), "--dtype", "f32", "--sequence", "64" });
+        QVERIFY(!file.isEmpty());
+        const Outcome measured = shardctl(run(file, { "--backend", "mpi", "--ranks", "2", "--verify", "--json" }));
+        QVERIFY2(measured.code == 0, qPrintable(measured.err));
+        qInfo("a step took %.3g s, predicted %.3g s", measured.json()["step_seconds"].toObject()["median"].toDouble(),
+              measured.json()["predicted_step_seconds"].toDouble());
+        QVERIFY(measured.json()["predicted_step_seconds"].toDouble() > 0);
+        // What several hosts share is no memory.
+        qputenv("SHARDBOARD_MPI_HOSTS", "rank");
+        const Outcome far = shardctl({ "calibrate", "--backend", "mpi", "--ranks", "2", "--quick", "-o", path("far.json") });
+        qunsetenv("SHARDBOARD_MPI_HOSTS");
+        QCOMPARE(far.code, 4);
+        QVERIFY2(far.err.count('\n') == 1 && far.err.contains("one host"), qPrintable(far.err));
+        QVERIFY(!QFile::exists(path("far.json")));
     }
 };
 
