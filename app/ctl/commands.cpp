@@ -13,8 +13,8 @@ namespace shardboard {
 const std::vector<Command>& commands()
 {
     static const OptionSpec kJson { "--json", "", "one JSON document on stdout" };
-    static const OptionSpec kRanks { "--ranks", "N", "processes that mpirun starts for mpi (one for each device, at most the cores; of --hosts all)" };
-    static const OptionSpec kHosts { "--hosts", "LIST", "on other hosts, for mpi: host1:2,host2:2 or a hostfile (this host)" };
+    static const OptionSpec kRanks { "--ranks", "N", "processes that mpirun starts for mpi (one for each device, at most the cores; of --hosts all) or nccl (one)" };
+    static const OptionSpec kHosts { "--hosts", "LIST", "on other hosts, for mpi and nccl: host1:2,host2:2 or a hostfile (this host)" };
     static const std::vector<Command> kCommands {
         { "models", "lists the built-in models", {}, { kJson }, modelsCommand, {} },
         { "hardware", "lists the hardware presets, or shows one with its units and sources", { "[ID]" }, { kJson }, hardwareCommand,

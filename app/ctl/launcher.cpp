@@ -45,17 +45,18 @@ Result<EngineStart> engineStartOf(const Arguments& arguments, const std::string&
         return ranks.error();
     out.ranks = ranks.value();
     for (const char* option : { "--ranks", "--hosts" })
-        if (arguments.has(option) && (backend != "mpi" || !out.engine.empty()))
-            return usageError(option, "it is for the backend mpi where mpirun is started here", "give it to mpirun or srun in --engine");
+        if (arguments.has(option) && ((backend != "mpi" && backend != "nccl") || !out.engine.empty()))
+            return usageError(option, "it is for the backends mpi and nccl where mpirun is started here", "give it to mpirun or srun in --engine");
     return out;
 }
 
 Result<std::string> engineCommandFor(const std::string& backend, const EngineStart& start, std::int64_t devices)
 {
-    if (!start.engine.empty() || backend != "mpi" || std::getenv("SHARDBOARD_ENGINE") != nullptr)
+    const bool together = backend == "mpi" || (backend == "nccl" && (start.ranks > 1 || !start.hosts.empty()));
+    if (!start.engine.empty() || !together || std::getenv("SHARDBOARD_ENGINE") != nullptr)
         return start.engine;
     if (!isOnPath("mpirun"))
-        return Error { ErrorCode::Engine, "--backend", "the backend mpi is started by mpirun, which is not here",
+        return Error { ErrorCode::Engine, "--backend", "the backend " + backend + " is started by mpirun for that, which is not here",
                        "install openmpi-bin, or name the command with --engine (srun …)" };
     const bool here = start.hosts.empty();
     const std::int64_t cores = std::max<std::int64_t>(2, std::thread::hardware_concurrency());

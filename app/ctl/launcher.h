@@ -22,7 +22,7 @@ Result<EngineStart> engineStartOf(const Arguments& arguments, const std::string&
 
 /// For WorkerProcess::start. Where no command is asked for and SHARDBOARD_ENGINE does not say otherwise, the backend mpi is
 /// started by mpirun: on this host with as many processes as the mesh has devices, at most as many as there are cores, at least
-/// two; on others with as many as the list or file gives them. The worker lies there where it lies here. Errors: there is no mpirun.
+/// two; on others with as many as the list or file gives them. So is nccl where it is to be several processes or on other hosts. The worker lies there where it lies here. Errors: there is no mpirun.
 Result<std::string> engineCommandFor(const std::string& backend, const EngineStart& start, std::int64_t devices);
 
 } // namespace shardboard

@@ -7,9 +7,11 @@
 #ifdef SHARDBOARD_NCCL
 #include "engine/cuda/cudaruntime.h"
 #include "engine/nccl/library.h"
+#include "engine/nccl/seats.h"
 #endif
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 
 namespace shardboard::engine::nccl {
@@ -23,6 +25,9 @@ int check(int count)
 {
     if (const std::string missing = cuda::whyNoGpu(); !missing.empty())
         throw Failure { "backend", missing, "nccl" };
+    if (!whyNotTogether(1, [](const char* name) { return std::getenv(name); }).empty())
+        throw Failure { "backend", "it drives all GPUs of a machine from one process, and a launcher has started several; start it without mpirun or "
+                                   "srun, or try several processes with --conformance nccl", "nccl" };
     const int there = cuda::gpuCount();
     count = count > 0 ? count : there;
     if (count < 2 || count > there)

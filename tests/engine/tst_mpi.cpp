@@ -151,6 +151,8 @@ private Q_SLOTS:
         QVERIFY(made.ok() && made.value().find("mpirun -n 3 ") != std::string::npos);
         QCOMPARE(engineCommandFor("mpi", { "srun -n 8 shardboard-engine", 0, "" }, 8).value(), std::string("srun -n 8 shardboard-engine"));
         QCOMPARE(engineCommandFor("cpu", {}, 8).value(), std::string());
+        QCOMPARE(engineCommandFor("nccl", {}, 8).value(), std::string()); // one process drives all GPUs
+        QVERIFY(engineCommandFor("nccl", { "", 2, "" }, 8).value().find("mpirun -n 2 ") != std::string::npos);
         QVERIFY(engineCommandFor("mpi", {}, 1).value().find("mpirun -n 1 ") != std::string::npos);
         // On hosts as many as these have room for, by whatever connects them.
         const std::string far = engineCommandFor("mpi", { "", 0, "a:2,b:2" }, 8).value();

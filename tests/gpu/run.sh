@@ -163,6 +163,37 @@ if [ "$gpus" -ge 2 ]; then
 fi
 tail -3 "$work/nccl-conformance.txt" >&2
 
+# The same backend as processes of mpirun: a GPU for each where there are several, and where there is one, two processes that pretend to be
+# on different hosts (NCCL_HOSTID), which says whether it works and nothing about speed. Without mpirun it is not tried.
+nccl_processes=null
+tried=$work/nccl-processes.txt
+: >"$tried"
+processes=$gpus # such numbers as the suite has models for
+[ "$gpus" -gt 2 ] && [ "$gpus" -lt 4 ] && processes=2
+[ "$gpus" -gt 4 ] && [ "$gpus" -lt 8 ] && processes=4
+pretends=
+[ "$gpus" -eq 1 ] && processes=2 && pretends=1
+if [ "$gpus" -eq 0 ]; then
+    echo "several processes were not tried: there is no GPU" >"$tried"
+elif ! command -v mpirun >/dev/null; then
+    echo "several processes were not tried: there is no mpirun (openmpi-bin), or build with libopenmpi-dev, too" >"$tried"
+else
+    say "nccl as $processes processes"
+    nccl_processes=0
+    for part in "reshard: 1" "model: llama"; do
+        timeout "$(at_most 60)" env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpirun -n "$processes" --oversubscribe --bind-to none \
+            bash -c '[ -n "$0" ] && export NCCL_HOSTID=shardboard-${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-${PMI_RANK:-0}}}; exec "$@"' "$pretends" \
+            "$bin/shardboard-engine" --conformance nccl --devices "$processes" --filter "$part" >>"$tried" 2>&1 </dev/null
+        case $? in
+        0) ;;
+        4) echo "$part: not tried" >>"$tried"; nccl_processes=null; break ;; # what is missing was said
+        124) echo "$part: no end within a minute" >>"$tried"; nccl_processes=1 ;;
+        *) nccl_processes=1 ;;
+        esac
+    done
+fi
+tail -4 "$tried" >&2
+
 sanitized=null
 if [ $sanitize = 1 ] && command -v compute-sanitizer >/dev/null; then
     sanitized=0
@@ -189,10 +220,11 @@ mkdir -p "$(dirname "$out")"
     printf '{"device": "%s", "date": "%s", "commit": "%s",\n' "$device" "$date" "$(git -C "$root" rev-parse --short HEAD 2>/dev/null)"
     printf '"driver": "%s", "nvcc": "%s", "build_seconds": %s,\n' \
         "$(nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>/dev/null | head -1)" "$(nvcc --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')" "$built"
-    printf '"exit": {"conformance": %s, "nccl": %s, "nccl_conformance": %s, "nccl_block": %s, "bench": %s, "calibrate": %s, "block": %s, "sanitizer": %s},\n' \
-        $conformance $nccl $nccl_suite $nccl_block $bench $calibrate $run $sanitized
+    printf '"exit": {"conformance": %s, "nccl": %s, "nccl_conformance": %s, "nccl_block": %s, "nccl_processes": %s, "bench": %s, "calibrate": %s, "block": %s, "sanitizer": %s},\n' \
+        $conformance $nccl $nccl_suite $nccl_block $nccl_processes $bench $calibrate $run $sanitized
     printf '"nccl": "%s",\n' "$(text "$work/nccl.txt")"
     printf '"nccl_conformance": "%s",\n' "$(text "$work/nccl-conformance.txt")"
+    printf '"nccl_processes": "%s",\n' "$(text "$tried")"
     for mode in serial batched; do
         printf '"nccl_block_%s": ' $mode; document "$work/nccl-block-$mode.json"
         printf ',\n'
@@ -206,4 +238,4 @@ mkdir -p "$(dirname "$out")"
     printf ',\n"sanitizer": "%s"}\n' "$(cat "$work"/sanitizer-*.txt 2>/dev/null | grep SUMMARY | sort | uniq -c | tr '\n"' '; ')"
 } >"$out"
 say "written: $out"
-[ $conformance = 0 ] && [ $nccl = 0 ] && [ "$nccl_suite" != 1 ] && [ "$nccl_block" != 1 ] && [ $bench = 0 ] && [ $calibrate = 0 ] && [ $run = 0 ] && [ "$sanitized" != 1 ]
+[ $conformance = 0 ] && [ $nccl = 0 ] && [ "$nccl_suite" != 1 ] && [ "$nccl_block" != 1 ] && [ "$nccl_processes" != 1 ] && [ $bench = 0 ] && [ $calibrate = 0 ] && [ $run = 0 ] && [ "$sanitized" != 1 ]
