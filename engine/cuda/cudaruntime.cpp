@@ -445,6 +445,12 @@ GpuFacts gpuFacts(int device)
     return { properties.name, properties.multiProcessorCount, static_cast<std::int64_t>(properties.totalGlobalMem), id };
 }
 
+std::string chooseGpu(int device)
+{
+    const cudaError_t error = cudaSetDevice(device);
+    return error == cudaSuccess ? std::string() : cudaGetErrorString(error);
+}
+
 std::unique_ptr<Runtime> makeCudaRuntime(int device) { return std::make_unique<CudaRuntime>(device); }
 
 } // namespace shardboard::engine::cuda

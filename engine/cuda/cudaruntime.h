@@ -22,6 +22,9 @@ int gpuCount();
 /// Of one that is there.
 GpuFacts gpuFacts(int device = 0);
 
+/// What this thread asks libraries for is for that GPU from now on. Empty, or what went wrong.
+std::string chooseGpu(int device);
+
 /// One of gpuCount() GPUs. Throws Failure "backend" with the text of whyNoGpu().
 std::unique_ptr<Runtime> makeCudaRuntime(int device = 0);
 

@@ -115,7 +115,7 @@ public:
         nccl::Library::Among among;
         among.ranks = static_cast<std::size_t>(joining.ranks);
         among.first = static_cast<std::size_t>(joining.first);
-        among.devices = joining.gpus;
+        among.choose = [gpus = joining.gpus](std::size_t own) { return cuda::chooseGpu(gpus[own]); };
         among.id = joining.id;
         m_library = std::make_unique<nccl::Library>(m_gpus, among, joining.stopped);
     }

@@ -159,9 +159,8 @@ Library::Library(const std::vector<cuda::Runtime*>& gpus, const Among& among, st
     std::vector<ncclComm_t>& all = state.communicators.back();
     std::string error = state.text(state.nccl.groupStart());
     for (std::size_t i = 0; i < gpus.size() && error.empty(); ++i) {
-        if (const cudaError_t chosen = cudaSetDevice(among.devices[i]); chosen != cudaSuccess)
-            error = cudaGetErrorString(chosen);
-        else
+        error = among.choose(i);
+        if (error.empty())
             error = state.text(state.nccl.initRank(&all[i], static_cast<int>(among.ranks), id, static_cast<int>(among.first + i), &config));
     }
     try {

@@ -24,7 +24,8 @@ public:
     struct Among {
         std::size_t ranks = 0; ///< of all
         std::size_t first = 0; ///< of the ranks of this process, which follow each other
-        std::vector<int> devices; ///< by own rank: the number of its GPU in this process
+        /// Makes the GPU of an own rank that for which this thread calls libraries; empty, or what went wrong.
+        std::function<std::string(std::size_t own)> choose;
         std::vector<std::byte> id; ///< what uniqueId() gave in one of them
     };
     /// ncclCommInitRank for every GPU of this process, gpus[i] being that of rank first + i. All processes do this at about the same
