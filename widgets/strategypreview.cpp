@@ -13,6 +13,7 @@
 #include <QVBoxLayout>
 
 #include <algorithm>
+#include <utility>
 
 namespace shardboard {
 
@@ -116,9 +117,8 @@ void StrategyPreview::updateLook()
         m_values[i]->setFont(monoFont(this, -1));
         setTextColor(m_values[i], theme.text);
     }
-    const QString refusal = m_refusalText;
-    m_refusalText.clear();
-    showRefusal(refusal);
+    delete std::exchange(m_refusal, nullptr); // its fonts are those that it was made with
+    showRefusal(std::exchange(m_refusalText, QString()));
 }
 
 void StrategyPreview::setFact(Fact fact, const QString& name, const QString& value, const QString& toolTip)
@@ -198,15 +198,21 @@ void StrategyPreview::showRefusal(const QString& refusal)
     if (refusal == m_refusalText)
         return;
     m_refusalText = refusal;
-    delete m_refusal;
-    m_refusal = nullptr;
-    if (!refusal.isEmpty()) {
+    // The card stays when there is nothing to refuse: this may be called while Qt walks all widgets to tell them of another style.
+    if (m_refusal != nullptr)
+        m_refusal->setVisible(!refusal.isEmpty());
+    if (refusal.isEmpty())
+        return;
+    if (m_refusal == nullptr) {
         m_refusal = new Card(tr("Refused"), QString(), refusal, Card::Look::Error, this);
         m_refusal->setObjectName(QStringLiteral("strategyRefusal"));
         m_column->insertWidget(0, m_refusal);
-        setFact(StepFact, QString(), QString());
-        setFact(MemoryFact, QString(), QString());
+        m_refusal->show();
+    } else {
+        m_refusal->setTexts(tr("Refused"), QString(), refusal);
     }
+    setFact(StepFact, QString(), QString());
+    setFact(MemoryFact, QString(), QString());
 }
 
 } // namespace shardboard

@@ -23,6 +23,7 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPointer>
+#include <QRegularExpression>
 #include <QTest>
 #include <QTimer>
 #include <QUndoStack>
@@ -188,7 +189,17 @@ void Monkey::trigger()
         return;
     QAction* action = usable[upTo(static_cast<int>(usable.size()))];
     m_last = QStringLiteral("action %1 %2").arg(action->objectName(), action->text());
+    // Told of another look, Qt goes through all widgets as they were when it began.
+    QObject during;
+    QStringList gone;
+    if (static const QRegularExpression looks(QStringLiteral("^view\\.(theme|contrast|patterns|text)")); looks.match(action->objectName()).hasMatch())
+        for (QWidget* widget : QApplication::allWidgets()) {
+            const QString name = QString::fromLatin1(widget->metaObject()->className()) + QLatin1Char(' ') + widget->objectName();
+            QObject::connect(widget, &QObject::destroyed, &during, [&gone, name] { gone << name; });
+        }
     action->trigger();
+    if (!gone.isEmpty())
+        qFatal("gone while all were told of another look: %s", qPrintable(gone.join(QLatin1String(", "))));
 }
 
 void Monkey::dropAxis()

@@ -6,9 +6,11 @@
 #include "tests/gui/testwindow.h"
 #include "tests/gui/widgets_support.h"
 #include "widgets/axispicker.h"
+#include "widgets/inspectorparts.h"
 #include "widgets/longwork.h"
 #include "widgets/meshcanvas.h"
 #include "widgets/speclabel.h"
+#include "widgets/strategypreview.h"
 #include "widgets/tilecanvas.h"
 #include "widgets/tileview.h"
 
@@ -41,6 +43,7 @@ private Q_SLOTS:
     void copiedWhileItsListSleeps();
     void keysToAnAxisThatWasReplaced();
     void labelGoesWhileItsMenuIsOpen();
+    void refusalThatIsTakenBackStaysAWidget();
     void pressedAxisIsRemoved_data();
     void pressedAxisIsRemoved();
 };
@@ -260,6 +263,21 @@ void TestGoneParts::labelGoesWhileItsMenuIsOpen()
     QTRY_VERIFY(wasOpen);
     settle();
     QVERIFY(QApplication::activePopupWidget() == nullptr);
+}
+
+/// An editor comes into sight, and judges its draft anew, while Qt tells all widgets of another style: it holds them as they were.
+void TestGoneParts::refusalThatIsTakenBackStaysAWidget()
+{
+    StrategyPreview preview;
+    preview.show();
+    preview.showRefusal(QStringLiteral("no"));
+    const QPointer<Card> card = preview.findChild<Card*>(QStringLiteral("strategyRefusal"));
+    QVERIFY(card && card->isVisible());
+    preview.showRefusal(QString());
+    QVERIFY(card && !card->isVisible());
+    preview.showRefusal(QStringLiteral("never"));
+    QVERIFY(card && card->isVisible());
+    QVERIFY(card->accessibleDescription().contains(QLatin1String("never")));
 }
 
 void TestGoneParts::pressedAxisIsRemoved_data()

@@ -50,7 +50,7 @@ struct Bench {
     QString refusal() const
     {
         const auto* card = field<Card>("strategyRefusal");
-        return card ? card->accessibleDescription() : QString();
+        return card && card->isVisibleTo(editor.get()) ? card->accessibleDescription() : QString();
     }
     void clickApply() { QTest::mouseClick(field<QPushButton>("strategyApply"), Qt::LeftButton); }
     void type(const char* name, const QString& text)
