@@ -73,6 +73,9 @@ std::string whatHappened(const Said& said)
     for (const std::string& block : said.framed)
         if (contains(block, "lost communication with a remote daemon") && !lostNode(block).empty())
             return "mpirun has lost the host " + lostNode(block);
+    for (const std::string& block : said.framed)
+        if (contains(block, "OMPI was not built with SLURM's"))
+            return "srun starts it by another interface than Open MPI knows: try srun --mpi=pmix ('srun --mpi=list' shows what there is), or mpirun within salloc";
     for (const std::string& line : said.lines)
         if (contains(line, "shardboard-engine: "))
             return flat(line);

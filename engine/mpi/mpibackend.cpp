@@ -30,6 +30,14 @@ constexpr double kMostLeaveSeconds = 1.5;
 constexpr std::chrono::seconds kAliveEvery { 1 };
 constexpr std::chrono::seconds kMostSilence { 20 };
 
+/// Shorter for somebody who tries it out.
+std::chrono::seconds mostSilence()
+{
+    const char* text = std::getenv("SHARDBOARD_MPI_SILENCE");
+    const int seconds = text != nullptr ? std::atoi(text) : 0;
+    return seconds > 0 ? std::chrono::seconds(seconds) : kMostSilence;
+}
+
 void pause(std::chrono::milliseconds time) { std::this_thread::sleep_for(time); }
 
 /// Threads for each process, the same for all: as many as the cores of a host give to each of its processes.
@@ -95,8 +103,10 @@ public:
             const auto time = std::chrono::steady_clock::now();
             if (!m_stopped) // all went well here, so it does there
                 end = time + std::chrono::duration<double>(kMostStopSeconds);
-            if (const int lost = m_world.lostNeighbour(); lost > 0 || time > end || !trouble().empty()) // who was silent stays so
+            if (const int lost = m_world.lostNeighbour(); lost > 0 || time > end)
                 return lost > 0 ? lost : missing;
+            if (const int silent = silentOne(); silent > 0)
+                return silent; // it stays so
             pause(std::chrono::milliseconds(1));
         }
     }
@@ -109,6 +119,11 @@ public:
     }
 
 private:
+    int silentOne()
+    {
+        const std::lock_guard guard(m_lock);
+        return m_silent;
+    }
     int firstMissing()
     {
         const std::lock_guard guard(m_lock);
@@ -142,16 +157,15 @@ private:
         m_told = std::chrono::steady_clock::now();
         for (int other = 1; other < m_world.size(); ++other)
             m_world.post(other, json { { "type", "alive" }, { "number", m_number } }.dump());
-        bool silent = false;
         {
             const std::lock_guard guard(m_lock);
-            for (std::size_t rank = 1; rank < m_heard.size() && !silent; ++rank)
-                if (!m_reports[rank].there && m_told - m_heard[rank] > kMostSilence) {
+            for (std::size_t rank = 1; rank < m_heard.size() && m_silent < 0; ++rank)
+                if (!m_reports[rank].there && m_told - m_heard[rank] > mostSilence()) {
                     m_trouble = m_world.nameOf(static_cast<int>(rank)) + " does not answer; start the worker again";
-                    silent = true;
+                    m_silent = static_cast<int>(rank);
                 }
         }
-        if (silent)
+        if (m_silent > 0)
             stop();
     }
     void takeIn(const World::Message& message)
@@ -182,6 +196,7 @@ private:
     std::mutex m_lock;
     std::vector<Report> m_reports; ///< by rank; guarded by m_lock, as is the next
     std::string m_trouble;
+    int m_silent = -1; ///< who does not answer
     using Time = std::chrono::steady_clock::time_point;
     std::vector<Time> m_heard; ///< by rank; of the watching thread alone, as is the next
     Time m_told {};
@@ -346,7 +361,7 @@ public:
                     told = time;
                     m_world.post(0, json { { "type", "alive" }, { "number", m_number.load() } }.dump());
                 }
-                if (time - heard > kMostSilence) {
+                if (time - heard > mostSilence()) {
                     std::fprintf(stderr, "shardboard-engine: %s does not answer\n", m_world.nameOf(0).c_str());
                     m_world.abort(4);
                 }
@@ -586,7 +601,8 @@ void leaveTogether()
     try {
         for (int other = 1; other < world->size(); ++other)
             world->post(other, json { { "type", "quit" } }.dump());
-        if (world->drain(kMostLeaveSeconds) && world->leave(2 * kMostLeaveSeconds))
+        const bool allThere = leadOf(*world).broken.empty(); // else somebody would not come
+        if (allThere && world->drain(kMostLeaveSeconds) && world->leave(2 * kMostLeaveSeconds))
             return;
     } catch (const Failure&) {
     }

@@ -141,7 +141,7 @@ private Q_SLOTS:
         QTest::newRow("two of two, changes of layout") << "host1:2,host2:2" << "reshard: 11, f32";
         QTest::newRow("two of two, training") << "host1:2,host2:2" << "model: llama, training, f32";
         QTest::newRow("uneven, experts") << "host1:2,host2:1" << "mixtral, experts in training";
-        QTest::newRow("three, ring attention in training") << "host1:1,host2:1,host3:1" << "ring attention";
+        QTest::newRow("three, ring attention in training") << "host1:1,host2:1,host3:1" << "ring attention in training, f32";
     }
     void isBitForBitOneProcess()
     {
@@ -258,6 +258,28 @@ private Q_SLOTS:
         QVERIFY2(said.find("host2") != std::string::npos, said.c_str());
         QVERIFY2(said.find("peer") == std::string::npos, said.c_str()); // not what others notice of it
         QVERIFY2(timer.elapsed() < 12000, std::to_string(timer.elapsed()).c_str());
+        m_worker.reset();
+        QVERIFY(allGone(all));
+    }
+
+    /// Its connections stay open, and nobody hears from it any more.
+    void aSilentHostIsNamed()
+    {
+        qputenv("SHARDBOARD_MPI_SILENCE", "2");
+        start("host1:2,host2:1");
+        qunsetenv("SHARDBOARD_MPI_SILENCE");
+        QVERIFY(m_worker->send(runRequest(slowProgram(), 1)).ok());
+        QVERIFY(!next("progress").is_null());
+        const auto all = processesUnder(m_worker->pid());
+        // What mpirun has on the other host, and what that has started.
+        const auto daemon = std::find_if(all.begin(), all.end(), [](const auto& entry) { return entry.second.starts_with(std::string("orted\0", 6)); });
+        QVERIFY(daemon != all.end());
+        const auto there = processesUnder(daemon->first);
+        const auto worker = std::find_if(there.begin(), there.end(), [](const auto& entry) { return entry.second.starts_with(enginePath()); });
+        QVERIFY(worker != there.end());
+        kill(worker->first, SIGSTOP);
+        const json end = next("error");
+        QVERIFY2(end["message"].get<std::string>().find("rank 2 on host2 was lost") != std::string::npos, end.dump().c_str());
         m_worker.reset();
         QVERIFY(allGone(all));
     }

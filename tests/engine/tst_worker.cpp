@@ -390,6 +390,9 @@ private Q_SLOTS:
         QCOMPARE(lastWords("srun: error: host2: task 3: Killed\nsrun: launch/slurm: _step_signal: Terminating StepId=1.0\n" + peer
                            + "srun: error: host1: tasks 0-2: Terminated\n"),
                  std::string("srun: error: host2: task 3: Killed"));
+        QVERIFY(lastWords(frame + "The application appears to have been direct launched using \"srun\",\nbut OMPI was not built with SLURM's PMI support and "
+                                  "therefore cannot\nexecute. There are several options.\n" + frame + "srun: error: host1: tasks 0-2: Exited with exit code 1\n")
+                    .find("--mpi=pmix") != std::string::npos);
         QCOMPARE(lastWords("shardboard-engine: rank 0 on host1 does not answer\n" + peer), std::string("shardboard-engine: rank 0 on host1 does not answer"));
     }
 
