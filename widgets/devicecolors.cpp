@@ -111,6 +111,11 @@ PartColor partColor(std::int64_t index)
     return table[at < kPlain ? at : kPlain + (at - kPlain) % kHatched];
 }
 
+int colorCount()
+{
+    return static_cast<int>(partLook() == PartLook::Patterns ? kGreys.size() * kPatterns.size() : kHueCount * (kHatches.size() + 1));
+}
+
 QColor axisColor(int axis)
 {
     const auto at = static_cast<std::size_t>(std::max(axis, 0) % kHueCount);
@@ -136,6 +141,31 @@ std::int64_t DeviceColors::indexAt(std::int64_t position) const
     if (m_byShard)
         return m_shards.distinctIndex(position);
     return m_axis < 0 ? 0 : m_mesh.coordinate(position, m_axis);
+}
+
+std::int64_t DeviceColors::count() const
+{
+    if (m_byShard)
+        return m_shards.distinctCount();
+    return m_axis < 0 ? 1 : m_mesh.axis(m_axis).size;
+}
+
+std::string DeviceColors::axisName() const { return m_axis < 0 ? std::string() : m_mesh.axis(m_axis).name; }
+
+std::vector<Shard> DeviceColors::shardsHeld() const
+{
+    std::vector<Shard> out(m_byShard ? static_cast<std::size_t>(count()) : 0);
+    std::vector<bool> found(out.size());
+    auto left = static_cast<std::int64_t>(out.size());
+    for (std::int64_t position = 0; left > 0 && position < m_mesh.deviceCount(); ++position) {
+        const auto index = static_cast<std::size_t>(indexAt(position));
+        if (found[index])
+            continue;
+        found[index] = true;
+        out[index] = m_shards.shardAt(position);
+        --left;
+    }
+    return out;
 }
 
 } // namespace shardboard

@@ -10,6 +10,8 @@
 #include <QColor>
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace shardboard {
 
@@ -24,6 +26,8 @@ struct PartColor {
 
 /// Colour of part `index` (0, 1, 2, …) of a cut.
 PartColor partColor(std::int64_t index);
+/// How many colours there are before the first one comes again, hatching and all.
+int colorCount();
 /// Colour of a mesh axis, by its index in the mesh.
 QColor axisColor(int axis);
 /// WCAG contrast ratio, 1 to 21.
@@ -36,6 +40,11 @@ public:
     DeviceColors() = default;
     DeviceColors(const Mesh& mesh, const ShardMap* shards);
     std::int64_t indexAt(std::int64_t position) const;
+    std::int64_t count() const; ///< of different indices
+    bool byShard() const { return m_byShard; }
+    std::string axisName() const; ///< of the mesh axis that decides where no shards do; empty: all devices are alike
+    /// What devices of each index hold, in the order of the indices; empty where no shards decide. For few indices.
+    std::vector<Shard> shardsHeld() const;
 
 private:
     Mesh m_mesh;

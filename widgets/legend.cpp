@@ -40,10 +40,11 @@ public:
         m_paint = entry.paint;
         setObjectName(QStringLiteral("legend.") + entry.key);
         setText(entry.text);
-        setAccessibleName(entry.text);
+        const QString name = entry.name.isEmpty() ? entry.text : entry.name;
+        setAccessibleName(name);
         setAccessibleDescription(tr("Shows what is drawn so and quiets the rest"));
         const QString does = tr("Click: what is drawn so; again: everything");
-        setToolTip((entry.toolTip.isEmpty() ? entry.text : entry.text + QLatin1Char('\n') + entry.toolTip) + QLatin1Char('\n') + does);
+        setToolTip((entry.toolTip.isEmpty() ? name : name + QLatin1Char('\n') + entry.toolTip) + QLatin1Char('\n') + does);
         update();
     }
     int textWidth() const { return static_cast<int>(std::ceil(QFontMetricsF(font()).horizontalAdvance(text()))) + 1; }
@@ -65,7 +66,7 @@ protected:
         m_paint(painter, QRectF(kPadding, height() / 2.0 - 5, kSample, 10), this);
         painter.restore();
         const int room = width() - 2 * kPadding - kSample - kSampleGap + 1;
-        if (room < kLeastText)
+        if (room < std::min(kLeastText, textWidth()))
             return;
         painter.setPen(isChecked() || underMouse() ? theme.text : theme.quiet);
         painter.drawText(QRect(kPadding + kSample + kSampleGap, 0, room, height()), Qt::AlignLeft | Qt::AlignVCenter,

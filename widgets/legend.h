@@ -20,6 +20,7 @@ struct LegendEntry {
     QString toolTip;
     /// Draws the sample; in the theme of `widget`.
     std::function<void(QPainter& painter, const QRectF& rect, const QWidget* widget)> paint;
+    QString name {}; ///< for screen readers and the tool tip, where `text` is short; empty: `text`
 };
 
 class LegendButton;

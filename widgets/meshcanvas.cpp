@@ -5,6 +5,7 @@
 #include "widgets/canvas/paintsscreen.h"
 #include "widgets/documentview.h"
 #include "widgets/format.h"
+#include "widgets/meshlegend.h"
 #include "widgets/theme.h"
 
 #include "model/hardware/footprint.h"
@@ -37,7 +38,7 @@ constexpr double kArrow = 14; ///< shorter arrows are joined
 constexpr std::size_t kMostArrows = 160; ///< more are not calm
 constexpr double kWords = 40; ///< two lines above the footer about what moves
 constexpr double kLeastGrid = 28; ///< devices that have no more leave no room for them
-constexpr double kQuiet = 0.22; ///< opacity of what is not searched for
+constexpr double kQuiet = 0.22; ///< opacity of what is not searched for, or not shown by the legend
 constexpr double kScale = 38; ///< two lines above the footer: what the colours of memory say
 
 } // namespace
@@ -87,7 +88,7 @@ void MeshCanvas::refresh()
         auto* line = reinterpret_cast<QRgb*>(m_image.scanLine(static_cast<int>(row)));
         for (std::int64_t column = 0; column < m_grid.columns(); ++column)
             if (const std::int64_t position = m_grid.positionOf(column, row); position >= 0)
-                line[column] = m_found.matches(m_mesh, position) ? colorAt(position).fill.rgba()
+                line[column] = isLoud(position) ? colorAt(position).fill.rgba()
                                                                  : blended(Theme::of(this).window, colorAt(position).fill, kQuiet).rgba();
     }
     m_viewport.setView(gridArea());
@@ -109,6 +110,20 @@ void MeshCanvas::setColoring(Coloring coloring)
 PartColor MeshCanvas::colorAt(std::int64_t position) const
 {
     return m_coloring == Coloring::Memory ? heatColor(m_memory.fillAt(position), Theme::of(this)) : partColor(m_colors.indexAt(position));
+}
+
+void MeshCanvas::setHighlight(const QString& key)
+{
+    if (key == m_highlight)
+        return;
+    m_highlight = key;
+    refresh();
+}
+
+bool MeshCanvas::isLoud(std::int64_t position) const
+{
+    return m_found.matches(m_mesh, position)
+        && (m_highlight.isEmpty() || m_coloring == Coloring::Memory || isOfMeshLegend(m_colors.indexAt(position), m_highlight));
 }
 
 void MeshCanvas::setFound(const QString& text)
@@ -172,14 +187,22 @@ std::vector<std::size_t> barsOf(const std::vector<MeshGrid::Level>& levels)
 
 } // namespace
 
-QRectF MeshCanvas::gridArea() const
+QRectF MeshCanvas::gridArea(const QRectF& canvas) const
 {
     const auto left = static_cast<double>(barsOf(m_grid.down()).size());
     const auto above = static_cast<double>(std::max<std::size_t>(barsOf(m_grid.across()).size(), 1));
-    const QRectF out = QRectF(rect()).adjusted(kPanelMargin + kSideMargin * textScale(this) * left, kTopMargin * textScale(this) + kSideMargin * textScale(this) * (above - 1) + 8, -kPanelMargin,
+    const QRectF out = canvas.adjusted(kPanelMargin + kSideMargin * textScale(this) * left, kTopMargin * textScale(this) + kSideMargin * textScale(this) * (above - 1) + 8, -kPanelMargin,
                                                -kFooter * textScale(this) - 8 - (m_coloring == Coloring::Memory ? kScale * textScale(this) : 0));
     const double words = m_transferTitle.isEmpty() ? 0 : kWords * textScale(this);
     return out.adjusted(0, 0, 0, out.height() - words < kLeastGrid ? 0 : -words); // what moves comes before what is said about it
+}
+
+int MeshCanvas::detailIn(const QSize& size) const
+{
+    const QRectF area = gridArea(QRectF(QPointF(), QSizeF(size)));
+    const QRectF world = m_grid.world();
+    const double cell = world.isEmpty() ? 0 : std::min({ area.width() / world.width(), area.height() / world.height(), kLargestCell });
+    return cell >= kCardCell ? 2 : cell >= kLabelCell ? 1 : 0;
 }
 
 void MeshCanvas::layoutBars()
@@ -310,7 +333,7 @@ void MeshCanvas::paintPixels(QPainter& painter, const QRectF& visible, const Vie
 void MeshCanvas::paintCell(QPainter& painter, std::int64_t position, const QRectF& rect)
 {
     const PartColor color = colorAt(position);
-    painter.setOpacity(m_found.matches(m_mesh, position) ? 1 : kQuiet);
+    painter.setOpacity(isLoud(position) ? 1 : kQuiet);
     if (m_viewport.scale() >= kCardCell) {
         m_cards.paint(painter, rect.adjusted(3, 3, -3, -3), QString::number(m_mesh.deviceId(position)), color, m_memory.fillAt(position), m_memory.peakAt(position));
         return;
@@ -766,7 +789,10 @@ void MeshCanvas::keyPressEvent(QKeyEvent* event)
         moveDevice(0, 1);
         return;
     case Qt::Key_Escape:
-        m_document->selection()->setDevice(-1);
+        if (!m_highlight.isEmpty())
+            Q_EMIT allWanted();
+        else
+            m_document->selection()->setDevice(-1);
         return;
     default:
         QWidget::keyPressEvent(event);

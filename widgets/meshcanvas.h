@@ -42,6 +42,14 @@ public:
     const MeshPattern& found() const { return m_found; }
     /// The next device that matches after the selected one is selected, and brought into sight; false where there is none.
     bool findNext(bool back);
+    /// Devices of another colour than this entry of the legend's are drawn quietly; empty: none are.
+    void setHighlight(const QString& key);
+    /// Whether a device is what is searched for and what the legend shows.
+    bool isLoud(std::int64_t position) const;
+    const DeviceColors& colors() const { return m_colors; }
+    /// How much of a device there is room to tell where all of them are seen in a canvas of this size: 0, its colour; 1, its id
+    /// too; 2, and its memory.
+    int detailIn(const QSize& size) const;
     PartColor colorAt(std::int64_t position) const; ///< of a device as it is drawn now
     /// Data on its way: what a collective moves in the device groups that are in sight. At a progress from 0 to 1 dots run along
     /// the arrows; at 1 they are plain arrows. -1: nothing moves. A step of a plan is named below, in two lines, also where nothing
@@ -71,6 +79,9 @@ public:
     int accessibleCurrent() const override;
     void accessibleActivate(int index) override;
 
+Q_SIGNALS:
+    void allWanted(); ///< Esc: what the legend quiets is to be seen again
+
 protected:
     void paintEvent(QPaintEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
@@ -96,7 +107,8 @@ private:
     QRectF selectedPart() const override;
     void viewMoved() override;
     void paintMap(QPainter& painter, const Viewport& map) const override;
-    QRectF gridArea() const;
+    QRectF gridArea() const { return gridArea(rect()); }
+    QRectF gridArea(const QRectF& canvas) const;
     void layoutBars();
     void renderBase();
     void paintBase(QPainter& painter);
@@ -130,6 +142,7 @@ private:
     QPixmap m_base;
     std::vector<Bar> m_bars;
     QString m_foundText;
+    QString m_highlight; ///< key of a legend's entry
     MeshPattern m_found;
     int m_hoveredAxis = -1;
     QPointF m_pressed;

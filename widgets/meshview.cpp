@@ -5,7 +5,9 @@
 #include "widgets/findfield.h"
 #include "widgets/format.h"
 #include "widgets/canvas/navigation.h"
+#include "widgets/legend.h"
 #include "widgets/meshcanvas.h"
+#include "widgets/meshlegend.h"
 #include "widgets/meshorder.h"
 #include "widgets/planplayer.h"
 #include "widgets/stepwords.h"
@@ -14,6 +16,7 @@
 
 #include <QContextMenuEvent>
 #include <QEvent>
+#include <QHBoxLayout>
 #include <QMenu>
 #include <QShortcut>
 #include <QToolButton>
@@ -34,6 +37,9 @@ MeshView::MeshView(Document* document, QWidget* parent)
     , m_find(new FindField(this))
     , m_coloring(new QToolButton(this))
     , m_canvas(new MeshCanvas(document, this))
+    , m_foot(new QWidget(this))
+    , m_legend(new Legend(m_foot))
+    , m_topology(new TopologyView(document, this))
 {
     setObjectName(QStringLiteral("meshView"));
     setAccessibleName(tr("Mesh"));
@@ -64,13 +70,26 @@ MeshView::MeshView(Document* document, QWidget* parent)
     find->setContext(Qt::WidgetWithChildrenShortcut);
     connect(find, &QShortcut::activated, this, &MeshView::focusFind);
     connect(m_coloring, &QToolButton::toggled, this,
-            [this](bool memory) { m_canvas->setColoring(memory ? MeshCanvas::Coloring::Memory : MeshCanvas::Coloring::Shards); });
+            [this](bool memory) {
+                m_canvas->setColoring(memory ? MeshCanvas::Coloring::Memory : MeshCanvas::Coloring::Shards);
+                showLegend();
+            });
+    m_legend->setObjectName(QStringLiteral("meshLegend"));
+    auto* foot = new QHBoxLayout(m_foot);
+    foot->setContentsMargins(kPanelMargin - 6, 0, kPanelMargin, 0);
+    foot->addWidget(m_legend);
+    foot->addStretch(1);
+    m_foot->hide();
+    connect(m_legend, &Legend::chosenChanged, m_canvas, &MeshCanvas::setHighlight);
+    connect(m_canvas, &MeshCanvas::allWanted, m_legend, [this] { m_legend->choose({}); });
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
+    column->setSizeConstraint(QLayout::SetNoConstraint); // the view may get lower than with its legend
     column->addWidget(m_header);
     column->addWidget(m_canvas, 1);
-    column->addWidget(new TopologyView(document, this));
+    column->addWidget(m_foot);
+    column->addWidget(m_topology);
     start();
 }
 
@@ -109,6 +128,7 @@ void MeshView::resizeEvent(QResizeEvent* event)
 {
     DocumentView::resizeEvent(event);
     showFind();
+    showLegend();
 }
 
 bool MeshView::eventFilter(QObject* watched, QEvent* event)
@@ -116,6 +136,28 @@ bool MeshView::eventFilter(QObject* watched, QEvent* event)
     if (watched == m_find && (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut))
         QMetaObject::invokeMethod(this, &MeshView::showFind, Qt::QueuedConnection); // when the focus is where it goes to
     return DocumentView::eventFilter(watched, event);
+}
+
+QSize MeshView::minimumSizeHint() const
+{
+    const QSize out = DocumentView::minimumSizeHint();
+    return { out.width(), out.height() - (m_foot->isHidden() ? 0 : m_foot->minimumSizeHint().height()) };
+}
+
+/// Of colours by shard; those by memory have their scale in the picture.
+void MeshView::showLegend()
+{
+    const int without = height() - m_header->sizeHint().height() - m_topology->sizeHint().height();
+    const int with = without - m_legend->minimumSizeHint().height();
+    // Devices do not lose their ids or their memory for it: then the bars of the axes tell alone which colour is which.
+    const bool room = with >= m_canvas->minimumSizeHint().height() && m_canvas->detailIn({ width(), with }) == m_canvas->detailIn({ width(), without });
+    std::vector<LegendEntry> entries;
+    if (document()->hasDesign() && m_canvas->coloring() == MeshCanvas::Coloring::Shards && room)
+        entries = meshLegend(m_canvas->colors());
+    m_foot->setVisible(!entries.empty());
+    m_legend->setEntries(std::move(entries));
+    if (m_legend->sizeHint().width() > width() - 2 * kPanelMargin + 6) // names that are cut say nothing
+        m_legend->setEntries(meshLegend(m_canvas->colors(), true));
 }
 
 /// How many devices there are, or match what is searched for.
@@ -143,6 +185,7 @@ void MeshView::refresh()
 {
     m_shownWeight = selection()->weight();
     m_canvas->refresh();
+    showLegend();
     showFind();
     showHeader();
     showStep();
@@ -153,6 +196,7 @@ void MeshView::selectionChanged()
     if (m_shownWeight != selection()->weight()) {
         m_shownWeight = selection()->weight(); // its tiles colour the devices
         m_canvas->refresh();
+        showLegend();
         showStep();
     }
     m_canvas->updateOverlay();

@@ -7,6 +7,8 @@
 #include "widgets/flowview.h"
 #include "widgets/format.h"
 #include "widgets/legend.h"
+#include "widgets/meshcanvas.h"
+#include "widgets/meshview.h"
 #include "widgets/modelcanvas.h"
 #include "widgets/tilecanvas.h"
 #include "widgets/tileview.h"
@@ -14,6 +16,7 @@
 #include <QAccessible>
 #include <QSet>
 #include <QSignalSpy>
+#include <QToolButton>
 
 #include <algorithm>
 
@@ -57,6 +60,10 @@ private Q_SLOTS:
     void allWeightsNameTheirPatterns();
     void tilesNameWhatIsNotAlike();
     void costShowsWhatIsChosen();
+    void meshNamesItsShards();
+    void meshShowsWhatIsChosen();
+    void manyShardsAreOneEntry();
+    void devicesComeBeforeTheLegend();
     void keysAndNames();
     void noEntryGoesInLittleRoom();
     void choiceOutlivesAnEdit();
@@ -184,6 +191,139 @@ void TestLegend::costShowsWhatIsChosen()
     QVERIFY(computes != all && waits != all && waits != computes);
     click(shown.view->legend(), "waits");
     QVERIFY(tree->grab().toImage() == all);
+}
+
+namespace {
+
+QStringList textsOf(const Legend* legend)
+{
+    QStringList out;
+    for (const LegendEntry& entry : legend->entries())
+        out << entry.text;
+    return out;
+}
+
+} // namespace
+
+void TestLegend::meshNamesItsShards()
+{
+    ShownView<MeshView> shown(knownDesign(), { 460, 400 });
+    QVERIFY(shown.ready);
+    const Legend* legend = shown.view->legend();
+    const auto named = [](const QString& what) { return QStringList { what + QStringLiteral(" 0"), what + QStringLiteral(" 1"), what + QStringLiteral(" 2"), what + QStringLiteral(" 3") }; };
+    QVERIFY(legend->isVisible());
+    QCOMPARE(textsOf(legend), named(QStringLiteral("model"))); // nothing is selected: the places along it
+    const int weight = weightNamed(shown.document, "o_proj");
+    shown.document.selection()->setWeight(weight);
+    QCOMPARE(textsOf(legend), named(QStringLiteral("shard")));
+    const ShardMap& shards = weightAt(shown.document, weight).shards;
+    for (std::int64_t device = 0; device < 8; ++device) { // of each device's colour the entry says what the device holds
+        const QWidget* entry = legend->button(QStringLiteral("color/%1").arg(device % 4));
+        QVERIFY2(entry->toolTip().contains(shardText(shards.shardAt(device))), qPrintable(entry->toolTip()));
+        const QPoint sample(14, entry->height() / 2);
+        QCOMPARE(const_cast<QWidget*>(entry)->grab().toImage().pixelColor(sample), shown.view->canvas()->colorAt(device).fill);
+    }
+    shown.document.selection()->setWeight(weightNamed(shown.document, "model.norm"));
+    QCOMPARE(textsOf(legend), named(QStringLiteral("model")));
+    shown.child<QToolButton>("meshColoring")->click(); // these colours have their scale in the picture
+    QVERIFY(!legend->isVisible() && legend->entries().empty());
+    shown.child<QToolButton>("meshColoring")->click();
+    QVERIFY(legend->isVisible());
+}
+
+void TestLegend::meshShowsWhatIsChosen()
+{
+    ShownView<MeshView> shown(knownDesign(), { 460, 400 });
+    QVERIFY(shown.ready);
+    shown.document.selection()->setWeight(weightNamed(shown.document, "o_proj"));
+    shown.document.selection()->setDevice(5);
+    MeshCanvas* canvas = shown.view->canvas();
+    const QImage all = canvas->grab().toImage();
+    click(shown.view->legend(), "color/2");
+    const QImage some = canvas->grab().toImage();
+    for (std::int64_t device = 0; device < 8; ++device) {
+        const QPoint at = (canvas->deviceRect(device).topLeft() + QPointF(14, 14)).toPoint();
+        QCOMPARE(some.pixel(at) == all.pixel(at), device % 4 == 2);
+        QCOMPARE(canvas->isLoud(device), device % 4 == 2);
+    }
+    canvas->setFocus();
+    QTest::keyClick(canvas, Qt::Key_Escape); // first everything is seen again
+    QVERIFY(shown.view->legend()->chosen().isEmpty());
+    QCOMPARE(shown.document.selection()->device(), std::int64_t { 5 });
+    shown.view->legend()->button(QStringLiteral("color/0"))->setFocus();
+    QVERIFY(canvas->grab().toImage() == all);
+    QTest::keyClick(canvas, Qt::Key_Escape);
+    QCOMPARE(shown.document.selection()->device(), std::int64_t { -1 });
+    // Another mesh: what is not there any more is not shown alone.
+    click(shown.view->legend(), "color/3");
+    QVERIFY(shown.document.edit(knownDesign("data=4,model=2"), QStringLiteral("mesh"), Misfits::Replicate).ok());
+    QCOMPARE(shown.view->legend()->entries().size(), std::size_t { 2 });
+    QVERIFY(shown.view->legend()->chosen().isEmpty());
+    for (std::int64_t device = 0; device < 8; ++device)
+        QVERIFY(canvas->isLoud(device));
+}
+
+void TestLegend::manyShardsAreOneEntry()
+{
+    ShownView<MeshView> eight(knownDesign("data=1,fsdp=8", "fsdp"), { 460, 400 });
+    QVERIFY(eight.ready);
+    eight.document.selection()->setWeight(weightNamed(eight.document, "o_proj"));
+    const Legend* legend = eight.view->legend();
+    QCOMPARE(textsOf(legend), QStringLiteral("0,1,2,3,4,5,6,7").split(QLatin1Char(',')));
+    QWidget* last = legend->button(QStringLiteral("color/7"));
+    QCOMPARE(last->accessibleName(), QStringLiteral("shard 7"));
+    QVERIFY(last->toolTip().startsWith(QStringLiteral("shard 7\n")));
+    const QImage drawn = last->grab().toImage(); // its number too, though it is short
+    bool ink = false;
+    for (int x = last->width() - 14; x < last->width() - 3; ++x)
+        for (int y = 4; y < last->height() - 4; ++y)
+            ink = ink || drawn.pixel(x, y) != drawn.pixel(last->width() - 1, 1);
+    QVERIFY(ink);
+    ShownView<MeshView> many(knownDesign("fsdp=16", "fsdp"), { 460, 400 });
+    QVERIFY(many.ready);
+    many.document.selection()->setWeight(weightNamed(many.document, "o_proj"));
+    QCOMPARE(textsOf(many.view->legend()), QStringList { QStringLiteral("16 shards, a colour each") });
+    const QImage all = many.view->canvas()->grab().toImage();
+    click(many.view->legend(), "all");
+    QVERIFY(many.view->canvas()->grab().toImage() == all); // all are drawn so
+}
+
+/// In a low view their ids are worth more than the line.
+void TestLegend::devicesComeBeforeTheLegend()
+{
+    ShownView<MeshView> shown(knownDesign(), { 460, 400 });
+    QVERIFY(shown.ready);
+    QVERIFY(shown.view->legend()->isVisible());
+    shown.document.selection()->setWeight(weightNamed(shown.document, "o_proj"));
+    click(shown.view->legend(), "color/1");
+    shown.view->resize(460, 225);
+    QCoreApplication::processEvents();
+    QVERIFY(!shown.view->legend()->isVisible());
+    QVERIFY(shown.view->canvas()->isLoud(0)); // nothing is quieted by what is not there
+    shown.view->resize(460, 400);
+    QCoreApplication::processEvents();
+    QVERIFY(shown.view->legend()->isVisible());
+    // In a narrow one numbers are whole where names would be cut, and the names are told still.
+    shown.view->resize(270, 400);
+    QCoreApplication::processEvents();
+    QCOMPARE(textsOf(shown.view->legend()), QStringLiteral("0,1,2,3").split(QLatin1Char(',')));
+    QCOMPARE(shown.view->legend()->button(QStringLiteral("color/1"))->accessibleName(), QStringLiteral("shard 1"));
+    shown.view->resize(460, 400);
+    QCoreApplication::processEvents();
+    QCOMPARE(textsOf(shown.view->legend()).last(), QStringLiteral("shard 3"));
+    // Of four rows of devices, at every height: none loses its id for the line.
+    Design rows = knownDesign("data=2,fsdp=2,tensor=2", "fsdp");
+    QVERIFY(shown.document.edit(rows, QStringLiteral("mesh"), Misfits::Replicate).ok());
+    int with = 0;
+    for (int height = 225; height <= 500; height += 5) {
+        shown.view->resize(300, height);
+        QCoreApplication::processEvents();
+        const bool legend = shown.view->legend()->isVisible();
+        with += legend;
+        const int line = legend ? shown.view->legend()->height() : 0;
+        QCOMPARE(shown.view->canvas()->detailIn(shown.view->canvas()->size()), shown.view->canvas()->detailIn(shown.view->canvas()->size() + QSize(0, line)));
+    }
+    QVERIFY(with > 5);
 }
 
 void TestLegend::keysAndNames()

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "widgets/meshlegend.h"
+
+#include "widgets/format.h"
+
+#include <QObject>
+#include <QPainter>
+
+namespace shardboard {
+
+namespace {
+
+constexpr std::int64_t kNamed = 4; ///< up to these have their whole name
+constexpr std::int64_t kMost = 8; ///< more are one entry
+
+void paintColor(QPainter& painter, const QRect& rect, std::int64_t index)
+{
+    const PartColor color = partColor(index);
+    painter.fillRect(rect, color.fill);
+    if (color.hatch != Qt::NoBrush)
+        painter.fillRect(rect, QBrush(color.hatchColor, color.hatch));
+}
+
+LegendEntry allEntry(const DeviceColors& colors)
+{
+    const QString count = QString::number(colors.count());
+    const QString text = colors.byShard() ? QObject::tr("%1 shards, a colour each").arg(count) : QObject::tr("a colour a place of %1").arg(qstr(colors.axisName()));
+    return { QStringLiteral("all"), text, QObject::tr("Devices with the same colour and hatching hold the same; past seven the colours come again, hatched, past %1 with their hatching").arg(colorCount()),
+             [](QPainter& painter, const QRectF& rect, const QWidget*) {
+                 painter.setRenderHint(QPainter::Antialiasing, false);
+                 constexpr int kStrips = 3;
+                 const QRect all = rect.toRect();
+                 for (int i = 0; i < kStrips; ++i) {
+                     const int left = all.left() + all.width() * i / kStrips;
+                     paintColor(painter, QRect(left, all.top(), all.left() + all.width() * (i + 1) / kStrips - left - 1, all.height()), i);
+                 }
+             } };
+}
+
+} // namespace
+
+std::vector<LegendEntry> meshLegend(const DeviceColors& colors, bool brief)
+{
+    std::vector<LegendEntry> out;
+    if (colors.count() < 2)
+        return out;
+    if (colors.count() > kMost) {
+        out.push_back(allEntry(colors));
+        return out;
+    }
+    const std::vector<Shard> shards = colors.shardsHeld();
+    for (std::int64_t i = 0; i < colors.count(); ++i) {
+        const QString number = QString::number(i);
+        const QString name = (colors.byShard() ? QObject::tr("shard %1") : qstr(colors.axisName()) + QStringLiteral(" %1")).arg(number);
+        LegendEntry entry;
+        entry.key = QStringLiteral("color/") + number;
+        entry.text = brief || colors.count() > kNamed ? number : name;
+        entry.name = name;
+        entry.toolTip = colors.byShard() ? shardText(shards[static_cast<std::size_t>(i)]) : QObject::tr("Nothing that is cut is selected: the colours are the places along mesh axis %1").arg(qstr(colors.axisName()));
+        entry.paint = [i](QPainter& painter, const QRectF& rect, const QWidget*) {
+            painter.setRenderHint(QPainter::Antialiasing, false);
+            paintColor(painter, rect.toRect(), i);
+        };
+        out.push_back(std::move(entry));
+    }
+    return out;
+}
+
+bool isOfMeshLegend(std::int64_t color, const QString& key)
+{
+    return !key.startsWith(QStringLiteral("color/")) || key.section(QLatin1Char('/'), 1).toLongLong() == color;
+}
+
+} // namespace shardboard
