@@ -21,6 +21,12 @@ std::vector<int> fitColumns(const std::vector<ColumnWish>& wishes, int available
             left += out[*it];
             out[*it] = 0;
         }
+    for (auto it = order.rbegin(); it != order.rend() && left < 0; ++it)
+        if (out[*it] > 0 && wishes[*it].narrowest > 0) {
+            const int less = std::clamp(-left, 0, std::max(0, out[*it] - wishes[*it].narrowest));
+            out[*it] -= less;
+            left += less;
+        }
     for (const std::size_t i : order)
         if (out[i] > 0 && left > 0) {
             const int more = std::min(left, wishes[i].natural - out[i]);

@@ -18,7 +18,17 @@ QString ElidingHeader::shownTitle(int column) const
 {
     const QString title = model()->headerData(column, orientation(), Qt::DisplayRole).toString();
     const int lacking = sectionSizeFromContents(column).width() - sectionSize(column);
+    if (lacking > 0 && shortWidth(column) <= sectionSize(column))
+        return model()->headerData(column, orientation(), kShortTitleRole).toString();
     return lacking <= 0 ? title : fontMetrics().elidedText(title, Qt::ElideRight, std::max(0, fontMetrics().horizontalAdvance(title) - lacking));
+}
+
+int ElidingHeader::shortWidth(int column) const
+{
+    const int whole = sectionSizeFromContents(column).width();
+    const QString title = model()->headerData(column, orientation(), Qt::DisplayRole).toString();
+    const QString brief = model()->headerData(column, orientation(), kShortTitleRole).toString();
+    return brief.isEmpty() ? whole : whole - fontMetrics().horizontalAdvance(title) + fontMetrics().horizontalAdvance(brief);
 }
 
 void ElidingHeader::initStyleOptionForIndex(QStyleOptionHeader* option, int column) const

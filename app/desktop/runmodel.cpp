@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/runmodel.h"
 
+#include "widgets/elidingheader.h"
 #include "widgets/format.h"
 
 #include <QCoreApplication>
-#include <QFontDatabase>
 #include <QStringList>
 
 #include <cmath>
@@ -61,6 +61,15 @@ void RunModel::setStale(const QColor& ink)
     m_stale = ink;
     if (rowCount() > 0)
         Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1), { Qt::ForegroundRole, Qt::ToolTipRole });
+}
+
+void RunModel::setMono(const QFont& font)
+{
+    if (m_mono == font)
+        return;
+    m_mono = font;
+    if (rowCount() > 0)
+        Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1), { Qt::FontRole });
 }
 
 int RunModel::rowCount(const QModelIndex& parent) const
@@ -139,7 +148,7 @@ QVariant RunModel::data(const QModelIndex& index, int role) const
     case Qt::FontRole: {
         QFont font;
         if (!isText(index.column()))
-            font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
+            font = m_mono;
         font.setBold(index.column() == Operation && isCollective(operation));
         return font;
     }
@@ -158,6 +167,8 @@ QVariant RunModel::headerData(int section, Qt::Orientation orientation, int role
         return say("largest error relative to the unsharded computation");
     if (role == Qt::ToolTipRole) // all of it, where the heading is elided
         return headerData(section, orientation, Qt::DisplayRole);
+    if (role == ElidingHeader::kShortTitleRole)
+        return section == Predicted && !m_hardware.isEmpty() ? QVariant(say("predicted")) : QVariant();
     if (role != Qt::DisplayRole)
         return {};
     static constexpr const char* kNames[ColumnCount] = {

@@ -7,6 +7,7 @@
 
 #include <QAbstractTableModel>
 #include <QColor>
+#include <QFont>
 
 namespace shardboard {
 
@@ -23,6 +24,8 @@ public:
     void clear();
     /// Of a layout that is no longer shown: its numbers stand in `ink`. An invalid colour: they are of the present one.
     void setStale(const QColor& ink);
+    /// What numbers are written in.
+    void setMono(const QFont& font);
     const RunResult& result() const { return m_result; }
 
     int rowCount(const QModelIndex& parent = {}) const override;
@@ -38,6 +41,7 @@ private:
     RunResult m_result;
     QString m_hardware;
     QColor m_stale;
+    QFont m_mono;
 };
 
 /// `3.1e-07`, `exact` for 0, `not finite`.

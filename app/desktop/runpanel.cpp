@@ -455,7 +455,7 @@ void RunPanel::measureTable()
 {
     using Column = RunModel;
     const QAbstractItemView* cells = m_table; // protected in the class itself
-    QHeaderView* header = m_table->horizontalHeader();
+    auto* header = static_cast<ElidingHeader*>(m_table->horizontalHeader());
     const int em = QFontMetrics(m_table->font()).horizontalAdvance(QLatin1Char('m'));
     m_wishes.assign(Column::ColumnCount, {});
     for (int column = 0; column < Column::ColumnCount; ++column) {
@@ -463,11 +463,13 @@ void RunPanel::measureTable()
         const int contents = cells->sizeHintForColumn(column);
         ColumnWish& wish = m_wishes[static_cast<std::size_t>(column)];
         wish.natural = std::max(contents, header->sectionSizeHint(column));
-        wish.least = std::max(contents, std::min(wish.natural, 7 * em)); // numbers are never cut, long headings may be
+        const int brief = header->shortWidth(column);
+        wish.least = std::max(contents, brief < wish.natural ? brief : std::min(wish.natural, 7 * em)); // numbers are never cut, long headings may be
     }
     ColumnWish& names = m_wishes[Column::Operation];
     names.natural = std::min(names.natural, 24 * em);
     names.least = std::min(names.natural, 9 * em);
+    names.narrowest = std::min(names.natural, 4 * em);
     int rank = 0;
     for (const int column : { Column::Operation, Column::Measured, Column::Predicted, Column::RelativeError, Column::Bytes, Column::Kind, Column::Count }) {
         m_wishes[static_cast<std::size_t>(column)].rank = rank;
@@ -501,13 +503,27 @@ void RunPanel::fitWords()
     m_table->setMinimumHeight(std::max(20, rows * row));
     const int room = height() - layout()->contentsMargins().top() - layout()->contentsMargins().bottom() - m_table->minimumHeight() - 4
         - (m_progress->isVisibleTo(this) ? m_progress->sizeHint().height() + 4 : 0);
-    const int given = std::clamp(room, std::min(wanted, 2 * QFontMetrics(font()).lineSpacing() + 4), std::max(wanted, 1));
+    const int given = std::clamp(room, std::min(wanted, leastWords()), std::max(wanted, 1));
     m_words->setFixedHeight(given);
     const bool scrolls = given < wanted;
     m_words->setFocusPolicy(scrolls ? Qt::StrongFocus : Qt::NoFocus); // by the keys, too
     for (WrappedLabel* label : { m_problem, m_verdict, m_needs })
         label->setToolTip(scrolls ? label->fullText() : QString());
 }
+
+QSize RunPanel::minimumSizeHint() const
+{
+    const QSize out = QWidget::minimumSizeHint();
+    int ways = 0; // the buttons beside the words
+    for (const QPushButton* way : { m_useCpu, m_restart })
+        if (!way->isHidden())
+            ways += way->sizeHint().height() + 4;
+    const int now = m_words->minimumHeight();
+    const int less = std::max(now, ways) - std::max(std::min(now, leastWords()), ways);
+    return { out.width(), std::max(out.height() - less, std::min(out.height(), m_options->minimumHeight() + 16)) };
+}
+
+int RunPanel::leastWords() const { return 2 * QFontMetrics(font()).lineSpacing() + 4; }
 
 bool RunPanel::eventFilter(QObject* watched, QEvent* event)
 {
@@ -529,6 +545,7 @@ void RunPanel::resizeEvent(QResizeEvent* event)
 void RunPanel::fitText()
 {
     m_table->verticalHeader()->setDefaultSectionSize(rowHeight(m_table));
+    m_model->setMono(monoFont(m_table, -0.5));
     QWidget* box = m_options->widget();
     box->setMinimumHeight(box->sizeHint().height()); // fields keep their height, and scroll
     m_options->setFixedWidth(box->minimumSizeHint().width() + m_options->verticalScrollBar()->sizeHint().width());

@@ -30,6 +30,7 @@ public:
     RunPanel(Document* document, EngineSession* session, QWidget* parent = nullptr);
 
     RunOptions options() const;
+    QSize minimumSizeHint() const override; ///< with the words as low as they may get, however high they are now
     void setOptions(const RunOptions& options);
     void run();
     bool canRun() const;
@@ -55,6 +56,7 @@ private:
     void measureTable();
     void fitTable();
     void fitWords();
+    int leastWords() const; ///< pixels: two lines
     void fillBackends();
     void explainBackend();
     void fitText();

@@ -3,6 +3,7 @@
 #include "app/desktop/docks.h"
 #include "app/desktop/enginesession.h"
 #include "app/desktop/fonts.h"
+#include "app/desktop/runmodel.h"
 #include "app/desktop/runpanel.h"
 #include "tests/gui/testwindow.h"
 #include "widgets/columnfit.h"
@@ -23,6 +24,7 @@ class TestRunPanel : public QObject {
 private Q_SLOTS:
     void columnsGiveWay_data();
     void columnsGiveWay();
+    void columnsShrinkBeforeTheTableScrolls();
     void tableDoesNotScrollSideways_data();
     void tableDoesNotScrollSideways();
     void longErrorsCanBeRead_data();
@@ -73,6 +75,18 @@ void TestRunPanel::columnsGiveWay()
     QCOMPARE(QList<int>(fitted.begin(), fitted.end()), widths);
 }
 
+/// When there is nothing more to leave out, down to what is narrowest.
+void TestRunPanel::columnsShrinkBeforeTheTableScrolls()
+{
+    const auto fitted = [](int available) {
+        const std::vector<int> out = fitColumns({ { 100, 40, 0, false, 20 }, { 80, 40, 1, false }, { 60, 50, 2, true } }, available);
+        return QList<int>(out.begin(), out.end());
+    };
+    QCOMPARE(fitted(80), (QList<int> { 40, 40, 0 }));
+    QCOMPARE(fitted(70), (QList<int> { 30, 40, 0 }));
+    QCOMPARE(fitted(30), (QList<int> { 20, 40, 0 }));
+}
+
 void TestRunPanel::tableDoesNotScrollSideways_data()
 {
     QTest::addColumn<QSize>("size");
@@ -81,6 +95,8 @@ void TestRunPanel::tableDoesNotScrollSideways_data()
     QTest::newRow("1024 x 640") << QSize(1024, 640) << 10.0;
     QTest::newRow("1600 x 1000, 14 pt") << QSize(1600, 1000) << 14.0;
     QTest::newRow("1600 x 1000") << QSize(1600, 1000) << 10.0;
+    for (const double large : { 14.0, 16.0, 18.0 })
+        QTest::addRow("1280 x 800, %g pt", large) << QSize(1280, 800) << large;
     QTest::newRow("2000 x 1000") << QSize(2000, 1000) << 10.0;
 }
 
@@ -108,14 +124,20 @@ void TestRunPanel::tableDoesNotScrollSideways()
         }
         const QString text = table->model()->index(0, column).data().toString();
         QVERIFY2(whole.contains(text), qPrintable(whole));
+        const QFont font = table->model()->index(0, column).data(Qt::FontRole).value<QFont>();
+        if (column != RunModel::Kind && column > 0) // numbers follow the size of the text, as everything does
+            QVERIFY2(std::abs(font.pointSizeF() - points) <= 1, qPrintable(QString::number(font.pointSizeF())));
         if (column > 0)
             QVERIFY2(table->columnWidth(column) >= QFontMetrics(table->font()).horizontalAdvance(text), qPrintable(title));
-        if (header->shownTitle(column) != title) {
+        const QString brief = table->model()->headerData(column, Qt::Horizontal, ElidingHeader::kShortTitleRole).toString();
+        if (header->shownTitle(column) != title && (brief.isEmpty() || header->shownTitle(column) != brief)) {
             QVERIFY2(header->shownTitle(column).size() >= 4 && header->shownTitle(column).endsWith(QChar(0x2026)), qPrintable(header->shownTitle(column)));
             QVERIFY(table->model()->headerData(column, Qt::Horizontal, Qt::ToolTipRole).toString().contains(title) || column == 3);
         }
     }
     QVERIFY(whole.contains(QStringLiteral("matmul")) && whole.contains(QStringLiteral("2.5e-07")));
+    if (points <= 10 && !header->isSectionHidden(RunModel::Predicted)) // at least without the hardware that it is for
+        QVERIFY2(header->shownTitle(RunModel::Predicted).startsWith(QStringLiteral("predicted")), qPrintable(header->shownTitle(RunModel::Predicted)));
     if (size.width() >= 2000)
         QCOMPARE(header->hiddenSectionCount(), 0);
     test.window->document()->undoStack()->setClean();
