@@ -10,26 +10,31 @@
 #include <QDockWidget>
 #include <QMainWindow>
 #include <QTabBar>
+#include <QTimer>
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace shardboard {
 
 namespace {
 
 constexpr int kLayoutVersion = 6; // raise it when panels are added, renamed or removed
+constexpr int kLeastLeft = 270;
+constexpr int kLeastRight = 300;
 /// Room of a panel in the default layout: a share of the window within bounds, so that the centre keeps its own.
 int defaultSize(Docks::Place place, const QWidget* window)
 {
-    // Larger text needs more of it, but the centre keeps the most.
-    const double scale = std::min(textScale(window), 1.5);
+    // Larger text needs more of it, but the centre keeps the most: both sides together get no more than half of the window for it.
+    const double most = place == Docks::Place::Bottom ? 1.5 : std::clamp(window->width() * 0.5 / (kLeastLeft + kLeastRight), 1.0, 1.5);
+    const double scale = std::min(textScale(window), most);
     const auto scaled = [scale](int pixels) { return static_cast<int>(pixels * scale); };
     switch (place) {
     case Docks::Place::Left:
-        return qBound(scaled(270), window->width() * 20 / 100, scaled(310));
+        return qBound(scaled(kLeastLeft), window->width() * 20 / 100, scaled(310));
     case Docks::Place::Right:
-        return qBound(scaled(300), window->width() * 22 / 100, scaled(340));
+        return qBound(scaled(kLeastRight), window->width() * 22 / 100, scaled(340));
     default:
         return qBound(scaled(200), window->height() * 26 / 100, scaled(260));
     }
@@ -47,7 +52,11 @@ Qt::DockWidgetArea areaOf(Docks::Place place)
 Docks::Docks(QMainWindow* window)
     : QObject(window)
     , m_window(window)
+    , m_settle(new QTimer(this))
 {
+    m_settle->setSingleShot(true);
+    m_settle->setInterval(0);
+    connect(m_settle, &QTimer::timeout, this, &Docks::settle);
     window->installEventFilter(this);
     new WakeOnInput(this);
     new KeyFocus(window);
@@ -63,6 +72,7 @@ QDockWidget* Docks::add(const QString& name, const QString& title, QWidget* cont
     dock->setObjectName(name);
     dock->setWidget(content);
     dock->setTitleBarWidget(new QWidget(dock));
+    dock->installEventFilter(this);
     m_docks.push_back(dock);
     m_places.push_back(place);
     // A panel behind another tab counts as visible for Qt; its dock knows better.
@@ -155,6 +165,53 @@ void Docks::arrange()
     for (QDockWidget* dock : m_hiddenAtFirst)
         dock->hide();
     m_window->setAnimated(animated);
+    m_widths.clear();
+    m_cameOrWent = false;
+}
+
+/// How wide the sides are whose panels lie behind each other, not side by side.
+std::map<int, int> Docks::sideWidths() const
+{
+    std::map<int, int> out;
+    std::map<int, int> lefts;
+    for (const QDockWidget* dock : m_seen) {
+        const int area = m_window->dockWidgetArea(const_cast<QDockWidget*>(dock));
+        if (dock->isFloating() || (area != Qt::LeftDockWidgetArea && area != Qt::RightDockWidgetArea))
+            continue;
+        if (const auto [it, first] = lefts.emplace(area, dock->x()); !first && it->second != dock->x())
+            out[area] = -1;
+        else if (first)
+            out[area] = dock->width();
+    }
+    std::erase_if(out, [](const auto& side) { return side.second < 0; });
+    return out;
+}
+
+/// A panel that comes takes what it needs from the centre and not from another side, and gives it back when it goes.
+void Docks::settle()
+{
+    if (m_arranging || !m_window->isVisible())
+        return;
+    const auto widths = sideWidths();
+    if (!std::exchange(m_cameOrWent, false) || widths.empty()) {
+        m_widths = widths;
+        return;
+    }
+    QList<QDockWidget*> docks;
+    QList<int> wanted;
+    for (QDockWidget* dock : m_seen)
+        if (const auto side = m_widths.find(m_window->dockWidgetArea(dock)); side != m_widths.end() && widths.contains(side->first) && !dock->isFloating()) {
+            docks << dock;
+            wanted << side->second;
+        }
+    m_settling = true;
+    const bool animated = m_window->isAnimated();
+    m_window->setAnimated(false);
+    m_window->resizeDocks(docks, wanted, Qt::Horizontal);
+    m_window->setAnimated(animated);
+    m_settling = false;
+    for (const auto& [area, width] : sideWidths())
+        m_widths.emplace(area, width); // of a side that was empty
 }
 
 /// Panels that are narrower than their usual size for the present text get that.
@@ -177,6 +234,11 @@ bool Docks::eventFilter(QObject* watched, QEvent* event)
             bar->setElideMode(Qt::ElideNone);
             bar->setUsesScrollButtons(true);
         }
+    if (qobject_cast<QDockWidget*>(watched) && !m_settling) {
+        m_cameOrWent = m_cameOrWent || event->type() == QEvent::ShowToParent || event->type() == QEvent::HideToParent;
+        if (m_cameOrWent || event->type() == QEvent::Resize)
+            m_settle->start();
+    }
     if (watched == m_window && event->type() == QEvent::FontChange)
         QMetaObject::invokeMethod(this, &Docks::giveTextRoom, Qt::QueuedConnection);
     return QObject::eventFilter(watched, event);

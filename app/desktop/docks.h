@@ -7,10 +7,12 @@
 #include <QObject>
 #include <QString>
 
+#include <map>
 #include <vector>
 
 class QDockWidget;
 class QMainWindow;
+class QTimer;
 class QWidget;
 
 namespace shardboard {
@@ -43,6 +45,8 @@ public:
 
 private:
     void giveTextRoom();
+    void settle();
+    std::map<int, int> sideWidths() const;
     void arrange();
     void wake(QDockWidget* dock, bool seen) const;
 
@@ -52,6 +56,10 @@ private:
     std::vector<QDockWidget*> m_hiddenAtFirst;
     std::vector<QDockWidget*> m_seen; ///< those that are not hidden, nor behind another tab
     bool m_movable = false;
+    std::map<int, int> m_widths; ///< of the sides with panels, as they were left to be: Qt::DockWidgetArea to pixels
+    QTimer* m_settle; ///< when the layout has come to rest
+    bool m_cameOrWent = false; ///< a panel was shown or hidden since it last did
+    bool m_settling = false;
     bool m_arranging = false; ///< panels come and go until all have their places: nobody wakes for that
 };
 

@@ -145,6 +145,7 @@ private Q_SLOTS:
     void unreadableLayoutFallsBack();
     void resetBringsEverythingBack();
     void usableOnASmallScreen();
+    void panelThatComesTakesNoOthersRoom();
     void flowIsInSightAtOnce_data();
     void flowIsInSightAtOnce();
     void dialogsFitSmallScreens();
@@ -305,6 +306,36 @@ void TestManners::usableOnASmallScreen()
     settle();
     for (const char* name : { "meshCanvas", "tileCanvas", "weightTree" })
         QVERIFY2(m_it.child<QWidget>(name)->width() >= 150 && m_it.child<QWidget>(name)->height() >= 100, name);
+}
+
+/// A panel that comes does not take the room of the weights, and what it took comes back.
+void TestManners::panelThatComesTakesNoOthersRoom()
+{
+    for (const QSize size : { QSize(1024, 640), QSize(1280, 800) }) {
+        m_it.open(size);
+        settle();
+        Docks* docks = m_it.window->docks();
+        const int left = docks->find(QStringLiteral("weights"))->width();
+        const int right = docks->find(QStringLiteral("inspector"))->width();
+        for (int round = 0; round < 2; ++round) {
+            docks->raise(QStringLiteral("hardware"));
+            settle();
+            QCOMPARE(docks->find(QStringLiteral("weights"))->width(), left);
+            QVERIFY2(docks->find(QStringLiteral("hardware"))->width() >= right, qPrintable(QStringLiteral("%1 of %2 and %3").arg(docks->find(QStringLiteral("hardware"))->width()).arg(right).arg(left)));
+            docks->find(QStringLiteral("hardware"))->hide();
+            settle();
+            QCOMPARE(docks->find(QStringLiteral("weights"))->width(), left);
+            QCOMPARE(docks->find(QStringLiteral("inspector"))->width(), right);
+        }
+        // What a person chose in between is what stays.
+        docks->raise(QStringLiteral("hardware"));
+        settle();
+        m_it.window->resizeDocks({ docks->find(QStringLiteral("weights")) }, { left - 30 }, Qt::Horizontal);
+        settle();
+        docks->find(QStringLiteral("hardware"))->hide();
+        settle();
+        QCOMPARE(docks->find(QStringLiteral("weights"))->width(), left - 30);
+    }
 }
 
 void TestManners::flowIsInSightAtOnce_data()
