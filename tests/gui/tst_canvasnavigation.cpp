@@ -107,6 +107,7 @@ private Q_SLOTS:
 
     void viewportKeepsThePoint();
     void mapIsPureGeometry();
+    void mapLeavesTheSelectionInSight();
     void wheelZoomsAtTheCursor_data() { addCanvases(); }
     void wheelZoomsAtTheCursor();
     void wheelScrollsWhereChosen_data() { addCanvases(); }
@@ -166,6 +167,42 @@ void TestCanvasNavigation::viewportKeepsThePoint()
     viewport.setLargestScale(6);
     viewport.zoomAt({ 200, 150 }, 1e9);
     QCOMPARE(viewport.scale(), 6.0);
+}
+
+namespace {
+
+/// A drawing with one selected part.
+struct SomeCanvas : NavigatedCanvas {
+    Viewport shown;
+    QRectF selected;
+    Viewport& viewport() override { return shown; }
+    QRectF selectedPart() const override { return selected; }
+    void viewMoved() override { }
+    void paintMap(QPainter&, const Viewport&) const override { }
+};
+
+} // namespace
+
+void TestCanvasNavigation::mapLeavesTheSelectionInSight()
+{
+    QWidget widget;
+    SomeCanvas canvas;
+    CanvasNavigation navigation(&widget, &canvas);
+    canvas.shown.setView({ 0, 0, 400, 300 });
+    canvas.shown.setWorld({ 0, 0, 200, 100 }, 1000);
+    canvas.shown.zoomAt({ 200, 150 }, 4);
+    const QRectF usual = navigation.mapRect();
+    QVERIFY(!usual.isEmpty() && usual.right() > 350);
+    const auto select = [&](const QPointF& topLeft, const QPointF& bottomRight) {
+        canvas.selected = { canvas.shown.toWorld(topLeft), canvas.shown.toWorld(bottomRight) };
+    };
+    select({ 10, 10 }, { 60, 60 });
+    QCOMPARE(navigation.mapRect(), usual);
+    select(usual.center(), usual.center() + QPointF(20, 20));
+    QVERIFY(navigation.mapRect().right() < 200);
+    QCOMPARE(navigation.mapRect().size(), usual.size());
+    select({ 0, 0 }, { 400, 300 }); // all of the view: nowhere is better
+    QCOMPARE(navigation.mapRect(), usual);
 }
 
 void TestCanvasNavigation::mapIsPureGeometry()

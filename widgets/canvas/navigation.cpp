@@ -49,7 +49,21 @@ CanvasNavigation::CanvasNavigation(QWidget* canvas, NavigatedCanvas* target)
 
 CanvasNavigation::~CanvasNavigation() = default;
 
-OverviewMap CanvasNavigation::map() const { return m_target->canNavigate() ? OverviewMap(m_target->viewport()) : OverviewMap(); }
+OverviewMap CanvasNavigation::map() const
+{
+    return m_target->canNavigate() ? OverviewMap(m_target->viewport(), m_drag == Drag::Map ? m_draggedAtLeft : isMapAtLeft()) : OverviewMap();
+}
+
+/// It does not lie on what is selected; where it would on both sides, it is where it usually is.
+bool CanvasNavigation::isMapAtLeft() const
+{
+    const QRectF usual = OverviewMap(m_target->viewport()).rect();
+    const QRectF part = usual.isEmpty() ? QRectF() : m_target->selectedPart();
+    if (part.isEmpty())
+        return false;
+    const QRectF selected = m_target->viewport().toScreen(part);
+    return usual.intersects(selected) && !OverviewMap(m_target->viewport(), true).rect().intersects(selected);
+}
 
 QRectF CanvasNavigation::mapFrame() const
 {
@@ -240,6 +254,7 @@ bool CanvasNavigation::press(QMouseEvent* event)
 {
     if (m_drag != Drag::None)
         return true;
+    m_draggedAtLeft = isMapAtLeft();
     const OverviewMap shown = map();
     const bool onMap = !shown.isEmpty() && shown.rect().contains(event->position());
     if (event->button() == Qt::MiddleButton || (event->button() == Qt::LeftButton && m_space))

@@ -65,6 +65,7 @@ protected:
 
 private:
     OverviewMap map() const;
+    bool isMapAtLeft() const;
     bool wheel(QWheelEvent* event);
     bool gesture(QGestureEvent* event);
     bool nativeGesture(QNativeGestureEvent* event);
@@ -85,6 +86,7 @@ private:
     QRectF m_pictureOf; ///< the map that it is of
     QPointF m_last;
     Drag m_drag = Drag::None;
+    bool m_draggedAtLeft = false; ///< where the map was when it was taken hold of
     Qt::MouseButton m_button = Qt::NoButton;
     bool m_wheelScrolls = false;
     bool m_inside = false; ///< the pointer is over the canvas
