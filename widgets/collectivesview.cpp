@@ -237,7 +237,7 @@ void CollectivesView::fitColumns()
         const QString text = m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
         const int width = std::max(cells->sizeHintForColumn(column), heading.horizontalAdvance(text) + kPadding);
         m_table->setColumnWidth(column, column == CollectivesModel::TensorColumn   ? std::min(width, kWidestTensor)
-                                    : column == CollectivesModel::AxisColumn ? std::min(width, kWidestAxes)
+                                    : column == CollectivesModel::AxisColumn ? std::min(width, std::max(kWidestAxes, heading.horizontalAdvance(text) + kPadding))
                                                                              : width);
     }
     m_wantedTensor = m_table->columnWidth(CollectivesModel::TensorColumn);

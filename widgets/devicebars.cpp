@@ -52,6 +52,14 @@ void DeviceBars::setBars(const std::vector<DeviceBar>& bars, std::int64_t limit,
     update();
 }
 
+void DeviceBars::setHovered(int bar)
+{
+    if (bar == m_hovered)
+        return;
+    m_hovered = bar;
+    update();
+}
+
 QSize DeviceBars::sizeHint() const { return { 300, static_cast<int>(m_bars.size()) * laneHeight(this) }; }
 QSize DeviceBars::minimumSizeHint() const { return { 160, sizeHint().height() }; }
 
@@ -117,6 +125,12 @@ void DeviceBars::paintEvent(QPaintEvent*)
         painter.setPen(over ? theme.error : theme.text);
         painter.drawText(QRectF(room.right() + kGap, row.top(), totalWidth(this), laneHeight(this)), Qt::AlignLeft | Qt::AlignVCenter,
                          (over ? QStringLiteral("✗ ") : QString()) + bytesText(bar.total()));
+    }
+    if (m_hovered >= 0 && m_hovered < static_cast<int>(m_bars.size())) {
+        painter.setRenderHint(QPainter::Antialiasing);
+        painter.setPen(QPen(theme.quiet, 1.5));
+        painter.drawRoundedRect(QRectF(0, m_hovered * double(laneHeight(this)), width(), laneHeight(this)).adjusted(1, 1, -1, -1), kCornerRadius, kCornerRadius);
+        painter.setRenderHint(QPainter::Antialiasing, false);
     }
     if (m_limit > 0 && !m_bars.empty()) {
         const double x = lane(0).left() + static_cast<double>(m_limit) * scale();

@@ -34,6 +34,9 @@ public:
     /// `limit` in bytes, 0: unknown. `current` is marked; -1: none.
     void setBars(const std::vector<DeviceBar>& bars, std::int64_t limit, int current);
     const std::vector<DeviceBar>& bars() const { return m_bars; }
+    /// Of the device that is hovered in another view: it has a frame; -1: none.
+    void setHovered(int bar);
+    int hovered() const { return m_hovered; }
     /// Where a part is drawn; empty for one that has no bytes.
     QRectF partRect(int bar, int part) const;
     QSize sizeHint() const override;
@@ -59,6 +62,7 @@ private:
     std::vector<DeviceBar> m_bars;
     std::int64_t m_limit = 0;
     int m_current = -1;
+    int m_hovered = -1;
 };
 
 } // namespace shardboard

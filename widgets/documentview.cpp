@@ -166,7 +166,10 @@ void ViewHeader::elide()
     room = std::max(0, room);
     // A tensor's name is long for what all of its neighbours share; where there is no room that goes first.
     const bool fits = !m_mono || titleMetrics.horizontalAdvance(m_titleText) <= room;
-    m_title->setText(titleMetrics.elidedText(fits ? m_titleText : shortName(m_titleText.toStdString()), Qt::ElideMiddle, room));
+    const QString wanted = fits ? m_titleText : shortName(m_titleText.toStdString());
+    const QString shown = titleMetrics.elidedText(wanted, Qt::ElideMiddle, room);
+    constexpr qsizetype kReadable = 5; // `A…s` says nothing
+    m_title->setText(shown == wanted || shown.size() >= kReadable ? shown : QString());
     m_title->setToolTip(m_title->text() == m_titleText ? QString() : m_titleText);
     layout()->activate(); // the title has just got another width
     m_detail->setText(QFontMetrics(m_detail->font()).elidedText(m_detailText, Qt::ElideRight, m_detail->width()));

@@ -4,6 +4,7 @@
 #include "widgets/choicebox.h"
 #include "widgets/devicebars.h"
 #include "widgets/devicecolors.h"
+#include "widgets/devicememory.h"
 #include "widgets/elidedlabel.h"
 #include "widgets/fitlist.h"
 #include "widgets/format.h"
@@ -343,7 +344,7 @@ void MemoryView::makeLegend(const std::vector<std::size_t>& causes)
         auto* value = new QLabel(m_legend);
         value->setObjectName(QStringLiteral("memory.") + QString::fromLatin1(memoryCauses()[cause].key));
         value->setFont(monoFont(this, -0.5));
-        value->setAlignment(Qt::AlignRight);
+        value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
         m_legendRows.push_back({ cause, swatch, name, value });
     }
     m_legendColumns = 0;
@@ -390,6 +391,15 @@ void MemoryView::resizeEvent(QResizeEvent* event)
     DocumentView::resizeEvent(event);
     placeLegend();
     placeSummary();
+}
+
+/// The stage of the hovered device, where the stages are told apart.
+void MemoryView::hoverChanged()
+{
+    const auto evaluation = document()->evaluation();
+    const std::int64_t device = selection()->hoveredDevice();
+    const bool several = evaluation && m_bars->bars().size() > 1 && device >= 0 && device < evaluation->plan.mesh.deviceCount();
+    m_bars->setHovered(several ? static_cast<int>(DeviceMemory(evaluation->plan, limitBytes()).stageAt(device)) : -1);
 }
 
 QString MemoryView::momentName(const MemoryMoment& moment) const

@@ -39,6 +39,7 @@ Q_SIGNALS:
 
 protected:
     void refresh() override;
+    void hoverChanged() override;
     void showEvent(QShowEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
 

@@ -9,8 +9,10 @@
 #include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 #include "widgets/wakearound.h"
+#include "widgets/weighthover.h"
 
 #include <QAction>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
@@ -23,7 +25,66 @@
 #include <QTreeView>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace shardboard {
+
+namespace {
+
+/// What stands where there are no rules. The way that is in the menu of the first one, too, goes where there is no room for all.
+class RulesPage : public QWidget {
+public:
+    using QWidget::QWidget;
+    void setWays(QWidget* first, QWidget* spare, QWidget* last)
+    {
+        m_first = first;
+        m_spare = spare;
+        m_last = last;
+    }
+    void setWanted(bool wanted)
+    {
+        m_wanted = wanted;
+        for (QWidget* way : { m_first, m_last })
+            way->setVisible(wanted);
+        share();
+    }
+    QSize minimumSizeHint() const override { return { needed(false), QWidget::minimumSizeHint().height() }; }
+
+protected:
+    void resizeEvent(QResizeEvent* event) override
+    {
+        QWidget::resizeEvent(event);
+        share();
+    }
+    void changeEvent(QEvent* event) override
+    {
+        QWidget::changeEvent(event);
+        if (event->type() == QEvent::FontChange && m_spare)
+            QMetaObject::invokeMethod(this, [this] { share(); }, Qt::QueuedConnection); // when the buttons have it
+    }
+
+private:
+    static constexpr int kBetween = 8;
+    int needed(bool all) const
+    {
+        if (m_first == nullptr)
+            return 0;
+        const int two = 2 * kPanelMargin + m_first->sizeHint().width() + kBetween + m_last->sizeHint().width();
+        return all ? two + kBetween + m_spare->sizeHint().width() : two;
+    }
+    void share()
+    {
+        if (m_spare)
+            m_spare->setVisible(m_wanted && width() >= needed(true));
+    }
+
+    QWidget* m_first = nullptr;
+    QWidget* m_spare = nullptr;
+    QWidget* m_last = nullptr;
+    bool m_wanted = false;
+};
+
+} // namespace
 
 void RulesView::buildMenu()
 {
@@ -75,6 +136,17 @@ void RulesView::buildList()
     m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_list->setContextMenuPolicy(Qt::ActionsContextMenu);
     makeCopyable(m_list);
+    // A rule is about all weights with its name: it is shown for the one that is hovered elsewhere.
+    auto* hover = new WeightHover(m_list, selection(), [this](const QModelIndex& index) {
+        const auto evaluation = document()->evaluation();
+        const int hovered = selection()->hoveredWeight();
+        if (!evaluation || hovered < 0 || hovered >= static_cast<int>(evaluation->weights.size()) || index.row() >= m_model->rowCount())
+            return std::vector<int>();
+        const auto& names = evaluation->weights[static_cast<std::size_t>(hovered)].spec.logicalNames;
+        const bool asked = std::find(names.begin(), names.end(), m_model->rule(index.row()).name) != names.end();
+        return asked ? std::vector<int> { hovered } : std::vector<int>();
+    });
+    hover->setSilent();
     m_list->installEventFilter(this);
     QHeaderView* header = m_list->header();
     header->setMinimumSectionSize(32);
@@ -116,7 +188,7 @@ void RulesView::buildActions()
 
 QWidget* RulesView::emptyPage()
 {
-    auto* page = new QWidget(m_pages);
+    auto* page = new RulesPage(m_pages);
     m_emptyText = new QLabel(page);
     m_emptyText->setObjectName(QStringLiteral("rulesEmpty"));
     m_emptyText->setAlignment(Qt::AlignCenter);
@@ -128,12 +200,9 @@ QWidget* RulesView::emptyPage()
     add->setObjectName(QStringLiteral("rulesAddFirst"));
     connect(open, &QPushButton::clicked, this, &RulesView::openRequested);
     connect(add, &QPushButton::clicked, this, [this] { addRule(); });
-    connect(document(), &Document::evaluated, page, [page, take, open, add, this] {
-        for (QWidget* button : std::initializer_list<QWidget*> { take, open, add })
-            button->setVisible(document()->hasDesign());
-    });
-    for (QWidget* button : std::initializer_list<QWidget*> { take, open, add })
-        button->setVisible(document()->hasDesign());
+    page->setWays(take, open, add);
+    connect(document(), &Document::evaluated, page, [page, this] { page->setWanted(document()->hasDesign()); });
+    page->setWanted(document()->hasDesign());
     auto* buttons = new QHBoxLayout;
     buttons->setSpacing(8);
     buttons->addStretch(1);

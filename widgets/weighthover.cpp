@@ -63,6 +63,8 @@ void WeightHover::follow()
 
 void WeightHover::say(const QPoint& at)
 {
+    if (m_silent)
+        return;
     const QModelIndex index = m_view->indexAt(at);
     const auto about = index.isValid() ? m_weights(index) : std::vector<int>();
     m_own = true;

@@ -23,6 +23,8 @@ public:
     using Weights = std::function<std::vector<int>(const QModelIndex& index)>;
 
     WeightHover(QAbstractItemView* view, Selection* selection, Weights weights);
+    /// Only shows what is hovered elsewhere: of a list whose rows are about many weights each.
+    void setSilent() { m_silent = true; }
     /// Rows with a frame, in coordinates of the view's viewport.
     std::vector<QRect> marked() const;
 
@@ -38,6 +40,7 @@ private:
     QAbstractItemView* m_view;
     QPointer<Selection> m_selection;
     Weights m_weights;
+    bool m_silent = false;
     bool m_own = false; ///< the mouse is over this view
 };
 

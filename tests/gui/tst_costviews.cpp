@@ -249,6 +249,14 @@ void TestCostViews::stagesOfAPipeline()
     QCOMPARE(view->timeline().stage, std::int64_t { other });
     const auto peak = view->timeline().peak();
     QCOMPARE(view->timeline().moments[static_cast<std::size_t>(peak)].bytes.total(), pipeline.memory[static_cast<std::size_t>(other)].peak);
+    // A device that is hovered in another view shows its stage.
+    const QImage quiet = view->bars()->grab().toImage();
+    document.selection()->setHoveredDevice(5); // of 4 stages of two devices the third
+    QCOMPARE(view->bars()->hovered(), 2);
+    QVERIFY(view->bars()->grab().toImage() != quiet);
+    document.selection()->setHoveredDevice(-1);
+    QCOMPARE(view->bars()->hovered(), -1);
+    QVERIFY(view->bars()->grab().toImage() == quiet);
 }
 
 void TestCostViews::barsOfTheDevicesByCause()

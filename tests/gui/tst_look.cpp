@@ -21,6 +21,7 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPushButton>
 #include <QRegularExpression>
 #include <QTableView>
 #include <QToolButton>
@@ -92,6 +93,7 @@ private Q_SLOTS:
     void textSizeIsKept();
     void noTextIsClipped_data();
     void noTextIsClipped();
+    void headingsAreWholeOrAway();
     void highContrastIsLiveAndKept();
     void patternsHaveNoHues();
     void patternsAreLiveAndKept();
@@ -285,6 +287,37 @@ void TestLook::noTextIsClipped()
             savePicture(m_it.window.get(), QStringLiteral("%1-%2pt").arg(dock->objectName()).arg(points));
     }
     QVERIFY2(found.isEmpty(), qPrintable(found.join(QLatin1Char('\n'))));
+}
+
+/// Large text in a small window: columns are as wide as what stands above them, and a title that cannot be read is not there.
+void TestLook::headingsAreWholeOrAway()
+{
+    for (const double points : { 14.0, 18.0 }) {
+        m_it.open({ 1280, 800 }, false);
+        m_it.window->setAnimated(false);
+        m_it.theme->setTextSize(points);
+        m_it.window->fileActions()->openSample();
+        m_it.window->docks()->raise(QStringLiteral("collectives"));
+        settle();
+        const auto* heading = m_it.child<QTableView>("collectivesTable")->horizontalHeader();
+        for (int column = 0; column + 1 < heading->count(); ++column) { // the last one is elided as its cells are
+            const QString text = heading->model()->headerData(column, Qt::Horizontal).toString();
+            if (!heading->isSectionHidden(column))
+                QVERIFY2(heading->sectionSize(column) >= QFontMetrics(heading->font()).horizontalAdvance(text) + 8, qPrintable(text));
+        }
+        m_it.window->tileView()->showAll(true);
+        settle();
+        for (const QLabel* title : m_it.window->findChildren<QLabel*>(QStringLiteral("headerTitle")))
+            if (title->isVisible() && title->text().contains(QChar(0x2026)))
+                QVERIFY2(title->text().size() >= 5, qPrintable(title->text()));
+        // The ways out of having no rules do not ask for more room than other panels do.
+        m_it.window->docks()->raise(QStringLiteral("rules"));
+        settle();
+        const auto* rules = m_it.child<QWidget>("rulesView");
+        QVERIFY2(rules->minimumSizeHint().width() <= 300 * points / 10, qPrintable(QString::number(rules->minimumSizeHint().width())));
+        QVERIFY(m_it.child<QPushButton>("rulesAddFirst")->isVisible());
+        m_it.close();
+    }
 }
 
 void TestLook::highContrastIsLiveAndKept()

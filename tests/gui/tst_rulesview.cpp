@@ -13,6 +13,7 @@
 #include "widgets/ruletrace.h"
 #include "widgets/ruletraceview.h"
 #include "widgets/theme.h"
+#include "widgets/weighthover.h"
 
 #include <QAbstractItemModelTester>
 #include <QApplication>
@@ -130,6 +131,7 @@ private Q_SLOTS:
     void addDuplicateRemove();
     void filterHides();
     void traceTellsAKnownConflict();
+    void hoveredWeightShowsItsRules();
     void traceOfAHiddenWeight();
     void inspectorTellsTheRule();
     void presetIsTakenAndItsMeshOffered();
@@ -415,6 +417,28 @@ void TestRulesView::traceTellsAKnownConflict()
     QCOMPARE(shown.model()->mark(1), RuleModel::Mark::Skipped);
     QCOMPARE(shown.model()->mark(2), RuleModel::Mark::Decides);
     QCOMPARE(shown.model()->mark(3), RuleModel::Mark::NotAsked);
+}
+
+/// Of a weight that is hovered in another view the rules for its dims have a frame; hovering them hovers nothing: they are about many.
+void TestRulesView::hoveredWeightShowsItsRules()
+{
+    Shown shown(ruledDesign({ { "mlp", { "tensor" }, {} }, { "embed", { "fsdp" }, {} }, { "heads", { "tensor" }, {} }, { "embed", { "data" }, {} } }));
+    QVERIFY(shown.ready);
+    const auto* hover = shown.list()->findChild<WeightHover*>();
+    const auto rows = [&] {
+        QList<int> out;
+        for (const QRect& rect : hover->marked())
+            out << shown.list()->indexAt(rect.center()).row();
+        return out;
+    };
+    QVERIFY(rows().isEmpty());
+    shown.document.selection()->setHoveredWeight(weightNamed(shown.document, "down_proj"));
+    QCOMPARE(rows(), (QList<int> { 0, 1, 3 }));
+    QVERIFY(hover->isVisible());
+    shown.document.selection()->setHoveredWeight(-1);
+    QVERIFY(hover->isHidden());
+    QTest::mouseMove(shown.list()->viewport(), shown.list()->visualRect(shown.model()->index(1, 1)).center());
+    QCOMPARE(shown.document.selection()->hoveredWeight(), -1);
 }
 
 void TestRulesView::traceOfAHiddenWeight()
