@@ -154,10 +154,16 @@ void MeshView::showLegend()
     std::vector<LegendEntry> entries;
     if (document()->hasDesign() && m_canvas->coloring() == MeshCanvas::Coloring::Shards && room)
         entries = meshLegend(m_canvas->colors());
-    m_foot->setVisible(!entries.empty());
+    const bool shown = !entries.empty();
+    const bool other = m_foot->isHidden() == shown;
+    m_foot->setVisible(shown);
     m_legend->setEntries(std::move(entries));
     if (m_legend->sizeHint().width() > width() - 2 * kPanelMargin + 6) // names that are cut say nothing
         m_legend->setEntries(meshLegend(m_canvas->colors(), true));
+    if (other)
+        layout()->activate();
+    if (shown)
+        m_foot->layout()->activate(); // a picture that is taken now has it, too
 }
 
 /// How many devices there are, or match what is searched for.

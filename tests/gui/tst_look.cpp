@@ -26,6 +26,7 @@
 #include <QTableView>
 #include <QToolButton>
 #include <QTreeView>
+#include <QUndoStack>
 
 #include <algorithm>
 #include <cmath>
@@ -94,6 +95,7 @@ private Q_SLOTS:
     void noTextIsClipped_data();
     void noTextIsClipped();
     void headingsAreWholeOrAway();
+    void largeTextDoesNotGrowTheWindow();
     void highContrastIsLiveAndKept();
     void patternsHaveNoHues();
     void patternsAreLiveAndKept();
@@ -318,6 +320,26 @@ void TestLook::headingsAreWholeOrAway()
         QVERIFY(m_it.child<QPushButton>("rulesAddFirst")->isVisible());
         m_it.close();
     }
+}
+
+/// Three mesh axes, three phases: nothing in the largest text asks for more than a small window has.
+void TestLook::largeTextDoesNotGrowTheWindow()
+{
+    m_it.open({ 1280, 800 }, false);
+    m_it.window->setAnimated(false);
+    m_it.theme->setTextSize(18);
+    m_it.window->fileActions()->openSample(QStringLiteral("llama3.1-405b-train"));
+    settle();
+    QVERIFY(m_it.window->document()->design().mesh.axisCount() >= 2);
+    Design design = m_it.window->document()->design();
+    design.mesh = Mesh::parse("data=4,fsdp=32,model=8").value();
+    QVERIFY(m_it.window->document()->edit(design, QStringLiteral("mesh"), Misfits::Replicate).ok());
+    for (const char* dock : { "history", "rules", "collectives" }) {
+        m_it.window->docks()->raise(QString::fromLatin1(dock));
+        settle();
+        QVERIFY2(m_it.window->width() == 1280, qPrintable(QStringLiteral("%1 with %2").arg(m_it.window->width()).arg(QString::fromLatin1(dock))));
+    }
+    m_it.window->document()->undoStack()->setClean();
 }
 
 void TestLook::highContrastIsLiveAndKept()
