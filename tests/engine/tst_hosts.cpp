@@ -31,6 +31,7 @@ using nlohmann::json;
 namespace {
 
 const std::string kHosts = SHARDBOARD_SOURCE_DIR "/tests/engine/hosts.sh";
+const std::string kSlurm = SHARDBOARD_SOURCE_DIR "/tests/engine/slurm.sh";
 
 std::string enginePath() { return qEnvironmentVariable("SHARDBOARD_ENGINE_PATH").toStdString(); }
 std::string ctlPath() { return qEnvironmentVariable("SHARDBOARD_CTL_PATH").toStdString(); }
@@ -292,6 +293,39 @@ private Q_SLOTS:
         const auto all = processesUnder(m_worker->pid());
         m_worker.reset();
         QVERIFY(allGone(all));
+    }
+
+    /// As `shardctl --engine "srun …"` starts it; and where srun is not told to start MPI, that is said.
+    void slurmStartsIt()
+    {
+        QProcess trial;
+        trial.start(QString::fromStdString(kSlurm), { "2", "srun", "-N", "2", "-n", "2", "--mpi=pmix", "true" });
+        if (!trial.waitForFinished(20000) || trial.exitCode() != 0)
+            QSKIP(("no SLURM here: " + trial.readAllStandardError()).constData());
+        auto started = WorkerProcess::start("exec '" + kSlurm + "' 2 srun -N 2 -n 3 --mpi=pmix --kill-on-bad-exit=1 '" + enginePath() + "'");
+        QVERIFY(started.ok());
+        m_worker = std::move(started).value();
+        const json hello = next("hello");
+        QVERIFY2(hello.value("type", "") == "hello", hello.dump().c_str());
+        RunOptions options;
+        options.verify = true;
+        QVERIFY(m_worker->send(runRequest(programOf({}), 1, options)).ok());
+        QVERIFY(next("result")["run"]["verified"] == true);
+        QVERIFY(m_worker->send(runRequest(slowProgram(), 2)).ok());
+        QVERIFY(!next("progress").is_null());
+        const auto all = processesUnder(m_worker->pid());
+        const auto worker = std::find_if(all.rbegin(), all.rend(), [](const auto& entry) { return entry.second.starts_with(enginePath()); });
+        QVERIFY(worker != all.rend());
+        kill(worker->first, SIGKILL);
+        const json end = next("error");
+        const std::string said = end["message"].get<std::string>();
+        QVERIFY2(said.find("Killed") != std::string::npos || said.find("rank") != std::string::npos, said.c_str());
+        m_worker.reset();
+        QVERIFY(allGone(all));
+        std::atomic<bool> cancel { false };
+        const auto answer = askWorker("exec '" + kSlurm + "' 1 srun -n 1 --mpi=none '" + enginePath() + "'", runRequest(programOf({}), 1), {}, cancel);
+        QVERIFY(!answer.ok());
+        QVERIFY2(answer.error().text().find("--mpi=pmix") != std::string::npos, answer.error().text().c_str());
     }
 
     void saysWhenAHostHasNoWorker()
