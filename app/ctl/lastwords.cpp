@@ -74,6 +74,11 @@ std::string whatHappened(const Said& said)
         if (contains(block, "lost communication with a remote daemon") && !lostNode(block).empty())
             return "mpirun has lost the host " + lostNode(block);
     for (const std::string& block : said.framed)
+        if (contains(block, "unable to reliably start one or more daemons")) {
+            const auto reason = std::find_if(said.lines.begin(), said.lines.end(), [](const std::string& line) { return !flat(line).empty(); });
+            return "mpirun cannot start its daemon on all hosts" + (reason != said.lines.end() ? ": " + flat(*reason) : std::string()); // ssh's
+        }
+    for (const std::string& block : said.framed)
         if (contains(block, "OMPI was not built with SLURM's"))
             return "srun starts it by another interface than Open MPI knows: try srun --mpi=pmix ('srun --mpi=list' shows what there is), or mpirun within salloc";
     for (const std::string& line : said.lines)

@@ -47,6 +47,8 @@ Result<EngineStart> engineStartOf(const Arguments& arguments, const std::string&
     for (const char* option : { "--ranks", "--hosts" })
         if (arguments.has(option) && ((backend != "mpi" && backend != "nccl") || !out.engine.empty()))
             return usageError(option, "it is for the backends mpi and nccl where mpirun is started here", "give it to mpirun or srun in --engine");
+    if (out.hosts.find('/') != std::string::npos && access(out.hosts.c_str(), R_OK) != 0)
+        return inputError("--hosts", "there is no hostfile '" + out.hosts + "'", "name one, or hosts as host1:2,host2:2");
     return out;
 }
 

@@ -106,6 +106,7 @@ private Q_SLOTS:
         QTest::newRow("mode") << run(design(), { "--profile-mode", "sideways" }) << 2;
         QTest::newRow("mode none") << run(design(), { "--profile-mode", "none" }) << 2;
         QTest::newRow("hosts of one process") << run(design(), { "--hosts", "a:1,b:1" }) << 2;
+        QTest::newRow("no hostfile") << run(design(), { "--backend", "mpi", "--hosts", "/nonexistent/hosts" }) << 3;
         QTest::newRow("ranks beside a command") << run(design(), { "--backend", "mpi", "--ranks", "2", "--engine", "srun x" }) << 2;
         QTest::newRow("a calibration on hosts of one process") << QStringList { "calibrate", "--hosts", "a:1", "-o", path("h.json") } << 2;
         QTest::newRow("a benchmark on hosts of one process") << QStringList { "bench", "pick", "--hosts", "a:1" } << 2;

@@ -385,8 +385,12 @@ private Q_SLOTS:
         QCOMPARE(lastWords(frame + "ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[4698,0],0] on node host1\n  Remote daemon: "
                                    "[[4698,0],1] on node host2\n\nThis is usually due to a failure of the network on the way.\n" + frame + peer),
                  std::string("mpirun has lost the host host2"));
-        QCOMPARE(lastWords(frame + "ORTE was unable to reliably start one or more daemons.\nThis usually is caused by:\n\n* not finding the libraries\n" + frame),
-                 std::string("ORTE was unable to reliably start one or more daemons. This usually is caused by"));
+        const std::string daemons = frame + "ORTE was unable to reliably start one or more daemons.\nThis usually is caused by:\n\n* not finding the libraries\n" + frame;
+        QCOMPARE(lastWords(daemons), std::string("mpirun cannot start its daemon on all hosts"));
+        QCOMPARE(lastWords("ssh: Could not resolve hostname b: Name or service not known\n" + daemons),
+                 std::string("mpirun cannot start its daemon on all hosts: ssh: Could not resolve hostname b: Name or service not known"));
+        QCOMPARE(lastWords(frame + "mpirun was unable to find the executable. It\nsaid so.\n\nExecutable: x\n" + frame),
+                 std::string("mpirun was unable to find the executable. It said so"));
         QCOMPARE(lastWords("srun: error: host2: task 3: Killed\nsrun: launch/slurm: _step_signal: Terminating StepId=1.0\n" + peer
                            + "srun: error: host1: tasks 0-2: Terminated\n"),
                  std::string("srun: error: host2: task 3: Killed"));
