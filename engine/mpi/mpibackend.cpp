@@ -272,7 +272,7 @@ RunOutcome leadAll(Lead& lead, const std::function<json(std::int64_t number)>& r
         if (failure == nullptr)
             for (const Report& report : watch.reports())
                 if (report.there && !report.ok)
-                    return causeOf(world, { "cancelled", "", "" }, watch.reports(), false);
+                    return causeOf(world, { "cancelled", "the run was cancelled", "" }, watch.reports(), cancelled); // after our own end
         if (failure == nullptr && silent >= 0)
             return Failure { "lost", lead.broken, "" };
         if (failure != nullptr && silent >= 0 && failure->code == "cancelled" && !cancelled)

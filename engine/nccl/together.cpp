@@ -8,6 +8,8 @@
 #include "model/plan/planjson.h"
 
 #include <cstring>
+#include <set>
+#include <utility>
 
 namespace shardboard::engine::nccl {
 
@@ -168,9 +170,11 @@ Backend ncclTogether(const std::string& name, const mpi::Part& part)
         nccl.unusable = *missing;
         return nccl;
     }
+    std::set<std::pair<std::string, std::string>> told; // several processes may see the same one
     for (const Seen& seen : processes)
         for (const SeenGpu& gpu : seen.gpus)
-            nccl.devices.push_back({ { "name", gpu.name + ", " + seen.process }, { "threads", gpu.multiprocessors }, { "memory_bytes", gpu.memoryBytes } });
+            if (told.emplace(seen.host, gpu.id).second)
+                nccl.devices.push_back({ { "name", gpu.name + ", " + seen.process }, { "threads", gpu.multiprocessors }, { "memory_bytes", gpu.memoryBytes } });
     nccl.mostDevices = mostDevices(processes);
     nccl.devicesInSteps = count;
     nccl.run = leading(name, part, [processes](const Program& program) -> std::variant<json, Failure> {

@@ -11,6 +11,7 @@
 #include "tests/engine/ncclstandins.h"
 
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -131,6 +132,7 @@ struct FarTrouble {
     int failAt = 0; ///< this call of NCCL fails, counted from 1 over all runs; 0: none
     int hangAt = 0; ///< from this one on the first own GPU is never done; 0: none
     int otherAt = 0; ///< this one has another count than the plan says; 0: none
+    int diesAt = 0; ///< the process is killed when it makes this one; 0: it is not
     int failsToJoin = 0; ///< so often it fails when the processes join
 };
 
@@ -266,6 +268,8 @@ private:
         FarMail::Header& h = asked.header;
         if (++m_calls == m_trouble.failAt)
             return "unhandled system error";
+        if (m_calls == m_trouble.diesAt)
+            raise(SIGKILL);
         if (m_calls == m_trouble.hangAt)
             m_gpus.front()->hangs = true;
         if (m_calls == m_trouble.otherAt)

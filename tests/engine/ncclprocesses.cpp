@@ -5,6 +5,7 @@
 #include "engine/conformance/conformance.h"
 #include "engine/conformance/modelcases.h"
 #include "engine/mpi/mpibackend.h"
+#include "engine/mpi/mpiteam.h"
 #include "engine/nccl/ncclexecutor.h"
 #include "tests/engine/keptvalues.h"
 #include "tests/engine/ncclfar.h"
@@ -14,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <random>
 #include <set>
 #include <thread>
 #include <unistd.h>
@@ -239,6 +241,72 @@ void cancels(const Backend& backend, const FarGpus& own)
     }
 }
 
+std::atomic<bool> cancelLate = false;
+
+/// A part that takes longer in the others, and is cancelled when the first process is through with its own.
+mpi::Part endingEarly(const mpi::Part& part, bool first)
+{
+    mpi::Part out = part;
+    out.run = [part, first](mpi::MpiTeam& team, const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits,
+                            const nlohmann::json& extra) -> RunOutcome {
+        RunOutcome outcome = part.run(team, program, options, hooks, limits, extra);
+        if (first)
+            cancelLate = true;
+        for (int waited = 0; !first && waited < 2000 && !team.stopped(); ++waited)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (!first && team.stopped())
+            return Failure { "cancelled", "the run was cancelled", "" };
+        return outcome;
+    };
+    return out;
+}
+
+void late(const Backend& backend)
+{
+    RunHooks hooks;
+    hooks.cancel = &cancelLate;
+    std::printf("failure %s\n", told(backend.run(smallProgram(backend.mostDevices), {}, hooks, {})).c_str());
+}
+
+/// Cancelled at any time, by another thread as the worker does it, before it has begun and after its end, too.
+void storm(const Backend& backend, int trials)
+{
+    std::mt19937 random(7);
+    RunOptions options;
+    options.verify = true;
+    int cancelled = 0;
+    int ended = 0;
+    double longest = 0;
+    const Program program = smallProgram(backend.mostDevices);
+    for (int trial = 0; trial < trials; ++trial) {
+        std::atomic<bool> cancel = false;
+        std::atomic<double> at = 0;
+        std::thread canceller([&, wait = std::chrono::microseconds(random() % 200000)] {
+            std::this_thread::sleep_for(wait);
+            at = now();
+            cancel = true;
+        });
+        RunHooks hooks;
+        hooks.cancel = &cancel;
+        const RunOutcome outcome = backend.run(program, options, hooks, {});
+        const double end = now();
+        canceller.join();
+        if (failureOf(outcome) == nullptr) {
+            ++ended;
+            if (!std::get<RunResult>(outcome).verified)
+                say(false, "wrong values");
+            continue;
+        }
+        ++cancelled;
+        longest = std::max(longest, end - at);
+        if (failureOf(outcome)->code != "cancelled")
+            say(false, told(outcome));
+    }
+    say(cancelled > trials / 10, std::to_string(cancelled) + " cancelled, " + std::to_string(ended) + " ended, at most " + std::to_string(longest) + " s");
+    const RunOutcome again = backend.run(program, options, {}, {});
+    say(failureOf(again) == nullptr && std::get<RunResult>(again).verified, "the next run " + told(again));
+}
+
 int work(const std::string& mode, const std::string& filter, const Backend& backend, const FarGpus& own)
 {
     if (!backend.usable()) {
@@ -259,6 +327,10 @@ int work(const std::string& mode, const std::string& filter, const Backend& back
         trouble(backend, 0);
     else if (mode == "hang")
         trouble(backend, 1);
+    else if (mode == "storm")
+        storm(backend, std::atoi(filter.c_str()));
+    else if (mode == "late")
+        late(backend);
     else if (mode == "cancel")
         cancels(backend, own);
     else
@@ -287,13 +359,14 @@ int main(int argc, char** argv)
         wrong.failAt = what == "fail" ? number : 0;
         wrong.hangAt = what == "hang" ? number : 0;
         wrong.otherAt = what == "other" ? number : 0;
+        wrong.diesAt = what == "die" ? number : 0;
         wrong.failsToJoin = what == "join" ? number : 0;
         missing = what == "missing" ? "NCCL (libnccl.so.2) is not installed" : "";
     }
     // A machine is measured when it is profiled, which stand-ins with little memory are not.
     const std::int64_t bytes = mode == "profile" ? 760 * (kGiB >> 10) : 4 * kGiB;
     auto own = std::make_shared<FarGpus>(*world, std::atoi(argv[1]), bytes, wrong, missing);
-    const mpi::Part part = ncclPart(own);
+    const mpi::Part part = mode == "late" ? endingEarly(ncclPart(own), world->rank() == 0) : ncclPart(own);
     followIfNotFirst({ { kName, part } });
     int status = 1;
     try {

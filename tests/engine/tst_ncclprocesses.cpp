@@ -7,7 +7,6 @@
 #include <QProcess>
 #include <QTest>
 
-#include <map>
 #include <string>
 
 using namespace shardboard::engine::nccl;
@@ -162,6 +161,8 @@ private Q_SLOTS:
         QTest::newRow("announces and verifies") << 2 << QStringList { "2", "announce" } << "broken collective is found";
         QTest::newRow("cancel") << 2 << QStringList { "2", "cancel" } << "cancelled after 40";
         QTest::newRow("cancel, four") << 4 << QStringList { "1", "cancel" } << "cancelled after 40";
+        QTest::newRow("cancelled whenever") << 2 << QStringList { "2", "storm", "25" } << "the next run";
+        QTest::newRow("cancelled whenever, two hosts") << 2 << QStringList { "1", "storm", "25" } << "the next run";
         QTest::newRow("refuses") << 2 << QStringList { "2", "refuse" } << "the next run";
     }
     void worksTogether()
@@ -218,6 +219,29 @@ private Q_SLOTS:
         QVERIFY2(said.status == 0 && said.text.contains(says) && said.text.contains("failure ") && said.text.contains("ok the next run"), qPrintable(said.text));
         if (arguments[2] == "1" && arguments[3] == "fail")
             QVERIFY2(said.text.contains("rank 1 on "), qPrintable(said.text));
+    }
+
+    /// When the first process is through with its part and others are not.
+    void aLateCancelIsACancel()
+    {
+        if (!m_hasLauncher)
+            QSKIP("there is no mpirun here");
+        const Said said = run(2, { "1", "late" });
+        QVERIFY2(said.text.contains("failure cancelled: : the run was cancelled"), qPrintable(said.text));
+    }
+
+    /// Whoever is faster, we or mpirun: nobody waits for the one that is gone.
+    void aLostProcessEndsAll()
+    {
+        if (!m_hasLauncher)
+            QSKIP("there is no mpirun here");
+        for (const char* rank : { "0", "1" }) {
+            QElapsedTimer timer;
+            timer.start();
+            const Said said = run(2, { "2", "trouble", rank, "die", "40" }, false, 30000);
+            QVERIFY2(said.status != 0 && !said.text.startsWith("no end") && !said.text.contains("ok the next run"), qPrintable(said.text));
+            QVERIFY2(timer.elapsed() < 15000, qPrintable(QString::number(timer.elapsed())));
+        }
     }
 };
 
