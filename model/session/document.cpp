@@ -278,6 +278,7 @@ void Document::adopt(const Design& design, std::shared_ptr<const Evaluation> eva
     {
         // Views see the new indices only together with the new evaluation.
         const QSignalBlocker blocker(m_selection);
+        m_selection->setEvaluation(m_evaluation);
         std::vector<int> found;
         for (const NamedWeight& wanted : names.weights)
             if (const int index = findWeight(*m_evaluation, wanted); index >= 0)
@@ -287,8 +288,8 @@ void Document::adopt(const Design& design, std::shared_ptr<const Evaluation> eva
         m_selection->setOperation(segment, op);
         m_selection->setCollective(findCollective(*m_evaluation, names.collective));
         m_selection->setMeshAxis(names.meshAxis.empty() ? -1 : mesh.find(names.meshAxis));
-        m_selection->setDevice(names.device < mesh.deviceCount() ? names.device : -1);
-        m_selection->setHoveredDevice(hovered < mesh.deviceCount() ? hovered : -1);
+        m_selection->setDevice(names.device);
+        m_selection->setHoveredDevice(hovered);
         m_selection->setHoveredWeight(findWeight(*m_evaluation, names.hovered));
     }
     Q_EMIT evaluated();

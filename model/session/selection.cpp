@@ -1,23 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/session/selection.h"
 
+#include "model/design/evaluate.h"
+
 #include <algorithm>
 #include <utility>
 
 namespace shardboard {
+
+namespace {
+
+bool isIndex(int index, std::size_t count) { return index >= 0 && static_cast<std::size_t>(index) < count; }
+
+} // namespace
 
 Selection::Selection(QObject* parent)
     : QObject(parent)
 {
 }
 
+void Selection::setEvaluation(std::shared_ptr<const Evaluation> evaluation) { m_evaluation = std::move(evaluation); }
+
+bool Selection::hasWeight(int weight) const { return m_evaluation && isIndex(weight, m_evaluation->weights.size()); }
+
+bool Selection::hasDevice(std::int64_t position) const
+{
+    return m_evaluation && position >= 0 && position < m_evaluation->plan.mesh.deviceCount();
+}
+
 void Selection::setWeight(int weight) { setWeights({}, weight); }
 
 void Selection::setWeights(std::vector<int> weights, int current)
 {
-    if (current < 0)
+    weights.erase(std::remove_if(weights.begin(), weights.end(), [this](int weight) { return !hasWeight(weight); }), weights.end());
+    if (!hasWeight(current)) {
+        current = -1;
         weights.clear();
-    else if (std::find(weights.begin(), weights.end(), current) == weights.end())
+    }
+    if (current >= 0 && std::find(weights.begin(), weights.end(), current) == weights.end())
         weights.push_back(current);
     std::sort(weights.begin(), weights.end());
     const bool takesPlace = current >= 0 && (m_collective >= 0 || m_operation >= 0);
@@ -32,6 +52,7 @@ void Selection::setWeights(std::vector<int> weights, int current)
 
 void Selection::setDevice(std::int64_t position)
 {
+    position = hasDevice(position) ? position : -1;
     if (m_device == position)
         return;
     m_device = position;
@@ -40,6 +61,8 @@ void Selection::setDevice(std::int64_t position)
 
 void Selection::setCollective(int collective)
 {
+    if (!m_evaluation || !isIndex(collective, m_evaluation->plan.collectives.size()))
+        collective = -1;
     if (m_collective == collective)
         return;
     m_collective = collective;
@@ -50,7 +73,8 @@ void Selection::setCollective(int collective)
 
 void Selection::setOperation(int segment, int operation)
 {
-    if (operation < 0 || segment < 0)
+    if (!m_evaluation || !isIndex(segment, m_evaluation->plan.segments.size())
+        || !isIndex(operation, m_evaluation->plan.segments[static_cast<std::size_t>(segment)].ops.size()))
         segment = operation = -1;
     if (m_segment == segment && m_operation == operation)
         return;
@@ -63,6 +87,8 @@ void Selection::setOperation(int segment, int operation)
 
 void Selection::setMeshAxis(int axis)
 {
+    if (!m_evaluation || !isIndex(axis, m_evaluation->plan.mesh.axes().size()))
+        axis = -1;
     if (m_meshAxis == axis)
         return;
     m_meshAxis = axis;
@@ -71,6 +97,7 @@ void Selection::setMeshAxis(int axis)
 
 void Selection::setHoveredDevice(std::int64_t position)
 {
+    position = hasDevice(position) ? position : -1;
     if (m_hoveredDevice == position)
         return;
     m_hoveredDevice = position;
@@ -79,6 +106,7 @@ void Selection::setHoveredDevice(std::int64_t position)
 
 void Selection::setHoveredWeight(int weight)
 {
+    weight = hasWeight(weight) ? weight : -1;
     if (m_hoveredWeight == weight)
         return;
     m_hoveredWeight = weight;

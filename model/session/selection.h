@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is selected and what is hovered, shared by all views. Owned by the Document; lives on the GUI thread.
-// Indices refer to the current Evaluation; the Document maps them to the next evaluation by name after every edit.
+// Indices refer to the current Evaluation; the Document maps them to the next evaluation by name after every edit. What is not there
+// is not selected: a click may come from a picture of the evaluation before.
 #pragma once
 
 #include <QObject>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace shardboard {
+
+struct Evaluation;
 
 class Selection : public QObject {
     Q_OBJECT
@@ -28,6 +32,10 @@ public:
     std::int64_t hoveredDevice() const { return m_hoveredDevice; } ///< mesh position under the mouse in any view, -1
     int hoveredWeight() const { return m_hoveredWeight; } ///< index into Evaluation::weights of what is under the mouse in any view, -1
 
+    /// What the indices refer to from now on. Whoever says so sets all of them anew.
+    void setEvaluation(std::shared_ptr<const Evaluation> evaluation);
+
+    /// An index that is not there is -1 to all of these.
     void setWeight(int weight); ///< and no other; one that is there takes the place of a collective and an operation
     void setWeights(std::vector<int> weights, int current);
     void setDevice(std::int64_t position);
@@ -44,6 +52,10 @@ Q_SIGNALS:
     void weightHoverChanged(); ///< another weight
 
 private:
+    bool hasWeight(int weight) const;
+    bool hasDevice(std::int64_t position) const;
+
+    std::shared_ptr<const Evaluation> m_evaluation;
     int m_weight = -1;
     std::vector<int> m_weights;
     int m_collective = -1;

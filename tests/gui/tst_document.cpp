@@ -57,6 +57,7 @@ private Q_SLOTS:
     void checkWithoutAPlanSaysTheSame();
     void designWithMistakesCanBeMended();
     void selectionFollowsNames();
+    void selectionKeepsToWhatIsThere();
     void axisMovesBetweenDims();
     void strategyTextsOfCuts();
     void entryOfTheSamePatternIsReplaced();
@@ -298,6 +299,43 @@ void TestDocument::selectionFollowsNames()
 
     QVERIFY(document.setDesign(llama()).ok());
     QCOMPARE(selection->weight(), -1);
+}
+
+/// A click on a picture of a larger design comes after the smaller one.
+void TestDocument::selectionKeepsToWhatIsThere()
+{
+    Document document;
+    Selection* selection = document.selection();
+    const auto selectAll = [selection](int index) {
+        selection->setWeights({ index, index + 1 }, index);
+        selection->setDevice(index);
+        selection->setCollective(index);
+        selection->setMeshAxis(index);
+        selection->setHoveredDevice(index);
+        selection->setHoveredWeight(index);
+    };
+    const auto nothing = [selection] {
+        return selection->weight() == -1 && selection->weights().empty() && selection->device() == -1 && selection->collective() == -1
+            && selection->meshAxis() == -1 && selection->hoveredDevice() == -1 && selection->hoveredWeight() == -1;
+    };
+    selectAll(0);
+    QVERIFY(nothing());
+    QVERIFY(document.setDesign(llama()).ok());
+    const Evaluation& evaluation = *document.evaluation();
+    const int last = static_cast<int>(evaluation.weights.size()) - 1;
+    selection->setWeights({ 0, last, last + 1 }, last);
+    QCOMPARE(selection->weight(), last);
+    QCOMPARE(selection->weights(), (std::vector<int> { 0, last }));
+    selection->setDevice(evaluation.plan.mesh.deviceCount() - 1);
+    QCOMPARE(selection->device(), evaluation.plan.mesh.deviceCount() - 1);
+    selectAll(1'000'000);
+    QVERIFY(nothing());
+    selection->setOperation(0, static_cast<int>(evaluation.plan.segments[0].ops.size()) - 1);
+    QVERIFY(selection->operation() >= 0);
+    selection->setOperation(0, static_cast<int>(evaluation.plan.segments[0].ops.size()));
+    QCOMPARE(selection->operation(), -1);
+    selection->setOperation(static_cast<int>(evaluation.plan.segments.size()), 0);
+    QCOMPARE(selection->segment(), -1);
 }
 
 void TestDocument::axisMovesBetweenDims()
