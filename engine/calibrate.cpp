@@ -574,6 +574,7 @@ std::variant<Calibration, Failure> calibrateTogether(Team& team, const Calibrati
             first.announce = [&](std::int64_t kernels, double seconds) {
                 if (hooks.announce)
                     hooks.announce(std::max(kernels, needed), seconds);
+                checkMemory(needed, availableMemory()); // before anything is measured
             };
             first.progress = [&](std::int64_t step, std::int64_t of, const std::string& what) {
                 before = of;
@@ -582,7 +583,6 @@ std::variant<Calibration, Failure> calibrateTogether(Team& team, const Calibrati
             };
             out = calibrated(options, first, std::min(usableCores(), 64), nullptr, processorName() + ", " + gemmName(),
                              [&] { return kernelTrialsOf(options); });
-            checkMemory(needed, availableMemory());
             out.workers = std::int64_t { workers } * team.places();
         }
         slowestOf(team, 0); // the others have waited until here

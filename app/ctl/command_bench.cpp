@@ -13,11 +13,12 @@ namespace shardboard {
 int benchCommand(const Arguments& arguments)
 {
     const std::string wanted = arguments.positional().empty() ? std::string() : arguments.positional().front();
+    for (const char* option : { "--engine", "--ranks", "--hosts" })
+        if (arguments.has(option) && wanted != "mpi")
+            return report(usageError(option, "it is for the benchmark mpi", "leave it out"));
     const auto start = engineStartOf(arguments, wanted);
     if (!start.ok())
         return report(start.error());
-    if (arguments.has("--engine") && wanted != "mpi")
-        return report(usageError("--engine", "it is for the benchmark mpi", "leave it out"));
     const auto mpi = [&] { return benchMpi(start.value()); };
     using Benchmark = std::function<Result<BenchmarkReport>()>;
     const std::pair<const char*, Benchmark> all[] = { { "resolve", benchResolve },

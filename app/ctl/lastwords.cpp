@@ -21,6 +21,25 @@ std::string flat(const std::string& text)
     return out;
 }
 
+bool isInsideCharacter(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; } // of UTF-8
+
+/// At most kShown bytes, whole characters.
+std::string beginningOf(const std::string& text)
+{
+    std::size_t size = std::min(text.size(), kShown);
+    while (size > 0 && size < text.size() && isInsideCharacter(text[size]))
+        --size;
+    return text.substr(0, size);
+}
+
+std::string endOf(const std::string& text)
+{
+    std::size_t from = text.size() - std::min(text.size(), kShown);
+    while (from > 0 && from < text.size() && isInsideCharacter(text[from]))
+        ++from;
+    return text.substr(from);
+}
+
 bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
 bool isFrame(const std::string& line) { return line.size() >= 20 && line.find_first_not_of('-') == std::string::npos; }
@@ -105,11 +124,9 @@ std::string lastWords(const std::string& errors)
         std::string plain;
         for (std::string line; std::getline(rest, line);)
             plain += isFrame(line) ? " " : line + "\n";
-        out = plain.substr(0, plain.find_last_not_of(" \n") + 1);
-        if (out.size() > kShown)
-            out = out.substr(out.size() - kShown);
+        out = endOf(plain.substr(0, plain.find_last_not_of(" \n") + 1));
     } else if (out.size() > kShown) {
-        out = out.substr(0, kShown) + "…";
+        out = beginningOf(out) + "…";
     }
     while (!out.empty() && (out.back() == '.' || out.back() == ':'))
         out.pop_back();

@@ -2,9 +2,12 @@
 #include "app/ctl/launcher.h"
 
 #include "app/ctl/workerprocess.h"
+#include "model/core/text.h"
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 #include <unistd.h>
 
@@ -33,6 +36,41 @@ std::string quoted(const std::string& text)
     return out + "'";
 }
 
+bool isList(const std::string& hosts) { return hosts.find('/') == std::string::npos && !std::filesystem::is_regular_file(hosts); }
+
+/// A list as mpirun reads it, which takes slots that are no number as any number of them. Empty, or what is wrong.
+std::string whyNoList(const std::string& hosts)
+{
+    for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+        end = hosts.find(',', begin);
+        const std::string entry = hosts.substr(begin, end == std::string::npos ? end : end - begin);
+        const auto colon = entry.find(':');
+        const std::string name = entry.substr(0, colon);
+        if (name.empty() || name.front() == '-' || name.find_first_of(" \t\n") != std::string::npos)
+            return "'" + entry + "' is no host";
+        if (colon == std::string::npos)
+            continue;
+        const auto slots = parseInteger(entry.substr(colon + 1));
+        if (!slots || *slots < 1)
+            return "'" + entry.substr(colon + 1) + "' of '" + entry + "' is no number of processes";
+    }
+    return {};
+}
+
+/// The same of a hostfile.
+std::string whyNoHostfile(const std::string& path)
+{
+    if (!std::filesystem::is_regular_file(path))
+        return "there is no hostfile '" + path + "'";
+    std::ifstream file(path);
+    if (!file)
+        return "the hostfile '" + path + "' cannot be read";
+    for (std::string line; std::getline(file, line);)
+        if (const auto first = line.find_first_not_of(" \t\r"); first != std::string::npos && line[first] != '#')
+            return {};
+    return "the hostfile '" + path + "' names no host";
+}
+
 } // namespace
 
 Result<EngineStart> engineStartOf(const Arguments& arguments, const std::string& backend)
@@ -44,11 +82,16 @@ Result<EngineStart> engineStartOf(const Arguments& arguments, const std::string&
     if (!ranks.ok())
         return ranks.error();
     out.ranks = ranks.value();
-    for (const char* option : { "--ranks", "--hosts" })
-        if (arguments.has(option) && ((backend != "mpi" && backend != "nccl") || !out.engine.empty()))
-            return usageError(option, "it is for the backends mpi and nccl where mpirun is started here", "give it to mpirun or srun in --engine");
-    if (out.hosts.find('/') != std::string::npos && access(out.hosts.c_str(), R_OK) != 0)
-        return inputError("--hosts", "there is no hostfile '" + out.hosts + "'", "name one, or hosts as host1:2,host2:2");
+    for (const char* option : { "--ranks", "--hosts" }) {
+        if (arguments.has(option) && backend != "mpi" && backend != "nccl")
+            return usageError(option, "it is for the backends mpi and nccl", "leave it out, or name one of these with --backend");
+        if (arguments.has(option) && !out.engine.empty())
+            return usageError(option, "it is for mpirun when that is started here", "give it to mpirun or srun in --engine");
+    }
+    if (!arguments.has("--hosts"))
+        return out;
+    if (const std::string wrong = isList(out.hosts) ? whyNoList(out.hosts) : whyNoHostfile(out.hosts); !wrong.empty())
+        return inputError("--hosts", wrong, "name hosts as host1:2,host2:2, or a hostfile");
     return out;
 }
 
@@ -74,7 +117,7 @@ Result<std::string> engineCommandFor(const std::string& backend, const EngineSta
     if (here)
         command += "--mca btl self,vader ";
     else // between hosts as Open MPI finds best, or has been told for this machine
-        command += (access(start.hosts.c_str(), R_OK) == 0 ? "--hostfile " : "--host ") + quoted(start.hosts) + " ";
+        command += (isList(start.hosts) ? "--host " : "--hostfile ") + quoted(start.hosts) + " ";
     return command + quoted(WorkerProcess::ownEngine());
 }
 

@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kHelloSeconds = 30; // a worker on another host may first have to ask for a password
 constexpr std::chrono::seconds kCancelTime { 5 };
+constexpr double kLastSeconds = 5;
 
 /// One message, or null when none came in time. Before the first one other programs may have spoken: launchers, login scripts.
 Result<json> readMessage(WorkerProcess& worker, double seconds, bool isFirst = false)
@@ -66,6 +67,17 @@ Status greet(WorkerProcess& worker, const std::function<void(const json&)>& onMe
     return engineError("it did not say hello within " + std::to_string(static_cast<int>(kHelloSeconds)) + " s"
                            + (words.empty() ? "" : ", last words: " + words),
                        worker.command());
+}
+
+/// It has cancelled what nobody asked it to cancel: a launcher has lost a process and ends the others. It ends, too, and says why.
+Error whyStopped(WorkerProcess& worker)
+{
+    for (double waited = 0; waited < kLastSeconds; waited += 0.2)
+        if (auto line = worker.readLine(0.2); !line.ok())
+            return line.error();
+    const std::string words = lastWords(worker.errors());
+    return engineError("it has stopped and does not say why" + (words.empty() ? std::string() : ", last words: " + words), worker.command(),
+                       "run it again");
 }
 
 } // namespace
@@ -136,7 +148,7 @@ Result<json> askWorker(const std::string& engine, json request, const std::funct
             continue;
         }
         if (messageText(message.value(), "code") == "cancelled")
-            return Cancelled {};
+            return cancel ? Result<json>(Cancelled {}) : Result<json>(whyStopped(worker));
         const std::string where = messageText(message.value(), "where");
         return engineError(messageText(message.value(), "message"), where.empty() ? "engine" : where);
     }

@@ -107,6 +107,8 @@ public:
                 return lost > 0 ? lost : missing;
             if (const int silent = silentOne(); silent > 0)
                 return silent; // it stays so
+            if (!trouble().empty())
+                return missing; // no more reports come
             pause(std::chrono::milliseconds(1));
         }
     }
@@ -135,9 +137,9 @@ private:
     void watch()
     {
         while (!m_leave) {
-            if (m_cancel != nullptr && *m_cancel)
-                stop();
             try {
+                if (m_cancel != nullptr && *m_cancel)
+                    stop();
                 if (auto message = m_world.take())
                     takeIn(*message);
                 else if (std::chrono::steady_clock::now() - m_told > kAliveEvery)
@@ -419,23 +421,39 @@ private:
         m_thread = std::thread([this, asked = std::move(request)] { run(asked); });
     }
 
+    /// While it exists a stop reaches the team, also one that came before.
+    class Reachable {
+    public:
+        Reachable(Follower& follower, MpiTeam& team)
+            : m_follower(follower)
+        {
+            const std::lock_guard guard(m_follower.m_lock);
+            m_follower.m_team = &team;
+            if (m_follower.m_stopNumber >= m_follower.m_number)
+                team.stop();
+        }
+        ~Reachable()
+        {
+            const std::lock_guard guard(m_follower.m_lock);
+            m_follower.m_team = nullptr;
+        }
+        Reachable(const Reachable&) = delete;
+        Reachable& operator=(const Reachable&) = delete;
+
+    private:
+        Follower& m_follower;
+    };
+
     void run(const json& request)
     {
         json report { { "type", "report" }, { "number", m_number.load() } };
         RunOutcome outcome = Failure { "internal", "it did not begin", "" };
         try {
             MpiTeam team(m_world, m_number, request.value("shows_values", false));
-            {
-                const std::lock_guard guard(m_lock);
-                m_team = &team;
-                if (m_stopNumber >= m_number)
-                    team.stop();
-            }
+            const Reachable reachable(*this, team);
             outcome = runWith(team, request);
             if (std::holds_alternative<Failure>(outcome))
                 team.stop();
-            const std::lock_guard guard(m_lock);
-            m_team = nullptr;
         } catch (const Failure& failure) {
             outcome = failure;
         } catch (const Stopped&) {
@@ -451,7 +469,12 @@ private:
             report["where"] = failure->where;
         }
         m_running = false; // before the report, which the next run may follow at once
-        m_world.post(0, report.dump(-1, ' ', false, json::error_handler_t::replace));
+        try {
+            m_world.post(0, report.dump(-1, ' ', false, json::error_handler_t::replace));
+        } catch (const Failure& lost) {
+            std::fprintf(stderr, "shardboard-engine: %s\n", lost.message.c_str());
+            m_world.abort(4);
+        }
     }
 
     RunOutcome runWith(MpiTeam& team, const json& request)

@@ -136,8 +136,12 @@ public:
     {
         nccl::Seen out;
         out.missing = whatIsMissing();
-        if (out.missing.empty())
-            out.gpus = seenGpus();
+        try {
+            if (out.missing.empty())
+                out.gpus = seenGpus();
+        } catch (const Failure& failure) { // a GPU that is broken here is not the end of all processes
+            out.missing = failure.message;
+        }
         char name[256] = "";
         gethostname(name, sizeof name - 1);
         const char* id = std::getenv("NCCL_HOSTID"); // what NCCL goes by

@@ -21,6 +21,11 @@ class TestMeasureCommands : public QObject {
     QTemporaryDir m_folder;
 
     QString path(const QString& name) const { return m_folder.filePath(name); }
+    QString written(const QString& name, const QByteArray& text) const
+    {
+        QFile file(path(name));
+        return file.open(QIODevice::WriteOnly) && file.write(text) == text.size() ? file.fileName() : QString();
+    }
     QString design(const QStringList& more = {})
     {
         const QString file = path("d.shardboard");
@@ -107,9 +112,19 @@ private Q_SLOTS:
         QTest::newRow("mode none") << run(design(), { "--profile-mode", "none" }) << 2;
         QTest::newRow("hosts of one process") << run(design(), { "--hosts", "a:1,b:1" }) << 2;
         QTest::newRow("no hostfile") << run(design(), { "--backend", "mpi", "--hosts", "/nonexistent/hosts" }) << 3;
+        const QStringList far { "--backend", "mpi", "--hosts" };
+        QTest::newRow("hosts that are none") << run(design(), far + QStringList { "" }) << 3;
+        QTest::newRow("a host without a name") << run(design(), far + QStringList { "a:1,,b:1" }) << 3;
+        QTest::newRow("a host that is an option") << run(design(), far + QStringList { "-oX" }) << 3;
+        QTest::newRow("no processes on a host") << run(design(), far + QStringList { "localhost:0" }) << 3;
+        QTest::newRow("fewer than none") << run(design(), far + QStringList { "localhost:-2" }) << 3;
+        QTest::newRow("no number of processes") << run(design(), far + QStringList { "localhost:x" }) << 3;
+        QTest::newRow("a folder of hosts") << run(design(), far + QStringList { m_folder.path() }) << 3;
+        QTest::newRow("a hostfile without hosts") << run(design(), far + QStringList { written("hosts", "\n# localhost\n") }) << 3;
         QTest::newRow("ranks beside a command") << run(design(), { "--backend", "mpi", "--ranks", "2", "--engine", "srun x" }) << 2;
         QTest::newRow("a calibration on hosts of one process") << QStringList { "calibrate", "--hosts", "a:1", "-o", path("h.json") } << 2;
         QTest::newRow("a benchmark on hosts of one process") << QStringList { "bench", "pick", "--hosts", "a:1" } << 2;
+        QTest::newRow("a benchmark of no such name on ranks") << QStringList { "bench", "nccl", "--ranks", "2" } << 2;
         QTest::newRow("a benchmark by a command of no worker") << QStringList { "bench", "pick", "--engine", "x" } << 2;
         QTest::newRow("calibrate without a file") << QStringList { "calibrate" } << 2;
         QTest::newRow("calibrate nowhere") << QStringList { "calibrate", "-o", "/nonexistent/h.json" } << 3;

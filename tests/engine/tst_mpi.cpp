@@ -8,10 +8,12 @@
 #include "tests/engine/workermessages.h"
 
 #include <QElapsedTimer>
+#include <QTemporaryDir>
 #include <QTest>
 
 #include <csignal>
 #include <dirent.h>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <random>
@@ -160,6 +162,14 @@ private Q_SLOTS:
                  far.c_str());
         const std::string listed = engineCommandFor("mpi", { "", 3, SHARDBOARD_SOURCE_DIR "/LICENSE" }, 8).value();
         QVERIFY2(listed.find("mpirun -n 3 ") != std::string::npos && listed.find("--hostfile '") != std::string::npos, listed.c_str());
+        // A folder here that has the name of a host is no hostfile.
+        const QTemporaryDir folder;
+        const std::string before = std::filesystem::current_path();
+        std::filesystem::create_directory(folder.path().toStdString() + "/node1");
+        std::filesystem::current_path(folder.path().toStdString());
+        const std::string named = engineCommandFor("mpi", { "", 0, "node1" }, 8).value();
+        std::filesystem::current_path(before);
+        QVERIFY2(named.find("--host 'node1'") != std::string::npos, named.c_str());
     }
 
     void isBitForBitOneProcess_data()

@@ -375,6 +375,11 @@ private Q_SLOTS:
         QCOMPARE(lastWords(""), std::string());
         QCOMPARE(lastWords("no such GPU\n"), std::string("no such GPU"));
         QCOMPARE(lastWords("hm\n" + std::string(500, 'x')).size(), std::size_t { 240 });
+        std::string umlauts = "x"; // of two bytes each: none is cut in two
+        for (int i = 0; i < 200; ++i)
+            umlauts += "ä";
+        QCOMPARE(lastWords(umlauts + "y").size(), std::size_t { 239 });
+        QCOMPARE(lastWords("shardboard-engine: " + umlauts.substr(1)), "shardboard-engine: " + umlauts.substr(1, 220) + "…");
         const std::string frame = std::string(74, '-') + "\n";
         const std::string peer = frame + "An MPI communication peer process has unexpectedly disconnected.  This\nusually indicates a failure in the "
                                          "peer process.\n\n  Local host: host1\n  Peer host:  host2\n" + frame;
@@ -398,6 +403,22 @@ private Q_SLOTS:
                                   "therefore cannot\nexecute. There are several options.\n" + frame + "srun: error: host1: tasks 0-2: Exited with exit code 1\n")
                     .find("--mpi=pmix") != std::string::npos);
         QCOMPARE(lastWords("shardboard-engine: rank 0 on host1 does not answer\n" + peer), std::string("shardboard-engine: rank 0 on host1 does not answer"));
+    }
+
+    /// mpirun ends the others when it has lost a process: they cancel their work, but nobody has asked for that.
+    void whatNobodyCancelledIsAnError()
+    {
+        const std::string hello = "echo '{\"type\":\"hello\",\"protocol\":" + std::to_string(kProtocolVersion) + "}'; read request; ";
+        const std::string cancelled = "echo '{\"type\":\"error\",\"id\":1,\"code\":\"cancelled\",\"message\":\"it was cancelled\"}'; ";
+        const std::string lost = "mpirun noticed that process rank 1 with PID 0 on node a exited on signal 9 (Killed).";
+        const std::string frame = "echo ------------------------------ >&2; ";
+        std::atomic<bool> cancel { false };
+        const auto answer = askWorker(hello + cancelled + "sleep 0.3; " + frame + "echo '" + lost + "' >&2; " + frame + "exit 137",
+                                      { { "type", "run" } }, {}, cancel);
+        QVERIFY(!answer.ok() && !answer.cancelled());
+        QVERIFY2(answer.error().text().find("process rank 1") != std::string::npos, answer.error().text().c_str());
+        const auto silent = askWorker(hello + cancelled + "exec sleep 20", { { "type", "run" } }, {}, cancel);
+        QVERIFY(!silent.ok() && !silent.cancelled());
     }
 
     /// A job may wait longer than a worker on another host has to say hello; what it waits for is shown, and it can be cancelled.
