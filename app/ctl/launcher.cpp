@@ -87,6 +87,8 @@ Result<EngineStart> engineStartOf(const Arguments& arguments, const std::string&
             return usageError(option, "it is for the backends mpi and nccl", "leave it out, or name one of these with --backend");
         if (arguments.has(option) && !out.engine.empty())
             return usageError(option, "it is for mpirun when that is started here", "give it to mpirun or srun in --engine");
+        if (arguments.has(option) && std::getenv("SHARDBOARD_ENGINE") != nullptr)
+            return usageError(option, "SHARDBOARD_ENGINE says how the worker is started", "give it to mpirun or srun there");
     }
     if (!arguments.has("--hosts"))
         return out;

@@ -216,6 +216,14 @@ private Q_SLOTS:
         QCOMPARE(shardctl({ "plan", file }).code, 0);
     }
 
+    void ranksAreNotLostOnAnotherCommand()
+    {
+        qputenv("SHARDBOARD_ENGINE", "exit 1");
+        const Outcome refused = shardctl(run(design(), { "--backend", "mpi", "--ranks", "2" }));
+        qunsetenv("SHARDBOARD_ENGINE");
+        QVERIFY2(refused.code == 2 && refused.err.contains("SHARDBOARD_ENGINE"), qPrintable(refused.err));
+    }
+
     /// The same by the processes of mpirun, whose collectives are between them.
     void calibratesProcesses()
     {

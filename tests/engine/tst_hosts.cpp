@@ -76,21 +76,6 @@ bool allGone(const std::map<pid_t, std::string>& processes, int milliseconds = 5
     return true;
 }
 
-/// A run that takes many seconds.
-Program slowProgram()
-{
-    TestDesign design;
-    design.mesh = "data=1,model=4";
-    design.model.hiddenSize = 2048;
-    design.model.intermediateSize = 8192;
-    design.model.heads = 16;
-    design.model.kvHeads = 8;
-    design.model.headDim = 128;
-    design.model.layers = 40;
-    design.workload = { WorkloadKind::Prefill, 2, 1024, DType::BF16 };
-    return programOf(design);
-}
-
 json runRequest(const Program& program, int id, RunOptions options = {})
 {
     options.backend = "mpi";
@@ -150,16 +135,7 @@ private Q_SLOTS:
         QFETCH(QString, filter);
         auto worker = WorkerProcess::start(command(hosts.toStdString(), "--conformance mpi --same-as cpu --filter '" + filter.toStdString() + "'"));
         QVERIFY(worker.ok());
-        std::string said;
-        QElapsedTimer timer;
-        timer.start();
-        while (timer.elapsed() < 40000) {
-            auto line = worker.value()->readLine(1);
-            if (!line.ok())
-                break;
-            if (line.value())
-                said += *line.value() + "\n";
-        }
+        const std::string said = allWords(*worker.value(), 40);
         QVERIFY2(said.find(" 0 failed") != std::string::npos, said.c_str());
         QVERIFY2(said.find("mpi: 0 cases") == std::string::npos, "no case has that name");
     }

@@ -40,21 +40,6 @@ std::string command(int ranks, const std::string& hosts = {}, const std::string&
     return line + "'" + enginePath() + "' " + arguments;
 }
 
-/// A run that takes many seconds.
-Program slowProgram()
-{
-    TestDesign design;
-    design.mesh = "data=1,model=4";
-    design.model.hiddenSize = 2048;
-    design.model.intermediateSize = 8192;
-    design.model.heads = 16;
-    design.model.kvHeads = 8;
-    design.model.headDim = 128;
-    design.model.layers = 40;
-    design.workload = { WorkloadKind::Prefill, 2, 1024, DType::BF16 };
-    return programOf(design);
-}
-
 json runRequest(const Program& program, int id, bool verify = false)
 {
     RunOptions options;
@@ -198,16 +183,7 @@ private Q_SLOTS:
         auto worker = WorkerProcess::start(
             command(ranks, hosts.toStdString(), "--conformance mpi --same-as cpu --filter '" + filter.toStdString() + "'"));
         QVERIFY(worker.ok());
-        std::string said;
-        QElapsedTimer timer;
-        timer.start();
-        while (timer.elapsed() < 60000) {
-            auto line = worker.value()->readLine(1);
-            if (!line.ok())
-                break;
-            if (line.value())
-                said += *line.value() + "\n";
-        }
+        const std::string said = allWords(*worker.value(), 60);
         QVERIFY2(said.find(" 0 failed") != std::string::npos, said.c_str());
         QVERIFY2(said.find("mpi: 0 cases") == std::string::npos, "no case has that name");
     }

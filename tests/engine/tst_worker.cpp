@@ -30,21 +30,6 @@ std::string enginePath() { return qEnvironmentVariable("SHARDBOARD_ENGINE_PATH")
 /// Quoted for the shell; `exec`, so that the process is the engine itself.
 std::string engineCommand() { return "exec '" + enginePath() + "'"; }
 
-/// A run that takes many seconds.
-Program slowProgram()
-{
-    TestDesign design;
-    design.mesh = "data=1,model=2";
-    design.model.hiddenSize = 2048;
-    design.model.intermediateSize = 8192;
-    design.model.heads = 16;
-    design.model.kvHeads = 8;
-    design.model.headDim = 128;
-    design.model.layers = 40;
-    design.workload = { WorkloadKind::Prefill, 2, 1024, DType::BF16 };
-    return programOf(design);
-}
-
 json runRequest(const Program& program, int id, const RunOptions& options = {})
 {
     return { { "type", "run" }, { "id", id }, { "plan", planToJson(program.graph, program.plan) },

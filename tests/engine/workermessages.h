@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading what a worker says, for tests of workers.
+// Reading what a worker says, and giving it work that lasts, for tests of workers.
 #pragma once
 
 #include "app/ctl/workerprocess.h"
+#include "tests/engine/testprogram.h"
 
 #include <QElapsedTimer>
 
@@ -28,6 +29,37 @@ inline nlohmann::json nextMessage(WorkerProcess& worker, const std::string& type
             return message;
     }
     return {};
+}
+
+/// All lines until it ends, or until then.
+inline std::string allWords(WorkerProcess& worker, double seconds)
+{
+    QElapsedTimer timer;
+    timer.start();
+    std::string said;
+    while (static_cast<double>(timer.elapsed()) < seconds * 1000) {
+        auto line = worker.readLine(1);
+        if (!line.ok())
+            break;
+        if (line.value())
+            said += *line.value() + "\n";
+    }
+    return said;
+}
+
+/// A run that takes many seconds.
+inline Program slowProgram()
+{
+    test::TestDesign design;
+    design.mesh = "data=1,model=4";
+    design.model.hiddenSize = 2048;
+    design.model.intermediateSize = 8192;
+    design.model.heads = 16;
+    design.model.kvHeads = 8;
+    design.model.headDim = 128;
+    design.model.layers = 40;
+    design.workload = { WorkloadKind::Prefill, 2, 1024, DType::BF16 };
+    return programOf(design);
 }
 
 } // namespace shardboard
