@@ -563,9 +563,10 @@ std::variant<Calibration, Failure> calibrateTogether(Team& team, const Calibrati
     return attempt([&] {
         const auto trials = collectiveTrialsOf(options);
         const auto bytes = memoryByPlace(team, trials, workers);
+        const std::int64_t ofOthers = (team.places() - 1) * processMemory(workers); // which wait while the first one measures kernels
         std::int64_t needed = 0;
         for (const std::int64_t ofPlace : bytes)
-            needed += ofPlace;
+            needed += ofPlace + processMemory(workers);
         Calibration out;
         const auto count = static_cast<std::int64_t>(trials.size());
         std::int64_t before = 0; // steps until the collectives
@@ -573,8 +574,8 @@ std::variant<Calibration, Failure> calibrateTogether(Team& team, const Calibrati
             CalibrateHooks first = hooks;
             first.announce = [&](std::int64_t kernels, double seconds) {
                 if (hooks.announce)
-                    hooks.announce(std::max(kernels, needed), seconds);
-                checkMemory(needed, availableMemory()); // before anything is measured
+                    hooks.announce(std::max(kernels + ofOthers, needed), seconds);
+                checkMemory(std::max(kernels + ofOthers, needed), availableMemory()); // before anything is measured
             };
             first.progress = [&](std::int64_t step, std::int64_t of, const std::string& what) {
                 before = of;

@@ -96,6 +96,12 @@ void copyPastCaches(const float* from, std::int64_t count, float* to)
 
 std::int64_t limitsMemory(int workers) { return copyBytes() + (2 + workers) * kProduct * kProduct * std::int64_t { sizeof(float) } + (1 << 20); }
 
+std::int64_t processMemory(int workers)
+{
+    constexpr std::int64_t kMiB = std::int64_t { 1 } << 20;
+    return 96 * kMiB + workers * 40 * kMiB;
+}
+
 MachineLimits measureLimits(TaskPool& pool)
 {
     const int workers = pool.workers();

@@ -13,6 +13,9 @@ namespace shardboard::engine {
 /// Memory that measureLimits touches, and gives back.
 std::int64_t limitsMemory(int workers);
 
+/// Of a process outside its arena, at most: the program, the plan, packing buffers of the matrix products.
+std::int64_t processMemory(int workers);
+
 /// About half a second. Copies 4 times what the last cache holds, past the caches; products of 512 x 512 and
 /// 1024 x 1024 matrices, the better of both. On the clock of the threads, as the operations' seconds are. Throws Stopped and Failure "memory".
 MachineLimits measureLimits(TaskPool& pool);

@@ -33,9 +33,6 @@ std::string sizeText(std::int64_t bytes)
     return text;
 }
 
-/// Memory outside the arena: the program, the plan, packing buffers of the matrix products.
-std::int64_t overheadBytes(int workers) { return 96 * kMiB + workers * 40 * kMiB; }
-
 struct Estimate {
     std::int64_t arenaBytes = 0; ///< of all processes
     std::vector<std::int64_t> arenaByPlace;
@@ -147,7 +144,7 @@ std::vector<std::int64_t> neededByPlace(const Estimate& estimate, bool profiled,
     for (std::size_t place = 0; place < estimate.arenaByPlace.size(); ++place)
         needed.push_back(std::max(estimate.arenaByPlace[place] + estimate.broughtByPlace[place],
                                   profiled && place == 0 ? limitsMemory(workers) : 0)
-                         + overheadBytes(workers));
+                         + processMemory(workers));
     return needed;
 }
 

@@ -3,6 +3,7 @@
 // them, the client hears of it once and no process is left. Skipped where there is no mpirun or the build has no MPI.
 #include "app/ctl/launcher.h"
 #include "app/ctl/workerprocess.h"
+#include "model/protocol/calibration.h"
 #include "model/protocol/messages.h"
 #include "tests/engine/testprogram.h"
 #include "tests/engine/workermessages.h"
@@ -76,6 +77,17 @@ std::vector<pid_t> childrenOf(pid_t parent)
     if (folder != nullptr)
         closedir(folder);
     return out;
+}
+
+/// Memory of a process that is in use, its part of what it shares with others.
+std::int64_t proportionalBytes(pid_t process)
+{
+    std::ifstream file("/proc/" + std::to_string(process) + "/smaps_rollup");
+    std::int64_t kibibytes = 0;
+    for (std::string word; file >> word;)
+        if (word == "Pss:")
+            file >> kibibytes;
+    return kibibytes * 1024;
 }
 
 /// Whether all of them have ended within that time.
@@ -216,6 +228,34 @@ private Q_SLOTS:
         SAME(result["run"]["devices"], 8);
         QVERIFY(result["run"]["step_seconds"]["median"].get<double>() > 0);
         QVERIFY(result["run"]["peak_bytes"].get<std::int64_t>() <= sum);
+    }
+
+    /// Processes that only wait have memory, too.
+    void aCalibrationTakesNoMoreMemoryThanAnnounced()
+    {
+        start(12);
+        CalibrationOptions options;
+        options.backend = "mpi";
+        options.quick = true;
+        QVERIFY(m_worker->send({ { "type", "calibrate" }, { "id", 1 }, { "options", toJson(options) } }).ok());
+        const json announced = next("announce");
+        QVERIFY2(announced.contains("bytes"), announced.dump().c_str());
+        const std::vector<pid_t> processes = childrenOf(m_worker->pid());
+        QCOMPARE(processes.size(), std::size_t { 12 });
+        std::int64_t most = 0;
+        QElapsedTimer timer;
+        timer.start();
+        json end;
+        while (!end.is_object() && timer.elapsed() < 90000) {
+            end = next("result", 0.1);
+            std::int64_t sum = 0;
+            for (const pid_t process : processes)
+                sum += proportionalBytes(process);
+            most = std::max(most, sum);
+        }
+        QVERIFY2(end.contains("calibration"), end.dump().substr(0, 300).c_str());
+        QVERIFY2(most > 0 && most <= announced["bytes"].get<std::int64_t>(),
+                 (std::to_string(most >> 20) + " MiB of " + std::to_string(announced["bytes"].get<std::int64_t>() >> 20)).c_str());
     }
 
     void findsABrokenCollective()
