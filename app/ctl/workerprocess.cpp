@@ -178,7 +178,7 @@ void WorkerProcess::takeOutput()
     for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
         m_partial += rest.substr(0, end);
         m_lines.push_back(std::move(m_partial));
-        m_spoke = true;
+        m_spoke = m_spoke || m_lines.back().starts_with('{'); // not a launcher
         m_partial.clear();
         rest.remove_prefix(end + 1);
     }

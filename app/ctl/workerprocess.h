@@ -55,7 +55,7 @@ private:
     int m_errors = -1;
     int m_status = 0; ///< as of waitpid, once m_ended
     bool m_ended = false;
-    bool m_spoke = false; ///< it has sent a line
+    bool m_spoke = false; ///< it has sent a message
     bool m_tooLong = false;
     std::string m_partial;
     std::deque<std::string> m_lines;

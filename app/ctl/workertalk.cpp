@@ -16,9 +16,10 @@ using nlohmann::json;
 
 namespace {
 
-constexpr double kHelloSeconds = 30; // a worker on another host may first have to ask for a password
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kHelloTime { 30 }; // a worker on another host may first have to ask for a password
 constexpr std::chrono::seconds kCancelTime { 5 };
-constexpr double kLastSeconds = 5;
+constexpr std::chrono::seconds kLastTime { 5 };
 
 /// One message, or null when none came in time. Before the first one other programs may have spoken: launchers, login scripts.
 Result<json> readMessage(WorkerProcess& worker, double seconds, bool isFirst = false)
@@ -40,7 +41,7 @@ Result<json> readMessage(WorkerProcess& worker, double seconds, bool isFirst = f
 Status greet(WorkerProcess& worker, const std::function<void(const json&)>& onMessage, const std::atomic<bool>& cancel)
 {
     std::string queued;
-    for (double waited = 0; waited < kHelloSeconds; waited += 0.2) {
+    for (auto began = Clock::now(); Clock::now() - began < kHelloTime;) {
         if (cancel)
             return Cancelled {};
         auto message = readMessage(worker, 0.2, true);
@@ -49,7 +50,7 @@ Status greet(WorkerProcess& worker, const std::function<void(const json&)>& onMe
         if (message.value().is_null()) {
             const std::string before = std::exchange(queued, queueWords(worker.errors()));
             if (!queued.empty())
-                waited = 0;
+                began = Clock::now();
             if (!queued.empty() && queued != before && onMessage)
                 onMessage({ { "type", "waiting" }, { "what", queued } });
             continue;
@@ -64,7 +65,7 @@ Status greet(WorkerProcess& worker, const std::function<void(const json&)>& onMe
         return done();
     }
     const std::string words = lastWords(worker.errors());
-    return engineError("it did not say hello within " + std::to_string(static_cast<int>(kHelloSeconds)) + " s"
+    return engineError("it did not say hello within " + std::to_string(kHelloTime.count()) + " s"
                            + (words.empty() ? "" : ", last words: " + words),
                        worker.command());
 }
@@ -72,7 +73,7 @@ Status greet(WorkerProcess& worker, const std::function<void(const json&)>& onMe
 /// It has cancelled what nobody asked it to cancel: a launcher has lost a process and ends the others. It ends, too, and says why.
 Error whyStopped(WorkerProcess& worker)
 {
-    for (double waited = 0; waited < kLastSeconds; waited += 0.2)
+    for (const auto end = Clock::now() + kLastTime; Clock::now() < end;)
         if (auto line = worker.readLine(0.2); !line.ok())
             return line.error();
     const std::string words = lastWords(worker.errors());
@@ -121,7 +122,6 @@ Result<json> askWorker(const std::string& engine, json request, const std::funct
     request["protocol"] = kProtocolVersion;
     if (auto status = worker.send(request); !status.ok())
         return status.error();
-    using Clock = std::chrono::steady_clock;
     std::optional<Clock::time_point> cancelledAt;
     while (true) {
         if (cancelledAt && Clock::now() - *cancelledAt > kCancelTime)

@@ -406,6 +406,19 @@ private Q_SLOTS:
         QVERIFY(!silent.ok() && !silent.cancelled());
     }
 
+    /// A login script may say much before the worker does, and what it says is no sign of a worker.
+    void othersMaySpeakFirst()
+    {
+        std::atomic<bool> cancel { false };
+        const std::string hello = "echo '{\"type\":\"hello\",\"protocol\":" + std::to_string(kProtocolVersion) + "}'; read request; ";
+        const auto answer = askWorker("for i in $(seq 400); do echo welcome $i; done; " + hello + "echo '{\"type\":\"result\",\"id\":1}'",
+                                      { { "type", "run" } }, {}, cancel);
+        QVERIFY2(answer.ok(), answer.ok() ? "" : answer.error().text().c_str());
+        const auto none = askWorker("echo welcome", { { "type", "run" } }, {}, cancel);
+        QVERIFY(!none.ok());
+        QVERIFY2(none.error().text().find("see that this command starts the worker") != std::string::npos, none.error().text().c_str());
+    }
+
     /// A job may wait longer than a worker on another host has to say hello; what it waits for is shown, and it can be cancelled.
     void aQueueIsWaitedFor()
     {
