@@ -214,6 +214,8 @@ void EngineSession::onTimeout()
         fail(tr("The engine did not say hello within %1 s (%2). See that this is the worker, then “Restart engine”.")
                  .arg(m_startTimeout / 1000.0)
                  .arg(m_running.join(QLatin1Char(' '))));
+    } else if (m_state == State::Running && !m_cancelling) {
+        fail(tr("The engine gave up the run though nobody had cancelled it. “Restart engine” starts another."));
     } else if (m_state == State::Running) {
         fail(tr("The engine did not answer the cancel within %1 s and was ended. “Restart engine” starts another.").arg(m_cancelTimeout / 1000.0));
     }
@@ -349,9 +351,15 @@ void EngineSession::receiveResult(const json& message)
 
 void EngineSession::receiveError(const json& message)
 {
+    const bool isCancel = text(message, "code") == QLatin1String("cancelled");
+    if (isCancel && !m_cancelling && m_state == State::Running) {
+        // Nobody has asked: a launcher has lost a process and ends the others. Its end says why.
+        m_timer.start(m_cancelTimeout);
+        return;
+    }
     m_timer.stop();
     setState(State::Ready);
-    if (text(message, "code") == QLatin1String("cancelled")) {
+    if (isCancel) {
         Q_EMIT cancelled();
         return;
     }

@@ -176,6 +176,7 @@ void TestEngine::failureIsNamed_data()
     QTest::addColumn<QStringList>("command");
     QTest::addColumn<QString>("expected");
     QTest::newRow("crash") << fake("crash") << QStringLiteral("killed by signal 9");
+    QTest::newRow("lost a process") << fake("lost") << QStringLiteral("exit status 137");
     QTest::newRow("garbage") << fake("garbage") << QStringLiteral("“Segmentation fault (this is no JSON)”");
     QTest::newRow("old version") << fake("old") << QStringLiteral("speaks protocol 0, this program speaks 1");
     QTest::newRow("silent") << fake("silent") << QStringLiteral("did not say hello within 0.3 s");
@@ -190,11 +191,15 @@ void TestEngine::failureIsNamed()
     QFETCH(QString, expected);
     EngineSession session(command);
     session.setStartTimeout(expected.contains(QStringLiteral("0.3")) ? 300 : 5000);
+    const QSignalSpy cancelled(&session, &EngineSession::cancelled);
     session.run(m_evaluation, {});
     QTRY_COMPARE(session.state(), State::Failed);
+    QCOMPARE(cancelled.size(), 0); // nobody asked for it
     QVERIFY2(session.failure().contains(expected), qPrintable(session.failure()));
     if (command.last() == QLatin1String("crash"))
         QCOMPARE(session.failureLog(), QStringLiteral("out of luck in layer 0"));
+    if (command.last() == QLatin1String("lost"))
+        QCOMPARE(session.failureLog(), QStringLiteral("rank 1 was killed by signal 9"));
 }
 
 void TestEngine::refusedRunKeepsTheWorker()

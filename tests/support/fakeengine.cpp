@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker that follows a script, for tests of the client: fakeengine ok|slow|flood|garbage|crash|wordy|hang|silent|old|gpuless|fails
+// A worker that follows a script, for tests of the client: fakeengine ok|slow|flood|garbage|crash|wordy|hang|silent|old|gpuless|fails|lost
 //   ok       hello; a run is announced, makes progress and gives a verified result
 //   slow     as ok, but the run lasts until it is cancelled
 //   flood    as ok, with a million steps of progress before the result (or as many as `flood N` says), as fast as it can write
@@ -11,9 +11,11 @@
 //   old      hello of another protocol version
 //   gpuless  as ok; hello also tells of a backend that cannot be used
 //   fails    hello; a run is refused with an error of its own
+//   lost     hello; a run is cancelled though nobody asked, and the worker ends: its launcher has lost a process
 #include <nlohmann/json.hpp>
 
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <string>
 
@@ -59,6 +61,10 @@ void run(const std::string& script, const json& id, int steps)
             std::cerr << "rank " << line << " of this run could not exchange block/mlp.residual/mlp_out with the others: connection lost\n";
         std::cerr << std::flush;
         std::raise(SIGKILL);
+    } else if (script == "lost") {
+        say({ { "type", "error" }, { "id", id }, { "code", "cancelled" }, { "message", "cancelled" }, { "where", "" } });
+        std::cerr << "rank 1 was killed by signal 9\n" << std::flush;
+        std::exit(137);
     } else if (script == "fails") {
         say({ { "type", "error" }, { "id", id }, { "code", "memory" },
               { "message", "needs 900 GiB, this machine has 24 GiB; run fewer layers" }, { "where", "" } });
