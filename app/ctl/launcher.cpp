@@ -50,8 +50,8 @@ std::string whyNoList(const std::string& hosts)
             return "'" + entry + "' is no host";
         if (colon == std::string::npos)
             continue;
-        const auto slots = parseInteger(entry.substr(colon + 1));
-        if (!slots || *slots < 1)
+        const auto places = parseInteger(entry.substr(colon + 1));
+        if (!places || *places < 1)
             return "'" + entry.substr(colon + 1) + "' of '" + entry + "' is no number of processes";
     }
     return {};
