@@ -91,7 +91,8 @@ Estimate plan(const Program& program, const RunOptions& options, const std::vect
     out.arenaBytes = arena.highWater();
     for (int place = 0; place < places; ++place) {
         out.arenaByPlace.push_back(arena.highWater(place));
-        out.broughtByPlace.push_back(counting ? counting->mostBrought(place) : 0);
+        // The places of an executor are its devices, and it takes nothing by the processes' messages.
+        out.broughtByPlace.push_back(counting && executor == nullptr ? counting->mostBrought(place) : 0);
     }
     if (executor == nullptr)
         out.seconds += static_cast<double>(out.arenaBytes) / 2e9; // first touch
