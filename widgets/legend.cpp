@@ -213,4 +213,15 @@ void Legend::changeEvent(QEvent* event)
     }
 }
 
+void paintStrips(QPainter& painter, const QRectF& rect, const std::function<void(QPainter&, const QRect&, int)>& strip)
+{
+    painter.setRenderHint(QPainter::Antialiasing, false);
+    constexpr int kStrips = 3;
+    const QRect all = rect.toRect();
+    for (int i = 0; i < kStrips; ++i) {
+        const int left = all.left() + all.width() * i / kStrips;
+        strip(painter, QRect(left, all.top(), all.left() + all.width() * (i + 1) / kStrips - left - 1, all.height()), i);
+    }
+}
+
 } // namespace shardboard

@@ -57,4 +57,7 @@ private:
     QString m_chosen;
 };
 
+/// Of an entry that stands for many colours: strips of the first of them, painted one after the other by their number.
+void paintStrips(QPainter& painter, const QRectF& rect, const std::function<void(QPainter&, const QRect&, int)>& strip);
+
 } // namespace shardboard

@@ -26,15 +26,7 @@ LegendEntry allEntry(const DeviceColors& colors)
     const QString count = QString::number(colors.count());
     const QString text = colors.byShard() ? QObject::tr("%1 shards, a colour each").arg(count) : QObject::tr("a colour a place of %1").arg(qstr(colors.axisName()));
     return { QStringLiteral("all"), text, QObject::tr("Devices with the same colour and hatching hold the same; past seven the colours come again, hatched, past %1 with their hatching").arg(colorCount()),
-             [](QPainter& painter, const QRectF& rect, const QWidget*) {
-                 painter.setRenderHint(QPainter::Antialiasing, false);
-                 constexpr int kStrips = 3;
-                 const QRect all = rect.toRect();
-                 for (int i = 0; i < kStrips; ++i) {
-                     const int left = all.left() + all.width() * i / kStrips;
-                     paintColor(painter, QRect(left, all.top(), all.left() + all.width() * (i + 1) / kStrips - left - 1, all.height()), i);
-                 }
-             } };
+             [](QPainter& painter, const QRectF& rect, const QWidget*) { paintStrips(painter, rect, paintColor); } };
 }
 
 } // namespace

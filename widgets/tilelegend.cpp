@@ -33,13 +33,7 @@ std::vector<LegendEntry> tileLegend(const TileKinds& kinds)
         out.push_back({ QStringLiteral("cut"), QObject::tr("a colour a shard"),
                         QObject::tr("Cut: tiles with the same colour are the same shard; past seven the colours come again, hatched"),
                         [](QPainter& painter, const QRectF& rect, const QWidget*) {
-                            painter.setRenderHint(QPainter::Antialiasing, false);
-                            constexpr int kStrips = 3;
-                            const QRect all = rect.toRect();
-                            for (int i = 0; i < kStrips; ++i) {
-                                const int left = all.left() + all.width() * i / kStrips;
-                                painter.fillRect(QRect(left, all.top(), all.left() + all.width() * (i + 1) / kStrips - left - 1, all.height()), partColor(i).fill);
-                            }
+                            paintStrips(painter, rect, [](QPainter& p, const QRect& strip, int i) { p.fillRect(strip, partColor(i).fill); });
                         } });
     if (kinds.uneven)
         out.push_back(edgeEntry(QStringLiteral("uneven"), QObject::tr("uneven"), QObject::tr("Dashed: smaller than the largest tile of its dim"), false));
