@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/result.h"
 
+#include "model/core/visibletext.h"
+
 namespace shardboard {
 
 namespace {
-/// Text from a hostile file may hold control characters; a message stays one line and short.
-std::string oneLine(const std::string& text)
+/// Text from a hostile file may hold anything; a message stays one line and short. Line ends of what others say become blanks.
+std::string oneLine(std::string text)
 {
     constexpr std::size_t kLongest = 400;
-    std::string out;
-    for (const char c : text) {
-        if (out.size() >= kLongest) {
-            out += "...";
-            break;
-        }
-        const auto byte = static_cast<unsigned char>(c);
-        out += (byte < 0x20 || byte == 0x7f) ? ' ' : c;
-    }
-    return out;
+    for (char& c : text)
+        if (c == '\n' || c == '\r' || c == '\t')
+            c = ' ';
+    return shortened(visibleText(text), kLongest);
 }
 } // namespace
 

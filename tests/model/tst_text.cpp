@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/numbers.h"
 #include "model/core/text.h"
+#include "model/core/visibletext.h"
 #include "model/design/design.h"
+#include "support/hostilenames.h"
 
 #include <QtTest>
+
+#include <random>
 
 using namespace shardboard;
 
@@ -24,6 +28,54 @@ private Q_SLOTS:
         QVERIFY(!parseInteger(""));
         QVERIFY(!parseInteger("9223372036854775808"));
         QCOMPARE(parseInteger("9223372036854775807").value(), INT64_MAX);
+    }
+
+    void namesAreShownAndNotObeyed()
+    {
+        QCOMPARE(visibleText("a\x1b[31m\n"), std::string("a\\x1b[31m\\n"));
+        QCOMPARE(visibleText("a\xe2\x80\xae" "b\xff"), std::string("a\\u202eb\\xff"));
+        QCOMPARE(visibleText("a\xc2\x9b"), std::string("a\\u009b"));
+        QCOMPARE(visibleLines("a\nb\r\n"), std::string("a\nb\\r\n"));
+        for (const HostileName& hostile : printableHostileNames()) {
+            QVERIFY2(visibleText(hostile.name) == hostile.name, hostile.what.c_str());
+            QVERIFY2(!nameProblem(hostile.name), hostile.what.c_str());
+        }
+        for (const auto& list : { controlHostileNames(), malformedHostileNames() })
+            for (const HostileName& hostile : list) {
+                const std::string shown = visibleText(hostile.name);
+                QVERIFY2(nameProblem(hostile.name), hostile.what.c_str());
+                QVERIFY2(!nameProblem(shown), hostile.what.c_str());
+                QVERIFY2(QString::fromStdString(shown).toStdString() == shown, hostile.what.c_str()); // Qt replaces what is not UTF-8
+            }
+        QCOMPARE(nameProblem("ab\x1b").value(), std::string("has the control character \\x1b at byte 2"));
+        QCOMPARE(nameProblem("ab\xff").value(), std::string("is not UTF-8: byte \\xff at 2"));
+    }
+
+    /// Qt decodes independently: what it gives back unchanged is UTF-8, and nothing else.
+    void utf8IsWhatQtTakes()
+    {
+        std::mt19937 random(5);
+        const std::string pool = "ab\xc2\x9b\xe2\x80\xae\xf0\x9f\xa7\xa9\xff\xc0\xed\xa0\xf4\x90";
+        for (int trial = 0; trial < 20'000; ++trial) {
+            std::string text;
+            for (std::size_t i = random() % 8; i > 0; --i)
+                text += pool[random() % pool.size()];
+            const QByteArray bytes = QByteArray::fromStdString(text);
+            QCOMPARE(isUtf8(text), QString::fromUtf8(bytes).toUtf8() == bytes);
+        }
+    }
+
+    void longTextsAreNotCutInsideACharacter()
+    {
+        QCOMPARE(shortened("abc", 3), std::string("abc"));
+        QCOMPARE(shortened("abcd", 3), std::string("abc..."));
+        const std::string wide = "\xe5\xb1\x82\xe5\xb1\x82\xe5\xb1\x82";
+        for (std::size_t bytes = 0; bytes <= wide.size(); ++bytes) {
+            QVERIFY(isUtf8(shortened(wide, bytes)));
+            QVERIFY(shortened(wide, bytes).size() <= bytes + 3);
+        }
+        QVERIFY(isUtf8(inputError(std::string(399, 'a') + wide, "x" + wide, "").text()));
+        QVERIFY(!nameProblem(inputError("\x1b[31m", "\x07", "\x9b").text()));
     }
 
     void lettersBetweenWords()
