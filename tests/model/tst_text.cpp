@@ -3,7 +3,7 @@
 #include "model/core/text.h"
 #include "model/core/visibletext.h"
 #include "model/design/design.h"
-#include "support/hostilenames.h"
+#include "tests/support/hostilenames.h"
 
 #include <QtTest>
 
