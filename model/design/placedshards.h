@@ -24,8 +24,8 @@ public:
 
     /// Mesh axis of the stages, where there are two or more; else -1.
     int stageAxis() const { return m_stageAxis; }
-    /// Of a weight in layer `layer` of the model; -1 outside of layers. One that embedding and head share is on two stages. Without
-    /// stages none: every device holds it.
+    /// Of a weight in layer `layer` of the model; -1 outside of layers. One that embedding and head share is on two
+    /// stages. Without stages none: every device holds it.
     std::vector<std::int64_t> stagesOf(const WeightLayout& weight, std::int64_t layer) const;
     PlacedShards of(const WeightLayout& weight, std::int64_t layer) const;
 

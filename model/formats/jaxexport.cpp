@@ -289,7 +289,8 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
             layout += "    " + pythonLiteral(pattern) + ": " + spec + ",\n";
     }
     text += "WEIGHTS = " + std::to_string(weights) + "  # in shards.json, each layer apart\n\n";
-    text += "# By checkpoint name, with * for the number of a layer; one entry per tensor dim, [out, in].\nLAYOUT = {\n" + layout;
+    text += "# By checkpoint name, with * for the number of a layer; one entry per tensor dim, [out, in].\n"
+            "# The experts of a layer are one tensor, stacked on dim 0, with * for their number.\nLAYOUT = {\n" + layout;
     return text + "}\n\nINPUTS = {\n" + inputs + "}\n" + kFunctions;
 }
 

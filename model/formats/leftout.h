@@ -9,8 +9,9 @@
 
 namespace shardboard {
 
-/// A sentence for each kind of thing, with what it means: pins (by what they match, and how many), recompute, overlap, micro-batches,
-/// sharded optimizer states. Printable ASCII, whatever the design's names hold. `compiler` is who decides instead: `XLA`.
+/// A sentence for each kind of thing, with what it means: pins (by what they match, and how many), recompute, overlap,
+/// micro-batches, sharded optimizer states. Printable ASCII, whatever the design's names hold. `compiler` is who
+/// decides instead: `XLA`.
 std::vector<std::string> leftOutOf(const Design& design, const std::string& compiler);
 
 } // namespace shardboard

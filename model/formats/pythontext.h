@@ -7,9 +7,10 @@
 
 namespace shardboard {
 
-/// The text as a string literal of Python in double quotes, which reads back as the same text: printable ASCII stays, all else is
-/// escaped (\n, \x1b, \u2028, \U0001f600), so that no text ends the literal or its line, and none looks like something else. A byte that
-/// is no UTF-8 becomes \udc80 … \udcff, as Python names such bytes of a file's name (surrogateescape).
+/// The text as a string literal of Python in double quotes, which reads back as the same text: printable ASCII stays,
+/// all else is escaped (\n, \x1b, \u2028, \U0001f600), so that no text ends the literal or its line, and none looks
+/// like something else. A byte that is no UTF-8 becomes \udc80 … \udcff, as Python names such bytes of a file's name
+/// (surrogateescape).
 std::string pythonLiteral(std::string_view text);
 
 } // namespace shardboard

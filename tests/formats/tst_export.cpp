@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an export writes: nothing of a design's text but as a literal, nothing that JAX would hold otherwise, nothing through a link, and
-// what it leaves out is said.
+// What an export writes: nothing of a design's text but as a literal, nothing that JAX would hold otherwise, nothing
+// through a link, and what it leaves out is said.
 #include "model/design/presets.h"
 #include "model/formats/designdump.h"
 #include "model/formats/designfile.h"
@@ -54,7 +54,10 @@ Workload training(std::int64_t microBatches)
     return workload;
 }
 
-Result<std::vector<ExportedFile>> filesOf(const Design& design) { return exportDesign("jax", design, evaluate(design, Misfits::Replicate).value()); }
+Result<std::vector<ExportedFile>> filesOf(const Design& design)
+{
+    return exportDesign("jax", design, evaluate(design, Misfits::Replicate).value());
+}
 
 std::string moduleOf(const Design& design) { return textOf(filesOf(design).value().front().text); }
 
@@ -101,8 +104,8 @@ bool isPlain(const std::string& text)
     return std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7f); });
 }
 
-/// Stages of a layer by the schedule's definition: the layers are dealt to stages x chunks runs in order, the first runs one more, and
-/// run r is on stage r modulo the stages.
+/// Stages of a layer by the schedule's definition: the layers are dealt to stages x chunks runs in order, the first
+/// runs one more, and run r is on stage r modulo the stages.
 std::vector<std::int64_t> stagesByHand(std::int64_t layers, std::int64_t stages, std::int64_t chunks)
 {
     std::vector<std::int64_t> out;
@@ -124,14 +127,18 @@ private Q_SLOTS:
         QTest::newRow("empty") << QByteArray() << QByteArray("\"\"");
         QTest::newRow("plain") << QByteArray("model.layers.*.x-1") << QByteArray("\"model.layers.*.x-1\"");
         QTest::newRow("quotes") << QByteArray("'\"\\") << QByteArray("\"'\\\"\\\\\"");
-        QTest::newRow("controls") << QByteArray("\0\t\n\r\x1b\x7f", 6) << QByteArray("\"\\x00\\x09\\n\\x0d\\x1b\\x7f\"");
+        QTest::newRow("controls") << QByteArray("\0\t\n\r\x1b\x7f", 6)
+                                  << QByteArray("\"\\x00\\x09\\n\\x0d\\x1b\\x7f\"");
         QTest::newRow("e acute") << QByteArray("\xc3\xa9") << QByteArray("\"\\xe9\"");
-        QTest::newRow("line separator, right-to-left override") << QByteArray("\xe2\x80\xa8\xe2\x80\xae") << QByteArray("\"\\u2028\\u202e\"");
+        QTest::newRow("line separator, right-to-left override")
+            << QByteArray("\xe2\x80\xa8\xe2\x80\xae") << QByteArray("\"\\u2028\\u202e\"");
         QTest::newRow("emoji") << QByteArray("\xf0\x9f\x98\x80") << QByteArray("\"\\U0001f600\"");
         QTest::newRow("bad bytes") << QByteArray("\xff\x80") << QByteArray("\"\\udcff\\udc80\"");
         QTest::newRow("surrogate") << QByteArray("\xed\xa0\x80") << QByteArray("\"\\udced\\udca0\\udc80\"");
-        QTest::newRow("too long") << QByteArray("\xc0\xaf\xe0\x80\xaf") << QByteArray("\"\\udcc0\\udcaf\\udce0\\udc80\\udcaf\"");
-        QTest::newRow("beyond the last") << QByteArray("\xf4\x90\x80\x80") << QByteArray("\"\\udcf4\\udc90\\udc80\\udc80\"");
+        QTest::newRow("too long") << QByteArray("\xc0\xaf\xe0\x80\xaf")
+                                  << QByteArray("\"\\udcc0\\udcaf\\udce0\\udc80\\udcaf\"");
+        QTest::newRow("beyond the last") << QByteArray("\xf4\x90\x80\x80")
+                                         << QByteArray("\"\\udcf4\\udc90\\udc80\\udc80\"");
         QTest::newRow("cut off") << QByteArray("a\xe2\x80") << QByteArray("\"a\\udce2\\udc80\"");
     }
     void literals()
@@ -172,7 +179,8 @@ private Q_SLOTS:
         QTemporaryDir folder;
         const auto write = [&](const QString& name, const std::string& text) {
             QFile file(folder.filePath(name));
-            if (!file.open(QIODevice::WriteOnly) || file.write(text.data(), static_cast<qint64>(text.size())) != static_cast<qint64>(text.size()))
+            if (!file.open(QIODevice::WriteOnly)
+                || file.write(text.data(), static_cast<qint64>(text.size())) != static_cast<qint64>(text.size()))
                 qFatal("cannot write");
         };
         write(QStringLiteral("tame.py"), moduleOf(namedBy("tame")));
@@ -207,7 +215,8 @@ for i in range(int(sys.argv[2])):
     assert keys == [key.replace("tame.", name + ".", 1) for key in tame[2]], f"{i}: {keys!a}"
 )");
         QProcess process;
-        process.start(python, { folder.filePath(QStringLiteral("compare.py")), folder.path(), QString::number(kHostile.size()) });
+        process.start(
+            python, { folder.filePath(QStringLiteral("compare.py")), folder.path(), QString::number(kHostile.size()) });
         QVERIFY(process.waitForFinished(50000));
         QVERIFY2(process.exitCode() == 0, process.readAllStandardError().constData());
     }
@@ -222,14 +231,19 @@ for i in range(int(sys.argv[2])):
         for (const ExportRefusal& refusal : refusals) {
             names.insert(refusal.error.where);
             tensors += refusal.tensors;
-            QVERIFY2(QString::fromStdString(refusal.error.what).contains(QStringLiteral("0:512, in JAX 0:448")), refusal.error.text().c_str());
+            QVERIFY2(QString::fromStdString(refusal.error.what).contains(QStringLiteral("0:512, in JAX 0:448")),
+                     refusal.error.text().c_str());
         }
-        QCOMPARE(names, (std::set<std::string> { "model.layers.*.self_attn.q_proj.weight", "model.layers.*.self_attn.q_proj.bias", "model.layers.*.self_attn.o_proj.weight" }));
+        QCOMPARE(
+            names,
+            (std::set<std::string> { "model.layers.*.self_attn.q_proj.weight", "model.layers.*.self_attn.q_proj.bias",
+                                     "model.layers.*.self_attn.o_proj.weight" }));
         QCOMPARE(tensors, 84);
         const auto files = filesOf(design);
         QVERIFY(!files.ok());
         const QString line = QString::fromStdString(files.error().text());
-        for (const char* part : { "84 tensors", "model.layers.*.{self_attn.q_proj.weight, self_attn.q_proj.bias}", "model.layers.*.self_attn.o_proj.weight", "whole units of 128", "28 units" })
+        for (const char* part : { "84 tensors", "model.layers.*.{self_attn.q_proj.weight, self_attn.q_proj.bias}",
+                                  "model.layers.*.self_attn.o_proj.weight", "whole units of 128", "28 units" })
             QVERIFY2(line.contains(QLatin1String(part)), qPrintable(line));
         QVERIFY(!line.contains(QStringLiteral("...")) && !line.contains(QLatin1Char('\n')));
         // Where the heads divide it is exported.
@@ -241,16 +255,27 @@ for i in range(int(sys.argv[2])):
     {
         QTest::addColumn<QString>("kind");
         QTest::addColumn<QString>("told");
-        QTest::newRow("rest of units") << "grain" << "dim 0 is cut in whole units of 48";
-        QTest::newRow("fused halves") << "gate-up" << "dim 0 is cut in 2 segments over 4 devices: part 0 is 0:24 + 96:120, in JAX 0:48";
-        QTest::newRow("fused heads") << "stacked-qkv" << "in 3 segments";
-        QTest::newRow("sub-axis") << "sub-axis" << "a part of mesh axis 'model'";
-        QTest::newRow("does not divide") << "balanced" << "dim 1 of size 90 into 4 equal parts";
-        QTest::newRow("strategy that does not fit") << "misfit" << "cannot be applied";
-        QTest::newRow("unknown shape") << "unknown" << "not known";
-        QTest::newRow("whole") << "whole" << "";
-        QTest::newRow("halves over one device") << "one" << "";
-        QTest::newRow("whole units that divide") << "units" << "";
+        QTest::newRow("rest of units") << "grain"
+                                       << "dim 0 is cut in whole units of 48";
+        QTest::newRow("fused halves")
+            << "gate-up"
+            << "dim 0 is cut in 2 segments over 4 devices: part 0 is 0:24 + 96:120, in JAX 0:48";
+        QTest::newRow("fused heads") << "stacked-qkv"
+                                     << "in 3 segments";
+        QTest::newRow("sub-axis") << "sub-axis"
+                                  << "a part of mesh axis 'model'";
+        QTest::newRow("does not divide") << "balanced"
+                                         << "dim 1 of size 90 into 4 equal parts";
+        QTest::newRow("strategy that does not fit") << "misfit"
+                                                    << "cannot be applied";
+        QTest::newRow("unknown shape") << "unknown"
+                                       << "not known";
+        QTest::newRow("whole") << "whole"
+                               << "";
+        QTest::newRow("halves over one device") << "one"
+                                                << "";
+        QTest::newRow("whole units that divide") << "units"
+                                                 << "";
     }
     void otherCutsAreRefused()
     {
@@ -259,20 +284,44 @@ for i in range(int(sys.argv[2])):
         Design design;
         design.mesh = Mesh::parse("one=1,data=2,model=4").value();
         design.model.notUnderstood = "made for a test";
-        design.model.looseWeights.push_back({ { "w", { 192, 90 }, DType::BF16, TensorRole::Weight, {}, {}, { 48, 1 } }, kind == QLatin1String("unknown") });
+        design.model.looseWeights.push_back({ { "w", { 192, 90 }, DType::BF16, TensorRole::Weight, {}, {}, { 48, 1 } },
+                                              kind == QLatin1String("unknown") });
         StrategyEntry entry { "*", {}, std::nullopt };
         Strategy& strategy = entry.strategy;
         const std::map<QString, std::function<void()>> make {
-            { "grain", [&] { strategy = { StrategyKind::Spec, {}, 0, "P(('data','model'))" }; entry.cut = CutRule::GrainBalanced; } },
-            { "gate-up", [&] { strategy = { StrategyKind::GateUp, { "model" }, 0 }; } },
+            { "grain",
+              [&] {
+                  strategy = { StrategyKind::Spec, {}, 0, "P(('data','model'))" };
+                  entry.cut = CutRule::GrainBalanced;
+              } },
+            { "gate-up",
+              [&] {
+                  strategy = { StrategyKind::GateUp, { "model" }, 0 };
+              } },
             { "stacked-qkv", [&] { strategy = { StrategyKind::StackedQkv, { "model" }, 0, {}, 4, 16 }; } },
-            { "sub-axis", [&] { strategy = { StrategyKind::Spec, {}, 0, "P('model:(1)2')" }; } },
-            { "balanced", [&] { strategy = { StrategyKind::Columnwise, { "model" } }; } },
-            { "misfit", [&] { strategy = { StrategyKind::Spec, {}, 0, "P(None,'model')" }; } },
+            { "sub-axis",
+              [&] {
+                  strategy = { StrategyKind::Spec, {}, 0, "P('model:(1)2')" };
+              } },
+            { "balanced",
+              [&] {
+                  strategy = { StrategyKind::Columnwise, { "model" } };
+              } },
+            { "misfit",
+              [&] {
+                  strategy = { StrategyKind::Spec, {}, 0, "P(None,'model')" };
+              } },
             { "unknown", [] {} },
             { "whole", [] {} },
-            { "one", [&] { strategy = { StrategyKind::GateUp, { "one" }, 0 }; } },
-            { "units", [&] { strategy = { StrategyKind::Rowwise, { "model" } }; entry.cut = CutRule::GrainBalanced; } },
+            { "one",
+              [&] {
+                  strategy = { StrategyKind::GateUp, { "one" }, 0 };
+              } },
+            { "units",
+              [&] {
+                  strategy = { StrategyKind::Rowwise, { "model" } };
+                  entry.cut = CutRule::GrainBalanced;
+              } },
         };
         make.at(kind)();
         design.strategies = { entry };
@@ -289,7 +338,8 @@ for i in range(int(sys.argv[2])):
         QVERIFY(!files.error().fix.empty());
     }
 
-    /// Each layer is on the devices of its stage, what comes before and after them on the first and the last, and JAX cannot say it.
+    /// Each layer is on the devices of its stage, what comes before and after them on the first and the last, and JAX
+    /// cannot say it.
     void pipelinesAreOnTheirStages_data()
     {
         QTest::addColumn<QString>("preset");
@@ -312,7 +362,9 @@ for i in range(int(sys.argv[2])):
         const auto evaluation = evaluate(design).value();
         const auto files = exportDesign("jax", design, evaluation);
         QVERIFY(!files.ok());
-        QVERIFY2(QString::fromStdString(files.error().text()).startsWith(QStringLiteral("pipeline: each layer lies on the devices of its stage")), files.error().text().c_str());
+        QVERIFY2(QString::fromStdString(files.error().text())
+                     .startsWith(QStringLiteral("pipeline: each layer lies on the devices of its stage")),
+                 files.error().text().c_str());
 
         const json proof = json::parse(textOf(shardsJson(design.mesh, evaluation).value()));
         QCOMPARE(proof["pipeline"]["axis"].get<std::string>(), std::string("stage"));
@@ -340,27 +392,32 @@ for i in range(int(sys.argv[2])):
         }
         QCOMPARE(seen, 14 * 9 + (tied ? 2 : 3));
         // A cut over the stages is none, as in the plan.
-        design.strategies.push_back({ "*norm.weight", { StrategyKind::Spec, {}, 0, "P(('model','stage'))" }, CutRule::Balanced });
+        design.strategies.push_back(
+            { "*norm.weight", { StrategyKind::Spec, {}, 0, "P(('model','stage'))" }, CutRule::Balanced });
         const json cut = json::parse(textOf(shardsJson(design.mesh, evaluate(design).value()).value()));
         for (const json& tensor : cut["tensors"])
             if (tensor["name"] == "model.norm.weight")
                 QCOMPARE(tensor["shards"].size(), std::size_t(2));
         // One stage is no pipeline.
         design.mesh = Mesh::parse("model=2,stage=1").value();
-        QVERIFY(exportDesign("jax", design, evaluate(design).value()).ok() || preset == QLatin1String("pp-interleaved"));
+        QVERIFY(exportDesign("jax", design, evaluate(design).value()).ok()
+                || preset == QLatin1String("pp-interleaved"));
     }
 
     /// Sub-axes and edited orders: the holders of a shard are all that hold it, each once.
     void holdersAreListedOnce()
     {
         Design design;
-        design.mesh = Mesh::make({ { "a", 4 }, { "b", 3 } }, { 30, 31, 32, 40, 41, 42, 50, 51, 52, 60, 61, 62 }).value();
+        design.mesh
+            = Mesh::make({ { "a", 4 }, { "b", 3 } }, { 30, 31, 32, 40, 41, 42, 50, 51, 52, 60, 61, 62 }).value();
         design.model.notUnderstood = "made for a test";
         TensorSpec weight;
         weight.name = "w";
         weight.shape = { 12, 6 };
         design.model.looseWeights.push_back({ weight, false });
-        const std::vector<std::pair<std::string, std::size_t>> specs { { "P()", 1 }, { "P('b')", 3 }, { "P('a:(2)2','b')", 6 }, { "P(('b','a:(1)2'))", 6 }, { "P('b','a')", 12 } };
+        const std::vector<std::pair<std::string, std::size_t>> specs {
+            { "P()", 1 }, { "P('b')", 3 }, { "P('a:(2)2','b')", 6 }, { "P(('b','a:(1)2'))", 6 }, { "P('b','a')", 12 }
+        };
         for (const auto& [spec, shards] : specs) {
             design.strategies = { { "*", { StrategyKind::Spec, {}, 0, spec }, CutRule::Balanced } };
             const auto evaluation = evaluate(design).value();
@@ -399,10 +456,16 @@ for i in range(int(sys.argv[2])):
         const std::vector<std::string> left = exportLeftOut("jax", design);
         QCOMPARE(left.size(), std::size_t(5));
         const QString pins = QString::fromStdString(left.front());
-        QVERIFY2(pins.startsWith(QString::number(design.pins.size()) + QStringLiteral(" pins of \"")), qPrintable(pins));
+        QVERIFY2(pins.startsWith(QString::number(design.pins.size()) + QStringLiteral(" pins of \"")),
+                 qPrintable(pins));
         for (const auto& [match, count] : matches)
-            QVERIFY2(matches.size() > 8 || pins.contains(QString::fromStdString("\"" + match + "\"" + (count > 1 ? " (" + std::to_string(count) + ")" : ""))), qPrintable(pins));
-        QVERIFY2(pins.contains(QStringLiteral("XLA")) && pins.contains(QStringLiteral("preset tp-sp becomes megatron-tp")), qPrintable(pins));
+            QVERIFY2(matches.size() > 8
+                         || pins.contains(QString::fromStdString(
+                             "\"" + match + "\"" + (count > 1 ? " (" + std::to_string(count) + ")" : ""))),
+                     qPrintable(pins));
+        QVERIFY2(pins.contains(QStringLiteral("XLA"))
+                     && pins.contains(QStringLiteral("preset tp-sp becomes megatron-tp")),
+                 qPrintable(pins));
         const std::string text = moduleOf(design);
         const std::string head = text.substr(0, text.find("import json"));
         for (const std::string& line : left)
@@ -416,7 +479,9 @@ for i in range(int(sys.argv[2])):
             many.pins.push_back(pin);
         }
         const QString counted = QString::fromStdString(exportLeftOut("jax", many).front());
-        QVERIFY2(counted.startsWith(QStringLiteral("30 pins of \"x0\" (3), ")) && counted.contains(QStringLiteral("\"x7\" (3) and 2 more:")), qPrintable(counted));
+        QVERIFY2(counted.startsWith(QStringLiteral("30 pins of \"x0\" (3), "))
+                     && counted.contains(QStringLiteral("\"x7\" (3) and 2 more:")),
+                 qPrintable(counted));
     }
 
     /// What would be gigabytes is refused with the size; what is less is made piece by piece.
@@ -426,14 +491,17 @@ for i in range(int(sys.argv[2])):
         const auto files = filesOf(large);
         QVERIFY(!files.ok());
         const QString line = QString::fromStdString(files.error().text());
-        QVERIFY2(line.startsWith(QStringLiteral("mesh: shards.json would take 2 GiB")) && line.contains(QStringLiteral("1,048,576 devices")), qPrintable(line));
+        QVERIFY2(line.startsWith(QStringLiteral("mesh: shards.json would take 2 GiB"))
+                     && line.contains(QStringLiteral("1,048,576 devices")),
+                 qPrintable(line));
         // The number is right where it can be counted.
         for (const char* preset : { "fsdp", "megatron-tp" }) {
             const Design small = builtin("llama3-8b", "data=64,model=8", preset);
             const auto evaluation = evaluate(small).value();
             const std::string proof = textOf(shardsJson(small.mesh, evaluation).value());
             const auto bytes = static_cast<double>(proof.size());
-            QVERIFY2(std::abs(static_cast<double>(shardsJsonBytes(small.mesh, *evaluation)) / bytes - 1) < 0.2, qPrintable(QStringLiteral("%1 of %2").arg(shardsJsonBytes(small.mesh, *evaluation)).arg(bytes)));
+            QVERIFY2(std::abs(static_cast<double>(shardsJsonBytes(small.mesh, *evaluation)) / bytes - 1) < 0.2,
+                     qPrintable(QStringLiteral("%1 of %2").arg(shardsJsonBytes(small.mesh, *evaluation)).arg(bytes)));
             std::size_t longest = 0;
             shardsJson(small.mesh, evaluation).value()([&](std::string_view piece) {
                 longest = std::max(longest, piece.size());
@@ -443,7 +511,8 @@ for i in range(int(sys.argv[2])):
         }
         const Design small = builtin("llama3-8b", "data=2,model=4", "fsdp");
         int pieces = 0;
-        QVERIFY(!shardsJson(small.mesh, evaluate(small).value()).value()([&](std::string_view) { return ++pieces < 3; }));
+        QVERIFY(
+            !shardsJson(small.mesh, evaluate(small).value()).value()([&](std::string_view) { return ++pieces < 3; }));
         QCOMPARE(pieces, 3);
     }
 
@@ -480,7 +549,9 @@ for i in range(int(sys.argv[2])):
             const Status status = written();
             QVERIFY(!status.ok());
             const QString line = QString::fromStdString(status.error().text());
-            QVERIFY2(line.startsWith(link + QStringLiteral(": is a link")) && line.contains(QStringLiteral("; remove the link")), qPrintable(line));
+            QVERIFY2(line.startsWith(link + QStringLiteral(": is a link"))
+                         && line.contains(QStringLiteral("; remove the link")),
+                     qPrintable(line));
             QCOMPARE(QDir(folder).entryList(QDir::Files | QDir::System | QDir::Hidden), QStringList { name });
             QVERIFY(QFileInfo(link).isSymLink());
             QVERIFY(QFile::remove(link));
@@ -516,11 +587,11 @@ for i in range(int(sys.argv[2])):
         QCOMPARE(QDir(place.path()).entryList(QDir::Files | QDir::Hidden).size(), 1);
         asked = 0;
         QVERIFY(writeFileAtomically(path, [&](const TextSink& sink) {
-            while (++asked < 9)
-                if (!sink(piece))
-                    return false;
-            return true;
-        }).ok());
+                    while (++asked < 9)
+                        if (!sink(piece))
+                            return false;
+                    return true;
+                }).ok());
         QCOMPARE(readTextFile(path).value(), std::string(8 * (1 << 15), 'x'));
         // A disk that is full is an error, and no cancel.
         if (QFile::exists(QStringLiteral("/dev/full"))) {

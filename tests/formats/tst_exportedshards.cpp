@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every built-in model under every preset on three meshes: the export gives each device the shards that the plan gives it, or is refused
-// for exactly the weights where it cannot. Read back from the text of export.py and from shards.json by a reader of its own, with JAX's
-// rule written out here: a dim is cut into equal parts over the listed mesh axes, the first one major.
+// Every built-in model under every preset on three meshes: the export gives each device the shards that the plan gives
+// it, or is refused for exactly the weights where it cannot. Read back from the text of export.py and from shards.json
+// by a reader of its own, with JAX's rule written out here: a dim is cut into equal parts over the listed mesh axes,
+// the first one major.
 #include "model/core/text.h"
 #include "model/design/presets.h"
 #include "model/formats/exporter.h"
@@ -32,12 +33,14 @@ public:
     {
         axes();
         order();
-        layout();
+        layout("\nLAYOUT = {", specs);
+        layout("\nINPUTS = {", inputs);
     }
 
     std::vector<std::pair<std::string, std::int64_t>> mesh;
     std::vector<std::int64_t> ids;
     std::map<std::string, Spec> specs;
+    std::map<std::string, Spec> inputs;
 
     /// As spec_of() finds it: the name, or the one with `*` for a number.
     const Spec* specOf(const std::string& name) const
@@ -58,7 +61,10 @@ public:
     }
 
 private:
-    [[noreturn]] void fail(const char* what) const { qFatal("export.py: %s at '%s'", what, std::string(m_text.substr(0, 60)).c_str()); }
+    [[noreturn]] void fail(const char* what) const
+    {
+        qFatal("export.py: %s at '%s'", what, std::string(m_text.substr(0, 60)).c_str());
+    }
 
     void skipTo(std::string_view mark)
     {
@@ -127,9 +133,9 @@ private:
             take(",");
         }
     }
-    void layout()
+    void layout(std::string_view mark, std::map<std::string, Spec>& into)
     {
-        skipTo("\nLAYOUT = {");
+        skipTo(mark);
         while (!take("}")) {
             const std::string name = literal();
             need(": P(");
@@ -146,7 +152,7 @@ private:
                 take(",");
             }
             need(",");
-            if (!specs.emplace(name, std::move(spec)).second)
+            if (!into.emplace(name, std::move(spec)).second)
                 fail("a name is there twice");
         }
     }
@@ -155,7 +161,8 @@ private:
 };
 
 /// Where each mesh axis stands at a position, row-major: the first axis is the slowest.
-std::map<std::string, std::int64_t> coordinatesAt(const std::vector<std::pair<std::string, std::int64_t>>& mesh, std::int64_t position)
+std::map<std::string, std::int64_t> coordinatesAt(const std::vector<std::pair<std::string, std::int64_t>>& mesh,
+                                                  std::int64_t position)
 {
     std::map<std::string, std::int64_t> out;
     for (auto axis = mesh.rbegin(); axis != mesh.rend(); ++axis) {
@@ -166,7 +173,8 @@ std::map<std::string, std::int64_t> coordinatesAt(const std::vector<std::pair<st
 }
 
 /// JAX's rule. Nothing where a dim does not divide.
-std::optional<Ranges> shardInJax(const Spec& spec, const Shape& shape, const std::vector<std::pair<std::string, std::int64_t>>& mesh,
+std::optional<Ranges> shardInJax(const Spec& spec, const Shape& shape,
+                                 const std::vector<std::pair<std::string, std::int64_t>>& mesh,
                                  const std::map<std::string, std::int64_t>& at)
 {
     Ranges out;
@@ -203,7 +211,8 @@ Ranges shardOfPlan(const Layout& layout, const Shape& shape, const Mesh& mesh, s
 {
     Ranges out;
     for (std::size_t dim = 0; dim < shape.size(); ++dim) {
-        const Range range = partRange(shape[dim], layout.dims[dim], mesh, layout.cuttingOf(dim), partIndexOf(layout.dims[dim], mesh, position));
+        const Range range = partRange(shape[dim], layout.dims[dim], mesh, layout.cuttingOf(dim),
+                                      partIndexOf(layout.dims[dim], mesh, position));
         out.emplace_back(range.lo, range.hi);
     }
     return out;
@@ -213,7 +222,10 @@ const std::vector<std::pair<const char*, Mesh>>& meshes()
 {
     static const std::vector<std::pair<const char*, Mesh>> kMeshes {
         { "even", Mesh::parse("data=2,model=8").value() },
-        { "odd", Mesh::make({ { "fsdp", 3 }, { "expert", 2 }, { "tensor", 3 } }, { 9, 1, 2, 3, 4, 5, 6, 7, 8, 0, 17, 16, 15, 14, 13, 12, 11, 10 }).value() },
+        { "odd",
+          Mesh::make({ { "fsdp", 3 }, { "expert", 2 }, { "tensor", 3 } },
+                     { 9, 1, 2, 3, 4, 5, 6, 7, 8, 0, 17, 16, 15, 14, 13, 12, 11, 10 })
+              .value() },
         { "many axes", Mesh::parse("tensor=2,stage=2,context=2,fsdp=2,expert=2").value() },
     };
     return kMeshes;
@@ -239,7 +251,9 @@ private Q_SLOTS:
     void exportsEqualThePlan();
     void bothWereSeen()
     {
-        QVERIFY2(m_tally.exported > 400 && m_tally.refused > 100, qPrintable(QStringLiteral("%1 %2 %3").arg(m_tally.exported).arg(m_tally.refused).arg(m_tally.noPreset)));
+        QVERIFY2(
+            m_tally.exported > 400 && m_tally.refused > 100,
+            qPrintable(QStringLiteral("%1 %2 %3").arg(m_tally.exported).arg(m_tally.refused).arg(m_tally.noPreset)));
         QVERIFY(m_devices > 1000000);
     }
 
@@ -261,8 +275,12 @@ std::set<std::string> TestExportedShards::differing(const Design& design, const 
         mesh.emplace_back(axis.name, axis.size);
     for (const WeightLayout& weight : evaluation.weights)
         for (std::int64_t position = 0; position < design.mesh.deviceCount(); ++position) {
-            const auto inJax = shardInJax(specOf(weight.layout, design.mesh), weight.spec.shape, mesh, coordinatesAt(mesh, position));
-            if (!inJax || *inJax != shardOfPlan(evaluation.plan.layouts[static_cast<std::size_t>(weight.tensor)], weight.spec.shape, design.mesh, position)) {
+            const auto inJax = shardInJax(specOf(weight.layout, design.mesh), weight.spec.shape, mesh,
+                                          coordinatesAt(mesh, position));
+            if (!inJax
+                || *inJax
+                    != shardOfPlan(evaluation.plan.layouts[static_cast<std::size_t>(weight.tensor)], weight.spec.shape,
+                                   design.mesh, position)) {
                 out.insert(weight.spec.name);
                 break;
             }
@@ -270,7 +288,8 @@ std::set<std::string> TestExportedShards::differing(const Design& design, const 
     return out;
 }
 
-void TestExportedShards::exported(const Design& design, const Evaluation& evaluation, const std::vector<ExportedFile>& files)
+void TestExportedShards::exported(const Design& design, const Evaluation& evaluation,
+                                  const std::vector<ExportedFile>& files)
 {
     const std::string text = textOf(files.front().text);
     const Module module(text);
@@ -283,8 +302,23 @@ void TestExportedShards::exported(const Design& design, const Evaluation& evalua
     std::map<std::string, const WeightLayout*> weights; // by concrete name
     for (const WeightLayout& weight : evaluation.weights)
         for (std::int64_t i = 0; weight.spec.role == TensorRole::Weight && i < weight.copies; ++i)
-            weights[weight.firstLayer < 0 ? weight.spec.name : concreteName(weight.spec.name, weight.firstLayer + i)] = &weight;
+            weights[weight.firstLayer < 0 ? weight.spec.name : concreteName(weight.spec.name, weight.firstLayer + i)]
+                = &weight;
     QCOMPARE(proof["tensors"].size(), weights.size());
+    std::size_t inputs = 0; // which the proof does not list
+    for (const WeightLayout& input : evaluation.weights) {
+        if (input.spec.role == TensorRole::Weight)
+            continue;
+        ++inputs;
+        QVERIFY2(module.inputs.contains(input.spec.name), input.spec.name.c_str());
+        for (std::size_t position = 0; position < module.ids.size(); ++position)
+            QVERIFY2(shardInJax(module.inputs.at(input.spec.name), input.spec.shape, module.mesh,
+                                coordinatesAt(module.mesh, static_cast<std::int64_t>(position)))
+                         == shardOfPlan(evaluation.plan.layouts[static_cast<std::size_t>(input.tensor)],
+                                        input.spec.shape, design.mesh, positionOf.at(module.ids[position])),
+                     input.spec.name.c_str());
+    }
+    QCOMPARE(module.inputs.size(), inputs);
     std::map<std::pair<const WeightLayout*, const Spec*>, json> equal; // layers with the same proof
     for (const json& tensor : proof["tensors"]) {
         const std::string name = tensor["name"].get<std::string>();
@@ -305,7 +339,8 @@ void TestExportedShards::exported(const Design& design, const Evaluation& evalua
                 QVERIFY2(positionOf.contains(id) && seen.insert(id).second, name.c_str());
                 // export.py has its own order: the position of the device there.
                 const auto inModule = std::find(module.ids.begin(), module.ids.end(), id) - module.ids.begin();
-                QVERIFY2(shardInJax(*spec, shape, module.mesh, coordinatesAt(module.mesh, inModule)) == ranges, name.c_str());
+                QVERIFY2(shardInJax(*spec, shape, module.mesh, coordinatesAt(module.mesh, inModule)) == ranges,
+                         name.c_str());
                 QVERIFY2(shardOfPlan(planned, shape, design.mesh, positionOf.at(id)) == ranges, name.c_str());
                 ++m_devices;
             }
@@ -356,9 +391,16 @@ void TestExportedShards::exportsEqualThePlan()
                 continue;
             }
             holdTogether(design);
-            // Every weight over two axes, the later one major: shards of the same shapes as the other way round, with other elements.
+            // Every weight over two axes, the later one major: shards of the same shapes as the other way round, with
+            // other elements.
             if (preset == "replicate") {
-                design.strategies = { { "*.weight", { StrategyKind::Spec, {}, 0, "P(('" + mesh.axes().back().name + "', '" + mesh.axes().front().name + "'))" }, CutRule::Balanced } };
+                design.strategies
+                    = { { "*.weight",
+                          { StrategyKind::Spec,
+                            {},
+                            0,
+                            "P(('" + mesh.axes().back().name + "', '" + mesh.axes().front().name + "'))" },
+                          CutRule::Balanced } };
                 holdTogether(design);
             }
             if (QTest::currentTestFailed()) {
