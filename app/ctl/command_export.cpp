@@ -12,14 +12,22 @@ int exportCommand(const Arguments& arguments)
     for (const char* required : { "--to", "-o" })
         if (!arguments.has(required))
             return report(usageError("shardctl export", std::string(required) + " is missing", "see shardctl export --help"));
-    const auto opened = openDesign(arguments.positional().front());
+    const std::string& path = arguments.positional().front();
+    const auto opened = openDesign(path);
     if (!opened.ok())
         return report(opened.error());
-    const auto files = exportDesign(arguments.text("--to"), opened.value().design, *opened.value().evaluation);
-    if (!files.ok())
-        return report(files.error());
+    const Design& design = opened.value().design;
+    const auto files = exportDesign(arguments.text("--to"), design, opened.value().evaluation);
+    if (!files.ok()) {
+        Error error = files.error();
+        if (error.code == ErrorCode::Input)
+            error.where = path + (error.where.empty() ? "" : ":" + error.where);
+        return report(error);
+    }
     if (const auto status = writeExport(arguments.text("-o"), files.value()); !status.ok())
         return report(status.error());
+    for (const std::string& line : exportLeftOut(arguments.text("--to"), design))
+        std::cerr << "note: not in the export: " << line << "\n";
     for (const ExportedFile& file : files.value())
         std::cout << arguments.text("-o") << "/" << file.name << "\n";
     return kDone;

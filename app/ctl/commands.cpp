@@ -170,10 +170,14 @@ const std::vector<Command>& commands()
           "does other things is measured as slower than it is. The engine computes in float32, whatever a design's dtype.\n" },
         { "export", "writes the configuration of another framework, and shards.json", { "DESIGN" },
           { { "--to", "TARGET", "jax" }, { "-o", "FOLDER", "where to write" } },
-          exportCommand, {} },
+          exportCommand,
+          "Weights and inputs are laid out. What the design says besides (pins, overlap, recompute, …) is told on stderr and at the head of\n"
+          "export.py. A design that JAX would hold otherwise is refused: cuts in whole heads, dims that do not divide, pipelines. export.py\n"
+          "and shards.json replace files of these names; a link of such a name is refused, because it leads out of the folder.\n" },
         { "dump", "writes the layout as golden files, for diff in a CI", { "DESIGN" },
           { { "-o", "FOLDER", "where to write logical_, named_ and input_shardings.json" } },
-          dumpCommand, "The files have the form of MaxText's sharding dumps. Values that stay partial are left out.\n" },
+          dumpCommand, "The files have the form of MaxText's sharding dumps. Values that stay partial are left out.\n"
+          "A link in place of one of the files is refused, because it leads out of the folder.\n" },
         { "diff", "compares two layouts entry by entry; exit 1 when they differ", { "LEFT", "RIGHT" },
           { { "--logical", "FILE", "for two rule sets: logical names of tensors, a logical_shardings.json" },
             { "--design", "DESIGN", "or the design whose weights and mesh they are applied to" },

@@ -14,7 +14,7 @@ namespace shardboard {
 
 Result<QString> exportTo(const QString& target, const Document& document, const QString& folder)
 {
-    const auto files = exportDesign(target.toStdString(), document.design(), *document.evaluation());
+    const auto files = exportDesign(target.toStdString(), document.design(), document.evaluation());
     if (!files.ok())
         return files.error();
     return writeFiles(files.value(), folder);

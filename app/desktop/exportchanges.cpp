@@ -14,26 +14,32 @@ namespace {
 
 constexpr std::size_t kMostCompared = std::size_t { 4 } << 20; ///< bytes, line by line
 constexpr std::size_t kBeginning = std::size_t { 64 } << 10; ///< of a larger file is shown
-constexpr qsizetype kBlock = qsizetype { 1 } << 20; ///< between two looks at the stop flag
 
-QString textOf(const QString& path)
+QString textOfFile(const QString& path)
 {
     QFile file(path);
     return file.open(QIODevice::ReadOnly) ? QString::fromUtf8(file.readAll()) : QString();
 }
 
-bool sameContent(const QString& path, const std::string& content, const std::atomic<bool>& stop)
+/// The beginning of a text as far as it is compared line by line; `bytes` counts all of it.
+std::string beginningOf(const TextSource& text, const std::atomic<bool>& stop, std::int64_t& bytes)
+{
+    std::string beginning;
+    text([&](std::string_view piece) {
+        bytes += static_cast<std::int64_t>(piece.size());
+        beginning += piece.substr(0, std::min(piece.size(), kMostCompared - std::min(kMostCompared, beginning.size())));
+        return !stop;
+    });
+    return beginning;
+}
+
+bool sameContent(const QString& path, const TextSource& text, std::int64_t bytes, const std::atomic<bool>& stop)
 {
     QFile file(path);
-    const auto size = static_cast<qsizetype>(content.size());
-    if (file.size() != size || !file.open(QIODevice::ReadOnly))
-        return false;
-    for (qsizetype at = 0; at < size; at += kBlock) {
-        const qsizetype length = std::min(kBlock, size - at);
-        if (stop || file.read(length) != QByteArray::fromRawData(content.data() + at, length))
-            return false;
-    }
-    return true;
+    return file.size() == bytes && file.open(QIODevice::ReadOnly) && text([&](std::string_view piece) {
+        const auto size = static_cast<qsizetype>(piece.size());
+        return !stop && file.read(size) == QByteArray::fromRawData(piece.data(), size);
+    });
 }
 
 } // namespace
@@ -44,12 +50,17 @@ std::vector<FileChange> changesOf(const std::vector<ExportedFile>& files, const 
     for (const ExportedFile& file : files) {
         if (stop)
             return out;
-        const QString path = QDir(folder).filePath(QString::fromStdString(file.name));
+        const QFileInfo there(QDir(folder).filePath(QString::fromStdString(file.name)));
+        const QString path = there.filePath();
         FileChange change;
-        change.there = !folder.isEmpty() && QFileInfo::exists(path);
-        change.large = file.content.size() > kMostCompared || (change.there && QFileInfo(path).size() > static_cast<qint64>(kMostCompared));
-        change.diff = lineDiff(change.there && !change.large ? textOf(path) : QString(), QString::fromStdString(change.large ? file.content.substr(0, kBeginning) : file.content));
-        change.same = change.there && (change.large ? sameContent(path, file.content, stop) : change.diff.same());
+        const std::string beginning = beginningOf(file.text, stop, change.bytes);
+        change.link = !folder.isEmpty() && there.isSymLink();
+        change.there = !folder.isEmpty() && (change.link || there.exists());
+        const bool readable = change.there && !change.link && there.isFile(); // a pipe would keep its reader waiting
+        constexpr auto kMost = static_cast<std::int64_t>(kMostCompared);
+        change.large = change.bytes > kMost || (readable && there.size() > kMost);
+        change.diff = lineDiff(readable && !change.large ? textOfFile(path) : QString(), QString::fromStdString(change.large ? beginning.substr(0, kBeginning) : beginning));
+        change.same = readable && (change.large ? sameContent(path, file.text, change.bytes, stop) : change.diff.same());
         out.push_back(std::move(change));
     }
     return out;

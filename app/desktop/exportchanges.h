@@ -9,14 +9,17 @@
 #include <QString>
 
 #include <atomic>
+#include <cstdint>
 #include <vector>
 
 namespace shardboard {
 
 struct FileChange {
     bool there = false; ///< the folder has a file of that name
+    bool link = false; ///< which is a link, so that nothing is written
     bool same = false; ///< with that content
     bool large = false; ///< one of the two has more than 4 MiB: nobody reads the changes, `diff` has the new beginning
+    std::int64_t bytes = 0; ///< of the new content
     LineDiff diff;
 };
 

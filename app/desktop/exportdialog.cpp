@@ -41,6 +41,7 @@ ExportDialog::ExportDialog(const Document& document, const QString& target, cons
     , m_refusals(exportRefusals(target.toStdString(), document.design(), *document.evaluation()))
     , m_folder(new QLineEdit(QDir::toNativeSeparators(folder), this))
     , m_note(new QLabel(this))
+    , m_leftOut(new QLabel(this))
     , m_progress(new QProgressBar(this))
     , m_problemTitle(new QLabel(this))
     , m_problems(new QListWidget(this))
@@ -55,9 +56,14 @@ ExportDialog::ExportDialog(const Document& document, const QString& target, cons
     connect(&m_typed, &QTimer::timeout, this, &ExportDialog::compare);
     connect(m_folder, &QLineEdit::textChanged, this, &ExportDialog::folderChanged);
     connect(m_list, &QListWidget::currentRowChanged, this, &ExportDialog::showFile);
+    QStringList leftOut;
+    for (const std::string& line : exportLeftOut(target.toStdString(), document.design()))
+        leftOut << tr("Not in the export: %1.").arg(qstr(line));
+    m_leftOut->setText(leftOut.join(QLatin1Char('\n')));
     connect(m_problems, &QListWidget::itemActivated, this, [this](QListWidgetItem* item) {
         m_wantedWeight = item->data(Qt::UserRole).toString();
-        reject();
+        if (!m_wantedWeight.isEmpty()) // of the whole design there is nowhere to go
+            reject();
     });
     showBlocked();
     folderChanged();
@@ -81,7 +87,7 @@ void ExportDialog::prepare(const Document& document, const std::string& target)
     QTimer::singleShot(kProgressMs, this, [this] { m_progress->setVisible(m_files == nullptr && m_refusals.empty()); });
     const auto design = std::make_shared<const Design>(document.design());
     m_job->ask([this, target, design, evaluation = document.evaluation()](const std::atomic<bool>& stop) -> LatestJob::Answer {
-        auto made = exportDesign(target, *design, *evaluation, [&stop] { return stop.load(); });
+        auto made = exportDesign(target, *design, evaluation, [&stop] { return stop.load(); });
         if (made.cancelled())
             return {};
         const auto files = made.ok() ? std::make_shared<const std::vector<ExportedFile>>(std::move(made).value()) : nullptr;
@@ -89,7 +95,7 @@ void ExportDialog::prepare(const Document& document, const std::string& target)
             m_progress->hide();
             m_files = files;
             if (files == nullptr)
-                m_refusals.push_back(error);
+                m_refusals.push_back({ error });
             showBlocked();
             folderChanged();
             compare();
@@ -104,6 +110,10 @@ void ExportDialog::build()
     m_note->setObjectName(QStringLiteral("export.note"));
     m_note->setWordWrap(true);
     m_note->setTextFormat(Qt::PlainText); // it names files
+    m_leftOut->setObjectName(QStringLiteral("export.leftOut"));
+    m_leftOut->setWordWrap(true);
+    m_leftOut->setTextFormat(Qt::PlainText); // it names pins
+    m_leftOut->setTextInteractionFlags(Qt::TextSelectableByMouse);
     m_progress->setObjectName(QStringLiteral("export.progress"));
     m_progress->setAccessibleName(tr("Progress"));
     m_progress->setRange(0, 0);
@@ -148,6 +158,7 @@ void ExportDialog::build()
     column->addWidget(m_problemTitle);
     column->addWidget(m_problems, 1);
     column->addLayout(middle, 1);
+    column->addWidget(m_leftOut);
     auto* bottom = new QHBoxLayout;
     bottom->addWidget(m_note, 1);
     bottom->addWidget(m_progress);
@@ -165,6 +176,7 @@ void ExportDialog::showBlocked()
     m_problems->setVisible(blocked);
     m_list->setVisible(!blocked);
     m_preview->setVisible(!blocked);
+    m_leftOut->setVisible(!blocked && !m_leftOut->text().isEmpty());
     if (blocked)
         showProblems();
 }
@@ -173,30 +185,47 @@ void ExportDialog::showBlocked()
 void ExportDialog::showProblems()
 {
     for (std::size_t i = 0; i < m_refusals.size() && i < kMostProblems; ++i) {
-        const Error& error = m_refusals[i];
+        const Error& error = m_refusals[i].error;
         auto* item = new QListWidgetItem(tr("%1: %2; %3").arg(qstr(error.where), qstr(error.what), qstr(error.fix)), m_problems);
-        item->setData(Qt::UserRole, qstr(error.where));
+        if (m_refusals[i].tensors > 0)
+            item->setData(Qt::UserRole, qstr(error.where));
     }
-    m_problemTitle->setText(tr("%1 cannot be exported as the design is. Choose one to go to it (Return or a double click).")
-                                .arg(counted(static_cast<std::int64_t>(m_refusals.size()), tr("weight"), tr("weights"))));
+    std::int64_t tensors = 0;
+    for (const ExportRefusal& refusal : m_refusals)
+        tensors += refusal.tensors;
+    m_problemTitle->setText(m_refusals.front().tensors == 0
+                                ? tr("The design cannot be exported as it is.")
+                                : tr("%1 cannot be exported as the design is. Choose one to go to it (Return or a double click).")
+                                      .arg(counted(tensors, tr("weight"), tr("weights"))));
     setTextColor(m_problemTitle, Theme::of(this).error);
     m_problems->setCurrentRow(0);
 }
 
 QString ExportDialog::folder() const { return QDir::fromNativeSeparators(m_folder->text().trimmed()); }
 
+/// The first file that is a link in the folder, as far as that was looked into.
+QString ExportDialog::linkInTheWay() const
+{
+    for (std::size_t i = 0; m_files != nullptr && i < m_changes.size(); ++i)
+        if (m_changes[i].link)
+            return qstr((*m_files)[i].name);
+    return {};
+}
+
 bool ExportDialog::folderIsFile() const { return QFileInfo(folder()).isFile(); }
 
 void ExportDialog::showNote(const QString& text)
 {
     m_note->setText(text);
-    setTextColor(m_note, folderIsFile() && m_files != nullptr ? Theme::of(this).error : Theme::of(this).quiet);
+    setTextColor(m_note, (folderIsFile() || !linkInTheWay().isEmpty()) && m_files != nullptr ? Theme::of(this).error : Theme::of(this).quiet);
 }
 
 /// What can be said at once; the folder is looked into when nobody types any more.
 void ExportDialog::folderChanged()
 {
     const bool named = !folder().isEmpty();
+    for (FileChange& change : m_changes)
+        change.link = false; // of the folder before
     m_export->setEnabled(m_files != nullptr && named && !folderIsFile());
     showNote(!m_refusals.empty()  ? tr("Nothing is written.")
                  : m_files == nullptr ? tr("Preparing the files …")
@@ -231,15 +260,19 @@ void ExportDialog::showChanges()
     for (std::size_t i = 0; i < m_changes.size(); ++i) {
         const FileChange& change = m_changes[i];
         const ExportedFile& file = (*m_files)[i];
-        const QString state = !change.there ? tr("new")
+        const QString state = change.link   ? tr("a link")
+            : !change.there                 ? tr("new")
             : change.same                   ? tr("unchanged")
-            : change.large                  ? tr("replaced, %1").arg(bytesText(static_cast<std::int64_t>(file.content.size())))
+            : change.large                  ? tr("replaced, %1").arg(bytesText(change.bytes))
                                             : tr("+%1 −%2 lines").arg(change.diff.added).arg(change.diff.removed);
         new QListWidgetItem(QStringLiteral("%1\n%2").arg(qstr(file.name), state), m_list);
         anyThere = anyThere || change.there;
         anyDifferent = anyDifferent || !change.same;
     }
+    const QString link = linkInTheWay();
+    m_export->setEnabled(named && !folderIsFile() && link.isEmpty());
     showNote(!named           ? tr("Name a folder.")
+                 : !link.isEmpty() ? tr("%1 is a link in this folder, which leads out of it: remove it, or choose another folder.").arg(link)
                  : folderIsFile() ? tr("%1 is a file, not a folder.").arg(m_folder->text())
                  : !anyThere      ? tr("The folder has no export yet.")
                  : anyDifferent   ? tr("Files that are there are replaced.")
@@ -252,7 +285,7 @@ void ExportDialog::showFile(int row)
     m_preview->clear();
     if (row < 0 || row >= static_cast<int>(m_changes.size()))
         return;
-    const auto& [there, same, large, diff] = m_changes[static_cast<std::size_t>(row)];
+    const auto& [there, link, same, large, bytes, diff] = m_changes[static_cast<std::size_t>(row)];
     if (same) {
         m_preview->setPlainText(tr("Nothing changes in this file."));
         return;
@@ -275,7 +308,7 @@ void ExportDialog::showFile(int row)
     if (diff.lines.size() > kMostLines)
         cursor.insertText(tr("… and %1 lines more").arg(diff.lines.size() - kMostLines));
     else if (large)
-        cursor.insertText(tr("… of %1").arg(bytesText(static_cast<std::int64_t>((*m_files)[static_cast<std::size_t>(row)].content.size()))));
+        cursor.insertText(tr("… of %1").arg(bytesText(bytes)));
     cursor.endEditBlock();
     m_preview->moveCursor(QTextCursor::Start);
 }

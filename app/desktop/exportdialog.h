@@ -50,6 +50,7 @@ private:
     void showChanges();
     void showNote(const QString& text);
     bool folderIsFile() const;
+    QString linkInTheWay() const;
     void showFile(int row);
     void browse();
 
@@ -57,10 +58,11 @@ private:
     QTimer m_typed; ///< since the folder was typed
     std::shared_ptr<const std::vector<ExportedFile>> m_files;
     std::vector<FileChange> m_changes; ///< of m_files, as last compared
-    std::vector<Error> m_refusals;
+    std::vector<ExportRefusal> m_refusals;
     QString m_wantedWeight;
     QLineEdit* m_folder;
     QLabel* m_note;
+    QLabel* m_leftOut; ///< what the design says and the files do not
     QProgressBar* m_progress;
     QLabel* m_problemTitle;
     QListWidget* m_problems;

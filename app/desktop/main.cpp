@@ -8,6 +8,7 @@
 #include "app/desktop/settings.h"
 #include "app/desktop/themecontrol.h"
 #include "app/desktop/tour.h"
+#include "model/formats/exporter.h"
 #include "model/session/document.h"
 #include "widgets/windowplace.h"
 
@@ -69,6 +70,8 @@ Status writeExportOf(const CommandLine& line)
     const auto back = readBack(document, line.exportFolder);
     if (!back.ok())
         return back.error();
+    for (const std::string& left : exportLeftOut("jax", document.design()))
+        std::fprintf(stderr, "note: not in the export: %s\n", left.c_str());
     std::printf("%s, %s\n", qPrintable(written.value()), qPrintable(back.value()));
     return done();
 }

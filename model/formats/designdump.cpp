@@ -28,6 +28,7 @@ Result<DesignDump> dumpOf(const Design& design, const Evaluation& evaluation)
     for (const LaidOutTensor& tensor : table.tensors) {
         NamedEntry named { tensor.name, tensor.spec.value_or(DumpSpec {}), tensor.shape };
         named.cut = tensor.cut;
+        named.stages = tensor.stages;
         dump.named.entries.push_back(std::move(named));
         if (tensor.logicalNames)
             dump.logical.entries.push_back({ tensor.name, *tensor.logicalNames, tensor.shape });
@@ -39,14 +40,17 @@ Result<DesignDump> dumpOf(const Design& design, const Evaluation& evaluation)
 
 Status writeDump(const DesignDump& dump, const std::string& folder)
 {
+    const std::vector<std::string> names { "logical_shardings.json", "named_shardings.json", "input_shardings.json" };
+    for (const std::string& name : names)
+        if (auto status = refuseLink(folder + "/" + name); !status.ok())
+            return status;
     std::error_code failed;
     std::filesystem::create_directories(folder, failed);
     if (failed)
         return inputError(folder, "the folder cannot be made (" + failed.message() + ")", "choose another folder");
-    for (const auto& [name, text] : { std::pair { "logical_shardings.json", dumpText(dump.logical) },
-                                      { "named_shardings.json", dumpText(dump.named) },
-                                      { "input_shardings.json", dumpText(dump.activations) } })
-        if (auto status = writeFileAtomically(folder + "/" + name, text); !status.ok())
+    const std::vector<std::string> texts { dumpText(dump.logical), dumpText(dump.named), dumpText(dump.activations) };
+    for (std::size_t i = 0; i < names.size(); ++i)
+        if (auto status = writeFileAtomically(folder + "/" + names[i], textSource(texts[i]), Links::Refuse); !status.ok())
             return status;
     return done();
 }

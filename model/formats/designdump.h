@@ -16,7 +16,7 @@ struct DesignDump {
 Result<DesignDump> dumpOf(const Design& design, const Evaluation& evaluation);
 
 /// Writes logical_shardings.json, named_shardings.json and input_shardings.json, each atomically, into a folder that is made
-/// where it is missing.
+/// where it is missing. A link of such a name is refused before anything is written.
 Status writeDump(const DesignDump& dump, const std::string& folder);
 
 } // namespace shardboard

@@ -4,6 +4,7 @@
 
 #include "model/core/result.h"
 #include "model/design/design.h"
+#include "model/formats/textsink.h"
 
 #include <string>
 
@@ -22,5 +23,13 @@ Status writeDesign(const std::string& path, const Design& design);
 /// Files by whole content; errors name the path and the system's reason. `limit` in bytes protects against wrong files.
 Result<std::string> readTextFile(const std::string& path, std::size_t limit = std::size_t { 256 } << 20);
 Status writeFileAtomically(const std::string& path, const std::string& content);
+
+/// What happens to a link in place of the file: it is followed and stays a link, or refused, because it leads out of the folder that
+/// was chosen for files whose names are not.
+enum class Links { Follow, Refuse };
+/// The same of a text that is made piece by piece; a text that ends early is cancelled, and leaves what was there.
+Status writeFileAtomically(const std::string& path, const TextSource& text, Links links = Links::Follow);
+/// An error where the path is a link.
+Status refuseLink(const std::string& path);
 
 } // namespace shardboard

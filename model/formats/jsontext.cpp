@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 namespace shardboard {
@@ -34,11 +35,15 @@ constexpr const char* kMendJson = "mend the file at this place, or check that it
 /// Builds a document, counting its values and watching for keys that come twice.
 class DocumentBuilder : public JsonEvents {
 public:
-    explicit DocumentBuilder(const JsonLimits& limits)
+    /// With a key the elements of that list of the top object go to `take`.
+    explicit DocumentBuilder(const JsonLimits& limits, std::string key = {}, JsonTake take = {})
         : m_limits(limits)
+        , m_listKey(std::move(key))
+        , m_take(std::move(take))
     {
     }
     json take() { return std::move(m_root); }
+    const std::optional<Error>& refused() const { return m_refused; }
 
     bool null() override { return add(nullptr); }
     bool boolean(bool value) override { return add(value); }
@@ -57,6 +62,8 @@ public:
         if (!isNew && !m_limits.lastDuplicateWins)
             return refuse("the key '" + name + "' is there twice in one object", "keep one of them");
         m_slot = &*slot;
+        if (m_open.size() == 1)
+            m_topKey = name;
         return true;
     }
 
@@ -80,7 +87,7 @@ private:
             return refuse("more than " + std::to_string(m_limits.values) + " values",
                           "check that this is the right file");
         place(std::move(value));
-        return true;
+        return handOver();
     }
     bool open(json value)
     {
@@ -93,10 +100,26 @@ private:
     bool close()
     {
         m_open.pop_back();
-        return true;
+        return handOver();
+    }
+    /// The last element of the list that somebody takes, once it is whole.
+    bool handOver()
+    {
+        if (!m_take || m_open.size() != 2 || m_topKey != m_listKey || !m_open.back()->is_array() || m_open.back()->empty())
+            return true;
+        json element = std::move(m_open.back()->back());
+        m_open.back()->clear();
+        const Status status = m_take(m_root, std::move(element));
+        if (!status.ok())
+            m_refused = status.error();
+        return status.ok();
     }
 
     JsonLimits m_limits;
+    std::string m_listKey;
+    JsonTake m_take;
+    std::string m_topKey; ///< the last one of the top object
+    std::optional<Error> m_refused;
     json m_root;
     std::vector<json*>
         m_open; ///< objects and arrays that are not closed yet; an inner one never moves while it is open
@@ -136,17 +159,31 @@ Status readJsonEvents(const JsonSource& source, JsonEvents& events, const std::s
     return done();
 }
 
-Result<json> parseJson(const std::string& text, const std::string& where, const JsonLimits& limits)
+JsonSource jsonSource(const std::string& text)
 {
-    std::size_t position = 0;
-    const JsonSource source = [&](char* buffer, std::size_t size) {
+    return [&text, position = std::size_t { 0 }](char* buffer, std::size_t size) mutable {
         const std::size_t count = std::min(size, text.size() - position);
         std::memcpy(buffer, text.data() + position, count);
         position += count;
         return count;
     };
+}
+
+Result<json> parseJsonList(const JsonSource& source, const std::string& where, const std::string& key, const JsonTake& take, const JsonLimits& limits)
+{
+    DocumentBuilder builder(limits, key, take);
+    const Status status = readJsonEvents(source, builder, where, limits);
+    if (builder.refused())
+        return *builder.refused();
+    if (!status.ok())
+        return status.error();
+    return builder.take();
+}
+
+Result<json> parseJson(const std::string& text, const std::string& where, const JsonLimits& limits)
+{
     DocumentBuilder builder(limits);
-    if (const auto status = readJsonEvents(source, builder, where, limits); !status.ok())
+    if (const auto status = readJsonEvents(jsonSource(text), builder, where, limits); !status.ok())
         return status.error();
     return builder.take();
 }

@@ -117,7 +117,10 @@ private:
         }
         if (left.spec && right.spec && *left.spec == *right.spec && left.cut != right.cut)
             add(left, &right, What::Cut, left.cut.empty() ? "even" : left.cut, right.cut.empty() ? "even" : right.cut);
-        if (!(left.spec && right.spec) && left.shards && right.shards && left.shards != right.shards)
+        if (left.spec && right.spec && left.stages && right.stages && *left.stages != *right.stages)
+            add(left, &right, What::Stages, left.stages->empty() ? "every device" : *left.stages,
+                right.stages->empty() ? "every device" : *right.stages);
+        if (!(left.spec && right.spec) && left.shards && right.shards && left.shards != right.shards && *left.shards != *right.shards)
             add(left, &right, What::Shards, firstDifference(*left.shards, *right.shards),
                 firstDifference(*right.shards, *left.shards));
     }
@@ -157,7 +160,8 @@ private:
     bool m_saysSpecs = false;
 };
 
-/// The name with every run of digits that stands alone between other signs replaced by `*`.
+} // namespace
+
 std::string withoutNumbers(const std::string& name)
 {
     std::string out;
@@ -176,12 +180,10 @@ std::string withoutNumbers(const std::string& name)
     return out;
 }
 
-} // namespace
-
 std::string differenceName(LayoutDifference::What what)
 {
-    constexpr std::array<const char*, 9> kNames { "only-left",     "only-right", "order", "shape", "dtype",
-                                                  "logical-names", "spec",       "cut",   "shards" };
+    constexpr std::array<const char*, 10> kNames { "only-left",     "only-right", "order", "shape",  "dtype",
+                                                   "logical-names", "spec",       "cut",   "stages", "shards" };
     return kNames[static_cast<std::size_t>(what)];
 }
 

@@ -11,7 +11,7 @@
 namespace shardboard {
 
 struct LayoutDifference {
-    enum class What { OnlyLeft, OnlyRight, Order, Sizes, Type, LogicalNames, Spec, Cut, Shards };
+    enum class What { OnlyLeft, OnlyRight, Order, Sizes, Type, LogicalNames, Spec, Cut, Stages, Shards };
     std::string tensor;
     bool activation = false;
     What what = What::Spec;
@@ -21,7 +21,7 @@ struct LayoutDifference {
     std::optional<std::int64_t> leftBytes; ///< of one copy, on the device that holds the most
     std::optional<std::int64_t> rightBytes;
 };
-std::string differenceName(LayoutDifference::What what); ///< only-left, only-right, order, shape, dtype, logical-names, spec, cut, shards
+std::string differenceName(LayoutDifference::What what); ///< only-left, only-right, order, shape, dtype, logical-names, spec, cut, stages, shards
 
 struct LayoutComparison {
     std::string leftMesh; ///< set when the meshes differ
@@ -36,6 +36,9 @@ struct LayoutComparison {
 /// Exact: a size-one axis more, another order of axes on a dim or of mesh axes, and another order of the activations of two
 /// dumps are differences. What a source never says is not compared; what it says of other tensors and not of this one is missing. `fallback` is the dtype of tensors that have none, for the bytes.
 LayoutComparison compareLayouts(const LayoutTable& left, const LayoutTable& right, DType fallback);
+
+/// A name with every run of digits that stands alone between dots and slashes replaced by `*`.
+std::string withoutNumbers(const std::string& name);
 
 /// Differences that are alike but for the numbers in the tensors' names (layers), as one row with `*` for the numbers.
 struct DifferenceGroup {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/formats/layouttable.h"
 
+#include "model/core/text.h"
 #include "model/formats/designfile.h"
 #include "model/formats/jsontext.h"
 #include "model/formats/maxtextresolve.h"
@@ -105,17 +106,52 @@ Status addEntry(LayoutTable& table, std::map<std::string, std::size_t>& index, c
     return done();
 }
 
+/// `stage=0,3`; empty where every device holds the weight.
+std::string stagesText(const std::vector<std::int64_t>& stages, const Mesh& mesh, int axis)
+{
+    std::string text;
+    for (const std::int64_t stage : stages)
+        text += (text.empty() ? mesh.axis(axis).name + "=" : ",") + std::to_string(stage);
+    return text;
+}
+
+/// Reads what stagesText() writes. False where it is none of the mesh.
+bool readStages(const std::string& text, const Mesh& mesh, PlacedShards& placed)
+{
+    if (text.empty())
+        return true;
+    const auto equals = text.find('=');
+    placed.stageAxis = mesh.find(text.substr(0, equals));
+    if (equals == std::string::npos || placed.stageAxis < 0)
+        return false;
+    for (const std::string_view part : split(std::string_view(text).substr(equals + 1), ',')) {
+        const auto stage = parseInteger(part);
+        if (!stage || *stage < 0 || *stage >= mesh.axis(placed.stageAxis).size)
+            return false;
+        placed.stages.push_back(*stage);
+    }
+    std::sort(placed.stages.begin(), placed.stages.end());
+    return true;
+}
+
 /// The shards that an entry of a dump says, where it says them: whole dims cut evenly.
-std::optional<std::string> shardsOfEntry(const NamedEntry& entry, const Mesh& mesh)
+std::shared_ptr<const std::string> shardsOfEntry(const NamedEntry& entry, const Mesh& mesh)
 {
     if (!entry.shape || !entry.cut.empty())
-        return std::nullopt;
+        return nullptr;
+    PlacedShards placed;
+    if (!readStages(entry.stages.value_or(std::string()), mesh, placed))
+        return nullptr;
     Layout layout = Layout::replicated(entry.shape->size());
     for (std::size_t dim = 0; dim < entry.spec.size() && dim < layout.dims.size(); ++dim)
         for (const std::string& axis : entry.spec[dim])
-            layout.dims[dim].push_back(AxisRef { mesh.find(axis) });
-    const auto shards = shardsOf(*entry.shape, layout, mesh, CutRule::Strict, entry.name);
-    return shards.ok() ? std::optional(canonicalShards(shards.value())) : std::nullopt;
+            if (mesh.find(axis) != placed.stageAxis) // over the stages nothing is cut
+                layout.dims[dim].push_back(AxisRef { mesh.find(axis) });
+    auto shards = shardsOf(*entry.shape, layout, mesh, CutRule::Strict, entry.name);
+    if (!shards.ok())
+        return nullptr;
+    placed.shards = std::move(shards).value();
+    return std::make_shared<const std::string>(canonicalShards(placed));
 }
 
 Status addDump(LayoutTable& table, std::map<std::string, std::size_t>& index, const AnyDump& dump, bool withShards)
@@ -132,6 +168,7 @@ Status addDump(LayoutTable& table, std::map<std::string, std::size_t>& index, co
         const auto fill = [&](const NamedEntry& entry, LaidOutTensor& tensor) {
             tensor.spec = entry.spec;
             tensor.cut = entry.cut;
+            tensor.stages = entry.stages.value_or(std::string());
             if (entry.shape)
                 tensor.elementsPerDevice = product(localShape(*entry.shape, entry.spec, named->mesh));
             if (withShards)
@@ -224,8 +261,11 @@ LayoutTable layoutTableOf(const Design& design, const Evaluation& evaluation, co
     table.mesh = design.mesh;
     const WeightLayout* last = nullptr;
     LaidOutTensor tensor;
-    forEachWeight(evaluation, [&](const std::string& name, const WeightLayout& weight) {
+    const ShardPlaces places(evaluation);
+    std::map<std::string, std::shared_ptr<const std::string>> shards; // of this weight, by its stages
+    forEachWeight(evaluation, [&](const std::string& name, const WeightLayout& weight, std::int64_t layer) {
         if (&weight != last) { // the same for all layers
+            shards.clear();
             tensor = {};
             tensor.dtype = weight.spec.dtype;
             if (!weight.spec.logicalNames.empty())
@@ -234,12 +274,20 @@ LayoutTable layoutTableOf(const Design& design, const Evaluation& evaluation, co
                 tensor.shape = weight.spec.shape;
                 tensor.spec = specOf(weight.layout, design.mesh);
                 tensor.cut = cutText(weight);
-                tensor.elementsPerDevice = weight.shards.maxElements();
-                if (withShards)
-                    tensor.shards = canonicalShards(weight.shards);
             }
         }
         last = &weight;
+        if (!weight.unknownShape) {
+            tensor.stages = stagesText(places.stagesOf(weight, layer), design.mesh, places.stageAxis());
+            const auto [known, isNew] = shards.try_emplace(*tensor.stages);
+            if (isNew) {
+                const PlacedShards placed = places.of(weight, layer);
+                tensor.elementsPerDevice = placed.shards.maxElements();
+                if (withShards)
+                    known->second = std::make_shared<const std::string>(canonicalShards(placed));
+            }
+            tensor.shards = known->second;
+        }
         tensor.name = name;
         table.tensors.push_back(tensor);
     });
@@ -258,6 +306,8 @@ Result<LayoutTable> layoutTableOf(const RuleSetup& setup, const Mesh& mesh, cons
     std::map<std::string, std::size_t> index;
     if (auto status = addDump(table, index, AnyDump(resolved.value()), false); !status.ok())
         return status.error();
+    for (LaidOutTensor& tensor : table.tensors)
+        tensor.stages.reset(); // rules say nothing about them
     return table;
 }
 
@@ -284,8 +334,9 @@ bool isShardsJson(const std::string& path)
         return std::filesystem::exists(path + "/shards.json", failed)
             && !std::filesystem::exists(path + "/named_shardings.json", failed);
     const auto head = readHead(path);
-    return head.ok() && head.value().find("\"tensors\"") != std::string::npos
-        && head.value().find("\"format\"") == std::string::npos;
+    const auto has = [&](const char* key) { return head.value().find(key) != std::string::npos; };
+    // Of many devices the list of their ids, which only a proof begins with, is longer than that.
+    return head.ok() && (has("\"tensors\"") || has("\"device_ids\"")) && !has("\"format\"");
 }
 
 Result<LayoutTable> readLayoutTable(const std::string& path, bool withShards)

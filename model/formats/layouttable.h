@@ -9,6 +9,7 @@
 #include "model/formats/maxtextdump.h"
 #include "model/rules/rulesetup.h"
 
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,7 +25,8 @@ struct LaidOutTensor {
     std::optional<std::vector<std::string>> logicalNames {}; ///< of its dims, empty for an unnamed one
     std::optional<DumpSpec> spec {}; ///< per dim its mesh axes, major first
     std::string cut {}; ///< how it is cut where that is no even cut of whole dims; empty otherwise
-    std::optional<std::string> shards {}; ///< which devices hold which ranges, as canonical text
+    std::optional<std::string> stages {}; ///< of a pipeline, on which it lies: `stage=0`; empty: on every device
+    std::shared_ptr<const std::string> shards {}; ///< which devices hold which ranges, as canonical text; null: not known
     std::optional<std::int64_t> elementsPerDevice {}; ///< on the device that holds the most
 };
 

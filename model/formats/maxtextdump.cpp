@@ -75,6 +75,8 @@ std::string dumpText(const NamedDump& dump)
             to["shape"] = *entry.shape;
         if (!entry.cut.empty())
             to["cut"] = entry.cut;
+        if (entry.stages && !entry.stages->empty())
+            to["stages"] = *entry.stages;
     }
     return text(out);
 }

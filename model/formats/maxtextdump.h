@@ -36,6 +36,9 @@ struct NamedEntry {
     /// Our addition, key `cut`, only where a weight is not cut evenly as a whole: the cut rule, and the strategy of a
     /// fused one.
     std::string cut {};
+    /// Our addition, key `stages`, only of a pipeline: on which stages the weight lies, `stage=0,3` with the mesh axis of the
+    /// stages before.
+    std::optional<std::string> stages {};
     friend bool operator==(const NamedEntry&, const NamedEntry&) = default;
 };
 

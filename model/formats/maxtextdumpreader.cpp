@@ -202,6 +202,7 @@ private:
         m_spec.clear();
         m_shape.reset();
         m_cut.clear();
+        m_stages.reset();
         return open(Place::Entry);
     }
 
@@ -254,6 +255,8 @@ private:
         case Place::Entry:
             if (m_key == "cut" && kind == Scalar::Text)
                 m_cut = std::move(text);
+            else if (m_key == "stages" && kind == Scalar::Text)
+                m_stages = std::move(text);
             return (m_key != "mesh" && m_key != "partition_spec" && m_key != "shape")
                 || wrong("the value of " + m_key, shown);
         case Place::Mesh:
@@ -372,7 +375,7 @@ private:
                                   + " parts do not divide",
                               "check the mesh " + m_mesh->text());
         }
-        m_named.push_back({ m_entry, std::move(m_spec), std::move(m_shape), std::move(m_cut) });
+        m_named.push_back({ m_entry, std::move(m_spec), std::move(m_shape), std::move(m_cut), std::move(m_stages) });
         m_spec.clear();
         return true;
     }
@@ -410,6 +413,7 @@ private:
     DumpSpec m_spec;
     std::optional<std::vector<std::int64_t>> m_shape;
     std::string m_cut;
+    std::optional<std::string> m_stages;
     std::vector<std::string> m_axisNames;
     std::vector<std::pair<std::string, std::int64_t>> m_axisSizes;
     std::optional<std::string> m_logicAxes;

@@ -3,24 +3,29 @@
 #pragma once
 
 #include "model/core/result.h"
-#include "model/design/evaluate.h"
+#include "model/design/placedshards.h"
+#include "model/formats/textsink.h"
 
-#include <nlohmann/json_fwd.hpp>
-
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace shardboard {
 
-/// Calls `visit(name, weight)` for every weight of the model by its concrete name, repeated layers one by one.
-void forEachWeight(const Evaluation& evaluation, const std::function<void(const std::string&, const WeightLayout&)>& visit);
+/// The most that is written: no reader takes more, and it already lists 16,384 devices for each of 1,137 weights.
+inline constexpr std::int64_t kMostShardsBytes = std::int64_t { 128 } << 20;
 
-/// Distinct shards of one tensor with the device ids that hold each, in order of the first holder's position:
-/// [{"devices":[0,4],"join_dim":null,"pieces":[[[lo,hi],…]]}]
-nlohmann::json distinctShardsJson(const ShardMap& shards);
+/// Calls `visit(name, weight, layer)` for every weight of the model by its concrete name, repeated layers one by one; outside of
+/// layers `layer` is -1.
+void forEachWeight(const Evaluation& evaluation,
+                   const std::function<void(const std::string& name, const WeightLayout& weight, std::int64_t layer)>& visit);
 
-/// The whole document, one tensor a line. Errors: a weight whose shape is not known. `stopped` is asked at each tensor; then it is
-/// cancelled.
-Result<std::string> shardsJson(const Design& design, const Evaluation& evaluation, const std::function<bool()>& stopped = {});
+/// Bytes of shards.json, counted without making it: exact in the device ids, which are most of it.
+std::int64_t shardsJsonBytes(const Mesh& mesh, const Evaluation& evaluation);
+
+/// The whole document, one tensor a line, made as it is read. Of a pipeline each tensor is on the devices of its stages alone, and
+/// `"pipeline":{"axis":…}` says why the others have none. Errors: a weight whose shape is not known.
+Result<TextSource> shardsJson(const Mesh& mesh, std::shared_ptr<const Evaluation> evaluation);
 
 } // namespace shardboard

@@ -39,7 +39,7 @@ std::string resolved(const std::string& path)
     return out;
 }
 
-bool writeAll(int file, const std::string& content)
+bool writeAll(int file, std::string_view content)
 {
     std::size_t written = 0;
     while (written < content.size()) {
@@ -51,6 +51,24 @@ bool writeAll(int file, const std::string& content)
         written += static_cast<std::size_t>(count);
     }
     return true;
+}
+
+/// Small pieces together. False: the text ended early, or the file takes no more; then `failed` has the reason.
+bool writePieces(int file, const TextSource& text, std::string& failed)
+{
+    constexpr std::size_t kTogether = std::size_t { 1 } << 16;
+    std::string waiting;
+    const auto flush = [&] {
+        if (!writeAll(file, waiting))
+            failed = reason();
+        waiting.clear();
+        return failed.empty();
+    };
+    const bool whole = text([&](std::string_view piece) {
+        waiting += piece;
+        return waiting.size() < kTogether || flush();
+    });
+    return whole && flush();
 }
 
 /// The rights of the file that is replaced, or what the user's mask gives a new one.
@@ -140,7 +158,24 @@ Result<std::string> readTextFile(const std::string& path, std::size_t limit)
 
 Status writeFileAtomically(const std::string& path, const std::string& content)
 {
-    const std::string target = resolved(path);
+    return writeFileAtomically(path, [&](const TextSink& sink) { return sink(content); });
+}
+
+Status refuseLink(const std::string& path)
+{
+    struct stat info { };
+    if (::lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode))
+        return done();
+    return inputError(path, "is a link, which would be written through to another place; nothing is written",
+                      "remove the link, or choose another folder");
+}
+
+Status writeFileAtomically(const std::string& path, const TextSource& text, Links links)
+{
+    if (links == Links::Refuse)
+        if (auto status = refuseLink(path); !status.ok())
+            return status;
+    const std::string target = links == Links::Follow ? resolved(path) : path; // a link that comes now is replaced by the rename
     struct stat info { };
     if (::stat(target.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
         return inputError(path, S_ISDIR(info.st_mode) ? "is a folder" : "is not a regular file",
@@ -150,8 +185,13 @@ Status writeFileAtomically(const std::string& path, const std::string& content)
     if (file < 0)
         return inputError(path, "cannot be written in folder " + folderOf(target) + ": " + reason(),
                           "check that the folder exists and its permissions");
-    bool good = writeAll(file, content) && ::fchmod(file, modeFor(target)) == 0 && ::fsync(file) == 0;
-    std::string why = good ? "" : reason();
+    std::string why;
+    bool good = writePieces(file, text, why);
+    const bool cancelled = !good && why.empty();
+    if (good && (::fchmod(file, modeFor(target)) != 0 || ::fsync(file) != 0)) {
+        good = false;
+        why = reason();
+    }
     if (::close(file) != 0 && good) {
         good = false;
         why = reason();
@@ -160,10 +200,12 @@ Status writeFileAtomically(const std::string& path, const std::string& content)
         good = false;
         why = reason();
     }
-    if (!good) {
+    if (!good)
         ::unlink(temporary.c_str());
+    if (cancelled)
+        return Cancelled {};
+    if (!good)
         return inputError(path, "cannot be written: " + why + " (what was there is untouched)", "make room for it, or name another place");
-    }
     syncFolder(folderOf(target));
     return done();
 }

@@ -166,6 +166,15 @@ std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage)
     return layers;
 }
 
+std::int64_t stageOfLayer(const PlannedPipeline& pipeline, std::int64_t layer)
+{
+    const std::int64_t runs = pipeline.stages * pipeline.chunks;
+    const std::int64_t length = pipeline.layers / runs;
+    const std::int64_t inLonger = pipeline.layers % runs * (length + 1); // layers of the first runs, which have one more
+    const std::int64_t run = layer < inLonger ? layer / (length + 1) : pipeline.layers % runs + (layer - inLonger) / length;
+    return run % pipeline.stages;
+}
+
 double stageShare(const PlannedPipeline& pipeline)
 {
     return static_cast<double>(layersOfStage(pipeline, 0)) / static_cast<double>(pipeline.layers);

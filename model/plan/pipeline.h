@@ -11,6 +11,8 @@ namespace shardboard {
 /// Layers on a stage: all of them are spread evenly over the runs, larger ones first, and run r lies on stage r modulo the number
 /// of stages. The first stage has the most.
 std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage);
+/// The stage on which a layer of the model lies.
+std::int64_t stageOfLayer(const PlannedPipeline& pipeline, std::int64_t layer);
 /// Share of all layers that the fullest stage has.
 double stageShare(const PlannedPipeline& pipeline);
 

@@ -144,6 +144,10 @@ const std::vector<Wrong> kWrong {
     { "export into a file", { "export", "d.shardboard", "--to", "jax", "-o", "notjson.json" }, "notjson.json" },
     { "export onto a folder", { "export", "d.shardboard", "--to", "jax", "-o", "taken" }, "export.py is written" },
     { "export that cannot be said", { "export", "uneven.shardboard", "--to", "jax", "-o", "out" }, "embed_tokens" },
+    { "export through a link", { "export", "d.shardboard", "--to", "jax", "-o", "links" }, "links/shards.json: is a link" },
+    { "export of a million devices", { "export", "million.shardboard", "--to", "jax", "-o", "out" }, "million.shardboard:mesh: shards.json would take 2" },
+    { "export of a pipeline", { "export", "stages.shardboard", "--to", "jax", "-o", "out" }, "stages.shardboard:pipeline" },
+    { "dump through a link", { "dump", "d.shardboard", "-o", "links" }, "links/input_shardings.json: is a link" },
     { "dump nowhere", { "dump", "d.shardboard", "-o", "notjson.json" }, "notjson.json" },
     { "difference to nothing", { "diff", "d.shardboard", "nosuch" }, "nosuch" },
     { "difference to what is no layout", { "diff", "d.shardboard", "other.shardboard" }, "other.shardboard" },
@@ -268,6 +272,9 @@ void TestMessages::initTestCase()
     write(QStringLiteral("huge.safetensors"), QByteArray(7, '\xff') + QByteArray("\x7f{}", 3));
     write(QStringLiteral("text.safetensors"), QByteArray("\x04\0\0\0\0\0\0\0oops", 12));
     QVERIFY(QDir().mkpath(QStringLiteral("emptyfolder")) && QDir().mkpath(QStringLiteral("taken/shards.json")));
+    QVERIFY(QDir().mkpath(QStringLiteral("links")));
+    for (const char* name : { "links/shards.json", "links/input_shardings.json" })
+        QVERIFY(QFile::link(QStringLiteral("nowhere"), QString::fromLatin1(name)));
     const Outcome made = shardctl({ "new", "--model", "good/config.json", "--mesh", "data=2,model=4", "--preset", "megatron-tp", "--batch", "4",
                                     "--sequence", "16", "-o", "d.shardboard" });
     QVERIFY2(made.code == 0, qPrintable(made.err));
@@ -292,6 +299,11 @@ void TestMessages::initTestCase()
     change(QStringLiteral("strategy.shardboard"), [&](QJsonObject& it) { add(it, { { "match", "*" }, { "strategy", "nosuch" } }); });
     change(QStringLiteral("spec.shardboard"), [&](QJsonObject& it) { add(it, { { "match", "*norm*" }, { "strategy", "spec" }, { "spec", "P('model" } }); });
     change(QStringLiteral("batch.shardboard"), [&](QJsonObject& it) { set(it, "workload", "batch", 0); });
+    change(QStringLiteral("million.shardboard"), [&](QJsonObject& it) {
+        set(it, "mesh", "sizes", QJsonArray { 1024, 1024 });
+        set(it, "workload", "batch", 1024);
+    });
+    change(QStringLiteral("stages.shardboard"), [](QJsonObject& it) { it[QStringLiteral("pipeline")] = QJsonObject { { QStringLiteral("axis"), QStringLiteral("data") } }; });
     change(QStringLiteral("uneven.shardboard"), [&](QJsonObject& it) { set(it, "model", "vocab_size", 321); });
 }
 

@@ -98,6 +98,39 @@ private Q_SLOTS:
                 }
     }
 
+    /// Elements of one list of the top object, in order, each whole; the rest of the document is as it would be.
+    void longListsAreTakenOneByOne()
+    {
+        const std::string text = R"({"a":{"list":[7,8]},"list":[1,"x",[2,[3]],{"list":[4],"b":{}},null,[],{}],"c":[5,[6]]})";
+        std::vector<std::string> taken;
+        bool sawBefore = true;
+        const auto take = [&](const nlohmann::json& before, const nlohmann::json& element) {
+            taken.push_back(element.dump());
+            sawBefore = sawBefore && before["a"]["list"].size() == 2 && !before.contains("c");
+            return done();
+        };
+        const auto rest = parseJsonList(jsonSource(text), "f", "list", take);
+        QVERIFY(rest.ok());
+        QCOMPARE(taken, (std::vector<std::string> { "1", "\"x\"", "[2,[3]]", R"({"b":{},"list":[4]})", "null", "[]", "{}" }));
+        QVERIFY(sawBefore);
+        QCOMPARE(rest.value().dump(), std::string(R"({"a":{"list":[7,8]},"c":[5,[6]],"list":[]})"));
+        for (const std::string other : { R"({"list":{"list":[1]}})", R"({"list":1})", R"([["list",1]])", "3" }) {
+            const auto whole = parseJsonList(jsonSource(other), "f", "list", [](const auto&, const auto&) -> Status { return inputError("f", "taken"); });
+            QVERIFY(whole.ok() && whole.value().dump() == other);
+        }
+        // What the taker refuses ends the reading with its own words; what is no JSON with those of the reader.
+        int asked = 0;
+        const auto refused = parseJsonList(jsonSource(text), "f", "list", [&](const auto&, const auto&) { return ++asked == 3 ? Status(inputError("f:2", "no", "yes")) : done(); });
+        QVERIFY(!refused.ok());
+        QCOMPARE(refused.error().text(), std::string("f:2: no; yes"));
+        QCOMPARE(asked, 3);
+        const std::string cut = text.substr(0, 40);
+        QVERIFY(!parseJsonList(jsonSource(cut), "f", "list", [](const auto&, const auto&) { return done(); }).ok());
+        JsonLimits limits;
+        limits.values = 5;
+        QVERIFY(!parseJsonList(jsonSource(text), "f", "list", take, limits).ok());
+    }
+
     void anyPrefixOfADocumentIsRefused()
     {
         const std::string text = "{\"a\": [1, -2.5e3, true, null, \"x\\u00e9\"], \"b\": {\"c\": {}}}";

@@ -30,6 +30,8 @@ LayoutTable tableOf(const Design& design, bool shards = false)
     return layoutTableOf(design, *evaluate(design).value(), "design", shards);
 }
 
+std::string proofOf(const Design& design) { return textOf(shardsJson(design.mesh, evaluate(design).value()).value()); }
+
 QStringList kinds(const LayoutComparison& comparison)
 {
     QStringList out;
@@ -113,11 +115,11 @@ private Q_SLOTS:
         Design design = designOn("data=2,model=4");
         design.strategies.push_back({ "lm_head.weight", { StrategyKind::Spec, {}, 0, "P(('model', 'data'))" }, CutRule::Balanced });
         design.strategies.push_back({ "*embed_tokens.weight", { StrategyKind::Spec, {}, 0, "P(('model', 'data'))" }, CutRule::Balanced });
-        const auto proof = shardsProofFromText(shardsJson(design, *evaluate(design).value()).value(), "proof");
+        const auto proof = shardsProofFromText(proofOf(design), "proof");
         QVERIFY2(proof.ok(), proof.ok() ? "" : proof.error().text().c_str());
         QTemporaryDir folder;
         const std::string path = folder.filePath(QStringLiteral("shards.json")).toStdString();
-        QVERIFY(writeFileAtomically(path, shardsJson(design, *evaluate(design).value()).value()).ok());
+        QVERIFY(writeFileAtomically(path, proofOf(design)).ok());
         QVERIFY(isShardsJson(path));
         const LayoutTable read = readLayoutTable(path, true).value();
         QVERIFY(compareLayouts(tableOf(design, true), read, DType::F32).equal());
@@ -186,9 +188,76 @@ private Q_SLOTS:
         const std::string path = folder.filePath(QStringLiteral("proof.json")).toStdString();
         Design other = design;
         other.strategies.push_back({ "*.layers.1.mlp.up_proj.weight", {}, {} });
-        QVERIFY(writeFileAtomically(path, shardsJson(other, *evaluate(other).value()).value()).ok());
+        QVERIFY(writeFileAtomically(path, proofOf(other)).ok());
         QCOMPARE(kinds(compareLayouts(dump, readLayoutTable(path, true).value(), DType::F32)),
                  QStringList { QStringLiteral("shards model.layers.1.mlp.up_proj.weight") });
+    }
+
+    /// Equal layouts on other stages are no equal designs, whatever says so: design, dump or proof.
+    void stagesAreCompared()
+    {
+        Design design = designOn("stage=2,model=2");
+        design.workload.kind = WorkloadKind::Train;
+        design.workload.microBatches = 2; // which the interleaved schedule needs
+        Design piped = design;
+        piped.pipeline = { "stage", 1 };
+        const int layers = static_cast<int>(design.model.layers);
+        const auto of = [](const LayoutComparison& comparison) { return kinds(comparison).filter(QStringLiteral("stages ")); };
+        const LayoutComparison comparison = compareLayouts(tableOf(design), tableOf(piped), DType::F32);
+        const auto hasMoved = [&](const QString& name) { return of(comparison).contains(QStringLiteral("stages ") + name); };
+        QVERIFY(hasMoved(QStringLiteral("model.layers.0.mlp.up_proj.weight")) && hasMoved(QStringLiteral("model.norm.weight")));
+        const auto first = std::find_if(comparison.differences.begin(), comparison.differences.end(), [](const LayoutDifference& d) { return d.what == LayoutDifference::What::Stages; });
+        QCOMPARE(first->left, std::string("every device"));
+        // Its table is embedding and head, so it is on both ends.
+        QCOMPARE(QString::fromStdString(first->tensor + " " + first->right), QStringLiteral("model.embed_tokens.weight stage=0,1"));
+        Design other = piped;
+        other.pipeline.chunks = 2; // the second quarter of the layers goes to the second stage, the third to the first
+        QCOMPARE(static_cast<int>(of(compareLayouts(tableOf(piped), tableOf(other), DType::F32)).size()), layers / 2 * 12);
+
+        QTemporaryDir folder;
+        const std::string path = folder.path().toStdString();
+        QVERIFY(writeDump(dumpOf(piped, *evaluate(piped).value()).value(), path).ok());
+        const LayoutTable dump = readLayoutTable(path, true).value();
+        QVERIFY2(compareLayouts(tableOf(piped, true), dump, DType::F32).equal(), qPrintable(kinds(compareLayouts(tableOf(piped, true), dump, DType::F32)).join(QLatin1Char('\n'))));
+        QVERIFY(!compareLayouts(tableOf(design), dump, DType::F32).equal());
+        QVERIFY(!compareLayouts(tableOf(other), dump, DType::F32).equal());
+        const std::string proof = path + "/proof.json";
+        QVERIFY(writeFileAtomically(proof, proofOf(piped)).ok());
+        const LayoutTable read = readLayoutTable(proof, true).value();
+        for (const LayoutTable& same : { tableOf(piped, true), dump })
+            QVERIFY2(compareLayouts(same, read, DType::F32).equal(), qPrintable(kinds(compareLayouts(same, read, DType::F32)).join(QLatin1Char('\n'))));
+        // The table is on both of two stages, so on every device.
+        QCOMPARE(kinds(compareLayouts(tableOf(design, true), read, DType::F32)).filter(QStringLiteral("shards ")).size(), of(comparison).size() - 1);
+    }
+
+    /// Its list of device ids is long before it says anything else.
+    void aProofOfManyDevicesIsKnown()
+    {
+        const Design design = designOn("data=512,model=4");
+        QTemporaryDir folder;
+        const std::string path = folder.filePath(QStringLiteral("shards.json")).toStdString();
+        QVERIFY(writeFileAtomically(path, proofOf(design)).ok());
+        QVERIFY(isShardsJson(path));
+        const LayoutTable read = readLayoutTable(path, true).value();
+        QVERIFY(compareLayouts(tableOf(design, true), read, DType::F32).equal());
+    }
+
+    /// Keys of a JSON object have no order, and whoever wrote the file may have his own.
+    void proofsInAnotherOrder()
+    {
+        const std::string mesh = R"("mesh":{"axes":["x"],"sizes":[2],"device_ids":[4,3]})";
+        const std::string tensors = R"("tensors":[{"name":"a","shape":[4],"shards":[{"devices":[3],"pieces":[[[2,4]]]},{"devices":[4],"pieces":[[[0,2]]]}]},)"
+                                    R"({"name":"b","shape":[4],"shards":[{"devices":[4,3],"pieces":[[[0,4]]]}]}])";
+        const auto one = shardsProofFromText("{" + mesh + "," + tensors + "}", "p");
+        const auto other = shardsProofFromText("{" + tensors + "," + mesh + "}", "p");
+        QVERIFY(one.ok() && other.ok());
+        for (const ShardsProof& proof : { one.value(), other.value() }) {
+            QCOMPARE(proof.tensors.size(), std::size_t(2));
+            QCOMPARE(*proof.tensors[0].canonical, std::string("device 3 holds [2:4]\ndevice 4 holds [0:2]\n"));
+            QCOMPARE(*proof.tensors[1].canonical, std::string("devices 3, 4 hold [0:4]\n"));
+        }
+        QVERIFY(!shardsProofFromText("{" + tensors + "}", "p").ok());
+        QVERIFY(!shardsProofFromText("{" + mesh + "}", "p").ok());
     }
 
     void wrongProofs_data()
@@ -216,6 +285,33 @@ private Q_SLOTS:
         const auto read = shardsProofFromText(bad.replace(change, into).toStdString(), "p");
         QVERIFY(!read.ok());
         QVERIFY2(QString::fromStdString(read.error().text()).contains(error), read.error().text().c_str());
+    }
+
+    /// Of a pipeline a tensor is on whole stages.
+    void wrongStages_data()
+    {
+        QTest::addColumn<QString>("axis");
+        QTest::addColumn<QString>("devices");
+        QTest::addColumn<QString>("error");
+        QTest::newRow("first stage") << "s" << "[0,1]" << "";
+        QTest::newRow("both stages") << "s" << "[0,1,2,3]" << "";
+        QTest::newRow("half a stage") << "s" << "[2]" << "1 of 2 devices";
+        QTest::newRow("one and a half") << "s" << "[0,1,3]" << "3 of 4 devices";
+        QTest::newRow("no device") << "s" << "[]" << "0 of 4 devices";
+        QTest::newRow("across the stages") << "m" << "[0,1]" << "2 of 4 devices";
+        QTest::newRow("no such axis") << "q" << "[0,1]" << "no axis 'q'";
+    }
+    void wrongStages()
+    {
+        QFETCH(QString, axis);
+        QFETCH(QString, devices);
+        QFETCH(QString, error);
+        const QString text = QStringLiteral(R"({"mesh":{"axes":["s","m"],"sizes":[2,2],"device_ids":[0,1,2,3]},"pipeline":{"axis":"%1"},"tensors":[{"name":"w",)"
+                                            R"("shape":[4],"dtype":"f32","shards":[{"devices":%2,"join_dim":null,"pieces":[[[0,4]]]}]}]})").arg(axis, devices);
+        const auto read = shardsProofFromText(text.toStdString(), "p");
+        QCOMPARE(read.ok(), error.isEmpty());
+        if (!read.ok())
+            QVERIFY2(QString::fromStdString(read.error().text()).contains(error), read.error().text().c_str());
     }
 };
 

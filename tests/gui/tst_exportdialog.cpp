@@ -26,6 +26,8 @@
 #include <functional>
 #include <memory>
 
+#include <sys/stat.h>
+
 using namespace shardboard;
 
 class TestExportDialog : public QObject {
@@ -43,6 +45,9 @@ private Q_SLOTS:
     void failedWritingSaysWhatIsThere_data();
     void failedWritingSaysWhatIsThere();
     void refusalsLeadToTheirWeight();
+    void designsAreRefusedAsAWhole();
+    void whatIsLeftOutIsShown();
+    void linksAndPipesAreNotOpened();
     void damageIsFoundWhenReadBack();
 };
 
@@ -158,10 +163,10 @@ void TestExportDialog::filesAreMadeWhileTheDialogIsThere()
     QTRY_VERIFY(buttons->button(QDialogButtonBox::Save)->isEnabled());
     QTRY_VERIFY(!dialog.isBusy());
     QCOMPARE(part<QLabel>(dialog, "export.note")->text(), QStringLiteral("The folder has no export yet."));
-    const auto direct = exportDesign("jax", document.design(), *document.evaluation());
+    const auto direct = exportDesign("jax", document.design(), document.evaluation());
     QVERIFY(dialog.files() != nullptr && dialog.files()->size() == direct.value().size());
     for (std::size_t i = 0; i < direct.value().size(); ++i)
-        QVERIFY(dialog.files()->at(i).content == direct.value()[i].content);
+        QVERIFY(textOf(dialog.files()->at(i).text) == textOf(direct.value()[i].text));
     dialog.accept();
     QVERIFY(!dialog.isVisible());
     ExportDialog other(document, QStringLiteral("jax"), folder.path());
@@ -205,10 +210,10 @@ void TestExportDialog::makingIsCancelled()
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
     int asked = 0;
-    const auto all = exportDesign("jax", document.design(), *document.evaluation(), [&] { return ++asked == 0; });
+    const auto all = exportDesign("jax", document.design(), document.evaluation(), [&] { return ++asked == 0; });
     QVERIFY(all.ok() && asked > 2);
     asked = 0;
-    QVERIFY(exportDesign("jax", document.design(), *document.evaluation(), [&] { return ++asked == 2; }).cancelled());
+    QVERIFY(exportDesign("jax", document.design(), document.evaluation(), [&] { return ++asked == 2; }).cancelled());
     QCOMPARE(asked, 2);
 }
 
@@ -269,7 +274,7 @@ void TestExportDialog::writingStopsBetweenFiles()
     using Left = ExportState::Left;
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
-    const auto files = exportDesign("jax", document.design(), *document.evaluation());
+    const auto files = exportDesign("jax", document.design(), document.evaluation());
     const QTemporaryDir place;
     ExportState before;
     QCOMPARE(before.cancel(), Left::Nothing);
@@ -341,19 +346,102 @@ void TestExportDialog::refusalsLeadToTheirWeight()
     const auto refusals = exportRefusals("jax", design, *evaluation);
     if (refusals.empty())
         QSKIP("this preset cuts no dim that does not divide");
-    QVERIFY(!exportDesign("jax", design, *evaluation).ok());
+    QVERIFY(!exportDesign("jax", design, evaluation).ok());
     inDialog([&](ExportDialog& dialog) {
         auto* problems = part<QListWidget>(dialog, "export.problems");
         QVERIFY(problems->isVisible());
         QCOMPARE(problems->count(), static_cast<int>(refusals.size()));
-        QVERIFY(problems->item(0)->text().contains(QString::fromStdString(refusals.front().where)));
+        QVERIFY(problems->item(0)->text().contains(QString::fromStdString(refusals.front().error.where)));
         QVERIFY(!dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save)->isEnabled());
         Q_EMIT problems->itemActivated(problems->item(0));
     });
     test.action("file.exportJax")->trigger();
     const int shown = test.document()->selection()->weight();
     QVERIFY(shown >= 0);
-    QCOMPARE(weightAt(*test.document(), shown).spec.name, refusals.front().where);
+    QCOMPARE(weightAt(*test.document(), shown).spec.name, refusals.front().error.where);
+}
+
+/// A pipeline is no matter of single weights.
+void TestExportDialog::designsAreRefusedAsAWhole()
+{
+    Document document;
+    QVERIFY(document.setDesign(trainingDesign("llama3-8b", "stage=2,model=4", "pp-1f1b")).ok());
+    const QTemporaryDir folder;
+    ExportDialog dialog(document, QStringLiteral("jax"), folder.path());
+    dialog.show();
+    QCOMPARE(part<QLabel>(dialog, "export.problemTitle")->text(), QStringLiteral("The design cannot be exported as it is."));
+    auto* problems = part<QListWidget>(dialog, "export.problems");
+    QCOMPARE(problems->count(), 1);
+    QVERIFY2(problems->item(0)->text().startsWith(QStringLiteral("pipeline: each layer lies on the devices of its stage")), qPrintable(problems->item(0)->text()));
+    QVERIFY(!dialog.isBusy() && !dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save)->isEnabled());
+}
+
+/// As plain text, whatever a pin's names hold.
+void TestExportDialog::whatIsLeftOutIsShown()
+{
+    const QTemporaryDir folder;
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    {
+        ExportDialog dialog(document, QStringLiteral("jax"), folder.path());
+        dialog.show();
+        QVERIFY(!part<QLabel>(dialog, "export.leftOut")->isVisible());
+    }
+    Design design = trainingDesign("llama3-8b", "data=2,model=4", "tp-sp");
+    design.workload.recompute = Recompute::Full;
+    Pin pin;
+    pin.match = "<img src='x'>\x1b\n";
+    pin.whole = { "model" };
+    design.pins.push_back(pin);
+    QVERIFY(document.setDesign(design).ok());
+    ExportDialog dialog(document, QStringLiteral("jax"), folder.path());
+    dialog.show();
+    auto* label = part<QLabel>(dialog, "export.leftOut");
+    QVERIFY(label->isVisible());
+    QCOMPARE(label->textFormat(), Qt::PlainText);
+    const QStringList lines = label->text().split(QLatin1Char('\n'));
+    QCOMPARE(lines.size(), 2);
+    QVERIFY2(lines[0].startsWith(QStringLiteral("Not in the export: %1 pins of ").arg(design.pins.size())) && lines[0].contains(QStringLiteral("preset tp-sp becomes megatron-tp")), qPrintable(lines[0]));
+    QVERIFY2(lines[1].contains(QStringLiteral("recompute full")), qPrintable(lines[1]));
+    QVERIFY(!label->text().contains(QChar(0x1b)));
+}
+
+/// A link in the folder is not followed, nor a pipe waited for.
+void TestExportDialog::linksAndPipesAreNotOpened()
+{
+    Document document;
+    QVERIFY(document.setDesign(knownDesign()).ok());
+    const QTemporaryDir place;
+    QVERIFY(QDir(place.path()).mkdir(QStringLiteral("links")) && QDir(place.path()).mkdir(QStringLiteral("pipes")));
+    const QString outside = place.filePath(QStringLiteral("outside"));
+    QFile file(outside);
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.write("mine") == 4);
+    file.close();
+    const QString link = place.filePath(QStringLiteral("links/shards.json"));
+    QVERIFY(QFile::link(outside, link));
+    QCOMPARE(::mkfifo(qPrintable(place.filePath(QStringLiteral("pipes/export.py"))), 0600), 0);
+    ExportDialog dialog(document, QStringLiteral("jax"), place.filePath(QStringLiteral("links")));
+    dialog.show();
+    QTRY_VERIFY(!dialog.isBusy());
+    auto* save = dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save);
+    auto* note = part<QLabel>(dialog, "export.note");
+    QVERIFY(!save->isEnabled());
+    QVERIFY2(note->text().startsWith(QStringLiteral("shards.json is a link in this folder")), qPrintable(note->text()));
+    QVERIFY(part<QListWidget>(dialog, "export.files")->item(1)->text().endsWith(QStringLiteral("a link")));
+    part<QLineEdit>(dialog, "export.folder")->setText(place.filePath(QStringLiteral("pipes")));
+    QTRY_VERIFY(!dialog.isBusy());
+    QVERIFY(save->isEnabled());
+    // A link that comes behind the dialog's back is refused all the same.
+    const auto written = writeFiles(*dialog.files(), place.filePath(QStringLiteral("links")));
+    QVERIFY(!written.ok());
+    QVERIFY2(written.error().text().find("shards.json: is a link") != std::string::npos, written.error().text().c_str());
+    QVERIFY(QFileInfo(link).isSymLink() && !QFile::exists(place.filePath(QStringLiteral("links/export.py"))));
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QCOMPARE(file.readAll(), QByteArray("mine"));
+    part<QLineEdit>(dialog, "export.folder")->setText(place.filePath(QStringLiteral("other")));
+    QTRY_VERIFY(!dialog.isBusy());
+    QVERIFY(save->isEnabled());
+    QCOMPARE(note->text(), QStringLiteral("The folder has no export yet."));
 }
 
 void TestExportDialog::damageIsFoundWhenReadBack()

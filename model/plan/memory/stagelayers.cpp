@@ -7,9 +7,6 @@
 
 namespace shardboard {
 
-namespace {
-
-/// By segment of the graph: whether it comes behind the layers.
 std::vector<bool> behindLayers(const Graph& graph)
 {
     std::vector<bool> behind(graph.segments.size(), false);
@@ -21,8 +18,6 @@ std::vector<bool> behindLayers(const Graph& graph)
     }
     return behind;
 }
-
-} // namespace
 
 std::int64_t stageCount(const Plan& plan) { return plan.pipeline ? std::max<std::int64_t>(1, plan.pipeline->stages) : 1; }
 

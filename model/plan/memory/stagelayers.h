@@ -22,6 +22,9 @@ std::vector<StagePart> stageParts(const Graph& graph, const Plan& plan, std::int
 
 std::int64_t stageCount(const Plan& plan);
 
+/// By segment of the graph: whether it comes behind the layers, so that it lies on the last stage if it is none itself.
+std::vector<bool> behindLayers(const Graph& graph);
+
 /// Micro-batches whose kept activations a stage holds at the same time, in passes through all its layers: 1 without a pipeline;
 /// 1F1B p - s for stage s of p (at most all); interleaved with v runs on each stage (2 (p-s-1) + (v-1) p + 1) / v, which for the
 /// first stage is p (1 + (p-1)/(pv)) (arXiv 2104.04473, section 2.2; 2205.05198, section 4.2.3).

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/design/placedshards.h"
+
+#include "model/plan/memory/stagelayers.h"
+#include "model/plan/pipeline.h"
+
+#include <algorithm>
+
+namespace shardboard {
+
+namespace {
+
+/// The same cuts without those over one mesh axis.
+ShardMap withoutAxis(const ShardMap& shards, int axis)
+{
+    std::vector<DimCut> cuts;
+    for (const DimCut& cut : shards.cuts()) {
+        std::vector<AxisRef> axes = cut.axes();
+        std::erase_if(axes, [axis](const AxisRef& ref) { return ref.axis == axis; });
+        cuts.emplace_back(std::move(axes), shards.mesh(), cut.rule(), cut.segments());
+    }
+    return ShardMap(shards.mesh(), shards.shape(), std::move(cuts));
+}
+
+} // namespace
+
+bool PlacedShards::isHeldAt(std::int64_t position) const
+{
+    return stageAxis < 0
+        || std::binary_search(stages.begin(), stages.end(), shards.mesh().coordinate(position, stageAxis));
+}
+
+ShardPlaces::ShardPlaces(const Evaluation& evaluation)
+    : m_evaluation(evaluation)
+{
+    const Plan& plan = evaluation.plan;
+    const Graph& graph = evaluation.graph;
+    if (stageCount(plan) < 2)
+        return;
+    m_stageAxis = plan.pipeline->axis;
+    m_ends.resize(graph.tensors.size());
+    const std::vector<bool> behind = behindLayers(graph);
+    for (std::size_t i = 0; i < graph.segments.size(); ++i) {
+        const Segment& segment = graph.segments[i];
+        if (segment.isLayer || segment.phase != Phase::Forward)
+            continue;
+        for (const OpId op : segment.ops)
+            for (const TensorId operand : graph.op(op).operands) {
+                auto& stages = m_ends[static_cast<std::size_t>(operand)];
+                const std::int64_t stage = behind[i] ? plan.pipeline->stages - 1 : 0;
+                if (stages.empty() || stages.back() != stage)
+                    stages.push_back(stage); // segments are in order: the first stage comes first
+            }
+    }
+}
+
+std::vector<std::int64_t> ShardPlaces::stagesOf(const WeightLayout& weight, std::int64_t layer) const
+{
+    if (m_stageAxis < 0)
+        return {};
+    return layer >= 0 ? std::vector<std::int64_t> { stageOfLayer(*m_evaluation.plan.pipeline, layer) }
+                      : m_ends[static_cast<std::size_t>(weight.tensor)];
+}
+
+PlacedShards ShardPlaces::of(const WeightLayout& weight, std::int64_t layer) const
+{
+    if (m_stageAxis < 0)
+        return { weight.shards };
+    return { withoutAxis(weight.shards, m_stageAxis), m_stageAxis, stagesOf(weight, layer) };
+}
+
+} // namespace shardboard

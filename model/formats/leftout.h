@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a design says and an export of weights and inputs does not.
+#pragma once
+
+#include "model/design/design.h"
+
+#include <string>
+#include <vector>
+
+namespace shardboard {
+
+/// A sentence for each kind of thing, with what it means: pins (by what they match, and how many), recompute, overlap,
+/// micro-batches, sharded optimizer states. Printable ASCII, whatever the design's names hold. `compiler` is who
+/// decides instead: `XLA`.
+std::vector<std::string> leftOutOf(const Design& design, const std::string& compiler);
+
+} // namespace shardboard
