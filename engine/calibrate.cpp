@@ -274,41 +274,70 @@ Trials trialsOf(const CalibrationOptions& options)
 }
 
 /// Whether a trial is held against the memory's own speed: what no cache holds.
-bool besideMemory(const CalibrationPoint& point) { return point.groupSize > 1 && goesPastCaches(static_cast<std::int64_t>(point.bytes)); }
+bool besideMemory(const Context& context, const CalibrationPoint& point)
+{
+    return context.executor == nullptr && point.groupSize > 1 && context.goesPastCaches(static_cast<std::int64_t>(point.bytes));
+}
+
+/// The least that a collective reads and writes: of how many places at once it reads, and what part of it all it writes.
+struct LeastWork {
+    int places = 1;
+    double written = 0.5;
+};
+LeastWork leastWorkOf(const CalibrationPoint& point)
+{
+    const auto n = static_cast<double>(point.groupSize);
+    if (point.kind == "all-gather")
+        return { 1, n / (n + 1) };
+    if (point.kind == "reduce-scatter")
+        return { static_cast<int>(point.groupSize), 1 / (n + 1) };
+    return { point.kind == "all-reduce" ? static_cast<int>(point.groupSize) : 1, 0.5 };
+}
 
 /// Seconds of samples with the memory's rates in turn with them, because on a machine that is shared these change from one
 /// moment to the next.
 class Alternating {
 public:
-    Alternating(MemoryProbe& probe, int workers)
+    Alternating(MemoryProbe& probe, int workers, const CalibrationPoint& point)
         : m_probe(probe)
         , m_workers(workers)
+        , m_least(leastWorkOf(point))
     {
     }
     double sample(const std::function<double()>& trial, double bytes)
     {
-        m_copy.push_back(m_probe.copyRate(m_workers));
-        m_store.push_back(m_probe.storeRate(m_workers));
+        const double copy = m_probe.copyRate(m_workers);
+        const double store = m_probe.storeRate(m_workers);
+        const double read = m_probe.readRate(m_workers, m_least.places);
         const double seconds = trial();
-        m_share.push_back(bytes / seconds / m_copy.back());
+        m_copy.push_back(copy);
+        m_store.push_back(store);
+        m_read.push_back(read);
+        m_ofCopy.push_back(bytes / copy / seconds);
+        m_ofBest.push_back(bytes * std::max({ 1 / copy, m_least.written / store, (1 - m_least.written) / read }) / seconds);
         return seconds;
     }
     void tell(std::size_t samples, CalibrationPoint& point) const
     {
-        const auto median = [&](const std::vector<double>& all) {
-            return spreadOf(std::vector<double>(all.end() - static_cast<std::ptrdiff_t>(std::min(samples, all.size())), all.end())).median;
+        const auto last = [&](const std::vector<double>& all) {
+            return median(std::vector<double>(all.end() - static_cast<std::ptrdiff_t>(std::min(samples, all.size())), all.end()));
         };
-        point.copyRate = median(m_copy);
-        point.storeRate = median(m_store);
-        point.ofCopy = median(m_share);
+        point.copyRate = last(m_copy);
+        point.storeRate = last(m_store);
+        point.readRate = last(m_read);
+        point.ofCopy = last(m_ofCopy);
+        point.ofBest = last(m_ofBest);
     }
 
 private:
     MemoryProbe& m_probe;
     int m_workers;
+    LeastWork m_least;
     std::vector<double> m_copy;
     std::vector<double> m_store;
-    std::vector<double> m_share;
+    std::vector<double> m_read;
+    std::vector<double> m_ofCopy;
+    std::vector<double> m_ofBest;
 };
 
 /// Where a GPU does the same: sizes of a transformer's block on one of many devices.
@@ -420,6 +449,7 @@ Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& 
     out.machine = machine;
     out.workers = workers;
     out.memoryBytes = executor != nullptr ? executor->availableBytes() : availableMemory();
+    const std::int64_t cacheShare = executor == nullptr ? measureCacheShare() : kUsualCacheShare; // what was kept may be of a busier day
     std::int64_t arenaBytes = 0;
     std::int64_t count = 0;
     {
@@ -448,6 +478,7 @@ Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& 
     const MeasureRules rules = rulesOf(options);
     Context context { arena, &pool, workers, {} };
     context.executor = executor;
+    context.cacheShare = cacheShare;
     // Beside the collectives of this process's memory its own speed is measured; a GPU's is measured apart.
     const std::int64_t probed = executor == nullptr ? probeFloats() : 0;
     const Block from = arena.allocateFloats(probed);
@@ -462,8 +493,8 @@ Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& 
         if (hooks.progress)
             hooks.progress(static_cast<std::int64_t>(i) + 1, total, trial.point.what);
         trial.prepare(context);
-        Alternating alternating(probe, workers);
-        const bool beside = executor == nullptr && besideMemory(trial.point);
+        Alternating alternating(probe, workers, trial.point);
+        const bool beside = besideMemory(context, trial.point);
         const auto once = [&] { return secondsOfOne(trial, context); };
         const Measured measured = measure([&] { return beside ? alternating.sample(once, trial.point.bytes) : once(); }, rules);
         trial.release();
@@ -597,6 +628,7 @@ std::variant<Calibration, Failure> calibrateTogether(Team& team, const Calibrati
             arena.onFirstUse(touchPages);
             Context context { arena, &pool, workers, {} };
             context.team = &team;
+            context.cacheShare = cacheShareBytes();
             trial.prepare(context);
             const Measured measured = measuredTogether(team, trial, context, rulesOf(options));
             trial.release();

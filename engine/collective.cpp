@@ -203,7 +203,7 @@ Timing runAllReduce(Context& context, const std::vector<int>& axes, const Sharde
     std::vector<Slice> slices;
     std::vector<std::int64_t> devices;
     const FusedSum sum = combineOf(before.layout()) == Combine::Max ? FusedSum::Max : FusedSum::Add;
-    const bool past = goesPastCaches(2 * after.bytes());
+    const bool past = context.goesPastCaches(2 * after.bytes());
     for (std::int64_t device = 0; device < after.deviceCount(); ++device) {
         const Range part = partOfSum(after, mesh.group(device, axes), device);
         for (std::int64_t lo = part.lo; lo < part.hi; lo += kPieceElements) {

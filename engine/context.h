@@ -4,6 +4,7 @@
 #pragma once
 
 #include "engine/arena.h"
+#include "engine/cacheshare.h"
 #include "engine/taskpool.h"
 
 #include <cstdint>
@@ -32,7 +33,10 @@ struct Context {
     Executor* executor = nullptr; ///< who does the work; null: the workers of the pool
     Team* team = nullptr; ///< the processes that run the program together; null: this one alone, or planning
     bool together = false; ///< they share what is to be done for device 0: the work on the unsharded reference
+    std::int64_t cacheShare = kUsualCacheShare; ///< bytes, as measured in cacheshare.h
 
+    /// Whether a step that reads and writes so many bytes in all should write past the caches.
+    bool goesPastCaches(std::int64_t bytes) const { return bytes > cacheShare; }
     bool planning() const { return pool == nullptr; }
     /// Scratch memory for all workers, `floats` each; worker w has its own from w * scratchStride(floats).
     Block scratch(std::int64_t floats) { return arena.allocateFloats(scratchStride(floats) * workers); }

@@ -98,7 +98,7 @@ Timing runFusions(Context& context, const Sharded& before, const std::vector<Fus
         }
         turn += parts;
     }
-    const bool past = goesPastCaches(bytesOf(fusions));
+    const bool past = context.goesPastCaches(bytesOf(fusions));
     return runTimed(context, after.mesh(), devices, [&](std::size_t index, int) {
         const Task& task = tasks[index];
         const Fusion& fusion = fusions[task.fusion];

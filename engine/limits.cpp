@@ -57,35 +57,63 @@ MemoryProbe::MemoryProbe(TaskPool& pool, const float* from, float* to, std::int6
 }
 
 /// The pieces go to whoever is free, and the clock is that of the threads: as collectives are done and timed.
-double MemoryProbe::secondsOfPieces(int workers, const std::function<void(std::int64_t first, std::int64_t count)>& work)
+double MemoryProbe::secondsOfPieces(int workers, std::int64_t floats, const std::function<void(std::int64_t first, std::int64_t count)>& work) const
 {
-    constexpr std::int64_t kPiece = 1 << 18;
+    constexpr std::int64_t kLargest = 1 << 18;
+    const std::int64_t piece = std::clamp<std::int64_t>((floats + workers - 1) / workers, 1, kLargest);
     std::vector<double> seconds(static_cast<std::size_t>(workers), 0.0);
     std::atomic<std::int64_t> next { 0 };
     m_pool.run(workers, [&](std::int64_t part, int) {
         const double start = coreSeconds();
-        for (std::int64_t first = kPiece * next++; first < m_floats; first = kPiece * next++)
-            work(first, std::min(kPiece, m_floats - first));
+        for (std::int64_t first = piece * next++; first < floats; first = piece * next++)
+            work(first, std::min(piece, floats - first));
         seconds[at(part)] = coreSeconds() - start;
     });
     return std::accumulate(seconds.begin(), seconds.end(), 0.0) / workers;
 }
 
-double MemoryProbe::copyRate(int workers)
+double MemoryProbe::copySeconds(int workers, std::int64_t floats, bool pastCaches) const
 {
-    const double seconds = secondsOfPieces(workers, [&](std::int64_t first, std::int64_t count) { copyPastCaches(m_from + first, count, m_to + first); });
-    return 2.0 * sizeof(float) * static_cast<double>(m_floats) / seconds;
+    return secondsOfPieces(workers, floats, [&](std::int64_t first, std::int64_t count) {
+        copyRun(m_from + first, count, m_to + first, pastCaches);
+        if (pastCaches)
+            finishRuns();
+    });
 }
+
+double MemoryProbe::copyRate(int workers) { return 2.0 * sizeof(float) * static_cast<double>(m_floats) / copySeconds(workers, m_floats, true); }
 
 double MemoryProbe::storeRate(int workers)
 {
     constexpr std::int64_t kTile = 4096; // read from the first cache
-    const double seconds = secondsOfPieces(workers, [&](std::int64_t first, std::int64_t count) {
+    const double seconds = secondsOfPieces(workers, m_floats, [&](std::int64_t first, std::int64_t count) {
         for (std::int64_t i = 0; i < count; i += kTile)
             copyRun(m_from, std::min(kTile, count - i), m_to + first + i, true);
         finishRuns();
     });
     return sizeof(float) * static_cast<double>(m_floats) / seconds;
+}
+
+double MemoryProbe::readRate(int workers, int places)
+{
+    constexpr std::int64_t kTile = 4096; // written to the first cache
+    const std::int64_t each = m_floats / places;
+    const double seconds = secondsOfPieces(workers, each, [&](std::int64_t first, std::int64_t count) {
+        alignas(64) float sums[kTile];
+        float* const to = sums;
+        std::vector<const float*> from(static_cast<std::size_t>(places));
+        for (std::int64_t i = 0; i < count; i += kTile) {
+            for (int place = 0; place < places; ++place)
+                from[static_cast<std::size_t>(place)] = m_from + place * each + first + i;
+            FusedRun run;
+            run.from = from.data();
+            run.sources = places;
+            run.to = &to;
+            run.count = std::min(kTile, count - i);
+            fusedRun(run);
+        }
+    });
+    return sizeof(float) * static_cast<double>(each * places) / seconds;
 }
 
 void copyPastCaches(const float* from, std::int64_t count, float* to)

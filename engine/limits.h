@@ -27,9 +27,12 @@ public:
     MemoryProbe(TaskPool& pool, const float* from, float* to, std::int64_t floats);
     double copyRate(int workers); ///< bytes read and written, by seconds
     double storeRate(int workers); ///< bytes written, by seconds
+    double readRate(int workers, int places); ///< bytes read, by seconds: from so many places at once, summed into the first cache
+    /// Of the first `floats`, which may stay in the caches.
+    double copySeconds(int workers, std::int64_t floats, bool pastCaches) const;
 
 private:
-    double secondsOfPieces(int workers, const std::function<void(std::int64_t first, std::int64_t count)>& work);
+    double secondsOfPieces(int workers, std::int64_t floats, const std::function<void(std::int64_t first, std::int64_t count)>& work) const;
     TaskPool& m_pool;
     const float* m_from;
     float* m_to;

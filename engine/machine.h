@@ -11,7 +11,8 @@ namespace shardboard::engine {
 int usableCores();
 /// Bytes that can be taken without swapping: MemAvailable, less where the container's limit is lower.
 std::int64_t availableMemory();
-/// Bytes of the last cache that a core shares with its neighbours; a usual size where the system does not say.
+/// Bytes of the last cache that a core shares with its neighbours, as the system reports it, or a usual size. More than a
+/// process ever has of it: what it has is measured in cacheshare.h.
 std::int64_t lastCacheBytes();
 /// Model name of the processor, for people.
 std::string processorName();

@@ -187,7 +187,7 @@ RunResult run(const Program& program, const RunOptions& options, const RunHooks&
     const int workers = executor != nullptr ? 1 : limits.workers > 0 ? limits.workers : std::min(usableCores(), 64);
     const bool profiled = options.profile != ProfileMode::None;
     const Estimate estimate = plan(program, options, passages, hooks, workers, executor, by.team);
-    const auto byPlace = neededByPlace(estimate, profiled, workers);
+    const auto byPlace = neededByPlace(estimate, profiled && executor == nullptr, workers);
     const std::int64_t needed = executor != nullptr
         ? estimate.arenaBytes + static_cast<std::int64_t>(estimate.arenaByPlace.size()) * executor->overheadBytes()
         : std::accumulate(byPlace.begin(), byPlace.end(), std::int64_t { 0 });
@@ -201,6 +201,8 @@ RunResult run(const Program& program, const RunOptions& options, const RunHooks&
         checkMemory(executor != nullptr ? needed : onThisHost(byPlace, by.team),
                     limits.availableBytes > 0 ? limits.availableBytes : availableMemory());
 
+    // Asked before the run takes its memory; nobody waits for it where all that moves is small.
+    const std::int64_t cacheShare = executor == nullptr && estimate.arenaBytes > kLeastCacheShare ? cacheShareBytes() : kUsualCacheShare;
     TaskPool pool(workers, hooks.cancel);
     const MachineLimits limitsHere = !profiled || (by.team != nullptr && by.team->place() != 0) ? MachineLimits {}
         : executor != nullptr                  ? executor->measureLimits()
@@ -223,6 +225,7 @@ RunResult run(const Program& program, const RunOptions& options, const RunHooks&
     if (profiled)
         arena.countDevices(&memory);
     Context context { arena, &pool, workers, {}, options.profile == ProfileMode::Serial, executor, by.team };
+    context.cacheShare = cacheShare;
     RunRecord record;
     Profiler profiler(program, memory, now());
     PassageRunner runner(program, options, hooks, context, record);

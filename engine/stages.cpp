@@ -97,7 +97,7 @@ Resharded executeSend(Context& context, const Sharded& value, const Mesh& target
             pieces.push_back({ device, offset, std::min(kPieceElements, value.elements(device) - offset) });
             devices.push_back(device);
         }
-    const bool past = goesPastCaches(2 * value.bytes());
+    const bool past = context.goesPastCaches(2 * value.bytes());
     out.timing = runTimed(context, out.tensor.mesh(), devices, [&](std::size_t index, int) {
         const Piece& piece = pieces[index];
         float* to = out.tensor.data(piece.device) + piece.offset;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the worker's products and collectives reach of the best that this machine was seen to do in the same session: products by
-// the rate of the library called alone, collectives by the least that they have to read and write at the rate of a copy that
-// goes past the caches, measured in turn with them, and what they write by the rate of writing alone.
+// the rate of the library called alone, collectives by the least that they have to read and write: at the rate of a copy that
+// goes past the caches, of writing alone and of reading alone from as many places, whichever takes longest. All of them are
+// measured in turn with the collective.
 #include "app/ctl/benchmarks.h"
 #include "app/ctl/table.h"
 #include "app/ctl/terminal.h"
@@ -15,13 +16,6 @@ namespace {
 
 std::string percentText(double part) { return std::to_string(static_cast<int>(100 * part + 0.5)) + " %"; }
 
-/// Of what a collective reads and writes, the part that it writes: memory takes writes alone at a lower rate than a copy.
-double writtenPart(const CalibrationPoint& point)
-{
-    const auto n = static_cast<double>(point.groupSize);
-    return point.kind == "all-gather" ? n / (n + 1) : point.kind == "reduce-scatter" ? 1 / (n + 1) : 0.5;
-}
-
 Result<BenchmarkReport> benchCalibration(bool quick)
 {
     const std::atomic<bool> never { false }; // Ctrl-C ends the program, and with it the worker
@@ -33,20 +27,20 @@ Result<BenchmarkReport> benchCalibration(bool quick)
         return engineError(measured.error().what, measured.error().where);
     const MachineLimits& limits = measured.value().limits;
     BenchmarkReport report;
-    Table table({ "engine, " + measured.value().machine, ">seconds", ">quartiles apart", ">rate", ">of the best", ">of writing" });
+    Table table({ "engine, " + measured.value().machine, ">seconds", ">quartiles apart", ">rate", ">of the best", ">of a copy" });
     for (const CalibrationPoint& point : measured.value().points) {
         const bool gemm = point.kind == "gemm";
         if (!gemm && point.groupSize == 1)
             continue;
         const double rate = (gemm ? point.flops : point.bytes) / point.seconds;
-        const double share = gemm ? rate / limits.gemmFlopsOne : point.ofCopy > 0 ? point.ofCopy : rate / limits.copyBytesAll;
+        const double share = gemm ? rate / limits.gemmFlopsOne : point.ofBest > 0 ? point.ofBest : rate / limits.copyBytesAll;
         table.add({ point.what, secondsText(point.seconds), percentText(point.spread),
                     std::to_string(static_cast<int>(rate / 1e9 + 0.5)) + (gemm ? " GFLOP/s" : " GB/s"), percentText(share),
-                    point.storeRate > 0 ? percentText(writtenPart(point) * rate / point.storeRate) : "" });
+                    point.ofCopy > 0 ? percentText(point.ofCopy) : "" });
         report.rows.push_back({ { "name", "engine" }, { "kind", point.kind }, { "what", point.what }, { "group_size", point.groupSize },
                                 { "message_bytes", point.messageBytes }, { "seconds", point.seconds }, { "spread", point.spread },
-                                { "settled", point.settled }, { "rate", rate }, { "of_best", share }, { "copy_rate", point.copyRate },
-                                { "store_rate", point.storeRate } });
+                                { "settled", point.settled }, { "rate", rate }, { "of_best", share }, { "of_copy", point.ofCopy },
+                                { "copy_rate", point.copyRate }, { "store_rate", point.storeRate }, { "read_rate", point.readRate } });
     }
     report.text = table.text(0);
     return report;

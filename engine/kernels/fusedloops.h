@@ -75,6 +75,15 @@ private:
             Vector::store(to, value);
     }
 
+    /// Asks for what a later turn reads of a source. With many of them the processor does not see by itself what comes next, at
+    /// the latest where a page ends.
+    static void ask(const float* next)
+    {
+        constexpr std::int64_t kAhead = 256; // floats
+        for (std::int64_t line = 0; line < 4 * kFloats; line += 16)
+            __builtin_prefetch(next + kAhead + line);
+    }
+
     /// Four vectors at once: a line or more of each source, so that few rows of the memory are open at a time. Returns the
     /// first element that is left.
     template <bool Past, bool Max>
@@ -86,12 +95,17 @@ private:
         const std::int64_t targets = run.targets;
         for (; i + 4 * kFloats <= run.count; i += 4 * kFloats) {
             const float* first = from[0] + i;
+            if constexpr (Past)
+                if (sources > 1)
+                    ask(first);
             Value a = Vector::load(first);
             Value b = Vector::load(first + kFloats);
             Value c = Vector::load(first + 2 * kFloats);
             Value d = Vector::load(first + 3 * kFloats);
             for (std::int64_t s = 1; s < sources; ++s) {
                 const float* next = from[s] + i;
+                if constexpr (Past)
+                    ask(next);
                 a = combined<Max>(a, next);
                 b = combined<Max>(b, next + kFloats);
                 c = combined<Max>(c, next + 2 * kFloats);

@@ -2,7 +2,6 @@
 #include "engine/kernels/fusedrun.h"
 
 #include "engine/kernels/fusedloops.h"
-#include "engine/machine.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -77,7 +76,5 @@ void copyRun(const float* from, std::int64_t count, float* to, bool pastCaches)
     run.pastCaches = pastCaches;
     fusedRun(run);
 }
-
-bool goesPastCaches(std::int64_t bytes) { return bytes > lastCacheBytes(); }
 
 } // namespace shardboard::engine

@@ -28,7 +28,4 @@ void finishRuns();
 /// One source, one target.
 void copyRun(const float* from, std::int64_t count, float* to, bool pastCaches);
 
-/// Whether a step that reads and writes so many bytes in all should write past the caches: more than the last one holds.
-bool goesPastCaches(std::int64_t bytes);
-
 } // namespace shardboard::engine

@@ -194,6 +194,7 @@ int benchCollectives(int mib, int rounds)
         arena.onFirstUse([](std::byte* memory, std::int64_t bytes) { std::memset(memory, 0, static_cast<std::size_t>(bytes)); });
         Context context { arena, &pool, 1, {} };
         context.team = &team;
+        context.cacheShare = cacheShareBytes();
         std::set<int> hosts;
         for (const mpi::Member& member : world->members())
             hosts.insert(member.group);

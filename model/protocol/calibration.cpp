@@ -18,7 +18,7 @@ json pointToJson(const CalibrationPoint& point)
                { "group_size", point.groupSize }, { "message_bytes", point.messageBytes }, { "seconds", point.seconds },
                { "spread", point.spread }, { "settled", point.settled }, { "samples", point.samples } };
     if (point.copyRate > 0)
-        out.update({ { "copy_rate", point.copyRate }, { "store_rate", point.storeRate }, { "of_copy", point.ofCopy } });
+        out.update({ { "copy_rate", point.copyRate }, { "store_rate", point.storeRate }, { "read_rate", point.readRate }, { "of_copy", point.ofCopy }, { "of_best", point.ofBest } });
     return out;
 }
 
@@ -37,7 +37,9 @@ CalibrationPoint pointFromJson(JsonReader reader)
     out.settled = reader.boolean("settled");
     reader.readNumber("copy_rate", out.copyRate);
     reader.readNumber("store_rate", out.storeRate);
+    reader.readNumber("read_rate", out.readRate);
     reader.readNumber("of_copy", out.ofCopy);
+    reader.readNumber("of_best", out.ofBest);
     for (JsonReader& sample : reader.items("samples"))
         out.samples.push_back(sample.asNumber());
     if (!(out.seconds > 0) || !(out.bytes > 0) || !(out.flops >= 0) || !std::isfinite(out.seconds + out.bytes + out.flops))

@@ -33,7 +33,9 @@ struct CalibrationPoint {
     /// Of what goes past the caches, measured in turn with the samples, in bytes/s by all workers; 0: not measured.
     double copyRate = 0; ///< of a copy, read and written
     double storeRate = 0; ///< of writing alone
+    double readRate = 0; ///< of reading alone, from as many places at once as the collective does
     double ofCopy = 0; ///< median of bytes / seconds by the copy's rate right before it
+    double ofBest = 0; ///< the same by the least seconds that copy, writing and reading leave to what it has to move
     friend bool operator==(const CalibrationPoint&, const CalibrationPoint&) = default;
 };
 

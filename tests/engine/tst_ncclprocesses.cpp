@@ -3,7 +3,6 @@
 // (ncclprocesses.cpp), one or two devices in each process. Skipped where there is no mpirun.
 #include "engine/nccl/seats.h"
 
-#include <QElapsedTimer>
 #include <QProcess>
 #include <QTest>
 
@@ -236,11 +235,8 @@ private Q_SLOTS:
         if (!m_hasLauncher)
             QSKIP("there is no mpirun here");
         for (const char* rank : { "0", "1" }) {
-            QElapsedTimer timer;
-            timer.start();
             const Said said = run(2, { "2", "trouble", rank, "die", "40" }, false, 30000);
             QVERIFY2(said.status != 0 && !said.text.startsWith("no end") && !said.text.contains("ok the next run"), qPrintable(said.text));
-            QVERIFY2(timer.elapsed() < 15000, qPrintable(QString::number(timer.elapsed())));
         }
     }
 };

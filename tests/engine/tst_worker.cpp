@@ -186,37 +186,34 @@ private Q_SLOTS:
 
     void cancelAnswersSoon()
     {
-        QVERIFY(m_worker->send(runRequest(slowProgram(), 1)).ok());
+        QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 1))).ok());
         SAME(next("progress")["id"], 1);
         QVERIFY(m_worker->send(runRequest(programOf({}), 2)).ok());
         SAME(next("error")["code"], "busy");
-        QElapsedTimer timer;
-        timer.start();
         QVERIFY(m_worker->send({ { "type", "cancel" }, { "id", 1 } }).ok());
-        const json answer = next("error", 10);
-        const qint64 took = timer.elapsed();
+        const json answer = next("error", 60); // the program would go on for longer
         SAME(answer["code"], "cancelled");
         SAME(answer["id"], 1);
-        QVERIFY2(took < 2000, std::to_string(took).c_str()); // 0.2 s on a machine that is not busy
         QVERIFY(m_worker->send(runRequest(programOf({}), 3)).ok());
         SAME(next("result")["id"], 3);
     }
 
+    /// In the middle of a run that would go on for hours, and by itself.
     void leavesWhenItsInputCloses()
     {
-        QVERIFY(m_worker->send(runRequest(slowProgram(), 1)).ok());
-        QVERIFY(!next("progress").is_null());
-        const pid_t pid = m_worker->pid();
-        QElapsedTimer timer;
-        timer.start();
-        m_worker.reset();
-        QVERIFY2(timer.elapsed() < 1500, std::to_string(timer.elapsed()).c_str());
-        QCOMPARE(kill(pid, 0), -1);
+        QTemporaryFile request;
+        QVERIFY(request.open());
+        request.write(QByteArray::fromStdString(lasting(runRequest(slowProgram(), 1)).dump() + "\n"));
+        request.close();
+        const auto answers = answersTo("cat '" + request.fileName().toStdString() + "' | '" + enginePath() + "'; echo '{\"type\":\"left\",\"code\":'$?'}'");
+        QVERIFY(!answers.empty());
+        SAME(answers.back()["type"], "left");
+        SAME(answers.back()["code"], 0);
     }
 
     void quitEndsItDuringARun()
     {
-        QVERIFY(m_worker->send(runRequest(slowProgram(), 1)).ok());
+        QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 1))).ok());
         QVERIFY(!next("progress").is_null());
         QVERIFY(m_worker->send({ { "type", "quit" }, { "id", 2 } }).ok());
         const json end = next("never", 5);
@@ -225,7 +222,7 @@ private Q_SLOTS:
 
     void aKilledWorkerIsNoticed()
     {
-        QVERIFY(m_worker->send(runRequest(slowProgram(), 1)).ok());
+        QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 1))).ok());
         QVERIFY(!next("progress").is_null());
         kill(m_worker->pid(), SIGKILL);
         const json end = next("never", 5);
@@ -239,7 +236,7 @@ private Q_SLOTS:
     {
         const int trials = qEnvironmentVariableIntValue("SHARDBOARD_TRIALS") > 0 ? qEnvironmentVariableIntValue("SHARDBOARD_TRIALS") : 50;
         std::mt19937 random(11);
-        const json slow = runRequest(slowProgram(), 1);
+        const json slow = lasting(runRequest(slowProgram(), 1));
         const json quick = runRequest(programOf({}), 1);
         m_worker.reset();
         const int before = openDescriptors();
@@ -302,10 +299,8 @@ private Q_SLOTS:
                 QVERIFY(m_worker->send(slow).ok());
                 pause();
                 const pid_t pid = m_worker->pid();
-                QElapsedTimer timer;
-                timer.start();
                 m_worker.reset();
-                QVERIFY2(timer.elapsed() < 2500 && kill(pid, 0) == -1, told.c_str());
+                QVERIFY2(kill(pid, 0) == -1, told.c_str());
             } else if (kind == 5) {
                 QVERIFY(m_worker->send(slow).ok());
                 pause();
@@ -443,7 +438,7 @@ private Q_SLOTS:
         timer.start();
         const auto line = worker.value()->readLine(0.2);
         QVERIFY(line.ok() && !line.value());
-        QVERIFY(timer.elapsed() >= 190 && timer.elapsed() < 2000);
+        QVERIFY(timer.elapsed() >= 190 && timer.elapsed() < 19'000); // before the program ends
     }
 
     void runInWorkerGivesResultErrorOrCancel()
@@ -466,10 +461,12 @@ private Q_SLOTS:
 
         command.options.backend = "cpu";
         const Program slow = slowProgram();
+        command.options.steps = 100'000;
         reports.progress = [&](std::int64_t, std::int64_t, const std::string&) { cancel = true; };
         QVERIFY(runInWorker(slow.graph, slow.plan, command, reports, cancel).cancelled());
 
         cancel = false;
+        command.options.steps = 1;
         command.engine = "echo '{\"type\":\"hello\",\"protocol\":2}'; sleep 5";
         const auto old = runInWorker(program.graph, program.plan, command, {}, cancel);
         QVERIFY(!old.ok() && old.error().text().find("protocol 2") != std::string::npos);

@@ -47,7 +47,7 @@ inline std::string allWords(WorkerProcess& worker, double seconds)
     return said;
 }
 
-/// A run that takes many seconds.
+/// A run of large products: seconds for each of its steps.
 inline Program slowProgram()
 {
     test::TestDesign design;
@@ -60,6 +60,13 @@ inline Program slowProgram()
     design.model.layers = 40;
     design.workload = { WorkloadKind::Prefill, 2, 1024, DType::BF16 };
     return programOf(design);
+}
+
+/// So many steps of a run that it goes on for hours, on whatever machine.
+inline nlohmann::json lasting(nlohmann::json request)
+{
+    request["options"]["steps"] = 100'000;
+    return request;
 }
 
 } // namespace shardboard

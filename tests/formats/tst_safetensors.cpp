@@ -2,7 +2,6 @@
 #include "model/formats/safetensors.h"
 #include "tests/formats/checkpointmaker.h"
 
-#include <QElapsedTimer>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -193,12 +192,8 @@ private Q_SLOTS:
             file.write(block.left(kLength - written));
         file.close();
         const long before = peakKilobytes();
-        QElapsedTimer timer;
-        timer.start();
         const auto out = readSafetensorsHeader(name.toStdString());
         QVERIFY(!out.ok());
-        QVERIFY2(timer.elapsed() < 3000,
-                 qPrintable(QString::number(timer.elapsed()))); // loosely: a busy machine, sanitizers
         QVERIFY2(peakKilobytes() - before < 100'000, qPrintable(QString::number(peakKilobytes() - before)));
         QVERIFY(QFile::remove(name));
     }

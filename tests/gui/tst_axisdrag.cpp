@@ -15,7 +15,6 @@
 
 #include <QContextMenuEvent>
 #include <QDragEnterEvent>
-#include <QElapsedTimer>
 #include <QGuiApplication>
 #include <QLabel>
 #include <QLineEdit>
@@ -107,8 +106,6 @@ void TestAxisDrag::wrongPlacesChangeNothing()
 {
     const Design before = m_real->document()->design();
     const auto* chips = m_real->window->findChild<MeshChips*>(); // there it changes the order of the axes
-    QElapsedTimer timer;
-    timer.start();
     int seen = 0;
     for (QWidget* widget : m_real->window->findChildren<QWidget*>()) {
         if (!widget->isVisible() || widget == tiles() || qobject_cast<QLineEdit*>(widget) || widget == chips || chips->isAncestorOf(widget))
@@ -119,7 +116,6 @@ void TestAxisDrag::wrongPlacesChangeNothing()
     dropAxis(m_real->window.get(), QStringLiteral("model"), { 20, 20 });
     dropAxis(tiles(), QStringLiteral("no_such_axis"), tiles()->zone(0).center());
     QVERIFY(seen > 40);
-    QVERIFY2(timer.elapsed() < 5000, qPrintable(QString::number(timer.elapsed())));
     QVERIFY(m_real->document()->design() == before);
     QCOMPARE(history()->count(), 0);
     QVERIFY(!tiles()->isDragged());
@@ -254,12 +250,11 @@ void TestAxisDrag::drag(const char* axis, const QPoint& to, const std::function<
     QTimer::singleShot(300, window, [=] { QTest::mouseMove(handle, (from + to) / 2); });
     QTimer::singleShot(450, window, [=] { QTest::mouseMove(handle, to - QPoint(2, 0)); });
     QTimer::singleShot(600, window, [=] { QTest::mouseMove(handle, to); });
+    bool over = false;
     QTimer::singleShot(900, window, [=] { last(handle); });
-    QElapsedTimer timer;
-    timer.start();
+    QTimer::singleShot(1200, window, [&over] { over = true; });
     QTest::mouseMove(handle, from + QPoint(QApplication::startDragDistance() + 4, 2));
-    QTRY_VERIFY_WITH_TIMEOUT(timer.elapsed() > 1200, 6000);
-    QVERIFY2(timer.elapsed() < 5000, qPrintable(QString::number(timer.elapsed())));
+    QTRY_VERIFY_WITH_TIMEOUT(over, 60'000);
 }
 
 void TestAxisDrag::realDragIsOneStep()

@@ -459,13 +459,10 @@ private Q_SLOTS:
     {
         const Mesh mesh = Mesh::parse("pod=16,data=64,model=1024").value();
         const Layout layout = parseSpec("P(('model', 'pod'), 'data:(8)8')", mesh, 2).value();
-        QElapsedTimer timer;
-        timer.start();
         for (const Notation notation : { Notation::HloV2, Notation::HloV1 }) {
             const std::string text = writeLayout(notation, layout, mesh).value();
             QVERIFY(readLayout(notation, text, mesh, 2, "TEXT").value() == layout);
         }
-        QVERIFY2(timer.elapsed() < 10000, "a million devices took too long");
     }
 };
 

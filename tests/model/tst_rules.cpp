@@ -3,7 +3,6 @@
 #include "model/core/text.h"
 #include "model/rules/rulesetup.h"
 
-#include <QElapsedTimer>
 #include <QtTest>
 
 #include <algorithm>
@@ -366,11 +365,9 @@ private Q_SLOTS:
     }
 
     /// 126 layers of 10 weights, one by one.
-    void aLargeModelIsQuick()
+    void aLargeModelWeightByWeight()
     {
         const auto rules = rulePreset("default", "w").value().rules;
-        QElapsedTimer timer;
-        timer.start();
         std::size_t cut = 0;
         for (int i = 0; i < 1260; ++i) {
             const auto resolved = resolveNames({ "embed", "layers", "q_heads", "kv" }, rules, "w");
@@ -378,7 +375,6 @@ private Q_SLOTS:
                 cut += axes.size();
         }
         QCOMPARE(cut, std::size_t(1260 * (5 + 1 + 3)));
-        QVERIFY2(timer.elapsed() < 50, qPrintable(QString::number(timer.elapsed())));
     }
 };
 
