@@ -16,7 +16,7 @@ std::string designText(const Design& design);
 Result<Design> designFromText(const std::string& text, const std::string& where);
 
 Result<Design> readDesign(const std::string& path);
-/// Writes a temporary file beside the target, syncs it and renames: an interrupted save leaves the old file whole.
+/// As a FileSave: an interrupted save leaves the old file whole.
 Status writeDesign(const std::string& path, const Design& design);
 
 /// Files by whole content; errors name the path and the system's reason. `limit` in bytes protects against wrong files.

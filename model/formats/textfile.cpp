@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files in and out, by POSIX calls because durability (fsync) and exact reasons are what this file is about.
+// Whole files in and out; in by POSIX calls, for exact reasons.
 #include "model/formats/designfile.h"
 
+#include "model/formats/filesave.h"
 #include "model/formats/openfile.h"
 
 #include <array>
 #include <cerrno>
-#include <climits>
-#include <cstdlib>
 #include <cstring>
 
 #include <fcntl.h>
@@ -19,60 +18,6 @@ namespace shardboard {
 namespace {
 
 std::string reason() { return std::strerror(errno); }
-
-std::string folderOf(const std::string& path)
-{
-    const auto slash = path.rfind('/');
-    if (slash == std::string::npos)
-        return ".";
-    return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-/// Where a save has to go: a link is followed, so that it stays a link.
-std::string resolved(const std::string& path)
-{
-    char* real = ::realpath(path.c_str(), nullptr);
-    if (!real)
-        return path;
-    std::string out = real;
-    std::free(real);
-    return out;
-}
-
-bool writeAll(int file, const std::string& content)
-{
-    std::size_t written = 0;
-    while (written < content.size()) {
-        const ssize_t count = ::write(file, content.data() + written, content.size() - written);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return false;
-        written += static_cast<std::size_t>(count);
-    }
-    return true;
-}
-
-/// The rights of the file that is replaced, or what the user's mask gives a new one.
-mode_t modeFor(const std::string& path)
-{
-    struct stat info { };
-    if (::stat(path.c_str(), &info) == 0)
-        return info.st_mode & 07777;
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    return 0666 & ~mask;
-}
-
-/// The rename itself must reach the disk as well; a file system that cannot do this is not an error of the save.
-void syncFolder(const std::string& folder)
-{
-    const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (file < 0)
-        return;
-    ::fsync(file);
-    ::close(file);
-}
 
 } // namespace
 
@@ -140,32 +85,11 @@ Result<std::string> readTextFile(const std::string& path, std::size_t limit)
 
 Status writeFileAtomically(const std::string& path, const std::string& content)
 {
-    const std::string target = resolved(path);
-    struct stat info { };
-    if (::stat(target.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
-        return inputError(path, S_ISDIR(info.st_mode) ? "is a folder" : "is not a regular file",
-                          "name a file to write to");
-    std::string temporary = target + ".XXXXXX";
-    const int file = ::mkstemp(temporary.data());
-    if (file < 0)
-        return inputError(path, "cannot be written in folder " + folderOf(target) + ": " + reason(),
-                          "check that the folder exists and its permissions");
-    bool good = writeAll(file, content) && ::fchmod(file, modeFor(target)) == 0 && ::fsync(file) == 0;
-    std::string why = good ? "" : reason();
-    if (::close(file) != 0 && good) {
-        good = false;
-        why = reason();
-    }
-    if (good && ::rename(temporary.c_str(), target.c_str()) != 0) {
-        good = false;
-        why = reason();
-    }
-    if (!good) {
-        ::unlink(temporary.c_str());
-        return inputError(path, "cannot be written: " + why + " (what was there is untouched)", "make room for it, or name another place");
-    }
-    syncFolder(folderOf(target));
-    return done();
+    auto save = FileSave::begin(path);
+    if (!save.ok())
+        return save.error();
+    save.value().append(content);
+    return save.value().finish();
 }
 
 } // namespace shardboard
