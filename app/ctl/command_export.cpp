@@ -17,7 +17,7 @@ int exportCommand(const Arguments& arguments)
         return report(opened.error());
     const auto files = exportDesign(arguments.text("--to"), opened.value().design, *opened.value().evaluation);
     if (!files.ok())
-        return report(files.error());
+        return report(ofFile(arguments.positional().front(), files.error()));
     if (const auto status = writeExport(arguments.text("-o"), files.value()); !status.ok())
         return report(status.error());
     for (const ExportedFile& file : files.value())
