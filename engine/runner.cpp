@@ -189,14 +189,18 @@ struct By {
     Team* team = nullptr;
 };
 
-/// Memory of all the processes or devices that run a program, if all have as much as this one.
+/// Memory of all the devices or hosts that run a program, if all have as much as this one.
 std::int64_t availableToAll(const RunLimits& limits, const By& by, const Program& program)
 {
     if (limits.availableBytes > 0)
         return limits.availableBytes;
-    const std::int64_t each = by.executor != nullptr ? by.executor->availableBytes() : availableMemory();
-    const int places = by.executor != nullptr ? by.executor->placementOf(program.plan.mesh).places() : by.team != nullptr ? by.team->places() : 1;
-    return checkedMultiply(each, places).value_or(std::numeric_limits<std::int64_t>::max());
+    if (by.executor != nullptr)
+        return checkedMultiply(by.executor->availableBytes(), by.executor->placementOf(program.plan.mesh).places())
+            .value_or(std::numeric_limits<std::int64_t>::max());
+    int here = 0;
+    for (int place = 0; by.team != nullptr && place < by.team->places(); ++place)
+        here += by.team->sameHost(place, by.team->place()) ? 1 : 0;
+    return here == 0 ? availableMemory() : checkedMultiply(availableMemory(), by.team->places()).value_or(std::numeric_limits<std::int64_t>::max()) / here;
 }
 
 /// A plan that needs far more than there is need not be looked at to its end.

@@ -61,7 +61,9 @@ Status checkWritable(const std::string& path)
     if (path.empty())
         return done();
     struct stat info {};
-    if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+    if (::stat(path.c_str(), &info) != 0 && errno == ENAMETOOLONG)
+        return inputError(path, std::string("cannot be written: ") + std::strerror(errno), "choose a shorter name");
+    if (info.st_mode != 0 && !S_ISREG(info.st_mode))
         return inputError(path, S_ISDIR(info.st_mode) ? "is a folder" : "is not a regular file", "name a file to write to");
     const auto slash = path.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
