@@ -239,6 +239,48 @@ private Q_SLOTS:
         both({ "run", design(changed), "--layers", "1", "--verify" }, { 0 }, "run");
     }
 
+    void printableNamesInRulesAndRequests()
+    {
+        for (const HostileName& hostile : printableHostileNames()) {
+            const std::string& name = hostile.name;
+            const std::string quoted = json(name).dump(); // JSON is YAML, but for its surrogates
+            write(m_folder / "rules.yml", "mesh_axes: ['data']\nlogical_axis_rules: [[" + quoted + ", ['data']]]\n");
+            run({ "rules", "show", at("rules.yml") }, { 0 }, hostile.what);
+            QVERIFY2(holds(run({ "rules", "show", at("rules.yml"), "--json" }, { 0 }, hostile.what).out, name),
+                     hostile.what.c_str());
+            write(m_folder / "logical.json",
+                  json { { name, { { "partition_spec", { name } }, { "shape", { 8 } } } } }.dump());
+            const Words resolve { "rules",
+                                  "resolve",
+                                  "--rules",
+                                  at("rules.yml"),
+                                  "--devices-per-slice",
+                                  "2",
+                                  "--set",
+                                  "ici_data_parallelism=2",
+                                  "--logical",
+                                  at("logical.json") };
+            const RawOutcome resolved = run(resolve, { 0 }, hostile.what);
+            QVERIFY2(holds(resolved.out, name), hostile.what.c_str());
+            both({ "diff", at("rules.yml"), "default", "--devices-per-slice", "2", "--set", "ici_data_parallelism=2",
+                   "--logical", at("logical.json") },
+                 { 0, 1 }, hostile.what);
+            const json request {
+                { "op", "matmul" },
+                { "mesh", { { "shape", { 4 } }, { "axes", { "tp" } } } },
+                { "policy", { { "on_reshard", "warn" } } },
+                { "inputs",
+                  json::array(
+                      { { { "name", name }, { "global_shape", { 4, 8 } }, { "placements", { "P" } } },
+                        { { "name", name + "2" }, { "global_shape", { 8, 6 } }, { "placements", { "S0" } } } }) }
+            };
+            write(m_folder / "pick.json", request.dump());
+            const RawOutcome picked = run({ "pick", at("pick.json") }, { 0 }, hostile.what);
+            QVERIFY2(picked.err.find(name) != std::string::npos, hostile.what.c_str());
+            run({ "pick", at("pick.json"), "--json" }, { 0 }, hostile.what);
+        }
+    }
+
     /// What was not understood is kept, whatever it holds.
     void unknownKeysMayHoldAnything()
     {
