@@ -79,7 +79,7 @@ Arena::Arena(std::int64_t capacity)
     void* memory = mmap(nullptr, static_cast<std::size_t>(capacity), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
-        throw Failure { "memory", "the system gives no room for " + std::to_string(capacity) + " bytes", "" };
+        throw Failure { "memory", "the system gives no room for " + std::to_string(capacity) + " bytes; " + kMoreMemory, "" };
     madvise(memory, static_cast<std::size_t>(capacity), MADV_HUGEPAGE); // only an advice: without it, it is slower
     m_ranges.front().base = static_cast<std::byte*>(memory);
     m_ranges.front().capacity = capacity;
@@ -124,6 +124,8 @@ Block Arena::allocateAt(const std::vector<std::int64_t>& bytes)
         if (rounded > 0)
             block.m_pieces[place] = { take(m_ranges[place], rounded), rounded };
     }
+    if (planning() && m_limit > 0 && highWater() > m_limit)
+        throw TooMuch { highWater() };
     if (m_touch && !planning() && mine.highWater > before)
         m_touch(mine.base + before, mine.highWater - before);
     for (std::size_t place = 0; m_poison && !planning() && place < m_ranges.size(); ++place)
@@ -146,26 +148,30 @@ std::int64_t Arena::take(Range& range, std::int64_t bytes) const
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;
     if (range.end > kMost)
         throw Failure { "memory", "the run needs more memory than can be counted", "" };
-    for (auto hole = range.holes.begin(); hole != range.holes.end(); ++hole) {
-        if (hole->second < bytes)
-            continue;
-        const std::int64_t offset = hole->first;
-        const std::int64_t rest = hole->second - bytes;
-        range.holes.erase(hole);
-        if (rest > 0)
-            range.holes.emplace(offset + bytes, rest);
+    // Blocks that are given back in any order leave at most one hole more than there are blocks left.
+    if (range.holes.capacity() < range.blocks + 2)
+        range.holes.reserve(2 * (range.blocks + 2));
+    const auto hole = std::find_if(range.holes.begin(), range.holes.end(), [&](const Range::Hole& h) { return h.bytes >= bytes; });
+    if (hole != range.holes.end()) {
+        const std::int64_t offset = hole->offset;
+        hole->offset += bytes;
+        hole->bytes -= bytes;
+        if (hole->bytes == 0)
+            range.holes.erase(hole);
+        ++range.blocks;
         return offset;
     }
     std::int64_t offset = range.end;
-    const bool grows = !range.holes.empty() && range.holes.rbegin()->first + range.holes.rbegin()->second == range.end;
+    const bool grows = !range.holes.empty() && range.holes.back().offset + range.holes.back().bytes == range.end;
     if (grows)
-        offset = range.holes.rbegin()->first; // grow the last hole instead of leaving it
+        offset = range.holes.back().offset; // grow the last hole instead of leaving it
     if (!planning() && offset + bytes > range.capacity)
         throw Failure { "memory", "the run wants more than the " + std::to_string(range.capacity) + " bytes it announced", "" };
     if (grows)
-        range.holes.erase(offset);
+        range.holes.pop_back();
     range.end = offset + bytes;
     range.highWater = std::max(range.highWater, range.end);
+    ++range.blocks;
     return offset;
 }
 
@@ -175,21 +181,25 @@ Block Arena::allocateFloats(std::int64_t count)
     return allocate(std::min(std::max<std::int64_t>(count, 0), kMost) * static_cast<std::int64_t>(sizeof(float)));
 }
 
-void Arena::giveBack(Range& range, std::int64_t offset, std::int64_t bytes)
+void Arena::giveBack(Range& range, std::int64_t offset, std::int64_t bytes) noexcept
 {
-    auto next = range.holes.lower_bound(offset);
-    if (next != range.holes.end() && offset + bytes == next->first) {
-        bytes += next->second;
-        next = range.holes.erase(next);
-    }
+    --range.blocks;
+    auto next = std::lower_bound(range.holes.begin(), range.holes.end(), offset,
+                                 [](const Range::Hole& hole, std::int64_t at) { return hole.offset < at; });
+    const bool joinsNext = next != range.holes.end() && offset + bytes == next->offset;
     if (next != range.holes.begin()) {
         const auto previous = std::prev(next);
-        if (previous->first + previous->second == offset) {
-            previous->second += bytes;
+        if (previous->offset + previous->bytes == offset) {
+            previous->bytes += bytes + (joinsNext ? next->bytes : 0);
+            if (joinsNext)
+                range.holes.erase(next);
             return;
         }
     }
-    range.holes.emplace(offset, bytes);
+    if (joinsNext)
+        *next = { offset, bytes + next->bytes };
+    else
+        range.holes.insert(next, { offset, bytes }); // there is room
 }
 
 } // namespace shardboard::engine

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -65,7 +64,7 @@ public:
         std::int64_t capacity = 0; ///< bytes
     };
 
-    /// A planning arena: unlimited, without memory.
+    /// A planning arena: without memory, unlimited unless it is limited.
     Arena() = default;
     explicit Arena(Placement placement);
     /// Reserves `capacity` bytes of addresses; touches nothing. Throws Failure "memory" when there are none.
@@ -86,6 +85,12 @@ public:
     Block allocateOn(int place, std::int64_t bytes);
     /// `bytes[place]` at each place, possibly none.
     Block allocateAt(const std::vector<std::int64_t>& bytes);
+
+    /// A planning arena refuses to hand out more than that: whoever plans has seen enough then. Throws TooMuch.
+    void limit(std::int64_t bytes) { m_limit = bytes; }
+    struct TooMuch {
+        std::int64_t bytes = 0; ///< that are needed at least, of all places together
+    };
 
     /// Called with every stretch of memory of this process before it is handed out for the first time, to have its pages there
     /// before anything that is timed uses them.
@@ -117,13 +122,20 @@ private:
         std::int64_t capacity = 0;
         std::int64_t end = 0; ///< first byte behind everything that is handed out or a hole
         std::int64_t highWater = 0;
-        std::map<std::int64_t, std::int64_t> holes; ///< offset -> bytes, never adjacent
+        struct Hole {
+            std::int64_t offset = 0;
+            std::int64_t bytes = 0;
+        };
+        std::vector<Hole> holes; ///< by offset, never adjacent; with room for one more than there are blocks
+        std::size_t blocks = 0; ///< handed out
     };
     std::int64_t take(Range& range, std::int64_t bytes) const;
-    static void giveBack(Range& range, std::int64_t offset, std::int64_t bytes);
+    /// Takes no memory, because destructors call it.
+    static void giveBack(Range& range, std::int64_t offset, std::int64_t bytes) noexcept;
 
     Placement m_placement;
     std::vector<Range> m_ranges = std::vector<Range>(1); ///< by place
+    std::int64_t m_limit = 0; ///< 0: none
     bool m_planning = true;
     bool m_owned = false;
     std::function<void(std::byte*, std::int64_t)> m_touch;

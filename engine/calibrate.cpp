@@ -20,6 +20,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <system_error>
 
 namespace shardboard::engine {
 
@@ -523,6 +524,8 @@ std::variant<Calibration, Failure> attempt(const std::function<Calibration()>& w
         return Failure { "cancelled", "the calibration was cancelled", "" };
     } catch (const std::bad_alloc&) {
         return Failure { "memory", "the system gave no more memory; use --quick, or end other programs", "" };
+    } catch (const std::system_error& e) { // of a thread that could not be started
+        return Failure { "memory", std::string("the system gave no more threads: ") + e.what() + "; end other programs, or give the worker more memory (ulimit -v)", "" };
     } catch (const std::exception& e) {
         return Failure { "internal", e.what(), "" };
     }

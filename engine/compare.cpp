@@ -60,14 +60,25 @@ SquareSums comparePiece(const Sharded& y, const Sharded& reference, const Piece&
     return sums;
 }
 
+bool isCompared(const Sharded& y, std::int64_t device) { return y.elements(device) > 0 && !addendsOf(y, device).empty(); }
+
 std::vector<Piece> piecesToCompare(const Sharded& y)
 {
     std::vector<Piece> pieces;
     for (std::int64_t device = 0; device < y.deviceCount(); ++device)
-        if (y.elements(device) > 0 && !addendsOf(y, device).empty())
+        if (isCompared(y, device))
             for (Box& box : piecesOf(y.box(device), kPieceElements))
                 pieces.push_back({ device, std::move(box) });
     return pieces;
+}
+
+std::int64_t countToCompare(const Sharded& y)
+{
+    std::int64_t count = 0;
+    for (std::int64_t device = 0; device < y.deviceCount(); ++device)
+        if (isCompared(y, device))
+            count += countPieces(y.box(device), kPieceElements).pieces;
+    return count;
 }
 
 /// What the processes that compare need, each for the pieces that it does.
@@ -121,11 +132,13 @@ double relativeError(Context& context, const Sharded& y, const Sharded& referenc
     if (!reference.allocated())
         context.work.generated += static_cast<double>(y.totalElements());
     const Block scratch = context.scratch(scratchFloats);
-    const auto pieces = piecesToCompare(y);
     // Several processes share the work, and the first one sums up.
     std::vector<std::int64_t> bytes(static_cast<std::size_t>(context.arena.placement().places()), 0);
-    bytes.front() = static_cast<std::int64_t>(pieces.size() * sizeof(SquareSums));
+    bytes.front() = countToCompare(y) * static_cast<std::int64_t>(sizeof(SquareSums));
     const Block room = context.arena.allocateAt(bytes);
+    if (context.planning() && context.team == nullptr)
+        return 0; // a plan need not fit into the memory that is there, and its pieces need not either
+    const auto pieces = piecesToCompare(y);
     beginReading(context, neededOf(context, y, pieces));
     if (context.planning())
         return 0;

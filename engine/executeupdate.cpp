@@ -31,10 +31,12 @@ Timing executeAdamStep(Context& context, const OpCall& call, Sharded& result)
         requireSameBox(gradient.box(device), result.box(device), call, "gradient and result");
         if (result.elements(device) == 0)
             continue;
+        largest = std::max(largest, countPieces(result.box(device), kPieceElements).largest);
+        if (context.planning())
+            continue;
         std::int64_t offset = 0;
         for (Box& box : piecesOf(result.box(device), kPieceElements)) {
             const std::int64_t volume = volumeOf(box);
-            largest = std::max(largest, volume);
             pieces.push_back({ device, offset, std::move(box) });
             devices.push_back(device);
             offset += volume;

@@ -13,6 +13,10 @@ struct Failure {
     std::string where;
 };
 
+/// What to do where the system gives no more memory.
+inline constexpr const char* kMoreMemory
+    = "use a smaller batch or sequence or fewer layers, or give the worker more memory (ulimit -v, a container's limit)";
+
 /// The run was cancelled.
 struct Stopped {};
 

@@ -3,12 +3,16 @@
 
 #include "engine/context.h"
 #include "engine/gemm.h"
+#include "engine/limits.h"
 
 #include <algorithm>
+#include <exception>
 #include <fstream>
 #include <limits>
 #include <sched.h>
+#include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace shardboard::engine {
@@ -33,6 +37,22 @@ std::int64_t leftInGroup(const char* limitPath, const char* usagePath)
     return limit == kUnlimited || usage == kUnlimited ? kUnlimited : std::max<std::int64_t>(0, limit - usage);
 }
 
+/// Floating point operations a second of this thread, in products of n x n matrices.
+double rateOfProducts(std::int64_t n, const float* a, float* c)
+{
+    prepareGemmThread();
+    const auto multiply = [&] { sgemm(false, true, n, n, n, 1, a, n, a, n, 0, c, n); };
+    multiply(); // the library makes its kernels on the first call
+    double best = 1e9;
+    const double end = now() + 0.02;
+    do {
+        const double start = coreSeconds();
+        multiply();
+        best = std::min(best, coreSeconds() - start);
+    } while (now() < end);
+    return 2.0 * static_cast<double>(n * n * n) / std::max(best, 1e-6);
+}
+
 } // namespace
 
 int usableCores()
@@ -44,15 +64,27 @@ int usableCores()
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
+std::optional<std::int64_t> leftOfAddresses()
+{
+    rlimit limit {};
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > static_cast<rlim_t>(kUnlimited))
+        return std::nullopt;
+    const std::int64_t pages = numberIn("/proc/self/statm");
+    const std::int64_t used = pages == kUnlimited ? 0 : pages * sysconf(_SC_PAGESIZE);
+    return std::max<std::int64_t>(0, static_cast<std::int64_t>(limit.rlim_cur) - used);
+}
+
 std::int64_t availableMemory()
 {
     std::int64_t available = kUnlimited;
+    if (const auto left = leftOfAddresses())
+        available = *left + processMemory(0);
     std::ifstream file("/proc/meminfo");
     std::string key;
     while (file >> key) {
         std::int64_t value = 0;
         if (key == "MemAvailable:" && file >> value)
-            available = value * 1024;
+            available = std::min(available, value * 1024);
         file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
     }
     available = std::min(available, leftInGroup("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"));
@@ -93,23 +125,20 @@ double measuredFlops()
 {
     static const double measured = [] {
         double rate = 0;
+        constexpr std::int64_t n = 384;
+        const std::vector<float> a(n * n, 0.5f);
+        std::vector<float> c(n * n, 0.0f);
+        std::exception_ptr failed;
         // On a thread of its own, so that the setting for one thread stays there.
-        std::thread([&rate] {
-            prepareGemmThread();
-            constexpr std::int64_t n = 384;
-            const std::vector<float> a(n * n, 0.5f);
-            std::vector<float> c(n * n, 0.0f);
-            const auto multiply = [&] { sgemm(false, true, n, n, n, 1, a.data(), n, a.data(), n, 0, c.data(), n); };
-            multiply(); // the library makes its kernels on the first call
-            double best = 1e9;
-            const double end = now() + 0.02;
-            do {
-                const double start = coreSeconds();
-                multiply();
-                best = std::min(best, coreSeconds() - start);
-            } while (now() < end);
-            rate = 2.0 * n * n * n / std::max(best, 1e-6);
+        std::thread([&] {
+            try {
+                rate = rateOfProducts(n, a.data(), c.data());
+            } catch (...) {
+                failed = std::current_exception();
+            }
         }).join();
+        if (failed)
+            std::rethrow_exception(failed);
         return rate;
     }();
     return measured;

@@ -3,14 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace shardboard::engine {
 
 /// Cores that this process may use.
 int usableCores();
-/// Bytes that can be taken without swapping: MemAvailable, less where the container's limit is lower.
+/// Bytes that a run can take without swapping, with processMemory(0), which this process has: MemAvailable, less where the
+/// limit of the container or of this process is lower.
 std::int64_t availableMemory();
+/// Bytes of addresses that the limit of this process (ulimit -v) leaves it; nothing where there is no limit.
+std::optional<std::int64_t> leftOfAddresses();
 /// Bytes of the last cache that a core shares with its neighbours, as the system reports it, or a usual size. More than a
 /// process ever has of it: what it has is measured in cacheshare.h.
 std::int64_t lastCacheBytes();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/outbox.h"
+#include "model/core/jsonwriter.h"
 
 #include <cerrno>
 #include <chrono>
@@ -30,8 +31,7 @@ void Outbox::sendIfIdle(const nlohmann::json& message) { push(message, true); }
 void Outbox::push(const nlohmann::json& message, bool droppable)
 {
     constexpr std::size_t kMostWaiting = 8u << 20;
-    // A name from a plan may not be UTF-8: replaced rather than refused.
-    std::string line = message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    std::string line = jsonText(message) + "\n";
     {
         const std::lock_guard lock(m_mutex);
         if (droppable && m_waitingBytes > kMostWaiting)

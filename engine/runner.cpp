@@ -9,14 +9,18 @@
 #include "engine/profiler.h"
 #include "engine/schedule.h"
 #include "engine/team.h"
+#include "model/core/checked.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <new>
 #include <numeric>
 #include <optional>
+#include <system_error>
 
 namespace shardboard::engine {
 
@@ -58,12 +62,21 @@ Placement placementOf(const Program& program, const Team* team)
     return team != nullptr ? Placement(program.plan.mesh, team->places(), team->place()) : Placement();
 }
 
+/// Memory that a plan may come to need before it is given up: more than there is, so that it is told how much is missing
+/// where that can be found out soon.
+std::int64_t worthPlanning(std::int64_t available)
+{
+    constexpr std::int64_t kTimes = 4;
+    return available > std::numeric_limits<std::int64_t>::max() / kTimes ? 0 : std::max(kTimes * available, std::int64_t { 1 } << 30);
+}
+
 /// Walks through one step with and one without verification, computing nothing.
 Estimate plan(const Program& program, const RunOptions& options, const std::vector<Passage>& passages,
-              const RunHooks& hooks, int workers, Executor* executor, const Team* team)
+              const RunHooks& hooks, int workers, Executor* executor, const Team* team, std::int64_t available)
 {
     Estimate out;
     Arena arena(executor != nullptr ? executor->placementOf(program.plan.mesh) : placementOf(program, team));
+    arena.limit(worthPlanning(available));
     arena.countDevices(&out.devices);
     Context context { arena, nullptr, workers, {} };
     context.executor = executor;
@@ -112,13 +125,16 @@ void touchPages(TaskPool& pool, std::byte* memory, std::int64_t bytes)
     });
 }
 
+std::string tooMuchText(const std::string& needed, std::int64_t available)
+{
+    return "the run needs " + needed + " and " + sizeText(available)
+        + " are available; use a smaller batch or sequence, fewer devices or layers, or leave out embedding and head";
+}
+
 void checkMemory(std::int64_t needed, std::int64_t available)
 {
     if (needed > available)
-        throw Failure { "memory",
-                        "the run needs " + sizeText(needed) + " of memory and " + sizeText(available)
-                            + " are available; use a smaller batch or sequence, fewer devices, or leave out embedding and head",
-                        "" };
+        throw Failure { "memory", tooMuchText(sizeText(needed) + " of memory", available), "" };
 }
 
 /// Of an executor: each of its memories has to do with what lies there.
@@ -173,6 +189,30 @@ struct By {
     Team* team = nullptr;
 };
 
+/// Memory of all the devices or hosts that run a program, if all have as much as this one.
+std::int64_t availableToAll(const RunLimits& limits, const By& by, const Program& program)
+{
+    if (limits.availableBytes > 0)
+        return limits.availableBytes;
+    if (by.executor != nullptr)
+        return checkedMultiply(by.executor->availableBytes(), by.executor->placementOf(program.plan.mesh).places())
+            .value_or(std::numeric_limits<std::int64_t>::max());
+    int here = 0;
+    for (int place = 0; by.team != nullptr && place < by.team->places(); ++place)
+        here += by.team->sameHost(place, by.team->place()) ? 1 : 0;
+    return here == 0 ? availableMemory() : checkedMultiply(availableMemory(), by.team->places()).value_or(std::numeric_limits<std::int64_t>::max()) / here;
+}
+
+/// A plan that needs far more than there is need not be looked at to its end.
+Estimate planWithin(std::int64_t available, const std::function<Estimate()>& plan)
+{
+    try {
+        return plan();
+    } catch (const Arena::TooMuch& needed) {
+        throw Failure { "memory", tooMuchText("more than " + sizeText(needed.bytes) + " of memory", available), "" };
+    }
+}
+
 RunResult run(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits, const By& by)
 {
     Executor* executor = by.executor;
@@ -186,7 +226,9 @@ RunResult run(const Program& program, const RunOptions& options, const RunHooks&
     const auto passages = scheduleOf(program, options);
     const int workers = executor != nullptr ? 1 : limits.workers > 0 ? limits.workers : std::min(usableCores(), 64);
     const bool profiled = options.profile != ProfileMode::None;
-    const Estimate estimate = plan(program, options, passages, hooks, workers, executor, by.team);
+    const std::int64_t available = availableToAll(limits, by, program);
+    const Estimate estimate = planWithin(
+        available, [&] { return plan(program, options, passages, hooks, workers, executor, by.team, available); });
     const auto byPlace = neededByPlace(estimate, profiled && executor == nullptr, workers);
     const std::int64_t needed = executor != nullptr
         ? estimate.arenaBytes + static_cast<std::int64_t>(estimate.arenaByPlace.size()) * executor->overheadBytes()
@@ -287,7 +329,9 @@ RunOutcome runBy(const By& by, const Program& program, const RunOptions& options
     } catch (const Stopped&) {
         return Failure { "cancelled", "the run was cancelled", "" };
     } catch (const std::bad_alloc&) {
-        return Failure { "memory", "the system gave no more memory; use a smaller batch or sequence", "" };
+        return Failure { "memory", std::string("the system gave no more memory; ") + kMoreMemory, "" };
+    } catch (const std::system_error& e) { // of a thread that could not be started
+        return Failure { "memory", std::string("the system gave no more threads: ") + e.what() + "; " + kMoreMemory, "" };
     } catch (const std::exception& e) {
         return Failure { "internal", e.what(), "" };
     }

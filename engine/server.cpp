@@ -3,12 +3,14 @@
 
 #include "engine/backend.h"
 #include "engine/context.h"
+#include "model/core/visibletext.h"
 #include "model/protocol/jsonline.h"
 
 #include <cerrno>
 #include <chrono>
 #include <memory>
 #include <new>
+#include <system_error>
 #include <unistd.h>
 #include <vector>
 
@@ -118,9 +120,11 @@ bool Server::handle(std::string_view line)
         else if (type == "calibrate")
             startCalibration(id, request);
         else
-            fail(id, { "unknown-request", "this worker does not know '" + type.substr(0, 100) + "'", "type" });
+            fail(id, { "unknown-request", "this worker does not know '" + shortened(type, 100) + "'", "type" });
     } catch (const std::bad_alloc&) {
-        fail(id, { "memory", "the request is too large for the memory that is left", "" });
+        fail(id, { "memory", std::string("the request is too large for the memory that is left; ") + kMoreMemory, "" });
+    } catch (const std::system_error& e) { // of a thread that could not be started
+        fail(id, { "memory", std::string("the system gave no more threads: ") + e.what() + "; " + kMoreMemory, "" });
     } catch (const std::exception& e) {
         fail(id, { "internal", e.what(), "" });
     }
@@ -176,7 +180,14 @@ void Server::startWork(std::int64_t id, std::function<void()> work)
     m_running = true;
     m_runId = id;
     try {
-        m_thread = std::thread(std::move(work));
+        m_thread = std::thread([this, id, work = std::move(work)] {
+            try {
+                work();
+            } catch (const std::bad_alloc&) { // in making the answer
+                m_running = false;
+                fail(id, { "memory", std::string("the system gave no more memory; ") + kMoreMemory, "" });
+            }
+        });
     } catch (...) {
         m_running = false;
         throw;

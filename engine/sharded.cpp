@@ -120,20 +120,52 @@ void copyRegion(const Box& region, const Box& sourceBox, const float* source, co
     });
 }
 
+namespace {
+
+/// How a box of more than `elements` elements is cut: along its first dim that has several indices.
+struct Cut {
+    std::size_t dim = 0;
+    std::int64_t step = 1; ///< indices of a piece
+    bool again = false; ///< the pieces are cut again
+};
+
+Cut cutOf(const Box& box, std::int64_t elements)
+{
+    Cut cut;
+    while (box[cut.dim].size() == 1)
+        ++cut.dim;
+    const std::int64_t perIndex = volumeOf(box) / box[cut.dim].size();
+    cut.step = std::max<std::int64_t>(1, elements / perIndex);
+    cut.again = cut.step == 1 && perIndex > 2 * elements;
+    return cut;
+}
+
+} // namespace
+
+PieceCount countPieces(const Box& box, std::int64_t elements)
+{
+    if (volumeOf(box) <= elements)
+        return { 1, volumeOf(box) };
+    const Cut cut = cutOf(box, elements);
+    const std::int64_t size = box[cut.dim].size();
+    Box first = box;
+    first[cut.dim].hi = std::min(first[cut.dim].lo + cut.step, box[cut.dim].hi);
+    if (!cut.again)
+        return { (size + cut.step - 1) / cut.step, volumeOf(first) };
+    const PieceCount each = countPieces(first, elements);
+    return { size * each.pieces, each.largest };
+}
+
 std::vector<Box> piecesOf(const Box& box, std::int64_t elements)
 {
     if (volumeOf(box) <= elements)
         return { box };
-    std::size_t dim = 0;
-    while (box[dim].size() == 1)
-        ++dim;
-    const std::int64_t perIndex = volumeOf(box) / box[dim].size();
-    const std::int64_t step = std::max<std::int64_t>(1, elements / perIndex);
+    const auto [dim, step, again] = cutOf(box, elements);
     std::vector<Box> out;
     for (std::int64_t lo = box[dim].lo; lo < box[dim].hi; lo += step) {
         Box piece = box;
         piece[dim] = { lo, std::min(lo + step, box[dim].hi) };
-        if (step == 1 && perIndex > 2 * elements) {
+        if (again) {
             const auto smaller = piecesOf(piece, elements);
             out.insert(out.end(), smaller.begin(), smaller.end());
         } else {

@@ -37,6 +37,12 @@ void copyRegion(const Box& region, const Box& sourceBox, const float* source, co
                 Combine combine = Combine::Copy);
 /// Cuts a box along its first dims into boxes of about `elements` elements at most, in order.
 std::vector<Box> piecesOf(const Box& box, std::int64_t elements);
+/// How many they are, and the elements of the largest, without making them: a plan may have too many for that.
+struct PieceCount {
+    std::int64_t pieces = 0;
+    std::int64_t largest = 0;
+};
+PieceCount countPieces(const Box& box, std::int64_t elements);
 
 /// Where made-up values come from.
 struct Source {

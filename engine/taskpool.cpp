@@ -11,11 +11,18 @@ namespace shardboard::engine {
 TaskPool::TaskPool(int workers, const std::atomic<bool>* cancel)
     : m_cancel(cancel)
 {
-    for (int i = 0; i < std::max(1, workers); ++i)
-        m_threads.emplace_back([this, i] { work(i); });
+    try {
+        for (int i = 0; i < std::max(1, workers); ++i)
+            m_threads.emplace_back([this, i] { work(i); });
+    } catch (...) { // no more threads, or no memory for them
+        leave();
+        throw;
+    }
 }
 
-TaskPool::~TaskPool()
+TaskPool::~TaskPool() { leave(); }
+
+void TaskPool::leave()
 {
     {
         const std::lock_guard lock(m_mutex);

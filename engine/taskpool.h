@@ -33,6 +33,7 @@ public:
 
 private:
     void work(int worker);
+    void leave();
     void runTasks(int worker);
     bool cancelled() const { return m_cancel != nullptr && m_cancel->load(std::memory_order_relaxed); }
 

@@ -4,6 +4,7 @@
 #endif
 #include "widgets/hardwareview.h"
 
+#include "model/formats/designfile.h"
 #include "model/formats/hardwarefile.h"
 #include "model/hardware/hardwarechecks.h"
 #include "widgets/choicebox.h"
@@ -17,7 +18,6 @@
 #include <QLineEdit>
 #include <QLocale>
 #include <QPushButton>
-#include <QSaveFile>
 #include <QSignalBlocker>
 #include <QStyle>
 #include <QVBoxLayout>
@@ -338,15 +338,10 @@ Status HardwareView::open(const QString& path)
 
 Status HardwareView::save(const QString& path)
 {
-    const std::string file = QFile::encodeName(path).toStdString();
     const auto hardware = hardwareOf(document()->design());
     if (!hardware.ok())
         return hardware.error();
-    QSaveFile out(path);
-    const QByteArray text = QByteArray::fromStdString(hardwareText(hardware.value()));
-    if (!out.open(QIODevice::WriteOnly) || out.write(text) != text.size() || !out.commit())
-        return inputError(file, "cannot be written", "check the folder's permissions and the space on the disk");
-    return done();
+    return writeFileAtomically(QFile::encodeName(path).toStdString(), hardwareText(hardware.value()));
 }
 
 const HardwareView::Row* HardwareView::rowOf(const QString& key) const

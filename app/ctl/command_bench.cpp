@@ -4,6 +4,7 @@
 #include "app/ctl/benchmarks.h"
 #include "app/ctl/commands.h"
 #include "app/ctl/launcher.h"
+#include "model/core/jsonwriter.h"
 
 #include <functional>
 #include <iostream>
@@ -41,7 +42,7 @@ int benchCommand(const Arguments& arguments)
     }
     if (text.empty())
         return report(usageError("shardctl bench", "there is no benchmark '" + wanted + "'", "benchmarks are engine, evaluate, mpi, pick, price, reshard and resolve"));
-    std::cout << (arguments.has("--json") ? nlohmann::json { { "benchmarks", list } }.dump(1) + "\n" : text);
+    std::cout << (arguments.has("--json") ? jsonText(nlohmann::json { { "benchmarks", list } }, 1) + "\n" : text);
     return kDone;
 }
 

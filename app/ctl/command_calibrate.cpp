@@ -4,7 +4,9 @@
 #include "app/ctl/launcher.h"
 #include "app/ctl/table.h"
 #include "app/ctl/terminal.h"
+#include "app/ctl/visibleoutput.h"
 #include "app/ctl/workertalk.h"
+#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/formats/designfile.h"
 #include "model/formats/hardwarefile.h"
@@ -13,6 +15,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <iostream>
 
 namespace shardboard {
 
@@ -29,37 +32,37 @@ void printFit(const Calibration& calibration, const MachineFit& fit, const std::
 {
     const DeviceSpec& device = fit.hardware.device;
     const LinkSpec& link = fit.hardware.innerLink();
-    std::printf("%s: %s, %lld worker %s, %lld points measured\n", path.c_str(), calibration.machine.c_str(),
-                static_cast<long long>(calibration.workers), calibration.workers == 1 ? "thread" : "threads",
-                static_cast<long long>(calibration.points.size()));
-    std::printf("  a device is one thread: products %.0f GFLOP/s (float32), of which %.0f %%; attention %.0f %%\n", *device.peak.fp32 / 1e9,
-                100 * device.kernels.gemmEfficiency, 100 * device.kernels.attentionEfficiency);
-    std::printf("  memory %.1f GB/s read and written, of which %.0f %%; a kernel starts in %s\n", device.memoryBytesPerSecond / 1e9,
-                100 * device.kernels.memoryEfficiency, secondsText(device.kernels.launchSeconds).c_str());
+    print("%s: %s, %lld worker %s, %lld points measured\n", path.c_str(), calibration.machine.c_str(),
+          static_cast<long long>(calibration.workers), calibration.workers == 1 ? "thread" : "threads",
+          static_cast<long long>(calibration.points.size()));
+    print("  a device is one thread: products %.0f GFLOP/s (float32), of which %.0f %%; attention %.0f %%\n", *device.peak.fp32 / 1e9,
+          100 * device.kernels.gemmEfficiency, 100 * device.kernels.attentionEfficiency);
+    print("  memory %.1f GB/s read and written, of which %.0f %%; a kernel starts in %s\n", device.memoryBytesPerSecond / 1e9,
+          100 * device.kernels.memoryEfficiency, secondsText(device.kernels.launchSeconds).c_str());
     if (device.cache)
-        std::printf("  of what a kernel moves, the first %s at %.1f GB/s, from caches\n", bytesText(static_cast<std::int64_t>(device.cache->bytes)).c_str(),
-                    device.cache->bytesPerSecond / 1e9);
+        print("  of what a kernel moves, the first %s at %.1f GB/s, from caches\n", bytesText(static_cast<std::int64_t>(device.cache->bytes)).c_str(),
+              device.cache->bytesPerSecond / 1e9);
     if (const auto& packing = device.kernels.gemmPacking)
-        std::printf("  products pack their operands before they compute, at %.1f GB/s beyond %s%s\n", packing->bytesPerSecond / 1e9,
-                    bytesText(static_cast<std::int64_t>(packing->freeBytes)).c_str(),
-                    packing->unpackedEfficiency ? ("; unpacked they reach " + std::to_string(std::lround(100 * *packing->unpackedEfficiency)) + " %").c_str() : "");
+        print("  products pack their operands before they compute, at %.1f GB/s beyond %s%s\n", packing->bytesPerSecond / 1e9,
+              bytesText(static_cast<std::int64_t>(packing->freeBytes)).c_str(),
+              packing->unpackedEfficiency ? ("; unpacked they reach " + std::to_string(std::lround(100 * *packing->unpackedEfficiency)) + " %").c_str() : "");
     if (const auto& packing = device.kernels.attentionPacking)
-        std::printf("  attention moves its operands before it computes, at %.1f GB/s\n", packing->bytesPerSecond / 1e9);
-    std::printf("  collectives %.1f GB/s read and written, of all devices together, and %s to start%s\n", link.bytesPerSecond / 1e9,
-                secondsText(link.messageSeconds.value_or(link.alphaSeconds)).c_str(), link.messageSeconds ? " a piece" : "");
+        print("  attention moves its operands before it computes, at %.1f GB/s\n", packing->bytesPerSecond / 1e9);
+    print("  collectives %.1f GB/s read and written, of all devices together, and %s to start%s\n", link.bytesPerSecond / 1e9,
+          secondsText(link.messageSeconds.value_or(link.alphaSeconds)).c_str(), link.messageSeconds ? " a piece" : "");
     if (link.cache)
-        std::printf("  of what they move, the first %s at %.1f GB/s, from caches\n", bytesText(static_cast<std::int64_t>(link.cache->bytes)).c_str(),
-                    link.cache->bytesPerSecond / 1e9);
-    std::printf("\n");
+        print("  of what they move, the first %s at %.1f GB/s, from caches\n", bytesText(static_cast<std::int64_t>(link.cache->bytes)).c_str(),
+              link.cache->bytesPerSecond / 1e9);
+    print("\n");
     Table table({ "what the model says of", ">points", ">mean error", ">worst" });
     for (const FitReport& report : fit.fits)
         table.add({ report.name, std::to_string(report.points), formatted("%.0f %%", 100 * report.residual.mean),
                     formatted("%.0f %%", 100 * report.residual.worst) });
-    std::fputs(table.text().c_str(), stdout);
+    std::cout << table.text();
     if (fit.unsettled > 0)
-        std::printf("%lld points did not settle within 2 %%: other programs ran, or they are small; medians were taken\n",
-                    static_cast<long long>(fit.unsettled));
-    std::printf("use it: shardctl new --hardware %s --dtype f32 …\n", path.c_str());
+        print("%lld points did not settle within 2 %%: other programs ran, or they are small; medians were taken\n",
+              static_cast<long long>(fit.unsettled));
+    print("use it: shardctl new --hardware %s --dtype f32 …\n", path.c_str());
 }
 
 Result<Calibration> measured(const Arguments& arguments, ProgressLine& line)
@@ -79,7 +82,7 @@ Result<Calibration> measured(const Arguments& arguments, ProgressLine& line)
                                   [&](const nlohmann::json& message) {
                                       const std::string type = messageText(message, "type");
                                       if (type == "waiting")
-                                          std::fprintf(stderr, "%s\n", messageText(message, "what").c_str());
+                                          std::cerr << visibleText(messageText(message, "what")) << "\n";
                                       else if (type == "announce")
                                           std::fprintf(stderr, "needs %s of memory and about %s on this machine, if nothing else runs\n",
                                                        bytesText(messageWhole(message, "bytes")).c_str(),
@@ -126,10 +129,10 @@ int calibrateCommand(const Arguments& arguments)
     // What is written must be what the other commands take.
     if (const auto back = hardwareFromJson(document, path); !back.ok())
         return report(engineError("what was measured makes no hardware: " + back.error().text(), "calibration", "run it again while nothing else runs"));
-    if (auto status = writeFileAtomically(path, document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"); !status.ok())
+    if (auto status = writeFileAtomically(path, jsonText(document, 1) + "\n"); !status.ok())
         return report(status.error());
     if (arguments.has("--json"))
-        std::puts(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+        std::cout << jsonText(document, 2) << "\n";
     else
         printFit(calibration.value(), fit.value(), path);
     return kDone;

@@ -2,6 +2,7 @@
 // shardctl models, shardctl hardware: what is built in, and a hardware file.
 #include "app/ctl/commands.h"
 #include "app/ctl/table.h"
+#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/formats/hardwarefile.h"
 #include "model/formats/openmodel.h"
@@ -119,7 +120,7 @@ int modelsCommand(const Arguments& arguments)
                          { "head_dim", m.headDim }, { "vocab_size", m.vocabSize },
                          { "intermediate_size", m.intermediateSize }, { "tied_embeddings", m.tiedEmbeddings } });
     }
-    std::cout << (arguments.has("--json") ? nlohmann::json { { "models", list } }.dump(1) + "\n" : table.text(0));
+    std::cout << (arguments.has("--json") ? jsonText(nlohmann::json { { "models", list } }, 1) + "\n" : table.text(0));
     return kDone;
 }
 
@@ -148,7 +149,7 @@ int hardwareCommand(const Arguments& arguments)
                          { "intra_bytes_per_second", h.innerLink().bytesPerSecond },
                          { "inter_bytes_per_second", h.outerLink().bytesPerSecond } });
     }
-    std::cout << (arguments.has("--json") ? nlohmann::json { { "hardware", list } }.dump(1) + "\n" : table.text(0));
+    std::cout << (arguments.has("--json") ? jsonText(nlohmann::json { { "hardware", list } }, 1) + "\n" : table.text(0));
     return kDone;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl check: what is wrong with a design, what it costs and the smallest repair; --repair makes it.
 #include "app/ctl/commands.h"
+#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/design/fitadvice.h"
@@ -162,7 +163,7 @@ int checkCommand(const Arguments& arguments)
         nlohmann::json document { { "findings", findingsJson(findings) } };
         if (arguments.has("--repair"))
             document["repaired"] = made;
-        std::cout << document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+        std::cout << jsonText(document, 1) << "\n";
         return findings.empty() ? kDone : kFindings;
     }
     for (const std::string& text : made)

@@ -3,6 +3,7 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/table.h"
 #include "model/core/cutcomparison.h"
+#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/notation/canonical.h"
@@ -157,9 +158,7 @@ int cutsCommand(const Arguments& arguments)
         return report(inputError("--spec", "it cuts no dim",
                                  "name a mesh axis on a dim, e.g. P('" + mesh.value().axis(0).name + "')"));
     std::cout << (arguments.has("--json")
-                      ? nlohmann::json { { "shape", shape.value() }, { "mesh", mesh.value().text() }, { "dims", dims } }
-                              .dump(1)
-                          + "\n"
+                      ? jsonText(nlohmann::json { { "shape", shape.value() }, { "mesh", mesh.value().text() }, { "dims", dims } }, 1) + "\n"
                       : text);
     return kDone;
 }

@@ -2,6 +2,7 @@
 // shardctl diff: two layouts entry by entry, wherever they come from; two rule sets over the same logical names.
 #include "app/ctl/commands.h"
 #include "app/ctl/table.h"
+#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/formats/layoutdiff.h"
 #include "model/formats/rulefile.h"
@@ -102,11 +103,10 @@ void printJson(const LayoutComparison& comparison, const LayoutTable& left, cons
                                 { "right_bytes_per_device", bytesJson(difference.rightBytes) } });
     const bool sameMesh = comparison.leftMesh == comparison.rightMesh;
     const nlohmann::json mesh { { "left", comparison.leftMesh }, { "right", comparison.rightMesh } };
-    std::cout << nlohmann::json { { "equal", comparison.equal() }, { "left", left.source }, { "right", right.source },
+    std::cout << jsonText(nlohmann::json { { "equal", comparison.equal() }, { "left", left.source }, { "right", right.source },
                                   { "mesh", sameMesh ? nlohmann::json(nullptr) : mesh }, { "compared", comparison.compared },
                                   { "differences", differences }, { "left_bytes_per_device", comparison.leftBytes },
-                                  { "right_bytes_per_device", comparison.rightBytes } }
-                     .dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
+                                  { "right_bytes_per_device", comparison.rightBytes } }, 1)
               << "\n";
 }
 

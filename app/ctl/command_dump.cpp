@@ -15,14 +15,13 @@ int dumpCommand(const Arguments& arguments)
     const auto open = openDesign(arguments.positional()[0]);
     if (!open.ok())
         return report(open.error());
-    const auto dump = dumpOf(open.value().design, *open.value().evaluation);
-    if (!dump.ok())
-        return report(dump.error());
     const std::string folder = arguments.text("-o");
-    if (const auto status = writeDump(dump.value(), folder); !status.ok())
-        return report(status.error());
-    std::cout << folder << ": " << countText(static_cast<std::int64_t>(dump.value().named.entries.size())) << " weights, "
-              << countText(static_cast<std::int64_t>(dump.value().activations.entries.size())) << " activations on mesh "
+    if (const auto status = canDump(open.value().design, *open.value().evaluation); !status.ok())
+        return report(ofFile(arguments.positional()[0], status.error()));
+    const auto counts = writeDump(open.value().design, *open.value().evaluation, folder);
+    if (!counts.ok())
+        return report(counts.error());
+    std::cout << folder << ": " << countText(counts.value().weights) << " weights, " << countText(counts.value().activations) << " activations on mesh "
               << open.value().design.mesh.text() << "\n";
     return kDone;
 }

@@ -2,6 +2,7 @@
 // shardctl explain: why a collective, an operation or a tensor is as it is, what else there was and at what price.
 #include "app/ctl/commands.h"
 #include "app/ctl/explaintext.h"
+#include "model/core/jsonwriter.h"
 #include "model/formats/explainjson.h"
 
 #include <nlohmann/json.hpp>
@@ -55,8 +56,7 @@ int explainCommand(const Arguments& arguments)
         first = false;
     }
     if (json)
-        std::cout << nlohmann::json { { "format", "shardboard-explain" }, { "version", 1 }, { "asked", asked }, { "explanations", list } }.dump(
-                         1, ' ', false, nlohmann::json::error_handler_t::replace)
+        std::cout << jsonText(nlohmann::json { { "format", "shardboard-explain" }, { "version", 1 }, { "asked", asked }, { "explanations", list } }, 1)
                   << "\n";
     return kDone;
 }

@@ -18,12 +18,8 @@ int exportCommand(const Arguments& arguments)
         return report(opened.error());
     const Design& design = opened.value().design;
     const auto files = exportDesign(arguments.text("--to"), design, opened.value().evaluation);
-    if (!files.ok()) {
-        Error error = files.error();
-        if (error.code == ErrorCode::Input)
-            error.where = path + (error.where.empty() ? "" : ":" + error.where);
-        return report(error);
-    }
+    if (!files.ok())
+        return report(ofFile(path, files.error()));
     if (const auto status = writeExport(arguments.text("-o"), files.value()); !status.ok())
         return report(status.error());
     for (const std::string& line : exportLeftOut(arguments.text("--to"), design))

@@ -2,6 +2,7 @@
 // shardctl module: what a module makes of its weights under a strategy.
 #include "app/ctl/commands.h"
 #include "app/ctl/request.h"
+#include "model/core/jsonwriter.h"
 #include "model/formats/designfile.h"
 #include "model/formats/moduledesign.h"
 #include "model/formats/modulejson.h"
@@ -24,7 +25,7 @@ std::string textOf(const nlohmann::json& answer)
 {
     std::string out;
     for (const auto& [key, value] : answer.items())
-        out += (out.empty() ? "{\n " : ",\n ") + nlohmann::json(key).dump() + ": " + value.dump();
+        out += (out.empty() ? "{\n " : ",\n ") + jsonText(nlohmann::json(key)) + ": " + jsonText(value);
     return out + "\n}\n";
 }
 

@@ -3,6 +3,7 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/memoryoptions.h"
 #include "app/ctl/rulesoptions.h"
+#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/design/presets.h"
@@ -124,9 +125,9 @@ void printSummary(const Design& design, const Evaluation& evaluation, const std:
     if (!design.model.hasGraph())
         tensors = static_cast<std::int64_t>(design.model.looseWeights.size());
     if (json) {
-        std::cout << nlohmann::json { { "path", path }, { "model", design.model.name }, { "parameters", evaluation.parameters },
-                                      { "weights", tensors }, { "weight_bytes", evaluation.weightBytes },
-                                      { "graph", design.model.hasGraph() } }.dump(1)
+        std::cout << jsonText(nlohmann::json { { "path", path }, { "model", design.model.name }, { "parameters", evaluation.parameters },
+                                               { "weights", tensors }, { "weight_bytes", evaluation.weightBytes },
+                                               { "graph", design.model.hasGraph() } }, 1)
                   << "\n";
         return;
     }

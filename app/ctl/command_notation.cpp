@@ -2,6 +2,7 @@
 // shardctl notation: one layout in every notation.
 #include "app/ctl/commands.h"
 #include "app/ctl/table.h"
+#include "model/core/jsonwriter.h"
 #include "model/core/tensor.h"
 #include "model/core/text.h"
 #include "model/notation/compact.h"
@@ -102,10 +103,10 @@ nlohmann::json layoutJson(const Layout& layout, const Mesh& mesh, const TensorDi
 }
 
 /// A list of all device ids does not fit a terminal.
-std::string shortened(const std::string& text)
+std::string forTerminal(const std::string& text)
 {
     constexpr std::size_t kLongest = 160;
-    return text.size() <= kLongest ? text : text.substr(0, kLongest) + " ... (--to shows all)";
+    return text.size() <= kLongest ? text : shortened(text, kLongest) + " (--to shows all)";
 }
 
 std::string layoutText(const Layout& layout, const Mesh& mesh, const TensorDims& tensor, Notation from)
@@ -114,7 +115,7 @@ std::string layoutText(const Layout& layout, const Mesh& mesh, const TensorDims&
     for (const Notation notation : kNotations) {
         const auto text = writeLayout(notation, layout, mesh);
         table.add(
-            { notationTitle(notation), text.ok() ? shortened(text.value()) : "cannot: " + reasonOf(text.error()) });
+            { notationTitle(notation), text.ok() ? forTerminal(text.value()) : "cannot: " + reasonOf(text.error()) });
     }
     std::string out = compactText(layout, mesh);
     if (tensor.shape)
@@ -147,14 +148,14 @@ int notationCommand(const Arguments& arguments)
         if (!written.ok())
             return report(written.error());
         std::cout << (arguments.has("--json")
-                          ? nlohmann::json { { "name", notationName(*to.value()) }, { "text", written.value() } }.dump()
+                          ? jsonText(nlohmann::json { { "name", notationName(*to.value()) }, { "text", written.value() } })
                           : written.value())
                   << "\n";
         return kDone;
     }
     const Notation readAs = from.value() ? *from.value() : *detectNotation(text);
     if (arguments.has("--json"))
-        std::cout << layoutJson(layout.value(), mesh.value(), tensor.value(), readAs).dump(1) << "\n";
+        std::cout << jsonText(layoutJson(layout.value(), mesh.value(), tensor.value(), readAs), 1) << "\n";
     else
         std::cout << layoutText(layout.value(), mesh.value(), tensor.value(), readAs);
     return kDone;

@@ -2,6 +2,7 @@
 // shardctl pick: what MAX's per-op picker, or ours, picks for one operation, at which price, and what else there was.
 #include "app/ctl/commands.h"
 #include "app/ctl/request.h"
+#include "model/core/jsonwriter.h"
 #include "model/formats/pickrequest.h"
 #include "model/picker/report.h"
 
@@ -16,13 +17,13 @@ std::string textOf(const nlohmann::ordered_json& answer)
 {
     std::string out;
     for (const auto& [key, value] : answer.items()) {
-        out += (out.empty() ? "{\n " : ",\n ") + nlohmann::json(key).dump() + ": ";
+        out += (out.empty() ? "{\n " : ",\n ") + jsonText(nlohmann::json(key)) + ": ";
         if (!value.is_array() || value.empty() || !value.front().is_object()) {
-            out += value.dump();
+            out += jsonText(value);
             continue;
         }
         for (std::size_t i = 0; i < value.size(); ++i)
-            out += (i == 0 ? "[\n  " : ",\n  ") + value[i].dump();
+            out += (i == 0 ? "[\n  " : ",\n  ") + jsonText(value[i]);
         out += "]";
     }
     return out + "\n}\n";
@@ -41,10 +42,11 @@ int pickCommand(const Arguments& arguments)
         return report(question.error());
     const PickAnswer answer = pickOperation(question.value());
     const bool refused = answer.refusal.has_value();
-    if (!refused || !answer.candidates.empty())
+    const bool json = arguments.has("--json");
+    if (!refused || (json && !answer.candidates.empty())) // a script gets the candidates of a refusal, too
         std::cout << textOf(pickAnswerJson(question.value(), answer));
-    const bool told = question.value().policy.onReshard != OnReshard::Silent || arguments.has("--report");
-    if (told && !arguments.has("--json"))
+    const bool told = arguments.has("--report") || (question.value().policy.onReshard == OnReshard::Warn && !refused);
+    if (told && !json)
         std::cerr << pickReport(question.value(), answer);
     return refused ? report(pickError(*answer.refusal, where)) : kDone;
 }

@@ -5,6 +5,7 @@
 #include "app/ctl/comparetext.h"
 #include "app/ctl/partstext.h"
 #include "app/ctl/table.h"
+#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/design/comparejson.h"
@@ -271,7 +272,7 @@ int compareWith(const OpenDesign& design, const Arguments& arguments)
     const DesignComparison comparison
         = compareDesigns(other.value().design, *other.value().evaluation, design.design, *design.evaluation);
     if (arguments.has("--json"))
-        std::cout << comparisonToJson(comparison).dump(1) << "\n";
+        std::cout << jsonText(comparisonToJson(comparison), 1) << "\n";
     else
         std::cout << comparisonText(comparison, std::filesystem::path(otherPath).filename().string(),
                                     std::filesystem::path(arguments.positional().front()).filename().string());
@@ -300,7 +301,7 @@ int planCommand(const Arguments& arguments)
         document["notes"] = notesOf(design, evaluation.plan);
         if (const auto advice = fitAdvice(design); advice.ok())
             document["memory"]["fit"] = fitJson(advice.value());
-        std::cout << document.dump(1) << "\n";
+        std::cout << jsonText(document, 1) << "\n";
         return kDone;
     }
     std::cout << headline(design, evaluation) << "\n";

@@ -3,6 +3,7 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/rulesoptions.h"
 #include "app/ctl/table.h"
+#include "model/core/jsonwriter.h"
 #include "model/core/text.h"
 #include "model/formats/designfile.h"
 #include "model/formats/maxtextresolve.h"
@@ -16,10 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string jsonText(const Json& document)
-{
-    return document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string linesOf(const Json& document) { return jsonText(document, 1) + "\n"; }
 
 int listRules(const Arguments& arguments)
 {
@@ -39,7 +37,7 @@ int listRules(const Arguments& arguments)
                          { "rules", setup.rules.size() },
                          { "summary", rulePresetSummary(name) } });
     }
-    std::cout << (arguments.has("--json") ? jsonText({ { "rule_sets", list } }) : table.text(0));
+    std::cout << (arguments.has("--json") ? linesOf({ { "rule_sets", list } }) : table.text(0));
     return kDone;
 }
 
@@ -54,7 +52,7 @@ int showRules(const Arguments& arguments)
         Json rules = Json::array();
         for (const LogicalRule& rule : setup.rules)
             rules.push_back({ { "name", rule.name }, { "axes", rule.axes }, { "place", rule.place } });
-        std::cout << jsonText({ { "name", setup.name },
+        std::cout << linesOf({ { "name", setup.name },
                                 { "mesh_axes", setup.meshAxes },
                                 { "data_sharding", setup.dataSharding },
                                 { "input_names", setup.inputNames },
@@ -175,7 +173,7 @@ int resolveRules(const Arguments& arguments)
             return report(status.error());
     const RuleSetup& setup = rules.value().setup;
     if (json)
-        std::cout << jsonText({ { "rules", setup.name },
+        std::cout << linesOf({ { "rules", setup.name },
                                 { "mesh", meshJson(rules.value().mesh) },
                                 { "context_axis", setup.contextAxis },
                                 { "data_sharding", setup.dataSharding },

@@ -2,6 +2,7 @@
 // shardctl tiles: the shards of one weight.
 #include "app/ctl/commands.h"
 #include "app/ctl/table.h"
+#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/notation/notation.h"
@@ -118,7 +119,7 @@ void printJson(const ShardMap& shards, DType dtype)
                                 { "join_dim", shards.joinDim() < 0 ? nlohmann::json(nullptr) : nlohmann::json(shards.joinDim()) },
                                 { "bytes_per_device", bytesOf(shards.maxElements(), dtype) },
                                 { "replication", shards.replication() } };
-    std::string text = head.dump();
+    std::string text = jsonText(head);
     text.back() = ','; // the object goes on with its shards
     std::cout << text << "\"shards\":[";
     for (std::int64_t position = 0; position < shards.mesh().deviceCount(); ++position) {
@@ -127,7 +128,7 @@ void printJson(const ShardMap& shards, DType dtype)
         for (const Piece& piece : shard.pieces)
             pieces.push_back(rangesJson(piece));
         const nlohmann::json entry { { "device", shards.mesh().deviceId(position) }, { "shape", shard.shape() }, { "pieces", pieces } };
-        std::cout << (position > 0 ? ",\n" : "\n") << entry.dump();
+        std::cout << (position > 0 ? ",\n" : "\n") << jsonText(entry);
     }
     std::cout << "\n]}\n";
 }

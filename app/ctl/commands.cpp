@@ -217,6 +217,13 @@ int report(const Error& error)
     return kInput;
 }
 
+Error ofFile(const std::string& path, Error error)
+{
+    if (error.code == ErrorCode::Input)
+        error.where = error.where.empty() ? path : path + ":" + error.where;
+    return error;
+}
+
 Result<OpenDesign> openDesign(const std::string& path, Misfits misfits, const std::function<Status(Design&)>& edit)
 {
     auto design = readDesign(path);
@@ -226,11 +233,8 @@ Result<OpenDesign> openDesign(const std::string& path, Misfits misfits, const st
         if (const Status edited = edit(design.value()); !edited.ok())
             return edited.error();
     auto evaluation = evaluate(design.value(), misfits);
-    if (!evaluation.ok()) {
-        Error error = evaluation.error();
-        error.where = path + ":" + error.where;
-        return error;
-    }
+    if (!evaluation.ok())
+        return ofFile(path, evaluation.error());
     return OpenDesign { std::move(design).value(), std::move(evaluation).value() };
 }
 

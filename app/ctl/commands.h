@@ -49,6 +49,9 @@ int benchCommand(const Arguments& arguments);
 /// Prints the one line of an error and gives its exit code.
 int report(const Error& error);
 
+/// An input error of a place in a file, with the file's name in front.
+Error ofFile(const std::string& path, Error error);
+
 /// A design file, read and evaluated.
 struct OpenDesign {
     Design design;

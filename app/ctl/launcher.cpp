@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 
@@ -36,7 +37,13 @@ std::string quoted(const std::string& text)
     return out + "'";
 }
 
-bool isList(const std::string& hosts) { return hosts.find('/') == std::string::npos && !std::filesystem::is_regular_file(hosts); }
+bool isFile(const std::string& path)
+{
+    std::error_code ignored; // a name that no file can have names none
+    return std::filesystem::is_regular_file(path, ignored);
+}
+
+bool isList(const std::string& hosts) { return hosts.find('/') == std::string::npos && !isFile(hosts); }
 
 /// A list as mpirun reads it, which takes slots that are no number as any number of them. Empty, or what is wrong.
 std::string whyNoList(const std::string& hosts)
@@ -60,7 +67,7 @@ std::string whyNoList(const std::string& hosts)
 /// The same of a hostfile.
 std::string whyNoHostfile(const std::string& path)
 {
-    if (!std::filesystem::is_regular_file(path))
+    if (!isFile(path))
         return "there is no hostfile '" + path + "'";
     std::ifstream file(path);
     if (!file)

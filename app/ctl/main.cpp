@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl COMMAND …: everything the desktop program can do, for scripts and CI. Needs no display.
 #include "app/ctl/commands.h"
+#include "app/ctl/visibleoutput.h"
+#include "model/core/memoryreserve.h"
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <exception>
 #include <iostream>
+#include <new>
 
 namespace {
 
@@ -68,6 +72,9 @@ int main(int argc, char** argv)
 {
     std::signal(SIGPIPE, SIG_IGN); // a reader that went away is no reason to die half-way through a file
     std::ios::sync_with_stdio(false);
+    keepMemoryInReserve();
+    const VisibleOutput results(std::cout);
+    const VisibleOutput messages(std::cerr);
     try {
         const int code = dispatch(std::vector<std::string>(argv + 1, argv + argc));
         // A full disk must not look like a result that is there.
@@ -76,7 +83,9 @@ int main(int argc, char** argv)
             return report(inputError("standard output", "the result could not be written", "check the disk or the reader"));
         return code;
     } catch (const std::bad_alloc&) {
-        std::cerr << "shardctl: not enough memory for this; use a smaller mesh or model\n";
+        std::cerr << "shardctl: not enough memory for this; use a smaller mesh or model, or raise the limit on memory (ulimit -v)\n";
         return kInput;
+    } catch (const std::exception& e) { // of the libraries: nothing of ours throws
+        return report(inputError("shardctl", std::string("cannot go on: ") + e.what(), "check names and permissions of the files"));
     }
 }

@@ -3,6 +3,7 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/rulesoptions.h"
 #include "model/core/checked.h"
+#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/formats/maxtextresolve.h"
@@ -238,7 +239,7 @@ void printJson(const NamedTensor& tensor, const RulesOnMesh& rules, const Resolu
         out["bytes_lost"] = cost.lost;
     }
     out["warnings"] = rules.setup.warnings;
-    std::cout << out.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
+    std::cout << jsonText(out, 1) << "\n";
 }
 
 /// The dtype in an activation's name wins over MaxText's default for weights.

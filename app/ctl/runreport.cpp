@@ -4,6 +4,8 @@
 #include "app/ctl/runcommand.h"
 #include "app/ctl/table.h"
 #include "app/ctl/terminal.h"
+#include "app/ctl/visibleoutput.h"
+#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/statistics.h"
 #include "model/formats/designfile.h"
@@ -14,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iostream>
 #include <optional>
 
 namespace shardboard {
@@ -48,25 +51,25 @@ void printTable(const RunResult& result)
             row.push_back(errorText(operation.relativeError));
         table.add(std::move(row));
     }
-    std::fputs(table.text().c_str(), stdout);
+    std::cout << table.text();
 }
 
 void printSummary(const RunResult& result)
 {
-    std::printf("\n%lld logical devices on %s, %lld %s, %lld %s, peak %s\n", static_cast<long long>(result.devices),
-                result.backend.c_str(), static_cast<long long>(result.layers), result.layers == 1 ? "layer" : "layers",
-                static_cast<long long>(result.steps), result.steps == 1 ? "step" : "steps",
-                bytesText(result.peakBytes).c_str());
-    std::printf("a step on the slowest logical device: median %s (min %s, max %s); predicted for the design's hardware %s\n",
-                secondsText(result.stepMedian).c_str(), secondsText(result.stepMin).c_str(),
-                secondsText(result.stepMax).c_str(), secondsText(result.predictedStepSeconds).c_str());
+    print("\n%lld logical devices on %s, %lld %s, %lld %s, peak %s\n", static_cast<long long>(result.devices),
+          result.backend.c_str(), static_cast<long long>(result.layers), result.layers == 1 ? "layer" : "layers",
+          static_cast<long long>(result.steps), result.steps == 1 ? "step" : "steps",
+          bytesText(result.peakBytes).c_str());
+    print("a step on the slowest logical device: median %s (min %s, max %s); predicted for the design's hardware %s\n",
+          secondsText(result.stepMedian).c_str(), secondsText(result.stepMin).c_str(),
+          secondsText(result.stepMax).c_str(), secondsText(result.predictedStepSeconds).c_str());
     if (!result.compared)
         return;
-    std::printf("largest relative error %s at %s: %s the tolerance %.0e\n", errorText(result.maxRelativeError).c_str(),
-                result.worstOp.empty() ? "no operation" : result.worstOp.c_str(), result.verified ? "within" : "above",
-                result.tolerance);
+    print("largest relative error %s at %s: %s the tolerance %.0e\n", errorText(result.maxRelativeError).c_str(),
+          result.worstOp.empty() ? "no operation" : result.worstOp.c_str(), result.verified ? "within" : "above",
+          result.tolerance);
     if (!result.verified)
-        std::printf("verification FAILED; the first that deviates is %s\n", result.firstDeviation.c_str());
+        print("verification FAILED; the first that deviates is %s\n", result.firstDeviation.c_str());
 }
 
 std::string percentText(double part) { return part > 0 ? formatted("%.0f %%", 100 * part) : ""; }
@@ -74,9 +77,9 @@ std::string percentText(double part) { return part > 0 ? formatted("%.0f %%", 10
 void printProfile(const RunProfile& profile)
 {
     const MachineLimits& limits = profile.limits;
-    std::printf("\nprofile, %s, %lld worker %s; products %.0f GFLOP/s and copies %.1f GB/s (read and written) of one thread, %.0f and %.1f of all\n",
-                profileModeName(profile.mode).c_str(), static_cast<long long>(profile.workers), profile.workers == 1 ? "thread" : "threads",
-                limits.gemmFlopsOne / 1e9, limits.copyBytesOne / 1e9, limits.gemmFlopsAll / 1e9, limits.copyBytesAll / 1e9);
+    print("\nprofile, %s, %lld worker %s; products %.0f GFLOP/s and copies %.1f GB/s (read and written) of one thread, %.0f and %.1f of all\n",
+          profileModeName(profile.mode).c_str(), static_cast<long long>(profile.workers), profile.workers == 1 ? "thread" : "threads",
+          limits.gemmFlopsOne / 1e9, limits.copyBytesOne / 1e9, limits.gemmFlopsAll / 1e9, limits.copyBytesAll / 1e9);
     const std::vector<ProfileSummary> summaries = summarize(profile);
     Table table({ "operation", "kind", ">samples", ">median", ">quartiles", ">of the limit", ">algbw", ">busbw" });
     for (std::size_t i = 0; i < summaries.size(); ++i) {
@@ -93,9 +96,9 @@ void printProfile(const RunProfile& profile)
                     operation.collective ? formatted("%.1f GB/s", rate) : "",
                     operation.collective ? formatted("%.1f GB/s", rate * busFactor(operation.kind, operation.groupSize)) : "" });
     }
-    std::fputs(table.text().c_str(), stdout);
+    std::cout << table.text();
     if (profile.leftOut > 0)
-        std::printf("%lld executions were not kept, because there were too many\n", static_cast<long long>(profile.leftOut));
+        print("%lld executions were not kept, because there were too many\n", static_cast<long long>(profile.leftOut));
 }
 
 void printMemory(const RunProfile& profile, const MemoryPrediction& predicted)
@@ -106,32 +109,32 @@ void printMemory(const RunProfile& profile, const MemoryPrediction& predicted)
             most = &device;
     if (most == nullptr)
         return;
-    std::printf("memory: %s held most, %s at %s", most->name.c_str(), bytesText(most->peakBytes).c_str(), most->peakAt.c_str());
+    print("memory: %s held most, %s at %s", most->name.c_str(), bytesText(most->peakBytes).c_str(), most->peakAt.c_str());
     if (predicted.inRunBytes > 0)
-        std::printf("; the plan has %s for what a run holds (%s)", bytesText(predicted.inRunBytes).c_str(), predicted.note.c_str());
-    std::printf("\n");
+        print("; the plan has %s for what a run holds (%s)", bytesText(predicted.inRunBytes).c_str(), predicted.note.c_str());
+    print("\n");
 }
 
 void printProjection(const Projection& projection)
 {
-    std::printf("projected on %s: a step of what ran %s = %s computing + %s communicating\n", projection.target.c_str(),
-                secondsText(projection.stepSeconds()).c_str(), secondsText(projection.computeSeconds).c_str(),
-                secondsText(projection.collectiveSeconds).c_str());
+    print("projected on %s: a step of what ran %s = %s computing + %s communicating\n", projection.target.c_str(),
+          secondsText(projection.stepSeconds()).c_str(), secondsText(projection.computeSeconds).c_str(),
+          secondsText(projection.collectiveSeconds).c_str());
     if (projection.notRun.empty() && projection.pipeline && projection.pipeline->stages > 1) {
         const PlannedPipeline& pipeline = *projection.pipeline;
-        std::printf("  the whole model: %s = %s of the busiest stage + %s in which it waits + %s updating\n", secondsText(projection.wholeSeconds()).c_str(),
-                    secondsText(pipeline.stageSeconds).c_str(), secondsText(pipeline.bubbleSeconds()).c_str(), secondsText(pipeline.updateSeconds).c_str());
-        std::printf("    of all %lld stages together %s computing and %s communicating", static_cast<long long>(pipeline.stages),
-                    secondsText(projection.wholeComputeSeconds).c_str(), secondsText(projection.wholeCollectiveSeconds).c_str());
+        print("  the whole model: %s = %s of the busiest stage + %s in which it waits + %s updating\n", secondsText(projection.wholeSeconds()).c_str(),
+              secondsText(pipeline.stageSeconds).c_str(), secondsText(pipeline.bubbleSeconds()).c_str(), secondsText(pipeline.updateSeconds).c_str());
+        print("    of all %lld stages together %s computing and %s communicating", static_cast<long long>(pipeline.stages),
+              secondsText(projection.wholeComputeSeconds).c_str(), secondsText(projection.wholeCollectiveSeconds).c_str());
         if (projection.overlap != Overlap::None) // the difference of two sums: without overlap it is what their rounding leaves
-            std::printf(", of which %s hide behind computation", secondsText(std::max(0.0, projection.wholeCollectiveSeconds - projection.exposedSeconds)).c_str());
-        std::printf("\n");
+            print(", of which %s hide behind computation", secondsText(std::max(0.0, projection.wholeCollectiveSeconds - projection.exposedSeconds)).c_str());
+        print("\n");
     } else if (projection.notRun.empty()) {
-        std::printf("  the whole model: %s = %s computing + %s communicating that nothing hides, of %s\n", secondsText(projection.wholeSeconds()).c_str(),
-                    secondsText(projection.wholeComputeSeconds).c_str(), secondsText(projection.exposedSeconds).c_str(),
-                    secondsText(projection.wholeCollectiveSeconds).c_str());
+        print("  the whole model: %s = %s computing + %s communicating that nothing hides, of %s\n", secondsText(projection.wholeSeconds()).c_str(),
+              secondsText(projection.wholeComputeSeconds).c_str(), secondsText(projection.exposedSeconds).c_str(),
+              secondsText(projection.wholeCollectiveSeconds).c_str());
     }
-    std::printf("  %s\n", projection.statement().c_str());
+    print("  %s\n", projection.statement().c_str());
 }
 
 /// What the plan says of the part of a device's memory that a run holds: weights are made up where they are used, and
@@ -158,12 +161,12 @@ Status writeFiles(const RunCommand& command, const RunResult& result, const RunP
         nlohmann::json document = profileDocument(result, profile, predicted);
         if (projection)
             document["projection"] = toJson(*projection);
-        if (auto status = writeFileAtomically(command.profilePath, document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"); !status.ok())
+        if (auto status = writeFileAtomically(command.profilePath, jsonText(document, 1) + "\n"); !status.ok())
             return status;
     }
     if (!command.tracePath.empty()) {
         const nlohmann::json document = traceDocument(profile);
-        return writeFileAtomically(command.tracePath, document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+        return writeFileAtomically(command.tracePath, jsonText(document) + "\n");
     }
     return done();
 }
@@ -178,7 +181,7 @@ int executeRun(const Graph& graph, const Plan& plan, const RunCommand& command)
     ProgressLine line;
     RunProfile profile;
     RunReports reports;
-    reports.waiting = [](const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); };
+    reports.waiting = [](const std::string& what) { std::cerr << visibleText(what) << "\n"; };
     reports.announce = [](std::int64_t bytes, double seconds) {
         std::fprintf(stderr, "needs %s of memory and about %s on this machine\n", bytesText(bytes).c_str(),
                      secondsText(seconds).c_str());
@@ -206,7 +209,7 @@ int executeRun(const Graph& graph, const Plan& plan, const RunCommand& command)
         nlohmann::json document = toJson(result.value());
         if (projection)
             document["projection"] = toJson(*projection);
-        std::puts(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+        std::cout << jsonText(document, 2) << "\n";
     } else {
         printTable(result.value());
         printSummary(result.value());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/table.h"
 
+#include "model/core/visibletext.h"
+
 #include <algorithm>
 
 namespace shardboard {
@@ -23,12 +25,15 @@ Table::Table(std::vector<std::string> headings)
         m_right.push_back(heading.starts_with('>'));
         if (m_right.back())
             heading.erase(0, 1);
+        heading = visibleText(heading);
     }
 }
 
 void Table::add(std::vector<std::string> cells)
 {
     cells.resize(m_headings.size());
+    for (std::string& cell : cells)
+        cell = visibleText(cell); // here, because escapes take columns
     m_rows.push_back(std::move(cells));
 }
 

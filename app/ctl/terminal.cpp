@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/terminal.h"
 
+#include "model/core/visibletext.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -29,9 +31,9 @@ void ProgressLine::show(std::int64_t step, std::int64_t of, const std::string& w
 {
     const std::int64_t quarter = step * 4 / std::max<std::int64_t>(1, of);
     if (m_terminal)
-        std::fprintf(stderr, "\r\033[K%lld/%lld  %s", static_cast<long long>(step), static_cast<long long>(of), what.substr(0, 60).c_str());
+        std::fprintf(stderr, "\r\033[K%lld/%lld  %s", static_cast<long long>(step), static_cast<long long>(of), shortened(visibleText(what), 60).c_str());
     else if (quarter > m_quarter)
-        std::fprintf(stderr, "%lld/%lld  %s\n", static_cast<long long>(step), static_cast<long long>(of), what.c_str());
+        std::fprintf(stderr, "%lld/%lld  %s\n", static_cast<long long>(step), static_cast<long long>(of), visibleText(what).c_str());
     m_quarter = std::max(m_quarter, quarter);
     m_shown = true;
 }
@@ -59,7 +61,9 @@ Status checkWritable(const std::string& path)
     if (path.empty())
         return done();
     struct stat info {};
-    if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+    if (::stat(path.c_str(), &info) != 0 && errno == ENAMETOOLONG)
+        return inputError(path, std::string("cannot be written: ") + std::strerror(errno), "choose a shorter name");
+    if (info.st_mode != 0 && !S_ISREG(info.st_mode))
         return inputError(path, S_ISDIR(info.st_mode) ? "is a folder" : "is not a regular file", "name a file to write to");
     const auto slash = path.rfind('/');
     const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);

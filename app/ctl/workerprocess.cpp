@@ -2,6 +2,7 @@
 #include "app/ctl/workerprocess.h"
 
 #include "app/ctl/lastwords.h"
+#include "model/core/jsonwriter.h"
 #include "model/protocol/messages.h"
 
 #include <algorithm>
@@ -107,6 +108,16 @@ std::string statusText(int status)
     if (WIFSIGNALED(status))
         return "was ended by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
     return "left with exit status " + std::to_string(WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+/// Whether that is said by a program, or by who loads it, for want of memory.
+bool wantsMemory(const std::string& errors)
+{
+    for (const char* words : { "failed to map segment", "annot allocate memory", "cannot map zero-fill pages", "bad_alloc", "not enough memory",
+                               "Resource temporarily unavailable" })
+        if (errors.find(words) != std::string::npos)
+            return true;
+    return false;
 }
 
 } // namespace
@@ -228,12 +239,13 @@ Error WorkerProcess::endedError()
         what += ", last words: " + words;
     const bool ran = m_spoke || (m_ended && WIFSIGNALED(m_status));
     return Error { ErrorCode::Engine, m_command, what,
-                   ran ? "run it again, with fewer --layers where memory is short" : "see that this command starts the worker of this version" };
+                   wantsMemory(m_errorTail) ? "give it more memory (ulimit -v, a container's limit)"
+                       : ran ? "run it again, with fewer --layers where memory is short" : "see that this command starts the worker of this version" };
 }
 
 Status WorkerProcess::send(const nlohmann::json& message)
 {
-    const std::string line = message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    const std::string line = jsonText(message) + "\n";
     if (line.size() > kMaxLine)
         return Error { ErrorCode::Engine, "engine", "the plan is too large to be sent", "run a model with fewer layers" };
     std::size_t done = 0;

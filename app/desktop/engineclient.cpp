@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/engineclient.h"
 
+#include "model/core/jsonwriter.h"
 #include "model/protocol/jsonline.h"
 #include "model/protocol/messages.h"
 
@@ -66,7 +67,7 @@ void EngineClient::start(const QStringList& command)
 
 void EngineClient::send(const nlohmann::json& message)
 {
-    const std::string line = message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+    const std::string line = jsonText(message) + '\n';
     m_process.write(line.data(), static_cast<qint64>(line.size()));
 }
 

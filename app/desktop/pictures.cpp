@@ -3,15 +3,16 @@
 
 #include "app/desktop/clippedsvg.h"
 #include "app/desktop/wholeview.h"
+#include "model/formats/designfile.h"
 
 #include <QBuffer>
+#include <QFile>
 #include <QFileInfo>
 #include <QImage>
 #include <QPageSize>
 #include <QPainter>
 #include <QPdfWriter>
 #include <QRegularExpression>
-#include <QSaveFile>
 #include <QWidget>
 
 #include <algorithm>
@@ -83,10 +84,7 @@ Status writePicture(QWidget* view, const QString& path, const PictureOptions& op
     whole.reset();
     if (content.isEmpty())
         return inputError(where, "could not be drawn", "write it at a lower scale, or as .svg");
-    QSaveFile file(path);
-    if (!file.open(QIODevice::WriteOnly) || file.write(content) != content.size() || !file.commit())
-        return inputError(where, "cannot be written: " + file.errorString().toStdString(), "choose another folder");
-    return done();
+    return writeFileAtomically(QFile::encodeName(path).toStdString(), content.toStdString());
 }
 
 QString pictureName(const QString& design, const QString& view)

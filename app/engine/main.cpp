@@ -7,14 +7,18 @@
 #include "engine/mpi/benchcollectives.h"
 #include "engine/mpi/mpibackend.h"
 #endif
+#include "engine/failure.h"
+#include "engine/machine.h"
 #include "engine/nccl/command.h"
 #include "engine/server.h"
+#include "model/core/memoryreserve.h"
 
 #include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <malloc.h>
 #include <unistd.h>
 
@@ -50,6 +54,33 @@ void leaveOthers([[maybe_unused]] shardboard::engine::Server* server)
         shardboard::engine::leaveTogether();
     }
 #endif
+}
+
+/// A worker that cannot start says why; how it would end otherwise depends on which library is the first to want memory.
+bool hasLittleMemory()
+{
+    constexpr std::int64_t kMiB = std::int64_t { 1 } << 20;
+    constexpr std::int64_t kLeast = 64 * kMiB;
+    const auto left = shardboard::engine::leftOfAddresses();
+    if (!left)
+        return false;
+    if (*left < kLeast)
+        std::fprintf(stderr, "shardboard-engine: not enough memory: the limit on it (ulimit -v) leaves %lld MiB, and it takes at least %lld MiB\n",
+                     static_cast<long long>(*left / kMiB), static_cast<long long>(kLeast / kMiB));
+    mallopt(M_ARENA_MAX, 1); // each of the others would reserve addresses, and never use most of them
+    return *left < kLeast;
+}
+
+[[noreturn]] void serveRequests(int output)
+{
+    shardboard::engine::Outbox outbox(output);
+    outbox.send(shardboard::engine::helloMessage());
+    shardboard::engine::Server server(outbox);
+    shardboard::engine::serve(STDIN_FILENO, server);
+    // At once, whatever is still running: nobody waits for its answer. Only what was said already is sent.
+    outbox.drain(0.1);
+    leaveOthers(&server);
+    _exit(0);
 }
 
 } // namespace
@@ -88,6 +119,9 @@ int main(int argc, char** argv)
         return shardboard::engine::benchCollectives(argc > 2 ? std::atoi(argv[2]) : 64, 7);
 #endif
     std::signal(SIGPIPE, SIG_IGN);
+    if (hasLittleMemory())
+        return 4;
+    shardboard::keepMemoryInReserve();
     // The matrix products take and return packing buffers all the time: keep them, first touch is slow.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
@@ -104,12 +138,10 @@ int main(int argc, char** argv)
         leaveOthers(nullptr);
         return status;
     }
-    shardboard::engine::Outbox outbox(output);
-    outbox.send(shardboard::engine::helloMessage());
-    shardboard::engine::Server server(outbox);
-    shardboard::engine::serve(STDIN_FILENO, server);
-    // At once, whatever is still running: nobody waits for its answer. Only what was said already is sent.
-    outbox.drain(0.1);
-    leaveOthers(&server);
-    _exit(0);
+    try {
+        serveRequests(output);
+    } catch (const std::exception& e) { // no memory, no threads
+        std::fprintf(stderr, "shardboard-engine: cannot go on: %s; %s\n", e.what(), shardboard::engine::kMoreMemory);
+        _exit(4);
+    }
 }

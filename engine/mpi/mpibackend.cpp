@@ -5,6 +5,7 @@
 #include "engine/gemm.h"
 #include "engine/machine.h"
 #include "engine/mpi/mpiteam.h"
+#include "model/core/jsonwriter.h"
 #include "model/plan/planjson.h"
 
 #include <algorithm>
@@ -254,7 +255,7 @@ RunOutcome leadAll(Lead& lead, const std::function<json(std::int64_t number)>& r
         return Failure { "lost", lead.broken, "" };
     try {
         const std::int64_t number = ++lead.runs;
-        const std::string request = requestFor(number).dump();
+        const std::string request = jsonText(requestFor(number));
         for (int other = 1; other < world.size(); ++other)
             world.post(other, request);
         MpiTeam team(world, number, showsValues);
@@ -409,7 +410,7 @@ private:
         json answer { { "type", "facts" }, { "backend", backend } };
         if (const auto part = m_parts.find(backend); part != m_parts.end() && part->second.facts)
             answer["facts"] = part->second.facts();
-        m_world.post(0, answer.dump(-1, ' ', false, json::error_handler_t::replace));
+        m_world.post(0, jsonText(answer));
     }
 
     void start(json request)
@@ -470,7 +471,7 @@ private:
         }
         m_running = false; // before the report, which the next run may follow at once
         try {
-            m_world.post(0, report.dump(-1, ' ', false, json::error_handler_t::replace));
+            m_world.post(0, jsonText(report));
         } catch (const Failure& lost) {
             std::fprintf(stderr, "shardboard-engine: %s\n", lost.message.c_str());
             m_world.abort(4);
@@ -573,7 +574,7 @@ std::variant<std::vector<ProcessFacts>, Failure> factsOfAll(const std::string& b
         all.emplace_back(world.nameOf(rank), json());
     try {
         for (int other = 1; other < world.size(); ++other)
-            world.post(other, json { { "type", "facts" }, { "backend", backend } }.dump());
+            world.post(other, jsonText(json { { "type", "facts" }, { "backend", backend } }));
         all.front().second = part.facts();
         int missing = world.size() - 1;
         const auto end = std::chrono::steady_clock::now() + kMostSilence;

@@ -13,7 +13,14 @@ std::string oneLine(std::string text)
     for (char& c : text)
         if (c == '\n' || c == '\r' || c == '\t')
             c = ' ';
-    return shortened(visibleText(text), kLongest);
+    std::string shown = visibleText(text);
+    if (shown.size() <= kLongest)
+        return shown;
+    // Left out in the middle: a long name is followed by what is wrong with it, a long path by the place.
+    std::size_t end = shown.size() - kLongest / 2;
+    while (end < shown.size() && (static_cast<unsigned char>(shown[end]) & 0xc0U) == 0x80U)
+        ++end;
+    return shortened(shown, kLongest / 2) + shown.substr(end);
 }
 } // namespace
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/visibletext.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace shardboard {
@@ -45,6 +46,16 @@ bool isControl(std::uint32_t code)
         || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
 }
 
+/// \xff or \u202e, by the digits.
+std::string hexadecimal(std::uint32_t code, bool wide)
+{
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string out = wide ? "\\u" : "\\x";
+    for (int shift = wide ? 12 : 4; shift >= 0; shift -= 4)
+        out += kDigits[code >> shift & 0xfU];
+    return out;
+}
+
 std::string escaped(std::uint32_t code, bool character)
 {
     if (code == '\n')
@@ -53,12 +64,13 @@ std::string escaped(std::uint32_t code, bool character)
         return "\\r";
     if (code == '\t')
         return "\\t";
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    const bool wide = character && code >= 0x80;
-    std::string out = wide ? "\\u" : "\\x";
-    for (int shift = wide ? 12 : 4; shift >= 0; shift -= 4)
-        out += kDigits[code >> shift & 0xfU];
-    return out;
+    return hexadecimal(code, character && code >= 0x80);
+}
+
+/// Nothing of which visibleText changes: found out without looking at single characters.
+bool isPlain(std::string_view text)
+{
+    return std::all_of(text.begin(), text.end(), [](char c) { return (c >= 0x20 && c < 0x7f) || c == '\n'; });
 }
 
 std::string visible(std::string_view text, bool keepLines)
@@ -81,7 +93,24 @@ std::string visible(std::string_view text, bool keepLines)
 
 std::string visibleText(std::string_view text) { return visible(text, false); }
 
-std::string visibleLines(std::string_view text) { return visible(text, true); }
+std::string visibleLines(std::string_view text) { return isPlain(text) ? std::string(text) : visible(text, true); }
+
+std::string visibleJson(std::string document)
+{
+    if (isPlain(document))
+        return document;
+    std::string out;
+    out.reserve(document.size());
+    for (std::string_view rest = document; !rest.empty();) {
+        const Character next = firstCharacter(rest);
+        if (isControl(next.code) && next.code >= 0x7f) // the others are white space here
+            out += hexadecimal(next.code, true);
+        else
+            out += rest.substr(0, next.bytes);
+        rest.remove_prefix(next.bytes);
+    }
+    return out;
+}
 
 std::string shortened(std::string_view text, std::size_t bytes)
 {

@@ -15,6 +15,10 @@ std::string visibleText(std::string_view text);
 /// The same for a text of several lines: line ends stay.
 std::string visibleLines(std::string_view text);
 
+/// A JSON document with the escapes that JSON has for those that its writer leaves as they are: the same document, to be
+/// shown on a terminal. It has to be UTF-8.
+std::string visibleJson(std::string document);
+
 /// At most `bytes` bytes, never cut inside a character of UTF-8; "..." follows where something was left out.
 std::string shortened(std::string_view text, std::size_t bytes);
 

@@ -6,6 +6,7 @@
 #include "model/design/findings.h"
 #include "model/design/quantblocks.h"
 #include "model/design/resolver.h"
+#include "model/design/verifynames.h"
 #include "model/hardware/hardware.h"
 #include "model/graph/buildgraph.h"
 #include "model/plan/buildplan.h"
@@ -57,6 +58,8 @@ public:
 
     Result<std::shared_ptr<const Evaluation>> run()
     {
+        if (const auto status = verifyNames(m_design); !status.ok())
+            return status.error();
         auto hardware = hardwareOf(m_design);
         if (!hardware.ok())
             return hardware.error();

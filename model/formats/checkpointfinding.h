@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/core/finding.h"
+#include "model/core/visibletext.h"
 
 #include <string>
 #include <vector>
@@ -12,7 +13,7 @@ namespace shardboard {
 inline Finding checkpointFinding(const std::string& kind, Severity severity, const std::string& where,
                                  const std::string& message, const std::string& repair = {})
 {
-    return Finding { kind, severity, where, 0, message, repair };
+    return Finding { kind, severity, visibleText(where), 0, visibleText(message), visibleText(repair) };
 }
 
 /// Counts things of one kind and keeps the first few as examples.

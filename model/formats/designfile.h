@@ -4,6 +4,7 @@
 
 #include "model/core/result.h"
 #include "model/design/design.h"
+#include "model/formats/filesave.h"
 #include "model/formats/textsink.h"
 
 #include <string>
@@ -17,19 +18,14 @@ std::string designText(const Design& design);
 Result<Design> designFromText(const std::string& text, const std::string& where);
 
 Result<Design> readDesign(const std::string& path);
-/// Writes a temporary file beside the target, syncs it and renames: an interrupted save leaves the old file whole.
+/// As a FileSave: an interrupted save leaves the old file whole.
 Status writeDesign(const std::string& path, const Design& design);
 
 /// Files by whole content; errors name the path and the system's reason. `limit` in bytes protects against wrong files.
 Result<std::string> readTextFile(const std::string& path, std::size_t limit = std::size_t { 256 } << 20);
 Status writeFileAtomically(const std::string& path, const std::string& content);
 
-/// What happens to a link in place of the file: it is followed and stays a link, or refused, because it leads out of the folder that
-/// was chosen for files whose names are not.
-enum class Links { Follow, Refuse };
 /// The same of a text that is made piece by piece; a text that ends early is cancelled, and leaves what was there.
 Status writeFileAtomically(const std::string& path, const TextSource& text, Links links = Links::Follow);
-/// An error where the path is a link.
-Status refuseLink(const std::string& path);
 
 } // namespace shardboard

@@ -3,6 +3,7 @@
 #include "model/formats/designfile.h"
 
 #include "model/core/text.h"
+#include "model/core/visibletext.h"
 #include "model/formats/designkeys.h"
 #include "model/formats/hardwarefile.h"
 #include "model/formats/hffamilies.h"
@@ -233,7 +234,7 @@ private:
         readModelParts(fields, model);
         model.notUnderstood = fields.text("not_understood", "");
         if (!fields.error() && model.notUnderstood.empty() && familyOf(model.family) == nullptr)
-            fields.fail("family", "there is no family '" + model.family.substr(0, 80) + "' whose operations are known",
+            fields.fail("family", "there is no family '" + shortened(model.family, 80) + "' whose operations are known",
                         "families are " + joined(familyTypes()));
         readLooseWeights(fields);
     }
@@ -400,7 +401,8 @@ private:
                     JsonFields labels(*dims, m_file, where + ".dims");
                     if (dims->is_object())
                         for (const auto& [label, axes] : dims->items())
-                            pin.dims.push_back({ label, labels.texts(label) });
+                            if (fields.isName("dims", label))
+                                pin.dims.push_back({ label, labels.texts(label) });
                     if (!dims->is_object())
                         fields.fail("dims", "is not an object", "use {\"batch\": [\"data\"]}");
                     if (labels.error())
@@ -474,7 +476,9 @@ private:
             fields.fail(key, "is no rule", "write [\"name\", [\"mesh axis\", ...]]");
             return;
         }
-        m_design.rules.rules.push_back({ rule[0].get<std::string>(), rule[1].get<std::vector<std::string>>(), {} });
+        LogicalRule out { rule[0].get<std::string>(), rule[1].get<std::vector<std::string>>(), {} };
+        if (fields.isName(key, out.name) && std::all_of(out.axes.begin(), out.axes.end(), [&](const std::string& axis) { return fields.isName(key, axis); }))
+            m_design.rules.rules.push_back(std::move(out));
     }
 
     void readView(const json* view)

@@ -2,6 +2,8 @@
 // Design -> text. Keys sorted, one line per entry; what an older program did not know is put back where it was.
 #include "model/formats/designfile.h"
 
+#include "model/core/jsonwriter.h"
+#include "model/core/visibletext.h"
 #include "model/formats/designkeys.h"
 #include "model/formats/hardwarefile.h"
 #include "model/formats/jsontext.h"
@@ -49,9 +51,9 @@ json linearModuleJson(const ModelSpec& model)
         { "family", model.family },
         { "has_bias", model.linear.hasBias },
         { "in_dim", model.linear.inDim },
-        { "name", model.name },
+        { "name", visibleText(model.name) },
         { "out_dim", model.linear.outDim },
-        { "source", model.source },
+        { "source", visibleText(model.source) }, // a path, which can be anything
         { "tied_weight", model.linear.tiedWeight },
         { "weight_prefix", model.weightPrefix },
     };
@@ -70,14 +72,14 @@ json modelJson(const ModelSpec& model, const json& unknown)
         { "hidden_size", model.hiddenSize },
         { "intermediate_size", model.intermediateSize },
         { "mlp_bias", model.mlpBias },
-        { "name", model.name },
+        { "name", visibleText(model.name) },
         { "num_attention_heads", model.heads },
         { "num_hidden_layers", model.layers },
         { "num_key_value_heads", model.kvHeads },
         { "qk_norm", model.qkNorm },
         { "rms_norm_eps", model.norm.epsilon },
         { "rope_theta", model.ropeTheta },
-        { "source", model.source },
+        { "source", visibleText(model.source) }, // a path, which can be anything
         { "tie_word_embeddings", model.tiedEmbeddings },
         { "vocab_size", model.vocabSize },
         { "weight_prefix", model.weightPrefix },
@@ -111,7 +113,7 @@ json rulesJson(const DesignRules& rules)
     json entries = json::array();
     for (const LogicalRule& rule : rules.rules)
         entries.push_back({ rule.name, rule.axes });
-    return { { "entries", std::move(entries) }, { "source", rules.source } };
+    return { { "entries", std::move(entries) }, { "source", visibleText(rules.source) } };
 }
 
 /// The window's state is JSON of its own; a text that is not stays a text.
@@ -217,7 +219,7 @@ json pinJson(const Pin& pin)
     return out;
 }
 
-std::string compactText(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string compactText(const json& value) { return jsonText(value); }
 
 void addUnknown(json& known, const json& unknown)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/formats/hardwarefile.h"
 
+#include "model/core/jsonwriter.h"
 #include "model/formats/designfile.h"
 #include "model/formats/jsonfields.h"
 #include "model/formats/jsontext.h"
@@ -166,7 +167,7 @@ private:
             const json& id = byId ? edit : edit["base"];
             base = id.is_string() ? find(id.get<std::string>()) : json();
             if (base.is_null())
-                return fail(byId ? place : place + ".base", "there is no preset " + id.dump(-1, ' ', false, json::error_handler_t::replace),
+                return fail(byId ? place : place + ".base", "there is no preset " + jsonText(id),
                             "`shardctl hardware` lists them; or describe it in an object {...}");
             if (byId)
                 return;
@@ -219,7 +220,7 @@ public:
         top.find("calibration"); // what shardctl calibrate tells of where the numbers come from
         out.id = top.text("id", "custom");
         out.name = top.text("name", out.id);
-        out.source = top.text("source", "");
+        out.source = top.prose("source", "");
         out.library = word(top, "library", "nccl", libraryFromName, "nccl or any", CollectiveLibrary::Nccl);
         static const json nothing = json::object();
         const json* device = top.find("device");
@@ -308,7 +309,7 @@ private:
         JsonFields fields(value, m_where, "device");
         out.id = fields.text("id", "custom");
         out.name = fields.text("name", out.id);
-        out.source = fields.text("source", "");
+        out.source = fields.prose("source", "");
         out.kind = word(fields, "kind", "gpu", deviceKindFromName, "gpu, tpu or cpu", DeviceKind::Gpu);
         out.memoryBytes = number(fields, "memory_bytes");
         out.memoryBytesPerSecond = number(fields, "memory_bytes_per_second");
@@ -337,7 +338,7 @@ private:
         JsonFields fields(value, m_where, place);
         out.id = fields.text("id", "custom");
         out.name = fields.text("name", out.id);
-        out.source = fields.text("source", "");
+        out.source = fields.prose("source", "");
         out.bytesPerSecond = number(fields, "bytes_per_second");
         out.peakBytesPerSecond = number(fields, "peak_bytes_per_second", 0);
         out.alphaSeconds = number(fields, "alpha_seconds");
@@ -409,7 +410,7 @@ json hardwareJson(const Hardware& hardware)
              { "levels", levels } };
 }
 
-std::string hardwareText(const Hardware& hardware) { return hardwareJson(hardware).dump(1) + "\n"; }
+std::string hardwareText(const Hardware& hardware) { return jsonText(hardwareJson(hardware), 1) + "\n"; }
 
 Result<Hardware> hardwareFromJson(const json& document, const std::string& where)
 {

@@ -27,7 +27,8 @@ std::string typeOf(JsonFields& fields)
     const json* classes = fields.find("architectures");
     if (!type.empty() || !classes || !classes->is_array() || classes->empty() || !classes->front().is_string())
         return type;
-    return typeOfClass(classes->front().get<std::string>());
+    const auto& name = classes->front().get_ref<const std::string&>();
+    return fields.isName("architectures", name) ? typeOfClass(name) : type;
 }
 
 /// silu, gelu or gelu_tanh by the names that configs use; empty when it is another.
@@ -269,6 +270,8 @@ private:
             const auto method = value->find("quant_method");
             const std::string name
                 = method != value->end() && method->is_string() ? method->get<std::string>() : "unnamed";
+            if (!fields->isName("quantization_config", name))
+                return;
             note("quantized", Severity::Warning,
                  "the weights are quantised (" + name + "); the graph shows them unquantised, as "
                      + dtypeName(m_out.model.dtype),

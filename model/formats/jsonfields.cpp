@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/formats/jsonfields.h"
+#include "model/core/jsonwriter.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace shardboard {
@@ -25,11 +27,8 @@ std::optional<std::int64_t> integerOf(const json& value)
 
 std::string shown(const json& value)
 {
-    std::string out = value.dump(-1, ' ', false, json::error_handler_t::replace);
     constexpr std::size_t kLongest = 60;
-    if (out.size() > kLongest)
-        out = out.substr(0, kLongest) + "...";
-    return out;
+    return shortened(jsonText(value), kLongest);
 }
 
 std::string rangeText(std::int64_t low, std::int64_t high)
@@ -129,11 +128,30 @@ bool JsonFields::flag(const std::string& key, std::optional<bool> fallback)
 std::string JsonFields::text(const std::string& key, const std::optional<std::string>& fallback)
 {
     const json* value = required(key, fallback.has_value());
-    if (value && value->is_string())
+    if (value && value->is_string() && isName(key, value->get_ref<const std::string&>()))
         return value->get<std::string>();
-    if (value)
+    if (value && !value->is_string())
         fail(key, "cannot be " + shown(*value), "use a text in quotes");
     return fallback.value_or(std::string());
+}
+
+std::string JsonFields::prose(const std::string& key, const std::string& fallback)
+{
+    const json* value = find(key);
+    if (!value || !value->is_string())
+        return text(key, fallback);
+    std::string out = value->get<std::string>();
+    std::string line = out;
+    std::replace_if(line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+    return isName(key, line) ? out : fallback;
+}
+
+bool JsonFields::isName(const std::string& key, const std::string& text)
+{
+    const auto problem = nameProblem(text);
+    if (problem)
+        fail(key, "'" + shortened(visibleText(text), 80) + "' " + *problem, "write it without");
+    return !problem;
 }
 
 std::vector<std::string> JsonFields::texts(const std::string& key)
@@ -151,6 +169,8 @@ std::vector<std::string> JsonFields::texts(const std::string& key)
             fail(key, "holds " + shown(item), "use a list of texts");
             return out;
         }
+        if (!isName(key, item.get_ref<const std::string&>()))
+            return out;
         out.push_back(item.get<std::string>());
     }
     return out;

@@ -31,8 +31,13 @@ public:
                          std::optional<std::int64_t> fallback = std::nullopt);
     double number(const std::string& key, double low, double high, std::optional<double> fallback = std::nullopt);
     bool flag(const std::string& key, std::optional<bool> fallback = std::nullopt);
+    /// Texts are names, and are refused where they hold what is obeyed rather than shown (nameProblem).
     std::string text(const std::string& key, const std::optional<std::string>& fallback = std::nullopt);
     std::vector<std::string> texts(const std::string& key);
+    /// For people, possibly of several lines.
+    std::string prose(const std::string& key, const std::string& fallback);
+    /// Refuses a text, or a key, that cannot be a name.
+    bool isName(const std::string& key, const std::string& text);
     std::vector<std::int64_t> integers(const std::string& key, std::int64_t low, std::int64_t high);
 
     /// `FILE:path.key`

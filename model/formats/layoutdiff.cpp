@@ -2,6 +2,7 @@
 #include "model/formats/layoutdiff.h"
 
 #include "model/core/text.h"
+#include "model/core/visibletext.h"
 
 #include <algorithm>
 #include <array>
@@ -132,7 +133,7 @@ private:
         const auto others = split(other, '\n');
         for (std::size_t i = 0; i < lines.size(); ++i)
             if (i >= others.size() || lines[i] != others[i])
-                return lines[i].size() <= 120 ? std::string(lines[i]) : std::string(lines[i].substr(0, 120)) + "…";
+                return shortened(lines[i], 120);
         return "fewer shards";
     }
 

@@ -50,8 +50,8 @@ std::string cutText(const WeightLayout& weight)
 }
 
 /// The values of one planned segment, in the layout in which they stay: as written, or as they were resharded for all later
-/// uses. `part` names the layer. Values that stay partial have no spec.
-void addValues(const Evaluation& evaluation, const PlannedSegment& segment, const std::string& part, LayoutTable& table)
+/// uses. Their names lack the part that they are of. Values that stay partial have no spec, and are left out.
+std::vector<LaidOutTensor> valuesOf(const Evaluation& evaluation, const PlannedSegment& segment)
 {
     const Plan& plan = evaluation.plan;
     std::map<TensorId, Layout> stays;
@@ -61,30 +61,21 @@ void addValues(const Evaluation& evaluation, const PlannedSegment& segment, cons
             if (use.replaces)
                 stays[use.tensor] = use.layout;
     }
+    std::vector<LaidOutTensor> values;
     for (const PlannedOp& op : segment.ops) {
         const TensorId id = evaluation.graph.op(op.op).result;
         const TensorSpec& spec = evaluation.graph.tensor(id);
         if (!stays[id].partial.empty())
             continue;
-        LaidOutTensor out;
-        out.name = activationName(part + "/" + evaluation.graph.op(op.op).name, spec.dtype, spec.shape);
+        LaidOutTensor& out = values.emplace_back();
+        out.name = activationName("/" + evaluation.graph.op(op.op).name, spec.dtype, spec.shape);
         out.shape = spec.shape;
         out.dtype = spec.dtype;
         if (!spec.logicalNames.empty())
             out.logicalNames = spec.logicalNames;
         out.spec = withoutUselessAxes(specOf(stays[id], plan.mesh), plan.mesh);
-        table.activations.push_back(std::move(out));
     }
-}
-
-/// Every layer apart, so that one that changes leaves the names of the others alone.
-void addActivations(const Evaluation& evaluation, LayoutTable& table)
-{
-    for (const PlannedSegment& segment : evaluation.plan.segments) {
-        const bool layers = evaluation.graph.segments[static_cast<std::size_t>(segment.segment)].isLayer;
-        for (std::int64_t i = 0; i < segment.count; ++i)
-            addValues(evaluation, segment, layers ? "layers." + std::to_string(segment.firstLayer + i) : segment.name, table);
-    }
+    return values;
 }
 
 /// Files of one folder speak of the same tensors.
@@ -113,6 +104,25 @@ std::string stagesText(const std::vector<std::int64_t>& stages, const Mesh& mesh
     for (const std::int64_t stage : stages)
         text += (text.empty() ? mesh.axis(axis).name + "=" : ",") + std::to_string(stage);
     return text;
+}
+
+LaidOutTensor laidOut(const WeightLayout& weight, std::int64_t layer, const ShardPlaces& places, const Mesh& mesh, bool withShards)
+{
+    LaidOutTensor tensor;
+    tensor.dtype = weight.spec.dtype;
+    if (!weight.spec.logicalNames.empty())
+        tensor.logicalNames = weight.spec.logicalNames;
+    if (weight.unknownShape)
+        return tensor;
+    tensor.shape = weight.spec.shape;
+    tensor.spec = specOf(weight.layout, mesh);
+    tensor.cut = cutText(weight);
+    tensor.stages = stagesText(places.stagesOf(weight, layer), mesh, places.stageAxis());
+    const PlacedShards placed = places.of(weight, layer);
+    tensor.elementsPerDevice = placed.shards.maxElements();
+    if (withShards)
+        tensor.shards = std::make_shared<const std::string>(canonicalShards(placed));
+    return tensor;
 }
 
 /// Reads what stagesText() writes. False where it is none of the mesh.
@@ -190,17 +200,34 @@ Status addDump(LayoutTable& table, std::map<std::string, std::size_t>& index, co
     return done();
 }
 
+/// The first bytes of a file, enough to tell what it is.
+Result<std::string> readHead(const std::string& path)
+{
+    auto file = OpenFile::open(path);
+    if (!file.ok())
+        return file.error();
+    std::string head(4096, '\0');
+    const auto count = file.value().read(head.data(), head.size());
+    head.resize(count.value_or(0));
+    return head;
+}
+
 Result<LayoutTable> readFolder(const std::string& path, bool withShards)
 {
     LayoutTable table;
     table.source = path;
     std::map<std::string, std::size_t> index;
     bool any = false;
+    std::error_code ignored;
     for (const char* name : { "logical_shardings.json", "named_shardings.json", "input_shardings.json" }) {
         const std::string file = path + "/" + name;
-        std::error_code ignored;
         if (!std::filesystem::exists(file, ignored))
             continue;
+        if (const auto head = readHead(file); head.ok() && trimmed(head.value()) == "{}") { // no weight has logical names
+            table.files.insert(name);
+            any = true;
+            continue;
+        }
         auto dump = readDump(file, DumpCheck::AllowIndivisible);
         if (!dump.ok())
             return dump.error();
@@ -208,7 +235,7 @@ Result<LayoutTable> readFolder(const std::string& path, bool withShards)
             return status.error();
         any = true;
     }
-    if (!any && std::filesystem::exists(path + "/shards.json"))
+    if (!any && std::filesystem::exists(path + "/shards.json", ignored))
         return readLayoutTable(path + "/shards.json", true);
     if (!any)
         return inputError(path, "the folder has no dump (named_shardings.json and its companions) and no shards.json",
@@ -254,45 +281,53 @@ std::string activationName(const std::string& name, DType type, const Shape& sha
     return name + ": " + typeName + "[" + sizes + "]";
 }
 
+void visitWeights(const Design& design, const Evaluation& evaluation, bool withShards, const LaidOutVisitor& visit)
+{
+    struct Kind {
+        LaidOutTensor tensor;
+        std::size_t number = 0;
+    };
+    const ShardPlaces places(evaluation);
+    const WeightLayout* last = nullptr;
+    std::map<std::vector<std::int64_t>, Kind> kinds; // of this weight, by its stages: the same for all layers that lie there
+    std::size_t count = 0;
+    forEachWeight(evaluation, [&](const std::string& name, const WeightLayout& weight, std::int64_t layer) {
+        if (&weight != last)
+            kinds.clear();
+        last = &weight;
+        const auto [kind, isNew] = kinds.try_emplace(places.stagesOf(weight, layer));
+        if (isNew)
+            kind->second = { laidOut(weight, layer, places, design.mesh, withShards), count++ };
+        visit(name, kind->second.tensor, kind->second.number);
+    });
+}
+
+void visitActivations(const Evaluation& evaluation, const LaidOutVisitor& visit)
+{
+    std::size_t kinds = 0;
+    for (const PlannedSegment& segment : evaluation.plan.segments) {
+        const bool layers = evaluation.graph.segments[static_cast<std::size_t>(segment.segment)].isLayer;
+        const std::vector<LaidOutTensor> values = valuesOf(evaluation, segment);
+        for (std::int64_t i = 0; i < segment.count; ++i) { // every layer apart, so that one that changes leaves the names of the others alone
+            const std::string part = layers ? "layers." + std::to_string(segment.firstLayer + i) : segment.name;
+            for (std::size_t value = 0; value < values.size(); ++value)
+                visit(part + values[value].name, values[value], kinds + value);
+        }
+        kinds += values.size();
+    }
+}
+
 LayoutTable layoutTableOf(const Design& design, const Evaluation& evaluation, const std::string& source, bool withShards)
 {
     LayoutTable table;
     table.source = source;
     table.mesh = design.mesh;
-    const WeightLayout* last = nullptr;
-    LaidOutTensor tensor;
-    const ShardPlaces places(evaluation);
-    std::map<std::string, std::shared_ptr<const std::string>> shards; // of this weight, by its stages
-    forEachWeight(evaluation, [&](const std::string& name, const WeightLayout& weight, std::int64_t layer) {
-        if (&weight != last) { // the same for all layers
-            shards.clear();
-            tensor = {};
-            tensor.dtype = weight.spec.dtype;
-            if (!weight.spec.logicalNames.empty())
-                tensor.logicalNames = weight.spec.logicalNames;
-            if (!weight.unknownShape) {
-                tensor.shape = weight.spec.shape;
-                tensor.spec = specOf(weight.layout, design.mesh);
-                tensor.cut = cutText(weight);
-            }
-        }
-        last = &weight;
-        if (!weight.unknownShape) {
-            tensor.stages = stagesText(places.stagesOf(weight, layer), design.mesh, places.stageAxis());
-            const auto [known, isNew] = shards.try_emplace(*tensor.stages);
-            if (isNew) {
-                const PlacedShards placed = places.of(weight, layer);
-                tensor.elementsPerDevice = placed.shards.maxElements();
-                if (withShards)
-                    known->second = std::make_shared<const std::string>(canonicalShards(placed));
-            }
-            tensor.shards = known->second;
-        }
-        tensor.name = name;
-        table.tensors.push_back(tensor);
-    });
+    const auto addTo = [](std::vector<LaidOutTensor>& list) {
+        return [&list](const std::string& name, const LaidOutTensor& tensor, std::size_t) { list.emplace_back(tensor).name = name; };
+    };
+    visitWeights(design, evaluation, withShards, addTo(table.tensors));
     if (design.model.hasGraph())
-        addActivations(evaluation, table);
+        visitActivations(evaluation, addTo(table.activations));
     return table;
 }
 
@@ -310,22 +345,6 @@ Result<LayoutTable> layoutTableOf(const RuleSetup& setup, const Mesh& mesh, cons
         tensor.stages.reset(); // rules say nothing about them
     return table;
 }
-
-namespace {
-
-/// The first bytes of a file, enough to tell what it is.
-Result<std::string> readHead(const std::string& path)
-{
-    auto file = OpenFile::open(path);
-    if (!file.ok())
-        return file.error();
-    std::string head(4096, '\0');
-    const auto count = file.value().read(head.data(), head.size());
-    head.resize(count.value_or(0));
-    return head;
-}
-
-} // namespace
 
 bool isShardsJson(const std::string& path)
 {
@@ -376,6 +395,7 @@ Result<LayoutTable> readLayoutTable(const std::string& path, bool withShards)
 LogicalDump logicalDumpOf(const LayoutTable& table)
 {
     LogicalDump dump;
+    dump.file = table.source;
     for (const LaidOutTensor& tensor : table.tensors) {
         LogicalEntry entry { tensor.name, tensor.logicalNames.value_or(std::vector<std::string>(tensor.shape ? tensor.shape->size() : 0)),
                              tensor.shape };

@@ -9,6 +9,7 @@
 #include "model/formats/maxtextdump.h"
 #include "model/rules/rulesetup.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -44,6 +45,12 @@ struct LayoutTable {
 Result<LayoutTable> readLayoutTable(const std::string& path, bool withShards);
 
 LayoutTable layoutTableOf(const Design& design, const Evaluation& evaluation, const std::string& source, bool withShards);
+
+/// The same one after the other, for what need not have them all at once. Tensors that differ in nothing but their names, as
+/// those of a model's layers do, are of one kind: kinds are counted from 0. The name of `tensor` itself is not whole.
+using LaidOutVisitor = std::function<void(const std::string& name, const LaidOutTensor& tensor, std::size_t kind)>;
+void visitWeights(const Design& design, const Evaluation& evaluation, bool withShards, const LaidOutVisitor& visit);
+void visitActivations(const Evaluation& evaluation, const LaidOutVisitor& visit);
 
 /// What a rule setup makes of logical names on a mesh.
 Result<LayoutTable> layoutTableOf(const RuleSetup& setup, const Mesh& mesh, const LogicalDump& logical);

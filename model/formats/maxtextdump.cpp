@@ -45,54 +45,93 @@ template <class Dump> Result<Dump> only(Result<AnyDump> read, const std::string&
 
 } // namespace
 
-std::string dumpText(const LogicalDump& dump)
+std::string dumpValue(const LogicalEntry& entry)
 {
     Json out = Json::object();
-    for (const LogicalEntry& entry : dump.entries) {
-        Json& to = out[entry.name];
-        to["partition_spec"] = Json::array();
-        for (const std::string& name : entry.names)
-            to["partition_spec"].push_back(name.empty() ? Json(nullptr) : Json(name));
-        if (entry.shape)
-            to["shape"] = *entry.shape;
-    }
+    out["partition_spec"] = Json::array();
+    for (const std::string& name : entry.names)
+        out["partition_spec"].push_back(name.empty() ? Json(nullptr) : Json(name));
+    if (entry.shape)
+        out["shape"] = *entry.shape;
     return text(out);
+}
+
+std::string dumpValue(const NamedEntry& entry, const Mesh& mesh)
+{
+    Json out = Json::object();
+    out["mesh"] = { { "axis_names", Json::array() }, { "shape", Json::object() } };
+    for (const MeshAxis& axis : mesh.axes()) {
+        out["mesh"]["axis_names"].push_back(axis.name);
+        out["mesh"]["shape"][axis.name] = axis.size;
+    }
+    out["partition_spec"] = specJson(entry.spec);
+    if (entry.shape)
+        out["shape"] = *entry.shape;
+    if (!entry.cut.empty())
+        out["cut"] = entry.cut;
+    if (entry.stages && !entry.stages->empty())
+        out["stages"] = *entry.stages;
+    return text(out);
+}
+
+std::string dumpValue(const ActivationEntry& entry)
+{
+    return text({ { "logic_axes", entry.names ? pythonNamesText(*entry.names) : "Unknown" },
+                  { "PartitionSpec", pythonSpecText(entry.spec) } });
+}
+
+DumpWriter::DumpWriter(std::function<void(std::string_view)> write, bool activations)
+    : m_write(std::move(write))
+    , m_activations(activations)
+{
+    m_write(m_activations ? "{\n  " + text(kActivationKey) + ": [" : "{");
+}
+
+void DumpWriter::add(const std::string& name, const std::string& value)
+{
+    const std::string indent(m_activations ? 6 : 2, ' ');
+    std::string out = m_any ? "," : "";
+    m_any = true;
+    out += m_activations ? "\n    {\n" : "\n";
+    out += indent + text(name) + ": ";
+    for (const char c : value) {
+        out += c;
+        if (c == '\n')
+            out += indent;
+    }
+    m_write(m_activations ? out + "\n    }" : out);
+}
+
+void DumpWriter::finish() { m_write(std::string(m_any ? "\n" : "") + (m_activations ? (m_any ? "  ]\n}" : "]\n}") : "}")); }
+
+namespace {
+
+template <class Entries, class ValueOf>
+std::string textOf(const Entries& entries, bool activations, ValueOf valueOf)
+{
+    std::string out;
+    DumpWriter writer([&](std::string_view piece) { out += piece; }, activations);
+    for (const auto& entry : entries)
+        writer.add(entry.name, valueOf(entry));
+    writer.finish();
+    return out;
+}
+
+} // namespace
+
+std::string dumpText(const LogicalDump& dump)
+{
+    return textOf(dump.entries, false, [](const LogicalEntry& entry) { return dumpValue(entry); });
 }
 
 std::string dumpText(const NamedDump& dump)
 {
-    Json mesh = { { "axis_names", Json::array() }, { "shape", Json::object() } };
-    for (const MeshAxis& axis : dump.mesh.axes()) {
-        mesh["axis_names"].push_back(axis.name);
-        mesh["shape"][axis.name] = axis.size;
-    }
-    Json out = Json::object();
-    for (const NamedEntry& entry : dump.entries) {
-        Json& to = out[entry.name];
-        to["mesh"] = mesh;
-        to["partition_spec"] = specJson(entry.spec);
-        if (entry.shape)
-            to["shape"] = *entry.shape;
-        if (!entry.cut.empty())
-            to["cut"] = entry.cut;
-        if (entry.stages && !entry.stages->empty())
-            to["stages"] = *entry.stages;
-    }
-    return text(out);
+    return textOf(dump.entries, false, [&](const NamedEntry& entry) { return dumpValue(entry, dump.mesh); });
 }
 
 std::string dumpText(const ActivationDump& dump)
 {
-    Json list = Json::array();
-    for (const ActivationEntry& entry : dump.entries) {
-        Json item = Json::object();
-        item[entry.name] = { { "logic_axes", entry.names ? pythonNamesText(*entry.names) : "Unknown" },
-                             { "PartitionSpec", pythonSpecText(entry.spec) } };
-        list.push_back(std::move(item));
-    }
-    Json out = Json::object();
-    out[kActivationKey] = std::move(list);
-    return text(out);
+    return textOf(dump.entries, true, [](const ActivationEntry& entry) { return dumpValue(entry); });
 }
 
 Result<AnyDump> dumpFromText(const std::string& text, const std::string& where, DumpCheck check)
@@ -122,6 +161,12 @@ Result<AnyDump> readDump(const std::string& path, DumpCheck check)
     auto dump = readDumpEvents(source, path, check);
     if (!reason.empty())
         return inputError(path, "cannot be read: " + reason, "check the file and the disk that it is on");
+    if (!dump.ok())
+        return dump.error();
+    if (auto* logical = std::get_if<LogicalDump>(&dump.value()))
+        logical->file = path;
+    else if (auto* activations = std::get_if<ActivationDump>(&dump.value()))
+        activations->file = path;
     return dump;
 }
 

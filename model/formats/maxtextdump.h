@@ -11,6 +11,7 @@
 #include "model/core/mesh.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +52,7 @@ struct ActivationEntry {
 
 struct LogicalDump {
     std::vector<LogicalEntry> entries;
+    std::string file {}; ///< it was read from, for errors
 };
 struct NamedDump {
     Mesh mesh;
@@ -58,6 +60,7 @@ struct NamedDump {
 };
 struct ActivationDump {
     std::vector<ActivationEntry> entries;
+    std::string file {}; ///< it was read from, for errors
 };
 using AnyDump = std::variant<LogicalDump, NamedDump, ActivationDump>;
 
@@ -74,6 +77,24 @@ Result<ActivationDump> readActivationDump(const std::string& path);
 std::string dumpText(const LogicalDump& dump);
 std::string dumpText(const NamedDump& dump);
 std::string dumpText(const ActivationDump& dump);
+
+/// What a dump says of an entry, without its name: the same for all layers of a model.
+std::string dumpValue(const LogicalEntry& entry);
+std::string dumpValue(const NamedEntry& entry, const Mesh& mesh);
+std::string dumpValue(const ActivationEntry& entry);
+
+/// Writes a dump entry by entry. Names must differ, but for those of activations.
+class DumpWriter {
+public:
+    DumpWriter(std::function<void(std::string_view)> write, bool activations);
+    void add(const std::string& name, const std::string& value);
+    void finish();
+
+private:
+    std::function<void(std::string_view)> m_write;
+    bool m_activations;
+    bool m_any = false;
+};
 
 /// `P('fsdp',)`, `P(('fsdp', 'expert'), None)`, `P()`.
 std::string pythonSpecText(const DumpSpec& spec);

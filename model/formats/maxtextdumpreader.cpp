@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/formats/maxtextdumpreader.h"
 
+#include "model/core/visibletext.h"
+
 #include <algorithm>
 #include <limits>
 #include <unordered_set>
@@ -45,7 +47,11 @@ public:
     {
         return scalar("a number with a fraction", Scalar::Other, {}, 0);
     }
-    bool string(std::string& value) override { return scalar("a text", Scalar::Text, std::move(value), 0); }
+    bool string(std::string& value) override
+    {
+        const bool shown = !m_open.empty() && m_open.back() != Place::Skipped;
+        return (!shown || isName(value)) && scalar("a text", Scalar::Text, std::move(value), 0);
+    }
     bool binary(json::binary_t&) override { return false; }
 
     bool start_object(std::size_t) override
@@ -117,8 +123,10 @@ public:
     bool key(std::string& name) override
     {
         m_key = std::move(name);
+        if (m_open.back() != Place::Skipped && !isName(m_key))
+            return false;
         if (m_open.back() == Place::Root && !m_names.insert(m_key).second)
-            return refuse("the entry " + m_key + " is there twice", "keep one of them");
+            return refuse("the entry " + shortened(m_key, 200) + " is there twice", "keep one of them");
         if (m_open.back() == Place::AxisSizes)
             m_axisSizes.emplace_back(m_key, 0);
         return true;
@@ -159,6 +167,12 @@ private:
         Skipped
     };
     enum class Scalar { Null, Text, Whole, Other };
+
+    bool isName(const std::string& name)
+    {
+        const auto problem = nameProblem(name);
+        return !problem || refuse("'" + shortened(visibleText(name), 80) + "' " + *problem, "write the name without");
+    }
 
     bool open(Place place)
     {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The texts inside MaxText's dumps: Python tuples, and the names of folders.
 #include "model/core/text.h"
+#include "model/core/visibletext.h"
 #include "model/formats/maxtextdump.h"
 
 #include <algorithm>
@@ -59,7 +60,7 @@ private:
     Error wrong(const std::string& expected) const
     {
         return inputError(m_where,
-                          "'" + std::string(m_text.substr(0, 80)) + "' is not a tuple as Python writes it: " + expected
+                          "'" + shortened(m_text, 80) + "' is not a tuple as Python writes it: " + expected
                               + " is expected at character " + std::to_string(m_at + 1),
                           "write it like ('embed', None)");
     }
@@ -182,7 +183,7 @@ Result<DumpSpec> specFromPython(std::string_view text, const std::string& where)
     else if (tuple.starts_with("P"))
         tuple.remove_prefix(1);
     else
-        return inputError(where, "'" + std::string(text.substr(0, 80)) + "' is not a partition spec",
+        return inputError(where, "'" + shortened(text, 80) + "' is not a partition spec",
                           "write it like P('fsdp', None)");
     const auto elements = TupleReader(tuple, where).read();
     if (!elements.ok())
@@ -210,7 +211,7 @@ Result<std::vector<std::string>> namesFromPython(std::string_view text, const st
     for (const Element& element : elements.value()) {
         if (element.isTuple)
             return inputError(
-                where, "a tuple stands where a logical name is expected in '" + std::string(text.substr(0, 80)) + "'",
+                where, "a tuple stands where a logical name is expected in '" + shortened(text, 80) + "'",
                 "use one name for each dim");
         names.push_back(element.isNone ? std::string() : element.texts.front());
     }

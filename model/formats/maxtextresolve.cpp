@@ -28,6 +28,9 @@ std::int64_t parts(const std::vector<std::string>& axes, const Mesh& mesh)
     return out;
 }
 
+/// `logical_shardings.json:.params/…`
+std::string placeOf(const std::string& file, const std::string& entry) { return file.empty() ? entry : file + ":" + entry; }
+
 /// `rule 'embed' (base.yml:606)`
 std::string ruleText(const RuleSetup& setup, int rule)
 {
@@ -38,8 +41,9 @@ std::string ruleText(const RuleSetup& setup, int rule)
 /// Resolves lists of names, each distinct one once; complaints are told once for each list.
 class WeightResolver {
 public:
-    WeightResolver(const RuleSetup& setup, const Mesh& mesh, std::vector<std::string>& warnings)
-        : m_setup(setup)
+    WeightResolver(const std::string& file, const RuleSetup& setup, const Mesh& mesh, std::vector<std::string>& warnings)
+        : m_file(file)
+        , m_setup(setup)
         , m_mesh(mesh)
         , m_warnings(warnings)
     {
@@ -74,7 +78,8 @@ public:
 private:
     Result<Resolution> fresh(const LogicalEntry& entry)
     {
-        auto resolution = resolveNames(entry.names, m_setup.rules, entry.name);
+        const std::string place = placeOf(m_file, entry.name);
+        auto resolution = resolveNames(entry.names, m_setup.rules, place);
         if (!resolution.ok())
             return resolution.error();
         for (std::size_t dim = 0; dim < entry.names.size(); ++dim) {
@@ -83,7 +88,7 @@ private:
             for (std::size_t i = 0; i < axes.size(); ++i)
                 if (std::find(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(i), axes[i]) - axes.begin()
                     != static_cast<std::ptrdiff_t>(i))
-                    return inputError(entry.name,
+                    return inputError(place,
                                       ruleText(m_setup, rule) + " cuts dim " + std::to_string(dim) + " over " + axes[i]
                                           + " twice",
                                       "name each mesh axis once in a rule");
@@ -130,6 +135,7 @@ private:
                     + ruleText(m_setup, resolution.decidedBy[dim]) + "; JAX refuses that for a weight");
     }
 
+    const std::string& m_file;
     const RuleSetup& m_setup;
     const Mesh& m_mesh;
     std::vector<std::string>& m_warnings;
@@ -142,7 +148,7 @@ private:
 Result<NamedDump> resolveWeights(const LogicalDump& logical, const RuleSetup& setup, const Mesh& mesh,
                                  std::vector<std::string>& warnings)
 {
-    WeightResolver resolver(setup, mesh, warnings);
+    WeightResolver resolver(logical.file, setup, mesh, warnings);
     NamedDump out { mesh, {} };
     out.entries.reserve(logical.entries.size());
     for (const LogicalEntry& entry : logical.entries) {
@@ -161,7 +167,7 @@ Result<ActivationDump> resolveActivations(const ActivationDump& dump, const Rule
     for (ActivationEntry& entry : out.entries) {
         if (!entry.names)
             continue;
-        auto resolution = resolveNames(*entry.names, setup.rules, entry.name);
+        auto resolution = resolveNames(*entry.names, setup.rules, placeOf(dump.file, entry.name));
         if (!resolution.ok())
             return resolution.error();
         entry.spec = withoutUselessAxes(std::move(resolution.value().spec), mesh);

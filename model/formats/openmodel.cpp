@@ -2,6 +2,7 @@
 #include "model/formats/openmodel.h"
 
 #include "model/core/text.h"
+#include "model/core/visibletext.h"
 #include "model/formats/checkpoint.h"
 #include "model/formats/checkpointfinding.h"
 #include "model/formats/comparecheckpoint.h"
@@ -26,13 +27,13 @@ bool isThere(const fs::path& path)
     return fs::exists(path, failed) && !failed;
 }
 
-/// The last part of a path that names something: `.` and `folder/` too.
+/// The last part of a path that names something: `.` and `folder/` too. A file's name can be anything, a model's can be shown.
 std::string nameOf(const fs::path& path)
 {
     std::error_code failed;
     const fs::path whole = fs::absolute(path, failed).lexically_normal();
     const fs::path name = whole.has_filename() ? whole.filename() : whole.parent_path().filename();
-    return name.empty() ? whole.string() : name.string();
+    return visibleText(name.empty() ? whole.string() : name.string());
 }
 
 fs::path folderOf(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
@@ -164,15 +165,20 @@ Result<OpenedModel> openConfig(const fs::path& config, const Checkpoint& checkpo
     if (!read.ok())
         return read.error();
     read.value().model.name = name;
-    read.value().model.source = source;
-    return openWith(std::move(read.value()), checkpoint);
+    read.value().model.source = visibleText(source);
+    auto opened = openWith(std::move(read.value()), checkpoint);
+    if (opened.ok() || !opened.error().where.starts_with(kModelPlace))
+        return opened;
+    Error error = opened.error(); // of the graph, which knows no file
+    error.where = config.string() + ":" + error.where.substr(std::string(kModelPlace).size());
+    return error;
 }
 
 OpenedModel openWithoutConfig(const Checkpoint& checkpoint, const std::string& name, const std::string& source)
 {
     ModelSpec model;
     model.name = name;
-    model.source = source;
+    model.source = visibleText(source);
     model.notUnderstood = "there is no config.json beside the weights, so the operations of the model are not known";
     model.dtype = storedType(checkpoint).value_or(model.dtype);
     return openLoose(std::move(model), checkpoint, {});
@@ -226,9 +232,11 @@ Result<OpenedModel> openPath(const std::string& path)
     if (name.ends_with(".index.json"))
         return openFolder(folderOf(path).string(), path);
     if (name == "config.json") {
-        const auto checkpoint = readCheckpointFolder(folderOf(path).string());
-        return checkpoint.ok() ? openConfig(path, checkpoint.value(), nameOf(folderOf(path)), path)
-                               : Result<OpenedModel>(checkpoint.error());
+        auto checkpoint = readCheckpointFolder(folderOf(path).string());
+        if (!checkpoint.ok())
+            return checkpoint.error();
+        checkpoint.value().place = path; // what was asked for
+        return openConfig(path, checkpoint.value(), nameOf(folderOf(path)), path);
     }
     if (!name.ends_with(".json"))
         return inputError(path, "is not a model that can be opened",

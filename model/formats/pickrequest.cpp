@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/formats/pickrequest.h"
 
+#include "model/core/jsonwriter.h"
 #include "model/core/text.h"
 #include "model/formats/jsonfields.h"
 
@@ -67,7 +68,7 @@ private:
         const json rest = fields.leftOver();
         if (!ok() || rest.empty())
             return;
-        const std::string key = rest.begin().key().substr(0, kLongestName);
+        const std::string key = shortened(rest.begin().key(), kLongestName);
         fail(path.empty() ? key : path + "." + key, "there is no such key here",
              path.empty() ? "shardctl pick --help tells the keys of a request" : path == "policy" ? "a policy has " + policyKeys()
                  : path == "attrs" ? attributeNames()
@@ -177,11 +178,11 @@ private:
         if (value.is_string()) {
             const auto& name = value.get_ref<const std::string&>();
             if (name.empty() || name.size() > kLongestName || parseInteger(name))
-                fail(key, "'" + name.substr(0, kLongestName) + "' is no name of a size", "write a number, or a name such as \"batch\"");
+                fail(key, "'" + shortened(name, kLongestName) + "' is no name of a size", "write a number, or a name such as \"batch\"");
             return ok() ? m_question.symbols.sizeOf(name) : 0;
         }
         if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(kLargestSize))) {
-            fail(key, "expected a size or the name of one, found " + value.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 40),
+            fail(key, "expected a size or the name of one, found " + shortened(jsonText(value), 40),
                  "write a number, or a name such as \"batch\"");
             return 0;
         }
@@ -195,7 +196,7 @@ private:
     {
         const auto found = value.is_string() ? Placement::parse(value.get_ref<const std::string&>()) : std::nullopt;
         if (!found)
-            fail(key, "there is no placement " + value.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 40),
+            fail(key, "there is no placement " + shortened(jsonText(value), 40),
                  "use R, S0, S1, …, P, Pavg, Pmin, Pmax or U");
         else if (found->partial() && found->reduce != PartialReduce::Sum && m_question.profile == RuleProfile::G3)
             fail(UpstreamError::ValueError, key, "G3 has partial sums only, no " + found->code(), "use P");
@@ -229,7 +230,7 @@ private:
         refuseUnknown(fields, path);
         const auto type = dtypeFromName(dtype);
         if (!type)
-            return fail(path + ".dtype", "there is no dtype '" + dtype.substr(0, 40) + "'", "use float32, bfloat16, int64, …");
+            return fail(path + ".dtype", "there is no dtype '" + shortened(dtype, 40) + "'", "use float32, bfloat16, int64, …");
         operand.dtype = *type;
         if (shape == nullptr || !shape->is_array() || shape->size() > kMostDims)
             return fail(path + ".global_shape", "a list of at most " + std::to_string(kMostDims) + " sizes is expected", "write [4, 8]");
@@ -268,11 +269,11 @@ private:
         }
         m_question.family = findFamily(lowered(m_question.opName));
         if (m_question.family == nullptr)
-            return fail("op", "there is no operation '" + m_question.opName.substr(0, 80) + "'", "shardctl pick --help lists them; or give its rows");
+            return fail("op", "there is no operation '" + shortened(m_question.opName, 80) + "'", "shardctl pick --help lists them; or give its rows");
         const OpFamily& family = *m_question.family;
         const auto count = static_cast<int>(m_question.operands.size());
         if (count < family.fewest || (family.most >= 0 && count > family.most))
-            return fail(UpstreamError::ValueError, "inputs", m_question.opName + " takes " + countText(family) + ", found " + std::to_string(count), "");
+            return fail(UpstreamError::ValueError, "inputs", m_question.opName + " takes " + countText(family) + ", found " + std::to_string(count), "give as many operands");
         readAttributes(family);
     }
 
@@ -300,7 +301,7 @@ private:
             if (!row.is_array() || row.size() != 2 || !row[0].is_array())
                 return fail(key, "a row is a list of placements and the placement of the output", "write [[\"S0\"], \"S0\"]");
             if (row[0].size() != menu.operands)
-                return fail(wrong, key, "the row has " + std::to_string(row[0].size()) + " placements for " + std::to_string(menu.operands) + " operands", "");
+                return fail(wrong, key, "the row has " + std::to_string(row[0].size()) + " placements for " + std::to_string(menu.operands) + " operands", "give one for each operand");
             std::vector<Placement> needs;
             for (std::size_t p = 0; p < row[0].size(); ++p)
                 needs.push_back(placement(row[0][p], key).value_or(Placement {}));
@@ -360,7 +361,7 @@ private:
         const bool fits = value.is_number_integer()
             && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= static_cast<std::uint64_t>(kLargestNumber));
         if (!fits || value.get<std::int64_t>() < -kLargestNumber) {
-            fail(key, "expected a whole number, found " + value.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 40), "");
+            fail(key, "expected a whole number, found " + shortened(jsonText(value), 40), "write a number without quotes and fraction");
             return 0;
         }
         return value.get<std::int64_t>();
@@ -399,7 +400,7 @@ private:
             const std::string word = value.is_string() ? value.get<std::string>() : std::string();
             const auto found = std::find_if(spec.choices.begin(), spec.choices.end(), [&](const char* c) { return lowered(c) == lowered(word); });
             if (found == spec.choices.end())
-                fail(UpstreamError::ValueError, key, "cannot be " + value.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, 40),
+                fail(UpstreamError::ValueError, key, "cannot be " + shortened(jsonText(value), 40),
                      "use " + joined({ spec.choices.begin(), spec.choices.end() }));
             out.number = found - spec.choices.begin();
             break;
@@ -430,7 +431,7 @@ private:
             }
             const auto dim = part.starts_with(kDimOf) ? parseInteger(part.substr(std::string_view(kDimOf).size())) : std::nullopt;
             if (!dim || *dim < 0 || *dim >= static_cast<std::int64_t>(kMostDims)) {
-                fail(key, "'" + text.substr(0, 80) + "' is no size", "write \"dim of input axis 0\", or that times a number");
+                fail(key, "'" + shortened(text, 80) + "' is no size", "write \"dim of input axis 0\", or that times a number");
                 return out;
             }
             out.sourceDims.push_back(static_cast<int>(*dim));
@@ -454,7 +455,7 @@ private:
             const std::string mode = fields.text(key, std::string("silent"));
             const auto found = onReshardFromName(mode);
             if (!found)
-                fields.fail(key, upstream(UpstreamError::ValueError, "there is no mode '" + mode.substr(0, 40) + "'"), "use silent, warn or raise");
+                fields.fail(key, upstream(UpstreamError::ValueError, "there is no mode '" + shortened(mode, 40) + "'"), "use silent, warn or raise");
             else if (*found != OnReshard::Silent)
                 out.onReshard = *found;
         }
@@ -502,7 +503,8 @@ Result<PickQuestion> readPickQuestion(const json& request, const std::string& fi
 
 Error pickError(const Refusal& refusal, const std::string& file)
 {
-    return inputError(refusal.key.empty() ? file : file + ":" + refusal.key, upstream(refusal.error, refusal.reason), refusal.fix);
+    return inputError(refusal.key.empty() ? file : file + ":" + refusal.key, upstream(refusal.error, refusal.reason),
+                      refusal.fix.empty() ? kChange : refusal.fix);
 }
 
 } // namespace shardboard

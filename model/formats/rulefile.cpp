@@ -2,6 +2,7 @@
 #include "model/formats/rulefile.h"
 
 #include "model/core/text.h"
+#include "model/core/visibletext.h"
 #include "model/formats/rulefilelayers.h"
 
 #include <algorithm>
@@ -17,7 +18,8 @@ bool isPreset(const std::string& name)
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string fileName(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+/// As people may see it: a file's name can be anything.
+std::string fileName(const std::string& path) { return visibleText(std::filesystem::path(path).filename().string()); }
 
 /// Fills what a key gives, when it is there.
 template <class Out, class Read> Status readInto(const RuleLayers& layers, const std::string& key, Out& out, Read read)
@@ -120,7 +122,7 @@ Status applyCustomMap(RuleLayers& layers, const PlacedValue& map, RuleSetup& set
             has[2] = true;
         } else {
             setup.warnings.push_back(
-                value.place() + ": the key '" + key.substr(0, 60) + "' of a custom mesh-and-rule file is not read"
+                value.place() + ": the key '" + shortened(visibleText(key), 60) + "' of a custom mesh-and-rule file is not read"
                 + (key == "context_sharding" ? "; the axis comes from the rule activation_length" : ""));
         }
     }

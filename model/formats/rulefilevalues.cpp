@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/formats/rulefilevalues.h"
 
+#include "model/core/visibletext.h"
+
 #include <algorithm>
 
 namespace shardboard {
@@ -21,6 +23,8 @@ Result<std::string> nameOf(const PlacedValue& all, const YamlValue& value, const
                          (value.kind == YamlValue::Kind::Scalar && value.text.empty() ? "nothing" : value.shown())
                              + " stands where a " + what + " is expected",
                          "use a name, in quotes if it looks like a number or a truth value");
+    if (const auto problem = nameProblem(value.text))
+        return all.error(value, "the " + what + " " + value.shown() + " " + *problem, "write it without");
     return value.text;
 }
 
@@ -121,6 +125,8 @@ Result<std::string> textFromYaml(const PlacedValue& value)
         return std::string();
     if (!value.value.isText())
         return value.error(value.value, value.value.shown() + " stands where a name is expected", "use one name");
+    if (const auto problem = nameProblem(value.value.text))
+        return value.error(value.value, value.value.shown() + " " + *problem, "write it without");
     return value.value.text;
 }
 

@@ -3,6 +3,7 @@
 
 #include "model/core/checked.h"
 #include "model/core/text.h"
+#include "model/core/visibletext.h"
 #include "model/formats/jsontext.h"
 #include "model/formats/openfile.h"
 
@@ -60,7 +61,7 @@ private:
     bool inEntry() const { return m_depth == 2 && !m_inMetadata; }
     bool wrong(const std::string& what)
     {
-        return refuse((m_depth > 1 ? "tensor '" + m_name + "' " : "the header ") + what, kBroken);
+        return refuse((m_depth > 1 ? "tensor '" + shortened(m_name, 120) + "' " : "the header ") + what, kBroken);
     }
     bool scalar(const std::string& what)
     {
@@ -94,7 +95,7 @@ bool HeaderEvents::string(std::string& value)
         return scalar("a text");
     const auto type = dtypeFromSafetensors(value);
     if (!type)
-        return wrong("has the unknown dtype '" + value + "'");
+        return wrong("has the unknown dtype '" + shortened(value, 40) + "'");
     m_tensor.dtype = *type;
     m_hasType = true;
     return true;
@@ -172,6 +173,8 @@ bool HeaderEvents::key(std::string& name)
     if (m_depth == 1) {
         if (name.size() > kLongestName)
             return refuse("a tensor's name is longer than " + std::to_string(kLongestName) + " bytes", kBroken);
+        if (const auto problem = nameProblem(name))
+            return refuse("the tensor name '" + shortened(visibleText(name), 80) + "' " + *problem, "rename the tensor, or get the file again");
         m_nameBytes += name.size();
         if (m_nameBytes > kMostNameBytes)
             return refuse("the names take more than " + std::to_string(kMostNameBytes) + " bytes", kBroken);

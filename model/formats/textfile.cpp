@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files in and out, by POSIX calls because durability (fsync) and exact reasons are what this file is about.
+// Whole files in and out; in by POSIX calls, for exact reasons.
 #include "model/formats/designfile.h"
 
+#include "model/formats/filesave.h"
 #include "model/formats/openfile.h"
 
 #include <array>
 #include <cerrno>
-#include <climits>
-#include <cstdlib>
 #include <cstring>
 
 #include <fcntl.h>
@@ -19,78 +18,6 @@ namespace shardboard {
 namespace {
 
 std::string reason() { return std::strerror(errno); }
-
-std::string folderOf(const std::string& path)
-{
-    const auto slash = path.rfind('/');
-    if (slash == std::string::npos)
-        return ".";
-    return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-/// Where a save has to go: a link is followed, so that it stays a link.
-std::string resolved(const std::string& path)
-{
-    char* real = ::realpath(path.c_str(), nullptr);
-    if (!real)
-        return path;
-    std::string out = real;
-    std::free(real);
-    return out;
-}
-
-bool writeAll(int file, std::string_view content)
-{
-    std::size_t written = 0;
-    while (written < content.size()) {
-        const ssize_t count = ::write(file, content.data() + written, content.size() - written);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return false;
-        written += static_cast<std::size_t>(count);
-    }
-    return true;
-}
-
-/// Small pieces together. False: the text ended early, or the file takes no more; then `failed` has the reason.
-bool writePieces(int file, const TextSource& text, std::string& failed)
-{
-    constexpr std::size_t kTogether = std::size_t { 1 } << 16;
-    std::string waiting;
-    const auto flush = [&] {
-        if (!writeAll(file, waiting))
-            failed = reason();
-        waiting.clear();
-        return failed.empty();
-    };
-    const bool whole = text([&](std::string_view piece) {
-        waiting += piece;
-        return waiting.size() < kTogether || flush();
-    });
-    return whole && flush();
-}
-
-/// The rights of the file that is replaced, or what the user's mask gives a new one.
-mode_t modeFor(const std::string& path)
-{
-    struct stat info { };
-    if (::stat(path.c_str(), &info) == 0)
-        return info.st_mode & 07777;
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    return 0666 & ~mask;
-}
-
-/// The rename itself must reach the disk as well; a file system that cannot do this is not an error of the save.
-void syncFolder(const std::string& folder)
-{
-    const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (file < 0)
-        return;
-    ::fsync(file);
-    ::close(file);
-}
 
 } // namespace
 
@@ -161,53 +88,18 @@ Status writeFileAtomically(const std::string& path, const std::string& content)
     return writeFileAtomically(path, [&](const TextSink& sink) { return sink(content); });
 }
 
-Status refuseLink(const std::string& path)
-{
-    struct stat info { };
-    if (::lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode))
-        return done();
-    return inputError(path, "is a link, which would be written through to another place; nothing is written",
-                      "remove the link, or choose another folder");
-}
-
 Status writeFileAtomically(const std::string& path, const TextSource& text, Links links)
 {
-    if (links == Links::Refuse)
-        if (auto status = refuseLink(path); !status.ok())
-            return status;
-    const std::string target = links == Links::Follow ? resolved(path) : path; // a link that comes now is replaced by the rename
-    struct stat info { };
-    if (::stat(target.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
-        return inputError(path, S_ISDIR(info.st_mode) ? "is a folder" : "is not a regular file",
-                          "name a file to write to");
-    std::string temporary = target + ".XXXXXX";
-    const int file = ::mkstemp(temporary.data());
-    if (file < 0)
-        return inputError(path, "cannot be written in folder " + folderOf(target) + ": " + reason(),
-                          "check that the folder exists and its permissions");
-    std::string why;
-    bool good = writePieces(file, text, why);
-    const bool cancelled = !good && why.empty();
-    if (good && (::fchmod(file, modeFor(target)) != 0 || ::fsync(file) != 0)) {
-        good = false;
-        why = reason();
-    }
-    if (::close(file) != 0 && good) {
-        good = false;
-        why = reason();
-    }
-    if (good && ::rename(temporary.c_str(), target.c_str()) != 0) {
-        good = false;
-        why = reason();
-    }
-    if (!good)
-        ::unlink(temporary.c_str());
-    if (cancelled)
+    auto save = FileSave::begin(path, links);
+    if (!save.ok())
+        return save.error();
+    const bool whole = text([&](std::string_view piece) {
+        save.value().append(piece);
+        return save.value().good();
+    });
+    if (!whole && save.value().good())
         return Cancelled {};
-    if (!good)
-        return inputError(path, "cannot be written: " + why + " (what was there is untouched)", "make room for it, or name another place");
-    syncFolder(folderOf(target));
-    return done();
+    return save.value().finish();
 }
 
 } // namespace shardboard

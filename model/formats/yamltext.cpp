@@ -179,7 +179,8 @@ private:
             && tag != "tag:yaml.org,2002:map")
             throw refusal(value, "the tag " + tag + " is not understood", "write the value without a tag");
         if (static_cast<int>(m_open.size()) >= m_limits.depth)
-            throw refusal(value, "nested deeper than " + std::to_string(m_limits.depth) + " levels", {});
+            throw refusal(value, "nested deeper than " + std::to_string(m_limits.depth) + " levels",
+                          "write it flatter, or check that this is the right file");
         const std::size_t before = m_cost;
         count(1, value);
         m_open.emplace_back();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What plain words mean in YAML 1.1.
 #include "model/core/text.h"
+#include "model/core/visibletext.h"
 #include "model/formats/yamltext.h"
 
 #include <algorithm>
@@ -122,7 +123,7 @@ std::string YamlValue::shown() const
     }
     if (boolean())
         return *boolean() ? "true" : "false";
-    return number() ? "the number " + text : "'" + text.substr(0, 60) + (text.size() > 60 ? "..." : "") + "'";
+    return number() ? "the number " + text : "'" + shortened(visibleText(text), 60) + "'";
 }
 
 std::string yamlPlace(const std::string& file, const YamlValue& value)

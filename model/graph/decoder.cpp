@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <utility>
 
 namespace shardboard {
 
@@ -168,6 +170,17 @@ private:
     TensorId m_table = kNoTensor;
 };
 
+/// The key of the size that is most to blame where a model is too large.
+std::string largestSize(const ModelSpec& model)
+{
+    const std::pair<const char*, std::int64_t> sizes[] = {
+        { "vocab_size", model.vocabSize }, { "hidden_size", model.hiddenSize }, { "intermediate_size", model.intermediateSize },
+        { "num_attention_heads", model.heads * model.headDim }, { "num_experts", model.moe.experts },
+        { "moe_intermediate_size", model.moe.intermediateSize }, { "kv_lora_rank", model.mla.latentRank }, { "q_lora_rank", model.mla.queryRank },
+    };
+    return std::max_element(std::begin(sizes), std::end(sizes), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
+}
+
 /// Every size that the graph multiplies stays below 2^62 when these do.
 Status checkSizes(const ModelSpec& model, const Workload& workload)
 {
@@ -181,8 +194,8 @@ Status checkSizes(const ModelSpec& model, const Workload& workload)
     const auto experts = checkedProduct(std::vector<std::int64_t> {
         moe.experts, std::max({ model.hiddenSize, 2 * moe.intermediateSize, moe.sharedExperts }) });
     if (!experts)
-        return inputError(model.source.empty() ? model.name : model.source, "the model's experts are too large to count",
-                          "use smaller sizes");
+        return inputError(kModelPlace + std::string("num_experts"), "the weights of " + std::to_string(moe.experts) + " experts are too large to count",
+                          "use fewer, or smaller sizes");
     widest = std::max(widest, *experts);
     const auto activation = checkedProduct(std::vector<std::int64_t> { tokens, widest, 16 });
     const auto layer = checkedProduct(std::vector<std::int64_t> { widest, std::max(widest, model.hiddenSize), 16 });
@@ -191,8 +204,8 @@ Status checkSizes(const ModelSpec& model, const Workload& workload)
                               + std::to_string(workload.sequence) + " makes tensors too large to count",
                           "use a smaller batch or sequence");
     if (!layer || !checkedMultiply(*layer, model.layers * 16) || !modelSize(model))
-        return inputError(model.source.empty() ? model.name : model.source, "the model's weights are too large to count",
-                          "use smaller sizes");
+        return inputError(kModelPlace + largestSize(model), "the weights of " + std::to_string(model.layers) + " layers of this size are too large to count",
+                          "use a smaller size, or fewer layers");
     return done();
 }
 

@@ -11,6 +11,9 @@
 
 namespace shardboard {
 
+/// What stands before the key of a size in errors about a model that is too large: `model.vocab_size`.
+inline constexpr const char* kModelPlace = "model.";
+
 /// Builds embed, block(s) and head. `splitBefore` lists layer numbers at which a new block segment begins, because a
 /// design treats these layers differently (ascending, in [1, layers)). Errors: a model without a graph, sizes that do
 /// not fit in 63 bits.

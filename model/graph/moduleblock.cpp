@@ -3,6 +3,7 @@
 
 #include "model/core/checked.h"
 #include "model/graph/buildgraph.h"
+#include "model/graph/decoder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -99,7 +100,7 @@ private:
 };
 
 /// Every size that the graph multiplies stays below 2^62 when these do.
-Status checkSizes(const LinearModule& linear, const Workload& workload, const std::string& where)
+Status checkSizes(const LinearModule& linear, const Workload& workload)
 {
     const std::int64_t widest = std::max(linear.inDim, linear.outDim);
     if (!checkedProduct(std::vector<std::int64_t> { workload.batch, workload.sequence, widest, 16 }))
@@ -108,7 +109,7 @@ Status checkSizes(const LinearModule& linear, const Workload& workload, const st
                               + std::to_string(workload.sequence) + " makes tensors too large to count",
                           "use a smaller batch or sequence");
     if (!checkedProduct(std::vector<std::int64_t> { linear.inDim, linear.outDim, 16 }))
-        return inputError(where, "the weight is too large to count", "use smaller sizes");
+        return inputError(kModelPlace + std::string(linear.inDim > linear.outDim ? "in_dim" : "out_dim"), "the weight is too large to count", "use a smaller size");
     return done();
 }
 
@@ -121,7 +122,7 @@ Result<Graph> buildColumnParallelLinear(const ModelSpec& model, const Workload& 
         return status.error();
     if (auto status = verifyWorkload(workload, "workload"); !status.ok())
         return status.error();
-    if (auto status = checkSizes(model.linear, workload, where); !status.ok())
+    if (auto status = checkSizes(model.linear, workload); !status.ok())
         return status.error();
     return LinearBuilder(model, workload).build();
 }

@@ -2,6 +2,7 @@
 #include "model/notation/notation.h"
 
 #include "model/core/text.h"
+#include "model/core/visibletext.h"
 #include "model/notation/canonical.h"
 #include "model/notation/notations.h"
 
@@ -68,7 +69,7 @@ Result<Layout> readAnyLayout(std::string_view text, const Mesh& mesh, std::size_
     if (!notation)
         return inputError(
             where,
-            "'" + std::string(text.substr(0, 60))
+            "'" + shortened(text, 60)
                 + "' is no layout in JAX, Shardy, HloSharding, DTensor or MAX notation",
             "write it like P('data', None), [{\"data\"}, {}], {devices=[2,1]<=[2]}, S(0), R or Sharded(0), Replicated");
     return readLayout(*notation, text, mesh, rank, where);

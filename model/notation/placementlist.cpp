@@ -2,6 +2,7 @@
 #include "model/notation/placementlist.h"
 
 #include "model/core/text.h"
+#include "model/core/visibletext.h"
 #include "model/notation/scanner.h"
 
 namespace shardboard {
@@ -30,7 +31,7 @@ Result<PlacementCall::Argument> readArgument(Scanner& scanner)
         argument.name = argument.value;
         argument.value.clear();
         if (!value())
-            return scanner.fail("the value of " + argument.name.substr(0, 40) + " is missing");
+            return scanner.fail("the value of " + shortened(argument.name, 40) + " is missing");
     }
     return argument;
 }
@@ -129,7 +130,7 @@ std::string placementText(const PlacementCall& call)
 Error placementError(const PlacementCall& call, const std::string& what, const std::string& where,
                      const std::string& fix)
 {
-    return inputError(where, "placement " + placementText(call).substr(0, 80) + " " + what, fix);
+    return inputError(where, "placement " + shortened(placementText(call), 80) + " " + what, fix);
 }
 
 std::string placementListText(const std::vector<std::string>& placements)

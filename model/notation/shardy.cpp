@@ -4,6 +4,7 @@
 // says which dim propagation looks at first and `replicated={…}` which axes it must leave alone; both are checked, and
 // the layout of a closed sharding is the same with and without them.
 #include "model/notation/axislist.h"
+#include "model/core/visibletext.h"
 #include "model/notation/notations.h"
 
 #include <array>
@@ -126,7 +127,7 @@ private:
         if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos)
             return m_scanner.fail("a priority is not of the form p1");
         if (digits.size() > 1 && digits.front() == '0')
-            return m_scanner.fail("the priority " + std::string(word.substr(0, 20)) + " has a leading zero");
+            return m_scanner.fail("the priority " + shortened(word, 20) + " has a leading zero");
         if (list.axes.empty() && !list.open)
             return m_scanner.fail("an empty closed dim cannot have a priority");
         return done();

@@ -27,6 +27,10 @@ struct File {
     const char* text;
 };
 
+// Characters of three bytes, so many that a message cuts them, and one byte before them: it must not cut inside one.
+#define WIDE "\xe5\xb1\x82\xe5\xb1\x82\xe5\xb1\x82\xe5\xb1\x82\xe5\xb1\x82\xe5\xb1\x82\xe5\xb1\x82\xe5\xb1\x82"
+#define MANY_WIDE "x" WIDE WIDE WIDE WIDE
+
 const File kFiles[] = {
     { "empty.shardboard", "" },
     { "text.shardboard", "hello" },
@@ -56,6 +60,14 @@ const File kFiles[] = {
     { "pickprofile.json", "{\"profile\": \"G9\", \"op\": \"matmul\", \"mesh\": {\"shape\": [2], \"axes\": [\"model\"]}, \"inputs\": []}" },
     { "pickplaces.json", "{\"profile\": \"G1\", \"op\": \"matmul\", \"mesh\": {\"shape\": [2], \"axes\": [\"model\"]}, \"inputs\": [{\"global_shape\": [4, 8], \"placements\": [\"Q\"], \"dtype\": \"float32\"}, {\"global_shape\": [8, 4], \"placements\": [\"R\"], \"dtype\": \"float32\"}]}" },
     { "notjson.json", "{'a': 1}" },
+    { "count/config.json", "{\"model_type\":\"llama\",\"vocab_size\":2147483648,\"hidden_size\":2147483648,\"intermediate_size\":192,\"num_hidden_layers\":90000,\"num_attention_heads\":8,\"num_key_value_heads\":4}" },
+    { "epsilon/config.json", "{\"model_type\":\"llama\",\"vocab_size\":320,\"hidden_size\":64,\"intermediate_size\":192,\"num_hidden_layers\":3,\"num_attention_heads\":8,\"num_key_value_heads\":4,\"rms_norm_eps\":\"" MANY_WIDE "\"}" },
+    { "version.shardboard", "{\"format\": \"shardboard\", \"version\": \"" MANY_WIDE "\"}" },
+    { "modulewide.json", "{\"module\": \"Linear\", \"params\": \"" MANY_WIDE "\"}" },
+    { "pickwide.json", "{\"profile\": \"G1\", \"op\": \"matmul\", \"mesh\": {\"shape\": [2], \"axes\": [\"model\"]}, \"inputs\": [{\"global_shape\": [4, 8], \"placements\": [\"" MANY_WIDE "\"]}, {\"global_shape\": [8, 8], \"placements\": [\"R\"]}]}" },
+    { "wide.yml", "logical_axis_rules: \"" MANY_WIDE "\"\n" },
+    { "twice.json", "{\"w\": {\"partition_spec\": [\"embed\", \"embed\"]}}" },
+    { "flatten.json", "{\"op\": \"flatten\", \"attrs\": {\"start_dim\": 1, \"end_dim\": 0}, \"mesh\": {\"shape\": [2], \"axes\": [\"a\"]}, \"inputs\": [{\"global_shape\": [4, 4], \"placements\": [\"R\"]}]}" },
 };
 
 struct Wrong {
@@ -194,6 +206,19 @@ const std::vector<Wrong> kWrong {
     { "no such topology", { "rules", "resolve", "--topology", "nosuch", "--logical", "logical.json" }, "nosuch" },
     { "rules without devices", { "rules", "resolve", "--logical", "logical.json" }, "--devices-per-slice" },
     { "logical names of a wrong form", { "rules", "resolve", "--devices-per-slice", "8", "--logical", "logical.json" }, "logical.json" },
+    { "two equal dim names", { "rules", "resolve", "--devices-per-slice", "8", "--logical", "twice.json" }, "twice.json:w: " },
+    { "weights too large to count", { "new", "--model", "count/config.json", "--mesh", "data=2", "-o", "m.shardboard" }, "count/config.json:vocab_size: " },
+    { "weights of a design too large to count", { "plan", "count.shardboard" }, "count.shardboard:model.vocab_size: " },
+    { "text for a number", { "new", "--model", "epsilon/config.json", "--mesh", "data=2", "-o", "m.shardboard" }, "rms_norm_eps" },
+    { "version a text", { "plan", "version.shardboard" }, "version.shardboard:version: " },
+    { "parameters a text", { "module", "modulewide.json" }, "modulewide.json:params: " },
+    { "placement a text", { "pick", "pickwide.json" }, "pickwide.json:inputs[0].placements[0]: " },
+    { "rules a text", { "rules", "show", "wide.yml" }, "wide.yml:1:" },
+    { "mesh of wide letters", { "tiles", "--shape", "8,8", "--mesh", QStringLiteral("x").append(QString(400, QChar(0x5c42))), "--strategy", "rowwise" }, "--mesh: 'x" },
+    { "YAML nested deep", { "rules", "show", "deep.yml" }, "deep.yml:1:" },
+    { "dims in the wrong order", { "pick", "flatten.json" }, "flatten.json:attrs.start_dim: " },
+    { "export that cannot be said, of a file", { "export", "uneven.shardboard", "--to", "jax", "-o", "out" }, "uneven.shardboard:" },
+    { "dump that cannot be said", { "dump", "turned.shardboard", "-o", "out" }, "turned.shardboard:mesh.device_ids: " },
     { "tensor of no dump", { "rules", "explain", "--devices-per-slice", "8", "--names", "embed,mlp", "--shape", "3" }, "--shape" },
 };
 
@@ -202,6 +227,8 @@ QString flaw(const QString& text, const QString& about)
 {
     if (text.count(QLatin1Char('\n')) != 0)
         return QStringLiteral("not one line");
+    if (text.contains(QChar::ReplacementCharacter))
+        return QStringLiteral("is cut inside a character");
     if (!text.startsWith(QLatin1String("shardctl")))
         return QStringLiteral("does not say which program");
     if (!text.contains(about))
@@ -236,6 +263,7 @@ private Q_SLOTS:
     void flawsAreFound_data();
     void flawsAreFound();
     void enoughAreLookedAt();
+    void filesHere();
     void wrong_data();
     void wrong();
 
@@ -269,6 +297,7 @@ void TestMessages::initTestCase()
     for (const File& file : kFiles)
         write(QString::fromLatin1(file.name), file.text);
     write(QStringLiteral("deep.shardboard"), QByteArray(3000, '['));
+    write(QStringLiteral("deep.yml"), "a: " + QByteArray(100, '[') + QByteArray(100, ']'));
     write(QStringLiteral("huge.safetensors"), QByteArray(7, '\xff') + QByteArray("\x7f{}", 3));
     write(QStringLiteral("text.safetensors"), QByteArray("\x04\0\0\0\0\0\0\0oops", 12));
     QVERIFY(QDir().mkpath(QStringLiteral("emptyfolder")) && QDir().mkpath(QStringLiteral("taken/shards.json")));
@@ -305,6 +334,23 @@ void TestMessages::initTestCase()
     });
     change(QStringLiteral("stages.shardboard"), [](QJsonObject& it) { it[QStringLiteral("pipeline")] = QJsonObject { { QStringLiteral("axis"), QStringLiteral("data") } }; });
     change(QStringLiteral("uneven.shardboard"), [&](QJsonObject& it) { set(it, "model", "vocab_size", 321); });
+    change(QStringLiteral("turned.shardboard"), [&](QJsonObject& it) { set(it, "mesh", "device_ids", QJsonArray { 7, 6, 5, 4, 3, 2, 1, 0 }); });
+    change(QStringLiteral("count.shardboard"), [&](QJsonObject& it) {
+        set(it, "model", "vocab_size", qint64 { 1 } << 31);
+        set(it, "model", "hidden_size", qint64 { 1 } << 31);
+        set(it, "model", "num_hidden_layers", 90000);
+    });
+}
+
+/// A file that is named without a folder is the file, and not the folder `.`.
+void TestMessages::filesHere()
+{
+    QVERIFY(QDir::setCurrent(m_folder.filePath(QStringLiteral("family"))));
+    const Outcome outcome = shardctl({ "new", "--model", "config.json", "--mesh", "data=2", "-o", "m.shardboard" });
+    QVERIFY(QDir::setCurrent(m_folder.path()));
+    QCOMPARE(outcome.code, 3);
+    const QString found = flaw(outcome.err.trimmed(), QStringLiteral("shardctl: config.json: "));
+    QVERIFY2(found.isEmpty(), qPrintable(found + QStringLiteral(": ") + outcome.err));
 }
 
 /// The measure itself: each of these is a bad message.
@@ -317,6 +363,7 @@ void TestMessages::flawsAreFound_data()
     QTest::newRow("a detail for a fix") << QStringLiteral("shardctl: a.json:1:2: not valid JSON; expected '}'") << QStringLiteral("says a detail");
     QTest::newRow("nameless") << QStringLiteral("shardctl: cannot be read; check the path") << QStringLiteral("does not name a.json");
     QTest::newRow("of a library") << QStringLiteral("shardctl: a.json: [json.exception.parse_error.101]; check the file") << QStringLiteral("speaks of what is inside");
+    QTest::newRow("cut character") << QString::fromUtf8("shardctl: a.json: cannot be '\xe5\xb1...'; use a number") << QStringLiteral("is cut inside a character");
     QTest::newRow("cut") << QStringLiteral("shardctl: a.json: cannot be read: ; check the file") << QStringLiteral("ends in the middle");
     QTest::newRow("lines") << QStringLiteral("shardctl: a.json: cannot\nbe read; check the file") << QStringLiteral("not one line");
 }
@@ -354,6 +401,7 @@ void TestMessages::wrong()
     const QString text = outcome.err.trimmed().section(QLatin1Char('\n'), -1); // before it, what a run announces
     const QString found = flaw(text, about);
     QVERIFY2(found.isEmpty(), qPrintable(found + QStringLiteral(": ") + text));
+    QCOMPARE(outcome.out, QString()); // no result beside an error
 }
 
 QTEST_GUILESS_MAIN(TestMessages)

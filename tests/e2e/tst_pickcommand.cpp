@@ -59,10 +59,33 @@ private Q_SLOTS:
         QVERIFY(pick(request("{}"), { "--report" }).err.contains("write: w = transfer_to("));
         const Outcome raised = pick(request("{'on_reshard':'raise'}"));
         QCOMPARE(raised.code, 3);
-        QVERIFY(raised.err.contains("write: w = transfer_to("));
-        QVERIFY2(raised.err.trimmed().split('\n').last().contains("policy.on_reshard: ShardingError: the chosen rows move"), qPrintable(raised.err));
-        QCOMPARE(raised.json()["error"].toString(), QString("ShardingError"));
-        QVERIFY(!raised.json()["candidates"].toArray().isEmpty());
+        QCOMPARE(raised.out, QString()); // a refusal is one line, and no result
+        QCOMPARE(raised.err.count('\n'), 1);
+        QVERIFY2(raised.err.contains("r.json:policy.on_reshard: ShardingError: the chosen rows move"), qPrintable(raised.err));
+        // The report of what moves when it is asked for, before the line.
+        const Outcome reported = pick(request("{'on_reshard':'raise'}"), { "--report" });
+        QCOMPARE(reported.code, 3);
+        QVERIFY(reported.err.contains("write: w = transfer_to("));
+        QVERIFY(reported.err.endsWith(raised.err));
+        // A script gets the candidates as one document.
+        const Outcome scripted = pick(request("{'on_reshard':'raise'}"), { "--json" });
+        QCOMPARE(scripted.code, 3);
+        QCOMPARE(scripted.err, raised.err);
+        QCOMPARE(scripted.json()["error"].toString(), QString("ShardingError"));
+        QVERIFY(!scripted.json()["candidates"].toArray().isEmpty());
+    }
+
+    void everyRefusalSaysWhatToDo()
+    {
+        for (const QByteArray& wrong : {
+                 QByteArray("{'op':'outer','mesh':{'shape':[2],'axes':['a']},'inputs':[{'global_shape':[4,4],'placements':['R']},{'global_shape':[4],'placements':['R']}]}"),
+                 QByteArray("{'op':'flatten','attrs':{'start_dim':1,'end_dim':0},'mesh':{'shape':[2],'axes':['a']},'inputs':[{'global_shape':[4,4],'placements':['R']}]}"),
+                 QByteArray("{'op':'matmul','mesh':{'shape':[2],'axes':['a']},'inputs':[{'global_shape':[4,4],'placements':['R']}]}"),
+             }) {
+            const Outcome refused = pick(QByteArray(wrong).replace('\'', '"'));
+            QCOMPARE(refused.code, 3);
+            QVERIFY2(refused.err.contains("r.json:") && refused.err.contains("; ") && refused.err.trimmed().section("; ", -1).split(' ').size() > 3, qPrintable(refused.err));
+        }
     }
 
     void refusesInOneLine()

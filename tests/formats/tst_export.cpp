@@ -537,10 +537,13 @@ for i in range(int(sys.argv[2])):
         const QString outside = place.filePath(QStringLiteral("outside"));
         const QString folder = place.filePath(QStringLiteral("out"));
         const QString link = folder + QLatin1Char('/') + name;
-        const auto written = [&] {
-            return dump ? writeDump(dumpOf(design, *evaluation).value(), folder.toStdString())
-                        : writeExport(folder.toStdString(), exportDesign("jax", design, evaluation).value());
+        const auto writtenTo = [&](const QString& to) -> Status {
+            if (!dump)
+                return writeExport(to.toStdString(), exportDesign("jax", design, evaluation).value());
+            const auto counts = writeDump(design, *evaluation, to.toStdString());
+            return counts.ok() ? done() : Status(counts.error());
         };
+        const auto written = [&] { return writtenTo(folder); };
         QFile file(outside);
         QVERIFY(file.open(QIODevice::WriteOnly) && file.write("mine") == 4);
         file.close();
@@ -564,8 +567,7 @@ for i in range(int(sys.argv[2])):
         // A folder that is chosen may be a link itself.
         const QString other = place.filePath(QStringLiteral("other"));
         QVERIFY(QFile::link(folder, other));
-        QVERIFY(dump ? writeDump(dumpOf(design, *evaluation).value(), other.toStdString()).ok()
-                     : writeExport(other.toStdString(), exportDesign("jax", design, evaluation).value()).ok());
+        QVERIFY(writtenTo(other).ok());
     }
 
     /// A writing that is cancelled in the middle of a file leaves what was there.

@@ -51,7 +51,8 @@ private Q_SLOTS:
         const auto evaluation = evaluate(design).value();
         QTemporaryDir folder;
         const std::string path = folder.filePath(QStringLiteral("golden")).toStdString();
-        QVERIFY(writeDump(dumpOf(design, *evaluation).value(), path).ok());
+        QVERIFY(canDump(design, *evaluation).ok());
+        QVERIFY(writeDump(design, *evaluation, path).ok());
         const auto read = readLayoutTable(path, false);
         QVERIFY2(read.ok(), read.ok() ? "" : read.error().text().c_str());
         const auto comparison = compareLayouts(tableOf(design), read.value(), DType::BF16);
@@ -142,7 +143,7 @@ private Q_SLOTS:
         const auto comparison = compareLayouts(tableOf(balanced), tableOf(ceil), DType::F32);
         QCOMPARE(static_cast<int>(kinds(comparison).filter(QStringLiteral("cut ")).size()), 24);
         QTemporaryDir folder;
-        QVERIFY(writeDump(dumpOf(ceil, *evaluate(ceil).value()).value(), folder.path().toStdString()).ok());
+        QVERIFY(writeDump(ceil, *evaluate(ceil).value(), folder.path().toStdString()).ok());
         const auto read = readLayoutTable(folder.path().toStdString(), false).value();
         QVERIFY(compareLayouts(tableOf(ceil), read, DType::F32).equal());
         QVERIFY(!compareLayouts(tableOf(balanced), read, DType::F32).equal());
@@ -152,25 +153,30 @@ private Q_SLOTS:
     void whatIsMissingIsTold()
     {
         const Design design = designOn("data=2,model=4");
-        const DesignDump dump = dumpOf(design, *evaluate(design).value()).value();
+        const auto evaluation = evaluate(design).value();
         QTemporaryDir folder;
-        const auto written = [&](const char* name, const DesignDump& what) {
+        const auto written = [&](const char* name) {
             const std::string path = folder.filePath(QString::fromLatin1(name)).toStdString();
-            if (!writeDump(what, path).ok())
+            if (!writeDump(design, *evaluation, path).ok())
                 qFatal("cannot write");
             return path;
         };
-        const LayoutTable whole = readLayoutTable(written("whole", dump), false).value();
-        DesignDump lost = dump;
-        lost.named.entries.erase(lost.named.entries.begin() + 5);
-        const auto entry = compareLayouts(whole, readLayoutTable(written("entry", lost), false).value(), DType::F32);
-        QCOMPARE(kinds(entry), QStringList { QStringLiteral("spec ") + QString::fromStdString(dump.named.entries[5].name) });
-        DesignDump turned = dump;
-        std::swap(turned.activations.entries[0], turned.activations.entries[1]);
-        const auto order = compareLayouts(whole, readLayoutTable(written("order", turned), false).value(), DType::F32);
+        const LayoutTable whole = readLayoutTable(written("whole"), false).value();
+        const std::string namedFile = written("entry") + "/named_shardings.json";
+        NamedDump lost = readNamedDump(namedFile).value();
+        const std::string name = lost.entries[5].name;
+        lost.entries.erase(lost.entries.begin() + 5);
+        QVERIFY(writeFileAtomically(namedFile, dumpText(lost)).ok());
+        const auto missing = compareLayouts(whole, readLayoutTable(folder.filePath(QStringLiteral("entry")).toStdString(), false).value(), DType::F32);
+        QCOMPARE(kinds(missing), QStringList { QStringLiteral("spec ") + QString::fromStdString(name) });
+        const std::string turnedFolder = written("order");
+        ActivationDump turned = readActivationDump(turnedFolder + "/input_shardings.json").value();
+        std::swap(turned.entries[0], turned.entries[1]);
+        QVERIFY(writeFileAtomically(turnedFolder + "/input_shardings.json", dumpText(turned)).ok());
+        const auto order = compareLayouts(whole, readLayoutTable(turnedFolder, false).value(), DType::F32);
         QCOMPARE(order.differences.size(), std::size_t(1));
         QCOMPARE(differenceName(order.differences.front().what), std::string("order"));
-        const std::string path = written("file", dump);
+        const std::string path = written("file");
         QVERIFY(QFile::remove(QString::fromStdString(path + "/input_shardings.json")));
         QCOMPARE(kinds(compareLayouts(whole, readLayoutTable(path, false).value(), DType::F32)),
                  QStringList { QStringLiteral("only-left input_shardings.json") });
@@ -182,7 +188,7 @@ private Q_SLOTS:
         const Design design = designOn("data=2,model=2");
         const auto evaluation = evaluate(design).value();
         QTemporaryDir folder;
-        QVERIFY(writeDump(dumpOf(design, *evaluation).value(), folder.path().toStdString()).ok());
+        QVERIFY(writeDump(design, *evaluation, folder.path().toStdString()).ok());
         const LayoutTable dump = readLayoutTable(folder.path().toStdString(), true).value();
         QVERIFY(compareLayouts(dump, tableOf(design, true), DType::F32).equal());
         const std::string path = folder.filePath(QStringLiteral("proof.json")).toStdString();
@@ -216,7 +222,7 @@ private Q_SLOTS:
 
         QTemporaryDir folder;
         const std::string path = folder.path().toStdString();
-        QVERIFY(writeDump(dumpOf(piped, *evaluate(piped).value()).value(), path).ok());
+        QVERIFY(writeDump(piped, *evaluate(piped).value(), path).ok());
         const LayoutTable dump = readLayoutTable(path, true).value();
         QVERIFY2(compareLayouts(tableOf(piped, true), dump, DType::F32).equal(), qPrintable(kinds(compareLayouts(tableOf(piped, true), dump, DType::F32)).join(QLatin1Char('\n'))));
         QVERIFY(!compareLayouts(tableOf(design), dump, DType::F32).equal());

@@ -131,7 +131,7 @@ private Q_SLOTS:
         row("key twice",
             safetensors("{\"t\":{\"dtype\":\"U8\",\"shape\":[1],\"shape\":[1],\"data_offsets\":[0,1]}}", 1), "twice");
         row("name too long", safetensors("{\"" + QByteArray(5000, 'n') + "\":{}}", 0), "longer than");
-        row("name with line break", safetensors("{\"a\\nb\":{\"dtype\":\"U9\"", 0), "U9");
+        row("name with line break", safetensors("{\"a\\nb\":{\"dtype\":\"U9\"", 0), "the tensor name 'a\\nb' has the control character");
     }
     void refusesWhatIsBroken()
     {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/core/visibletext.h"
@@ -51,6 +52,28 @@ private Q_SLOTS:
         QCOMPARE(nameProblem("ab\xff").value(), std::string("is not UTF-8: byte \\xff at 2"));
     }
 
+    void jsonIsEscapedAsJson()
+    {
+        // All that a terminal obeys and JSON lets through: DEL, C1, directions, byte order mark.
+        const nlohmann::json document { { "a\x7f\xc2\x9b", "\xe2\x80\xae\xef\xbb\xbf\x1b\n\xe5\xb1\x82" } };
+        for (const int indent : { -1, 2 }) {
+            const std::string shown = jsonText(document, indent);
+            QVERIFY2(visibleLines(shown) == shown, shown.c_str());
+            QVERIFY(nlohmann::json::parse(shown) == document);
+            QVERIFY(shown.find("\xe5\xb1\x82") != std::string::npos); // nothing else is escaped
+        }
+        for (const auto& list : { printableHostileNames(), controlHostileNames() })
+            for (const HostileName& hostile : list)
+                QVERIFY2(nlohmann::json::parse(jsonText(nlohmann::json { { hostile.name, hostile.name } }))[hostile.name] == hostile.name, hostile.what.c_str());
+        // What is no UTF-8 can be in no JSON: its escape is.
+        for (const HostileName& hostile : malformedHostileNames()) {
+            const nlohmann::ordered_json odd { { "list", { 1, hostile.name } }, { hostile.name, true } };
+            const auto back = nlohmann::json::parse(jsonText(odd));
+            QCOMPARE(back["list"][1].get<std::string>(), visibleText(hostile.name));
+            QVERIFY(back[visibleText(hostile.name)].get<bool>());
+        }
+    }
+
     /// Qt decodes independently: what it gives back unchanged is UTF-8, and nothing else.
     void utf8IsWhatQtTakes()
     {
@@ -76,6 +99,17 @@ private Q_SLOTS:
         }
         QVERIFY(isUtf8(inputError(std::string(399, 'a') + wide, "x" + wide, "").text()));
         QVERIFY(!nameProblem(inputError("\x1b[31m", "\x07", "\x9b").text()));
+        // Of a message with a long name both ends are there: the name's beginning, and what is wrong with it.
+        for (const std::string letter : { "x", "\xe5\xb1\x82", "\x1b" })
+            for (std::size_t more = 0; more < 8; ++more) {
+                std::string name(more, '-');
+                for (int i = 0; i < 1000; ++i)
+                    name += letter;
+                const std::string text = inputError("d.shardboard:" + name + ":place", "'" + name + "' is not a size", "use a number").text();
+                QVERIFY(!nameProblem(text) && text.size() < 1000);
+                QVERIFY(text.starts_with("d.shardboard:") && text.ends_with("' is not a size; use a number"));
+                QVERIFY(text.find(":place: '") != std::string::npos);
+            }
     }
 
     void lettersBetweenWords()

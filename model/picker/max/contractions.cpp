@@ -56,7 +56,7 @@ std::span<const OpFamily> contractionFamilies()
         { .name = "outer",
           .fewest = 2,
           .most = 2,
-          .checks = { { "r0 == 1 && r1 == 1", UpstreamError::ValueError, "inputs", "an outer product takes two vectors", "" } },
+          .checks = { { "r0 == 1 && r1 == 1", UpstreamError::ValueError, "inputs", "an outer product takes two vectors", "give operands of one dim each" } },
           .rows = { { kEvery, "R, R -> R" },
                     { kEvery, "S(0), R -> S(0)" },
                     { kEvery, "R, S(0) -> S(1)" },

@@ -43,7 +43,7 @@ std::span<const OpFamily> indexFamilies()
           .fewest = 3,
           .most = 3,
           .attributes = { kAxis },
-          .checks = { { "r0 == r1 && r1 == r2", UpstreamError::ValueError, "inputs", "the operands of a scatter differ in how many dims they have", "" } },
+          .checks = { { "r0 == r1 && r1 == r2", UpstreamError::ValueError, "inputs", "the operands of a scatter differ in how many dims they have", "give operands of as many dims" } },
           .rows = { { kEvery, "R, R, R -> R" },
                     { kMax, "S(k), S(k), S(k) -> S(k) for k in 0..r if k != axis", kSizes, "!same(0,k,1,k) || !same(0,k,2,k)" },
                     { kOurs, "S(k), S(k), S(k) -> S(k) for k in 0..r if k != axis && same(0,k,1,k) && same(0,k,2,k)" } } },

@@ -45,7 +45,7 @@ std::span<const OpFamily> shapeFamilies()
                     { kEvery, "P -> P" } } },
         { .name = "flatten",
           .attributes = { { "start_dim", AttributeKind::Axis, "0" }, { "end_dim", AttributeKind::Axis, "-1" } },
-          .checks = { { "start_dim <= end_dim", UpstreamError::ValueError, "attrs.start_dim", "is behind end_dim", "" } },
+          .checks = { { "start_dim <= end_dim", UpstreamError::ValueError, "attrs.start_dim", "is behind end_dim", "use a start_dim of at most end_dim" } },
           .rows = { { kEvery, "R -> R" },
                     { kEvery, "S(k) -> S(k) for k in 0..start_dim" },
                     { kEvery, "S(k) -> S(k-(end_dim-start_dim)) for k in end_dim+1..r" },
