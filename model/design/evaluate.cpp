@@ -6,6 +6,7 @@
 #include "model/design/findings.h"
 #include "model/design/quantblocks.h"
 #include "model/design/resolver.h"
+#include "model/design/whatif.h"
 #include "model/hardware/hardware.h"
 #include "model/graph/buildgraph.h"
 #include "model/plan/buildplan.h"
@@ -55,7 +56,7 @@ public:
     {
     }
 
-    Result<std::shared_ptr<const Evaluation>> run()
+    Result<std::shared_ptr<const Evaluation>> run(bool withFindings)
     {
         auto hardware = hardwareOf(m_design);
         if (!hardware.ok())
@@ -63,7 +64,8 @@ public:
         auto status = m_design.model.hasGraph() ? withGraph(hardware.value()) : looseWeights();
         if (!status.ok())
             return status.error();
-        m_out->findings = designFindings(m_design, *m_out, hardware.value());
+        if (withFindings)
+            m_out->findings = designFindings(m_design, *m_out, hardware.value());
         return std::shared_ptr<const Evaluation>(std::move(m_out));
     }
 
@@ -209,7 +211,12 @@ private:
 
 Result<std::shared_ptr<const Evaluation>> evaluate(const Design& design, Misfits misfits)
 {
-    return Evaluator(design, misfits).run();
+    return Evaluator(design, misfits).run(true);
+}
+
+Result<std::shared_ptr<const Evaluation>> planOnly(const Design& design, Misfits misfits)
+{
+    return Evaluator(design, misfits).run(false);
 }
 
 const Misfit* newMisfit(const Evaluation& evaluation, const Evaluation& before)

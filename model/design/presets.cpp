@@ -192,6 +192,16 @@ Result<std::vector<std::string>> tensorNames(const ModelSpec& model, const Workl
     return names;
 }
 
+/// Whether all of `wanted` are among `entries`, in their order.
+bool containsInOrder(const std::vector<StrategyEntry>& entries, const std::vector<StrategyEntry>& wanted)
+{
+    std::size_t next = 0;
+    for (const StrategyEntry& entry : entries)
+        if (next < wanted.size() && entry == wanted[next])
+            ++next;
+    return next == wanted.size() && !wanted.empty();
+}
+
 } // namespace
 
 std::vector<std::string> presetNames()
@@ -242,6 +252,22 @@ Result<std::vector<std::string>> applyPreset(Design& design, const std::string& 
     std::erase_if(design.pins, [](const Pin& pin) { return pin.source.starts_with("preset "); });
     design.pins.insert(design.pins.begin(), preset.value().pins.begin(), preset.value().pins.end());
     return std::move(preset.value().notes);
+}
+
+EntryOrigin originOfEntries(const Design& design)
+{
+    EntryOrigin best;
+    for (const std::string& name : presetNames()) {
+        const auto preset = makePreset(name, design.mesh, design.model, design.workload);
+        if (!preset.ok() || preset.value().strategies.size() <= best.entries.size() || !containsInOrder(design.strategies, preset.value().strategies))
+            continue;
+        // The same entries can be two presets'; their pins tell them apart.
+        const auto& pins = preset.value().pins;
+        if (!pins.empty() && std::find(design.pins.begin(), design.pins.end(), pins.front()) == design.pins.end())
+            continue;
+        best = { name, preset.value().strategies };
+    }
+    return best;
 }
 
 Result<std::vector<StrategyEntry>> presetStrategies(const std::string& name, const Mesh& mesh, const ModelSpec& model,
