@@ -2,6 +2,7 @@
 // What a pipeline makes of a plan: who waits for whom, and what goes from stage to stage.
 #pragma once
 
+#include "model/core/shards.h"
 #include "model/hardware/hardware.h"
 #include "model/design/pipeline.h"
 #include "model/plan/plan.h"
@@ -11,6 +12,8 @@ namespace shardboard {
 /// Layers on a stage: all of them are spread evenly over the runs, larger ones first, and run r lies on stage r modulo the number
 /// of stages. The first stage has the most.
 std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage);
+/// Those of them that are among `layers`, numbers of layers.
+std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage, const Range& layers);
 /// Share of all layers that the fullest stage has.
 double stageShare(const PlannedPipeline& pipeline);
 
