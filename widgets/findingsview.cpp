@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/findingsview.h"
 
+#include "model/design/findings.h"
 #include "widgets/format.h"
 #include "widgets/longwork.h"
 #include "widgets/notedelegate.h"
@@ -66,7 +67,7 @@ FindingsView::FindingsView(Document* document, QWidget* parent)
     m_list->setColumnCount(ColumnCount);
     m_list->setHeaderLabels({ tr("finding"), tr("GiB per device"), tr("repair") });
     m_list->headerItem()->setTextAlignment(CostColumn, Qt::AlignRight | Qt::AlignVCenter);
-    m_list->headerItem()->setToolTip(CostColumn, tr("Memory of a device that it costs"));
+    m_list->headerItem()->setToolTip(CostColumn, tr("What it costs on each device: memory, or bytes that are moved in a step"));
     m_list->header()->setStretchLastSection(false);
     m_list->header()->setSectionResizeMode(NoteColumn, QHeaderView::Stretch);
     m_list->header()->setSectionsMovable(false);
@@ -154,7 +155,9 @@ void FindingsView::addRow(const DesignFinding& finding, int index)
     if (!finding.repair.empty())
         tip += QLatin1Char('\n') + tr("Repair: %1").arg(qstr(finding.repair));
     if (finding.costBytes > 0)
-        tip += QLatin1Char('\n') + tr("costs %1 per device").arg(exactBytesText(finding.costBytes));
+        tip += QLatin1Char('\n')
+            + (costKind(finding.kind) == CostKind::Moved ? tr("moves %1 per device in a step") : tr("costs %1 of memory per device"))
+                  .arg(exactBytesText(finding.costBytes));
     for (int column = 0; column < ColumnCount; ++column)
         item->setToolTip(column, tip);
     const FindingPlace place = placeOf(*document(), finding);

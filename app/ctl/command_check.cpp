@@ -4,11 +4,13 @@
 #include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
+#include "model/design/findings.h"
 #include "model/design/fitadvice.h"
 #include "model/formats/designfile.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <iostream>
 #include <set>
 
@@ -24,6 +26,7 @@ nlohmann::json findingsJson(const std::vector<DesignFinding>& findings)
                               { "severity", severityName(finding.severity) },
                               { "where", finding.where },
                               { "cost_bytes", finding.costBytes },
+                              { "cost_kind", costKindName(costKind(finding.kind)) },
                               { "message", finding.message },
                               { "repair", finding.repair },
                               { "repairable", finding.fix.has_value() } };
@@ -34,15 +37,13 @@ nlohmann::json findingsJson(const std::vector<DesignFinding>& findings)
     return list;
 }
 
-/// `3. warning: lm_head.weight: what is wrong; costs 1 GiB on each device` and below it what to do.
+/// `3. warning: lm_head.weight: what is wrong; costs 1 GiB of memory on each device` and below it what to do.
 void printNumbered(const std::vector<DesignFinding>& findings)
 {
     for (std::size_t i = 0; i < findings.size(); ++i) {
         const DesignFinding& finding = findings[i];
-        const std::string cost
-            = finding.costBytes > 0 ? "costs " + bytesText(finding.costBytes) + " on each device" : std::string();
         std::cout << i + 1 << ". " << severityName(finding.severity) << ": "
-                  << inputError(finding.where, finding.kind + ": " + finding.message, cost).text() << "\n   "
+                  << inputError(finding.where, finding.kind + ": " + finding.message, costText(finding)).text() << "\n   "
                   << inputError({},
                                 finding.repair
                                     + (finding.fix
@@ -129,6 +130,12 @@ Status repairOne(OpenDesign& open, const std::string& number, std::vector<std::s
     return done();
 }
 
+/// Notes alone are no reason to fail a script.
+int exitCode(const std::vector<DesignFinding>& findings)
+{
+    return std::any_of(findings.begin(), findings.end(), isDefect) ? kFindings : kDone;
+}
+
 /// What does not fit gets the repair that planning changed designs has found.
 void adviseFit(OpenDesign& open)
 {
@@ -164,14 +171,14 @@ int checkCommand(const Arguments& arguments)
         if (arguments.has("--repair"))
             document["repaired"] = made;
         std::cout << jsonText(document, 1) << "\n";
-        return findings.empty() ? kDone : kFindings;
+        return exitCode(findings);
     }
     for (const std::string& text : made)
         std::cout << "repaired: " << inputError({}, text).text() << "\n";
     if (arguments.has("--repair"))
         std::cout << arguments.text("-o") << " is written; what is left:\n";
     printNumbered(findings);
-    return findings.empty() ? kDone : kFindings;
+    return exitCode(findings);
 }
 
 } // namespace shardboard

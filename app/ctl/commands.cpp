@@ -138,10 +138,13 @@ const std::vector<Command>& commands()
           "WHAT is a collective's id, an operation (block/self_attn.q_proj), or a tensor (a weight, with * or a layer's number; an\n"
           "activation); the last part of such a name; or a glob. A row's price is that of its own reshards: profile shardboard ranks\n"
           "by their time, those of MAX by bytes. A pin that takes another row is written as for shardctl new --pin.\n" },
-        { "check", "lists findings with the smallest repair; exit 1 when there are any", { "DESIGN" },
+        { "check", "lists findings with the smallest repair; exit 1 when there are warnings or errors", { "DESIGN" },
           { { "--repair", "N", "makes the repair of finding N, or of all, and lists what is left" },
             { "-o", "FILE", "design file to write, with --repair" }, kJson },
-          checkCommand, {} },
+          checkCommand,
+          "Errors cannot be planned or do not fit, warnings cost something that was hardly meant, notes are worth knowing: with notes\n"
+          "alone it exits with 0. In JSON cost_kind tells whether cost_bytes are held (memory of a device) or moved (by collectives, in\n"
+          "a step); none: the kind has no bytes.\n" },
         { "run", "runs the plan with real data and checks its numbers", { "DESIGN" },
           { { "--backend", "NAME", "cpu, mpi, cuda or nccl, as far as the worker has them (cpu)" },
             { "--layers", "N", "layers to run (all)" },

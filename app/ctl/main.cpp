@@ -21,7 +21,7 @@ void printOverview(std::ostream& out)
     for (const Command& command : commands())
         out << "  " << command.name << std::string(10 - std::min<std::size_t>(9, command.name.size()), ' ') << command.summary
             << "\n";
-    out << "\nshardctl COMMAND --help tells more. Exit codes: 0 done, 1 findings or differences, 2 wrong usage,\n"
+    out << "\nshardctl COMMAND --help tells more. Exit codes: 0 done, 1 warnings, errors or differences, 2 wrong usage,\n"
            "3 input that cannot be used, 4 the engine failed, 5 cancelled.\n";
 }
 

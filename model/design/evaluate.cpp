@@ -7,6 +7,7 @@
 #include "model/design/quantblocks.h"
 #include "model/design/resolver.h"
 #include "model/design/verifynames.h"
+#include "model/design/whatif.h"
 #include "model/hardware/hardware.h"
 #include "model/graph/buildgraph.h"
 #include "model/plan/buildplan.h"
@@ -56,7 +57,7 @@ public:
     {
     }
 
-    Result<std::shared_ptr<const Evaluation>> run()
+    Result<std::shared_ptr<const Evaluation>> run(bool withFindings)
     {
         if (const auto status = verifyNames(m_design); !status.ok())
             return status.error();
@@ -66,7 +67,8 @@ public:
         auto status = m_design.model.hasGraph() ? withGraph(hardware.value()) : looseWeights();
         if (!status.ok())
             return status.error();
-        m_out->findings = designFindings(m_design, *m_out, hardware.value());
+        if (withFindings)
+            m_out->findings = designFindings(m_design, *m_out, hardware.value());
         return std::shared_ptr<const Evaluation>(std::move(m_out));
     }
 
@@ -212,7 +214,12 @@ private:
 
 Result<std::shared_ptr<const Evaluation>> evaluate(const Design& design, Misfits misfits)
 {
-    return Evaluator(design, misfits).run();
+    return Evaluator(design, misfits).run(true);
+}
+
+Result<std::shared_ptr<const Evaluation>> planOnly(const Design& design, Misfits misfits)
+{
+    return Evaluator(design, misfits).run(false);
 }
 
 const Misfit* newMisfit(const Evaluation& evaluation, const Evaluation& before)

@@ -5,6 +5,8 @@
 #include "model/core/text.h"
 #include "model/design/presetaxes.h"
 #include "model/design/presets.h"
+#include "model/design/whatif.h"
+#include "model/graph/buildgraph.h"
 #include "model/hardware/hardware.h"
 
 #include <algorithm>
@@ -86,10 +88,31 @@ void addLayouts(const Design& design, std::vector<Change>& out)
                        } });
 }
 
+std::optional<StrategyEntry> inputEntry(const Design& design)
+{
+    const auto found = std::find_if(design.strategies.begin(), design.strategies.end(),
+                                    [&](const StrategyEntry& entry) { return entry.match == inputName(design.model); });
+    return found == design.strategies.end() ? std::nullopt : std::optional(*found);
+}
+
+/// Puts a design on a mesh with a larger axis. One that is laid out by a preset, and by nothing else, is by the same preset: what
+/// divides by fewer devices need not divide by more. False where that refuses, or cuts the batch otherwise.
+bool enlarge(Design& design, const std::string& preset, std::vector<MeshAxis> axes)
+{
+    auto mesh = Mesh::make(std::move(axes));
+    if (!mesh.ok())
+        return false;
+    design.mesh = std::move(mesh).value();
+    const auto input = inputEntry(design);
+    return preset.empty() || (applyPreset(design, preset).ok() && inputEntry(design) == input);
+}
+
 void addDevices(const Design& design, std::vector<Change>& out)
 {
     constexpr std::int64_t kMostTimes = 16;
     constexpr std::int64_t kMostDevices = std::int64_t { 1 } << 17;
+    const EntryOrigin origin = originOfEntries(design);
+    const std::string preset = origin.entries.size() == design.strategies.size() ? origin.preset : std::string();
     for (int axis = 0; axis < design.mesh.axisCount(); ++axis)
         for (std::int64_t times = 2; times <= kMostTimes; times *= 2) {
             const std::int64_t size = design.mesh.axis(axis).size * times;
@@ -97,15 +120,23 @@ void addDevices(const Design& design, std::vector<Change>& out)
             if (devices > kMostDevices)
                 break;
             out.push_back({ design.mesh.axis(axis).name + "=" + std::to_string(size) + ", " + countText(devices) + " devices", Devices,
-                            [axis, size](Design& d) {
+                            [axis, size, preset](Design& d) {
                                 std::vector<MeshAxis> axes = d.mesh.axes();
                                 axes[static_cast<std::size_t>(axis)].size = size;
-                                auto mesh = Mesh::make(std::move(axes));
-                                if (mesh.ok())
-                                    d.mesh = std::move(mesh).value();
-                                return mesh.ok();
+                                return enlarge(d, preset, std::move(axes));
                             } });
         }
+}
+
+/// The mesh axes over which something is cut, or along which stages lie.
+std::set<std::string> axesInUse(const Design& design, const Evaluation& evaluation)
+{
+    std::set<std::string> names { design.pipeline.axis };
+    for (const WeightLayout& weight : evaluation.weights)
+        for (const auto& dim : weight.layout.dims)
+            for (const AxisRef& ref : dim)
+                names.insert(design.mesh.axis(ref.axis).name);
+    return names;
 }
 
 class Adviser {
@@ -121,13 +152,15 @@ public:
         auto hardware = hardwareOf(m_design);
         if (!hardware.ok())
             return hardware.error();
-        const auto now = evaluate(m_design, Misfits::Replicate);
+        const auto now = planOnly(m_design, Misfits::Replicate);
         if (!now.ok())
             return now.error();
         m_out.limitBytes = static_cast<std::int64_t>(hardware.value().memoryBytes());
         m_out.peakBytes = now.value()->plan.memory.peak;
         m_out.seconds = now.value()->plan.seconds();
         m_out.devices = m_design.mesh.deviceCount();
+        m_weights = now.value()->plan.memory.weights;
+        m_inUse = axesInUse(m_design, *now.value());
         if (m_out.fits() || !m_design.model.hasGraph())
             return std::move(m_out);
         std::vector<Change> changes;
@@ -157,11 +190,11 @@ public:
 private:
     void attempt(const std::vector<Change>& changes, const std::vector<std::size_t>& chosen)
     {
-        constexpr int kMostTried = 96;
+        constexpr int kMostPlanned = 96;
         const bool partFits = std::any_of(m_fitting.begin(), m_fitting.end(), [&](const std::set<std::size_t>& fitting) {
             return std::all_of(fitting.begin(), fitting.end(), [&](std::size_t c) { return std::find(chosen.begin(), chosen.end(), c) != chosen.end(); });
         });
-        if (partFits || m_out.tried >= kMostTried || (m_stop && m_stop()))
+        if (partFits || m_planned >= kMostPlanned || (m_stop && m_stop()))
             return;
         FitOption option;
         option.design = m_design;
@@ -174,8 +207,11 @@ private:
             texts.push_back(changes[c].what);
         }
         option.what = joined(texts, " and ");
-        const auto evaluation = evaluate(option.design);
+        const auto evaluation = planOnly(option.design);
         if (!evaluation.ok())
+            return;
+        ++m_planned;
+        if (undoes(option.design, *evaluation.value()))
             return;
         ++m_out.tried;
         const Plan& plan = evaluation.value()->plan;
@@ -190,6 +226,15 @@ private:
         } else if (m_out.nearest.empty() || option.peakBytes < m_out.nearest.front().peakBytes) {
             m_out.nearest.assign(1, std::move(option));
         }
+    }
+
+    /// Whether a change takes back what the design does: devices that were put to use all do the same then, or each holds more of
+    /// the weights.
+    bool undoes(const Design& design, const Evaluation& evaluation) const
+    {
+        const std::set<std::string> inUse = axesInUse(design, evaluation);
+        return evaluation.plan.memory.weights > m_weights
+            || std::any_of(m_inUse.begin(), m_inUse.end(), [&](const std::string& axis) { return !inUse.contains(axis); });
     }
 
     void rank()
@@ -215,6 +260,9 @@ private:
 
     const Design& m_design;
     const std::function<bool()>& m_stop;
+    int m_planned = 0;
+    std::int64_t m_weights = 0; ///< that a device holds as it is
+    std::set<std::string> m_inUse; ///< mesh axes
     std::vector<std::set<std::size_t>> m_fitting;
     FitAdvice m_out;
 };

@@ -2,6 +2,7 @@
 #include "model/design/presets.h"
 
 #include "model/core/text.h"
+#include "model/design/entryindex.h"
 #include "model/graph/buildgraph.h"
 
 #include <algorithm>
@@ -169,6 +170,38 @@ Result<Preset> presetOf(const std::string& name, const Mesh& mesh, const ModelSp
     return presetFromFacts(*facts, mesh, model, workload);
 }
 
+/// Of all weights and inputs. No preset tells layers apart, so that a name of theirs stands for all.
+Result<std::vector<std::string>> tensorNames(const ModelSpec& model, const Workload& workload)
+{
+    std::vector<std::string> names;
+    for (const ModelSpec::LooseWeight& weight : model.looseWeights)
+        names.push_back(weight.tensor.name);
+    if (!model.hasGraph())
+        return names;
+    Workload forward = workload; // the backward pass has no weights of its own
+    forward.kind = WorkloadKind::Prefill;
+    forward.microBatches = 1;
+    const auto graph = buildGraph(model, forward);
+    if (!graph.ok())
+        return graph.error();
+    if (workload.kind == WorkloadKind::Train)
+        names.push_back("targets");
+    for (const GraphTensor& tensor : graph.value().tensors)
+        if (tensor.spec.role == TensorRole::Weight || tensor.spec.role == TensorRole::Input)
+            names.push_back(tensor.spec.name);
+    return names;
+}
+
+/// Whether all of `wanted` are among `entries`, in their order.
+bool containsInOrder(const std::vector<StrategyEntry>& entries, const std::vector<StrategyEntry>& wanted)
+{
+    std::size_t next = 0;
+    for (const StrategyEntry& entry : entries)
+        if (next < wanted.size() && entry == wanted[next])
+            ++next;
+    return next == wanted.size() && !wanted.empty();
+}
+
 } // namespace
 
 std::vector<std::string> presetNames()
@@ -201,13 +234,11 @@ Result<Preset> makePreset(const std::string& name, const Mesh& mesh, const Model
         targets.match = "targets";
         entries.insert(input + 1, std::move(targets));
     }
-    if (model.hasGraph())
-        return preset;
-    // Of a model that is only known by its weights, what names none of them is of no use.
-    std::erase_if(entries, [&](const StrategyEntry& e) {
-        return std::none_of(model.looseWeights.begin(), model.looseWeights.end(),
-                            [&](const ModelSpec::LooseWeight& weight) { return globMatch(e.match, weight.tensor.name); });
-    });
+    if (const auto names = tensorNames(model, workload); names.ok()) { // else evaluating the design tells why
+        const std::vector<bool> matching = EntryIndex(entries).matchingAny(names.value());
+        std::size_t index = 0;
+        std::erase_if(entries, [&](const StrategyEntry&) { return !matching[index++]; });
+    }
     return preset;
 }
 
@@ -221,6 +252,22 @@ Result<std::vector<std::string>> applyPreset(Design& design, const std::string& 
     std::erase_if(design.pins, [](const Pin& pin) { return pin.source.starts_with("preset "); });
     design.pins.insert(design.pins.begin(), preset.value().pins.begin(), preset.value().pins.end());
     return std::move(preset.value().notes);
+}
+
+EntryOrigin originOfEntries(const Design& design)
+{
+    EntryOrigin best;
+    for (const std::string& name : presetNames()) {
+        const auto preset = makePreset(name, design.mesh, design.model, design.workload);
+        if (!preset.ok() || preset.value().strategies.size() <= best.entries.size() || !containsInOrder(design.strategies, preset.value().strategies))
+            continue;
+        // The same entries can be two presets'; their pins tell them apart.
+        const auto& pins = preset.value().pins;
+        if (!pins.empty() && std::find(design.pins.begin(), design.pins.end(), pins.front()) == design.pins.end())
+            continue;
+        best = { name, preset.value().strategies };
+    }
+    return best;
 }
 
 Result<std::vector<StrategyEntry>> presetStrategies(const std::string& name, const Mesh& mesh, const ModelSpec& model,

@@ -26,6 +26,13 @@ Result<Preset> makePreset(const std::string& name, const Mesh& mesh, const Model
 /// Replaces the strategies, the pipeline and the preset's pins of a design; pins set by hand stay. Returns the notes.
 Result<std::vector<std::string>> applyPreset(Design& design, const std::string& name);
 
+/// The preset whose entries a design has, all of them and in their order: which it was is not written down.
+struct EntryOrigin {
+    std::string preset; ///< empty when it is none
+    std::vector<StrategyEntry> entries; ///< the preset's
+};
+EntryOrigin originOfEntries(const Design& design);
+
 /// The strategies of a preset alone.
 Result<std::vector<StrategyEntry>> presetStrategies(const std::string& name, const Mesh& mesh, const ModelSpec& model,
                                                     const Workload& workload, std::vector<std::string>& notes);

@@ -128,6 +128,10 @@ private:
                               "use megatron-tp, fsdp or another preset for dense models");
         if (m_facts.experts == Wish::Needs && m_expert.empty())
             return lacks(AxisRole::Expert, "for experts");
+        if (m_facts.experts == Wish::Needs && m_model.moe.experts < m_mesh.groupSize(m_expert))
+            return inputError("--mesh", std::string("preset ") + m_facts.name + " cuts " + std::to_string(m_model.moe.experts) + " experts over "
+                                  + std::to_string(m_mesh.groupSize(m_expert)) + " devices: some would have none",
+                              "give the expert axis at most as many devices as there are experts");
         if (m_facts.experts == Wish::Needs && m_model.moe.experts % m_mesh.groupSize(m_expert) != 0)
             note(std::to_string(m_model.moe.experts) + " experts do not divide by " + std::to_string(m_mesh.groupSize(m_expert))
                  + " devices: some hold one more");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/design/evaluate.h"
+#include "model/design/presets.h"
 #include "model/explain/explain.h"
 #include "model/plan/pinning.h"
 

@@ -2,7 +2,6 @@
 #include "model/explain/explain.h"
 
 #include "model/design/layoutstrategy.h"
-#include "model/design/presets.h"
 #include "model/explain/causes.h"
 #include "model/explain/rankedrows.h"
 
@@ -173,16 +172,6 @@ private:
     CauseFinder m_causes;
 };
 
-/// Whether all of `wanted` are among `entries`, in their order.
-bool containsInOrder(const std::vector<StrategyEntry>& entries, const std::vector<StrategyEntry>& wanted)
-{
-    std::size_t next = 0;
-    for (const StrategyEntry& entry : entries)
-        if (next < wanted.size() && entry == wanted[next])
-            ++next;
-    return next == wanted.size() && !wanted.empty();
-}
-
 } // namespace
 
 EditEffect effectOf(const Design& design, const Evaluation& evaluation, const Repair& edit)
@@ -207,22 +196,6 @@ EditEffect effectOf(const Design& design, const Evaluation& evaluation, const Re
     out.peak = plan.memory.peak;
     out.collectives = movingCollectives(plan);
     return out;
-}
-
-EntryOrigin originOfEntries(const Design& design)
-{
-    EntryOrigin best;
-    for (const std::string& name : presetNames()) {
-        const auto preset = makePreset(name, design.mesh, design.model, design.workload);
-        if (!preset.ok() || preset.value().strategies.size() <= best.entries.size() || !containsInOrder(design.strategies, preset.value().strategies))
-            continue;
-        // The same entries can be two presets'; their pins tell them apart.
-        const auto& pins = preset.value().pins;
-        if (!pins.empty() && std::find(design.pins.begin(), design.pins.end(), pins.front()) == design.pins.end())
-            continue;
-        best = { name, preset.value().strategies };
-    }
-    return best;
 }
 
 const PlannedOp* explainedOp(const Evaluation& evaluation, const Explanation& explanation)

@@ -32,13 +32,6 @@ Explanation explain(const Design& design, const Evaluation& evaluation, const Ex
 /// What an edit leads to.
 EditEffect effectOf(const Design& design, const Evaluation& evaluation, const Repair& edit);
 
-/// The preset whose entries a design has, all of them and in their order: which it was is not written down.
-struct EntryOrigin {
-    std::string preset; ///< empty when it is none
-    std::vector<StrategyEntry> entries; ///< the preset's
-};
-EntryOrigin originOfEntries(const Design& design);
-
 /// The planned operation of an explanation, or null.
 const PlannedOp* explainedOp(const Evaluation& evaluation, const Explanation& explanation);
 /// `block/self_attn.q_proj`

@@ -159,11 +159,18 @@ void priceSend(Collective& send, CollectivePrices& prices)
 
 std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage)
 {
+    return layersOfStage(pipeline, stage, { 0, pipeline.layers });
+}
+
+std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage, const Range& layers)
+{
     const std::int64_t runs = pipeline.stages * pipeline.chunks;
-    std::int64_t layers = 0;
-    for (std::int64_t run = stage; run < runs; run += pipeline.stages)
-        layers += balancedPart(pipeline.layers, runs, run).size();
-    return layers;
+    std::int64_t count = 0;
+    for (std::int64_t run = stage; run < runs; run += pipeline.stages) {
+        const Range part = balancedPart(pipeline.layers, runs, run);
+        count += std::max<std::int64_t>(0, std::min(part.hi, layers.hi) - std::max(part.lo, layers.lo));
+    }
+    return count;
 }
 
 std::int64_t stageOfLayer(const PlannedPipeline& pipeline, std::int64_t layer)

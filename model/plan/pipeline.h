@@ -2,6 +2,7 @@
 // What a pipeline makes of a plan: who waits for whom, and what goes from stage to stage.
 #pragma once
 
+#include "model/core/shards.h"
 #include "model/hardware/hardware.h"
 #include "model/design/pipeline.h"
 #include "model/plan/plan.h"
@@ -13,6 +14,8 @@ namespace shardboard {
 std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage);
 /// The stage on which a layer of the model lies.
 std::int64_t stageOfLayer(const PlannedPipeline& pipeline, std::int64_t layer);
+/// Those of them that are among `layers`, numbers of layers.
+std::int64_t layersOfStage(const PlannedPipeline& pipeline, std::int64_t stage, const Range& layers);
 /// Share of all layers that the fullest stage has.
 double stageShare(const PlannedPipeline& pipeline);
 

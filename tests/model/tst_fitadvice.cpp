@@ -70,6 +70,56 @@ private Q_SLOTS:
         QVERIFY(fitText(advice).find("none fits; the nearest misses by ") != std::string::npos);
     }
 
+    /// What is not offered: another preset that fits and leaves the sequence whole on all devices of its axis, or weights whole that
+    /// are sharded.
+    void nothingIsTakenBack()
+    {
+        Design design;
+        design.mesh = Mesh::parse("data=2,context=4").value();
+        design.model = denseModel(128256, 8192, 28672, 60, 64, 8, 128);
+        design.workload = { WorkloadKind::Prefill, 8, 4096, DType::BF16 };
+        QVERIFY(applyPreset(design, "cp-ring").ok());
+        const auto before = evaluate(design).value();
+        const auto advice = fitAdvice(design).value();
+        QVERIFY(!advice.fits());
+        std::vector<FitOption> told = advice.fixes;
+        told.insert(told.end(), advice.nearest.begin(), advice.nearest.end());
+        QVERIFY(!told.empty());
+        for (const FitOption& fix : told) {
+            const auto after = evaluate(fix.design).value();
+            QVERIFY2(std::none_of(after->findings.begin(), after->findings.end(), [](const auto& f) { return f.kind == "unused-axis"; }), fix.what.c_str());
+            QVERIFY2(after->plan.memory.weights <= before->plan.memory.weights, fix.what.c_str());
+        }
+        Design sharded = design;
+        QVERIFY(applyPreset(sharded, "fsdp").ok()); // which would fit
+        const auto other = evaluate(sharded).value();
+        QVERIFY(other->plan.memory.peak <= advice.limitBytes);
+        QVERIFY(std::any_of(other->findings.begin(), other->findings.end(), [](const auto& f) { return f.kind == "unused-axis"; }));
+    }
+
+    /// A preset lays out the larger mesh: 8 KV heads over 8 devices are whole there, over 16 they would be cut in two.
+    void moreDevicesAreLaidOutByThePreset()
+    {
+        Design design = training("model=8", "megatron-tp", 1, Recompute::Full);
+        design.model = denseModel(128256, 8192, 28672, 80, 64, 8, 128);
+        design.workload.sequence = 4096;
+        QVERIFY(applyPreset(design, "megatron-tp").ok());
+        const auto advice = fitAdvice(design).value();
+        const auto larger = std::find_if(advice.fixes.begin(), advice.fixes.end(), [](const FitOption& fix) { return fix.devices > 8; });
+        QVERIFY(larger != advice.fixes.end());
+        const auto after = evaluate(larger->design).value();
+        QVERIFY(std::none_of(after->findings.begin(), after->findings.end(), [](const auto& f) { return f.kind == "heads-split"; }));
+        Design applied = larger->design;
+        QVERIFY(applyPreset(applied, "megatron-tp").ok());
+        QCOMPARE(applied.strategies, larger->design.strategies);
+        // Entries of one's own stay as they are.
+        design.strategies.push_back({ "*norm*", {}, {} });
+        const auto own = fitAdvice(design).value();
+        for (const FitOption& fix : own.fixes)
+            if (fix.devices > 8)
+                QCOMPARE(fix.design.strategies, design.strategies);
+    }
+
     void canBeStopped()
     {
         int asked = 0;

@@ -487,6 +487,14 @@ private Q_SLOTS:
         Design design = llama("data=8", "replicate");
         const auto text = [&](const char* preset) { return QString::fromStdString(applyPreset(design, preset).error().text()); };
         QCOMPARE(text("ep"), QString("--preset: preset ep cuts experts, and small has none; use megatron-tp, fsdp or another preset for dense models"));
+        design.mesh = Mesh::parse("expert=8").value();
+        design.model.moe = {};
+        design.model.moe.experts = 4;
+        design.model.moe.chosen = 2;
+        design.model.moe.intermediateSize = 64;
+        QCOMPARE(text("ep"), QString("--mesh: preset ep cuts 4 experts over 8 devices: some would have none; give the expert axis at most as many devices as"
+                                     " there are experts"));
+        design = llama("data=8", "replicate");
         QCOMPARE(text("hsdp"), QString("--mesh: preset hsdp finds no mesh axis to shard weights over in data=8; name one fsdp"));
         QCOMPARE(text("tp-sp"), QString("--mesh: preset tp-sp finds no mesh axis to cut weights over in data=8; name one model, tp or tensor"));
         design.mesh = Mesh::parse("context=16").value();

@@ -5,6 +5,7 @@
 #include "model/core/text.h"
 #include "model/design/layoutstrategy.h"
 #include "model/design/resolver.h"
+#include "model/plan/pipeline.h"
 
 #include <algorithm>
 #include <limits>
@@ -51,6 +52,34 @@ std::vector<int> FinderInput::entriesOf(const std::string& pattern) const
         out.push_back(it->second);
     std::sort(out.begin(), out.end());
     return out;
+}
+
+std::int64_t FinderInput::inLayers(const WeightLayout& weight, std::int64_t bytes) const
+{
+    std::int64_t layers = weight.copies;
+    if (const auto& pipeline = evaluation.plan.pipeline; pipeline && weight.firstLayer >= 0) {
+        layers = 0;
+        for (std::int64_t stage = 0; stage < pipeline->stages; ++stage)
+            layers = std::max(layers, layersOfStage(*pipeline, stage, { weight.firstLayer, weight.firstLayer + weight.copies }));
+    }
+    return checkedMultiply(bytes, layers).value_or(std::numeric_limits<std::int64_t>::max());
+}
+
+std::int64_t FinderInput::withTraining(std::int64_t bytes) const
+{
+    const MemoryByCause& memory = evaluation.plan.memory;
+    const std::int64_t beside = memory.masterWeights + memory.optimizer + memory.gradients;
+    if (beside == 0 || memory.weights == 0)
+        return bytes;
+    const double all = static_cast<double>(bytes) * (1 + static_cast<double>(beside) / static_cast<double>(memory.weights));
+    constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+    return all < static_cast<double>(kMost) ? static_cast<std::int64_t>(all) : kMost;
+}
+
+std::int64_t FinderInput::cost(const WeightLayout& weight, std::int64_t bytes) const
+{
+    const std::int64_t own = inLayers(weight, bytes);
+    return weight.spec.role == TensorRole::Weight ? withTraining(own) : own;
 }
 
 std::optional<Proposal> propose(const FinderInput& input, const WeightLayout& weight, Strategy strategy,
@@ -141,13 +170,6 @@ Proposal evenCut(const FinderInput& input, const WeightLayout& weight)
                     return *proposal;
     return { {}, std::nullopt, bytesOf(weight.spec) };
 }
-
-std::int64_t inAllLayers(const WeightLayout& weight, std::int64_t bytes)
-{
-    return checkedMultiply(bytes, weight.copies).value_or(std::numeric_limits<std::int64_t>::max());
-}
-
-std::int64_t held(const WeightLayout& weight) { return inAllLayers(weight, weight.bytesPerDevice); }
 
 std::string axesText(const std::vector<AxisRef>& axes, const Mesh& mesh)
 {

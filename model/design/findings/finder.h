@@ -56,6 +56,16 @@ public:
     /// Indices of the entries that have this pattern.
     std::vector<int> entriesOf(const std::string& pattern) const;
 
+    /// Of a weight that takes `bytes` on a device in each layer: in all layers that lie on the device. Saturates.
+    std::int64_t inLayers(const WeightLayout& weight, std::int64_t bytes) const;
+    /// Bytes of weights with what a training step keeps beside them, as the plan counts it: f32 copies, states of the optimizer,
+    /// gradients.
+    std::int64_t withTraining(std::int64_t bytes) const;
+    /// inLayers() and withTraining(): what a finding about so many bytes of a weight costs.
+    std::int64_t cost(const WeightLayout& weight, std::int64_t bytes) const;
+    /// inLayers() on the device that holds the most.
+    std::int64_t held(const WeightLayout& weight) const { return inLayers(weight, weight.bytesPerDevice); }
+
 private:
     std::vector<std::vector<std::size_t>> m_decided; ///< by entry
     std::unordered_map<std::string, int> m_sameName;
@@ -88,11 +98,6 @@ std::vector<AxisRef> dividingAxes(const WeightLayout& weight, std::size_t dim, c
 /// A cut of a replicated weight that divides: over the largest mesh axis that can, on the largest dim; else
 /// `replicate`.
 Proposal evenCut(const FinderInput& input, const WeightLayout& weight);
-
-/// Bytes on the device that holds the most, in all layers: what a finding's cost is a part of.
-std::int64_t held(const WeightLayout& weight);
-/// `bytes` in all layers; saturates.
-std::int64_t inAllLayers(const WeightLayout& weight, std::int64_t bytes);
 
 /// `model` or `data, model`
 std::string axesText(const std::vector<AxisRef>& axes, const Mesh& mesh);

@@ -4,29 +4,58 @@
 #include "model/core/numbers.h"
 #include "model/design/findings/finder.h"
 
+#include <algorithm>
+#include <numeric>
+
 namespace shardboard {
 
 namespace {
 
-/// What the fullest device holds beyond an even share.
-std::int64_t wasted(const WeightLayout& weight, std::int64_t parts)
+/// What the fullest device holds of a layer beyond an even share of the dim.
+std::int64_t wasted(const WeightLayout& weight, std::size_t dim)
 {
-    std::int64_t even = bytesOf(weight.spec);
-    for (const DimCut& cut : weight.shards.cuts())
-        even /= cut.count();
-    return parts > 1 && weight.bytesPerDevice > even ? inAllLayers(weight, weight.bytesPerDevice - even) : 0;
+    const DimCut& cut = weight.shards.cuts()[dim];
+    const std::int64_t ofElement = weight.bytesPerDevice / std::max<std::int64_t>(1, cut.largest());
+    return std::max<std::int64_t>(0, weight.bytesPerDevice - ofElement * weight.spec.shape[dim] / cut.count());
 }
 
-/// The weight with only those axes on a dim that divide it.
-std::optional<Repair> fewerAxes(const FinderInput& input, const WeightLayout& weight)
+/// The weight with only those axes on a dim that divide it, the others on a dim that they divide.
+std::optional<Proposal> dividingCut(const FinderInput& input, const WeightLayout& weight)
 {
     Layout layout = weight.layout;
-    for (std::size_t dim = 0; dim < layout.dims.size(); ++dim)
-        if (weight.spec.shape[dim] % partsOf(layout.dims[dim], input.mesh()) != 0
-            || partsOf(layout.dims[dim], input.mesh()) > weight.spec.shape[dim])
-            layout.dims[dim] = dividingAxes(weight, dim, layout.dims[dim], input.mesh());
-    const auto proposal = propose(input, weight, layout);
-    return giveStrategy(input, weight, proposal);
+    std::vector<AxisRef> left;
+    for (std::size_t dim = 0; dim < layout.dims.size(); ++dim) {
+        const std::vector<AxisRef> axes = layout.dims[dim];
+        if (weight.spec.shape[dim] % partsOf(axes, input.mesh()) == 0 && partsOf(axes, input.mesh()) <= weight.spec.shape[dim])
+            continue;
+        layout.dims[dim] = dividingAxes(weight, dim, axes, input.mesh());
+        for (const AxisRef& ref : axes)
+            if (std::find(layout.dims[dim].begin(), layout.dims[dim].end(), ref) == layout.dims[dim].end())
+                left.push_back(ref);
+    }
+    std::vector<std::size_t> largestFirst(layout.dims.size());
+    std::iota(largestFirst.begin(), largestFirst.end(), std::size_t { 0 });
+    std::stable_sort(largestFirst.begin(), largestFirst.end(),
+                     [&](std::size_t a, std::size_t b) { return weight.spec.shape[a] > weight.spec.shape[b]; });
+    for (const AxisRef& ref : left)
+        for (const std::size_t dim : largestFirst) {
+            std::vector<AxisRef> axes = layout.dims[dim];
+            axes.push_back(ref);
+            if (!dividesInGrains(weight, dim, partsOf(axes, input.mesh())))
+                continue;
+            layout.dims[dim] = std::move(axes);
+            break;
+        }
+    return propose(input, weight, layout);
+}
+
+/// A cut that divides. JAX refuses a rule's cut that does not, so that one that holds more is better than none there.
+std::optional<Repair> repairOf(const FinderInput& input, const WeightLayout& weight)
+{
+    const auto proposal = dividingCut(input, weight);
+    if (proposal && (weight.resolution || proposal->bytesPerDevice <= weight.bytesPerDevice))
+        return giveStrategy(input, weight, *proposal);
+    return std::nullopt;
 }
 
 struct Uneven {
@@ -35,6 +64,15 @@ struct Uneven {
     std::string message;
     std::string repair;
 };
+
+/// MAX writes down out / N, rounded down, as the out dim of every shard of a rowwise or stacked-qkv Linear (max-sharding 5.1).
+std::string recordedByMax(const WeightLayout& weight, std::size_t dim, std::int64_t parts)
+{
+    const bool rows = weight.strategy.kind == StrategyKind::Rowwise || weight.strategy.kind == StrategyKind::StackedQkv;
+    if (!rows || dim != 0 || weight.spec.shape.size() != 2)
+        return {};
+    return ", and MAX records an out dim of " + countText(weight.spec.shape[0] / parts) + " for each, also of those that hold more";
+}
 
 Uneven describe(const WeightLayout& weight, std::size_t dim, std::int64_t parts, const Mesh& mesh)
 {
@@ -53,7 +91,7 @@ Uneven describe(const WeightLayout& weight, std::size_t dim, std::int64_t parts,
                  "cut it over axes that divide it, or pad it to a multiple of " + countText(parts) };
     return { "uneven", Severity::Note,
              what + " does not divide by " + countText(parts) + ": shards differ by an element ("
-                 + cutRuleName(weight.cut) + "); some export targets refuse this",
+                 + cutRuleName(weight.cut) + "); some export targets refuse this" + recordedByMax(weight, dim, parts),
              "pad it to a multiple of " + countText(parts) };
 }
 
@@ -71,9 +109,9 @@ void findIndivisible(const FinderInput& input, FindingList& out)
                 continue;
             const Uneven uneven = describe(weight, dim, parts, input.mesh());
             const bool fixable = uneven.severity != Severity::Note && !out.full(uneven.kind);
-            out.add({ uneven.kind, uneven.severity, weight.spec.name, wasted(weight, parts), uneven.message,
+            out.add({ uneven.kind, uneven.severity, weight.spec.name, input.cost(weight, wasted(weight, dim)), uneven.message,
                       uneven.repair },
-                    fixable ? fewerAxes(input, weight) : std::nullopt);
+                    fixable ? repairOf(input, weight) : std::nullopt);
         }
     }
 }

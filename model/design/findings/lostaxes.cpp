@@ -105,13 +105,9 @@ bool rulesSuit(const FinderInput& input, const WeightLayout& lost, const DesignR
     return true;
 }
 
-Repair repairOf(const FinderInput& input, const WeightLayout& weight, const std::vector<Loss>& losses)
+/// The weight with the lost axes that divide their dims; nothing where none does.
+std::optional<Proposal> withLostAxes(const FinderInput& input, const WeightLayout& weight, const std::vector<Loss>& losses)
 {
-    Repair repair = fallbackRules(losses, weight, input.design.rules);
-    Design changed; // of the design only the rules count here
-    changed.rules = input.design.rules;
-    if (rulesSuit(input, weight, repaired(std::move(changed), repair).rules))
-        return repair;
     Layout layout = weight.layout;
     for (const Loss& loss : losses) {
         const auto dim = static_cast<std::size_t>(loss.dim);
@@ -120,8 +116,18 @@ Repair repairOf(const FinderInput& input, const WeightLayout& weight, const std:
         axes.insert(axes.end(), more.begin(), more.end());
         layout.dims[dim] = dividingAxes(weight, dim, axes, input.mesh());
     }
+    return propose(input, weight, layout);
+}
+
+Repair repairOf(const FinderInput& input, const WeightLayout& weight, const std::vector<Loss>& losses,
+                const std::optional<Proposal>& proposal)
+{
+    Repair repair = fallbackRules(losses, weight, input.design.rules);
+    Design changed; // of the design only the rules count here
+    changed.rules = input.design.rules;
+    if (rulesSuit(input, weight, repaired(std::move(changed), repair).rules))
+        return repair;
     // Where nothing divides, saying what it is now makes it meant.
-    const auto proposal = propose(input, weight, layout);
     return giveStrategy(input, weight, proposal.value_or(Proposal {}));
 }
 
@@ -141,14 +147,18 @@ void findLostAxes(const FinderInput& input, FindingList& out)
             message += (message.empty() ? "" : "; ") + lossText(loss, weight, input.design.rules, input.mesh());
             parts *= partsOf(axesInMesh(loss.axes, input.mesh()), input.mesh());
         }
+        const auto proposal = withLostAxes(input, weight, losses);
+        // Where no lost axis divides its dim: beyond an even share.
+        const bool divides = proposal && proposal->bytesPerDevice < weight.bytesPerDevice;
+        const std::int64_t left = divides ? proposal->bytesPerDevice : weight.bytesPerDevice / parts;
         Finding finding { "silently-replicated",
                           Severity::Warning,
                           weight.spec.name,
-                          inAllLayers(weight, weight.bytesPerDevice - weight.bytesPerDevice / parts),
+                          input.cost(weight, weight.bytesPerDevice - left),
                           message,
                           "add a rule without the axis that is taken, or give the weight a strategy" };
         const bool told = !out.full(finding.kind);
-        out.add(std::move(finding), told ? std::optional(repairOf(input, weight, losses)) : std::nullopt);
+        out.add(std::move(finding), told ? std::optional(repairOf(input, weight, losses, proposal)) : std::nullopt);
     }
 }
 

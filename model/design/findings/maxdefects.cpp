@@ -48,22 +48,6 @@ void stackedBias(const FinderInput& input, const WeightLayout& weight, const Wei
             giveStrategy(input, bias, proposal));
 }
 
-/// MAX writes down out / N, rounded down, as the out dim of every shard of a rowwise or stacked-qkv Linear.
-void flooredOutDim(const WeightLayout& weight, FindingList& out)
-{
-    const bool rows = weight.strategy.kind == StrategyKind::Rowwise || weight.strategy.kind == StrategyKind::StackedQkv;
-    if (!rows || weight.misfit || weight.unknownShape || weight.spec.shape.size() != 2)
-        return;
-    const DimCut& cut = weight.shards.cuts()[0];
-    const std::int64_t size = weight.spec.shape[0];
-    if (size % cut.count() == 0)
-        return;
-    out.add({ kKind, Severity::Note, weight.spec.name, 0,
-              "MAX records an out dim of " + countText(size / cut.count()) + " for each of the "
-                  + countText(cut.count()) + " shards of " + countText(size) + " rows (dim 0), but some hold more",
-              "pad it to a multiple of " + countText(cut.count()) });
-}
-
 /// StackedMoE gives its biases the default dim 2 of gate-up, which a bias of two dims does not have.
 void gateUpBias(const WeightLayout& weight, FindingList& out)
 {
@@ -82,7 +66,6 @@ void findMaxDefects(const FinderInput& input, FindingList& out)
 {
     ByName names;
     for (const WeightLayout& weight : input.evaluation.weights) {
-        flooredOutDim(weight, out);
         gateUpBias(weight, out);
         if (weight.strategy.kind != StrategyKind::StackedQkv || weight.misfit)
             continue;

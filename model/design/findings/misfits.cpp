@@ -45,7 +45,7 @@ public:
                 : "the entry for " + m_input.design.strategies[static_cast<std::size_t>(weight.entry)].match;
             DesignFinding finding { { kind, Severity::Error, weight.spec.name, 0,
                                       who + " cannot be applied, so every device holds all of it ("
-                                          + bytesText(held(weight)) + "): " + reason(misfit.error, weight),
+                                          + bytesText(m_input.held(weight)) + "): " + reason(misfit.error, weight),
                                       misfit.error.fix },
                                     std::nullopt };
             if (!out.full(kind))
@@ -69,7 +69,7 @@ private:
     {
         const auto mended = bestFor(weight);
         if (mended)
-            finding.costBytes = held(weight) - inAllLayers(weight, mended->bytesPerDevice);
+            finding.costBytes = m_input.cost(weight, weight.bytesPerDevice - mended->bytesPerDevice);
         if (const auto& whole = entryRepair(weight); whole)
             finding.fix = whole;
         else if (mended)

@@ -4,6 +4,7 @@
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/design/findings/finder.h"
+#include "model/design/whatif.h"
 #include "model/plan/pinning.h"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ std::vector<int> batchAxes(const Evaluation& evaluation)
 
 struct Moved {
     std::int64_t operations = 0;
-    std::int64_t bytes = 0; ///< a step
+    std::int64_t bytes = 0; ///< of activations, a step
     std::string first;
 };
 
@@ -63,6 +64,13 @@ std::optional<std::int64_t> movedBytes(const FinderInput& input, const PlannedOp
     return weight && activation ? std::optional(moved) : std::nullopt;
 }
 
+/// Whether a step of the repaired design takes no longer.
+bool isAsFast(const FinderInput& input, const Repair& repair)
+{
+    const auto then = planOnly(repaired(input.design, repair), Misfits::Replicate);
+    return then.ok() && then.value()->plan.seconds() <= input.evaluation.plan.seconds();
+}
+
 } // namespace
 
 void findMovedActivations(const FinderInput& input, FindingList& out)
@@ -87,7 +95,7 @@ void findMovedActivations(const FinderInput& input, FindingList& out)
                     found.first = segment.name + "/" + evaluation.graph.op(planned.op).name;
                 found.operations += segment.count;
             }
-        if (found.operations == 0)
+        if (found.bytes == 0)
             continue;
         Pin pin;
         pin.match = "*";
@@ -95,12 +103,16 @@ void findMovedActivations(const FinderInput& input, FindingList& out)
         for (const int it : axes)
             pin.dims.front().axes.push_back(input.mesh().axis(it).name);
         const std::string& name = input.mesh().axis(axis).name;
-        out.add({ "greedy-moves-activation", Severity::Note, name, 0,
+        const bool pinnable = pinning.known();
+        Repair repair { "Pin the batch over " + joined(pin.dims.front().axes), { SetPin { pin } } };
+        if (pinnable && !isAsFast(input, repair))
+            continue; // moving them is the better choice
+        out.add({ "greedy-moves-activation", Severity::Note, name, found.bytes,
                   "weights are sharded over " + name + ", which cuts the batch, and the greedy picker moves activations to them ("
                       + bytesText(found.bytes) + " a step, " + countText(found.operations) + (found.operations == 1 ? " operation" : " operations")
                       + ", first " + found.first + ") instead of gathering the weights as fully sharded data parallelism does",
-                  "pin the batch as preset fsdp does" },
-                Repair { "Pin the batch over " + joined(pin.dims.front().axes), { SetPin { pin } } });
+                  pinnable ? "pin the batch as preset fsdp does" : "use profile shardboard, which can pin the batch" },
+                pinnable ? std::optional(std::move(repair)) : std::nullopt);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/design/findings/finder.h"
+#include "model/design/whatif.h"
 
 #include <algorithm>
 #include <set>
@@ -35,6 +36,13 @@ int misspeltRule(const std::vector<LogicalRule>& rules, const std::string& name,
     return -1;
 }
 
+/// Bytes of weights that a device holds less in the repaired design.
+std::int64_t freedBy(const FinderInput& input, const Repair& repair)
+{
+    const auto then = planOnly(repaired(input.design, repair), Misfits::Replicate);
+    return then.ok() ? std::max<std::int64_t>(0, input.evaluation.plan.memory.weights - then.value()->plan.memory.weights) : 0;
+}
+
 } // namespace
 
 void findNoRule(const FinderInput& input, FindingList& out)
@@ -46,7 +54,7 @@ void findNoRule(const FinderInput& input, FindingList& out)
         known.insert(rule.name);
     struct Use {
         std::int64_t tensors = 0;
-        std::int64_t bytes = 0;
+        std::int64_t bytes = 0; ///< beyond an even share
         std::string first;
     };
     std::map<std::string, Use> unknown;
@@ -60,12 +68,14 @@ void findNoRule(const FinderInput& input, FindingList& out)
             Use& use = unknown[name];
             if (use.tensors++ == 0)
                 use.first = weight.spec.name;
-            use.bytes += weight.layout.isReplicated() && weight.spec.role == TensorRole::Weight ? held(weight) : 0;
+            if (weight.layout.isReplicated() && weight.spec.role == TensorRole::Weight)
+                use.bytes += input.cost(weight, weight.bytesPerDevice - weight.bytesPerDevice / input.mesh().deviceCount());
         }
     constexpr std::int64_t kLarge = std::int64_t { 1 } << 20;
     const int end = static_cast<int>(input.design.rules.rules.size());
     for (const auto& [name, use] : unknown) {
         std::string fix = "add a rule for it; an empty one says that replicated is meant";
+        std::int64_t cost = use.bytes;
         Repair repair { "Add rule " + name + ": replicated", { InsertRule { end, { name, {}, {} } } } };
         if (const int rule = misspeltRule(input.design.rules.rules, name, asked); rule >= 0) {
             LogicalRule renamed = input.design.rules.rules[static_cast<std::size_t>(rule)];
@@ -73,8 +83,9 @@ void findNoRule(const FinderInput& input, FindingList& out)
             repair.text = "Rename rule " + renamed.name + " to " + name;
             renamed.name = name;
             repair.changes = { ReplaceRule { rule, std::move(renamed) } };
+            cost = input.withTraining(freedBy(input, repair));
         }
-        out.add({ "no-rule", use.bytes >= kLarge ? Severity::Warning : Severity::Note, name, use.bytes,
+        out.add({ "no-rule", use.bytes >= kLarge ? Severity::Warning : Severity::Note, name, cost,
                   "no rule knows the logical name '" + name + "' of " + use.first
                       + (use.tensors > 1 ? " and " + countText(use.tensors - 1) + " more" : std::string())
                       + ", so that dim is replicated",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Grouped-query attention: the query heads that share a KV head should lie where that head lies. Told of the query
-// projection, and of fused stacks (segmented: Q, then K and V with fewer heads).
+// Grouped-query attention: the query heads that share a KV head should lie where that head lies. Told of fused stacks of a
+// model without a plan (segmented: Q, then K and V with fewer heads). With a plan findHeadsSplit knows what is moved: query
+// heads whose groups straddle devices cost nothing where every device has all KV heads.
 #include "model/core/numbers.h"
 #include "model/design/findings/finder.h"
 
@@ -24,32 +25,6 @@ bool straddles(std::int64_t heads, std::int64_t kvHeads, std::int64_t parts)
             return true;
     }
     return false;
-}
-
-void projection(const FinderInput& input, const WeightLayout& weight, FindingList& out)
-{
-    const ModelSpec& model = input.design.model;
-    const bool ofQueries = weight.spec.logicalNames.size() == 2 && weight.spec.logicalNames[0] == "q_heads";
-    if (!ofQueries || weight.misfit)
-        return;
-    const std::int64_t parts = weight.shards.cuts()[0].count();
-    if (!straddles(model.heads, model.kvHeads, parts))
-        return;
-    Layout layout = weight.layout;
-    std::vector<AxisRef> axes;
-    for (const AxisRef& ref : layout.dims[0]) {
-        axes.push_back(ref);
-        if (model.kvHeads % partsOf(axes, input.mesh()) != 0)
-            axes.pop_back();
-    }
-    layout.dims[0] = axes;
-    const auto proposal = propose(input, weight, layout);
-    out.add({ "heads-split", Severity::Warning, weight.spec.name, 0,
-              countText(model.heads) + " query heads in groups of " + countText(model.heads / model.kvHeads)
-                  + " (one KV head each) are cut over " + countText(parts)
-                  + " devices: groups straddle devices, which then need the KV heads of their neighbours",
-              "cut by a number of devices that divides the " + countText(model.kvHeads) + " KV heads" },
-            giveStrategy(input, weight, proposal));
 }
 
 /// A stack of heads: Q with more heads than the K and V that follow.
@@ -92,11 +67,8 @@ void stack(const FinderInput& input, const WeightLayout& weight, FindingList& ou
 
 void findQueryGroupsSplit(const FinderInput& input, FindingList& out)
 {
-    for (const WeightLayout& weight : input.evaluation.weights) {
-        if (input.design.model.hasGraph())
-            projection(input, weight, out);
+    for (const WeightLayout& weight : input.evaluation.weights)
         stack(input, weight, out);
-    }
 }
 
 } // namespace shardboard

@@ -1,13 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rule that names a mesh axis twice: resolution does not notice, but JAX refuses the spec (maxtext 3, property 10).
+#include "model/core/checked.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/design/findings/finder.h"
+#include "model/design/findings/mendedstrategy.h"
 
 #include <algorithm>
 #include <set>
 
 namespace shardboard {
+
+namespace {
+
+bool decides(const Resolution& resolution, int rule)
+{
+    return std::find(resolution.decidedBy.begin(), resolution.decidedBy.end(), rule) != resolution.decidedBy.end();
+}
+
+/// On a device, where each axis is used once.
+std::int64_t mendedBytes(const FinderInput& input, const WeightLayout& weight)
+{
+    for (const Mended& mended : mendedFor(input, weight))
+        if (const auto proposal = propose(input, weight, mended.strategy, mended.cut))
+            return proposal->bytesPerDevice;
+    return weight.bytesPerDevice;
+}
+
+} // namespace
 
 void findRuleAxisTwice(const FinderInput& input, FindingList& out)
 {
@@ -21,12 +41,16 @@ void findRuleAxisTwice(const FinderInput& input, FindingList& out)
         if (once.size() == rules[i].axes.size())
             continue;
         std::int64_t weights = 0;
-        for (const WeightLayout& weight : input.evaluation.weights)
-            if (weight.resolution && weight.misfit)
-                weights += std::count(weight.resolution->decidedBy.begin(), weight.resolution->decidedBy.end(),
-                                      static_cast<int>(i));
+        std::int64_t cost = 0;
+        for (const WeightLayout& weight : input.evaluation.weights) {
+            if (!weight.resolution || !weight.misfit || !decides(*weight.resolution, static_cast<int>(i)))
+                continue;
+            ++weights;
+            const std::int64_t left = mendedBytes(input, weight);
+            cost = checkedAdd(cost, input.cost(weight, weight.bytesPerDevice - left)).value_or(cost);
+        }
         const int index = static_cast<int>(i);
-        out.add({ "axis-twice", Severity::Error, rules[i].name, 0,
+        out.add({ "axis-twice", Severity::Error, rules[i].name, cost,
                   ruleText(input.design.rules, index) + " names a mesh axis twice: " + joined(rules[i].axes)
                       + (weights > 0 ? "; " + countText(weights) + " weights are replicated for it" : std::string()),
                   "an axis can cut one dim of a tensor once" },

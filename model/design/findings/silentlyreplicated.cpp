@@ -30,19 +30,20 @@ void findSilentlyReplicated(const FinderInput& input, FindingList& out)
     for (const WeightLayout& weight : input.evaluation.weights) {
         if (!nothingSaid(weight) || weight.spec.role != TensorRole::Weight || bytesOf(weight.spec) < kLarge)
             continue;
+        const Proposal cut = evenCut(input, weight);
         const std::int64_t whole = bytesOf(weight.spec);
+        // Where no mesh axis divides it: beyond an even share.
+        const std::int64_t saved = cut.bytesPerDevice < whole ? whole - cut.bytesPerDevice : whole - whole / devices;
         Finding finding { kKind,
                           Severity::Warning,
                           weight.spec.name,
-                          inAllLayers(weight, whole - whole / devices),
+                          input.cost(weight, saved),
                           std::string(weight.resolution ? "no strategy names it and no rule knows its dims"
                                                         : "no strategy says anything about it")
-                              + ", so every device holds all of it (" + bytesText(held(weight)) + " on each)",
+                              + ", so every device holds all of it (" + bytesText(input.held(weight)) + " on each)",
                           "give it a strategy, or say replicate to mean it" };
-        std::optional<Repair> fix;
-        if (!out.full(kKind))
-            fix = giveStrategy(input, weight, evenCut(input, weight));
-        out.add(std::move(finding), std::move(fix));
+        const bool told = !out.full(kKind);
+        out.add(std::move(finding), told ? std::optional(giveStrategy(input, weight, cut)) : std::nullopt);
     }
 }
 

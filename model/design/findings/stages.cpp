@@ -54,7 +54,7 @@ void findCutsOverStages(const FinderInput& input, FindingList& out)
         std::optional<Repair> fix = giveStrategy(input, weight, propose(input, weight, whole));
         if (fix)
             fix->text = "Leave " + name + " out of " + shortWeightName(weight.spec.name);
-        out.add({ "cut-over-stages", Severity::Warning, weight.spec.name, held(weight),
+        out.add({ "cut-over-stages", Severity::Warning, weight.spec.name, 0, // the plan is the same without that cut
                   "it is cut over mesh axis '" + name + "', along which the stages of the pipeline lie, each with other layers: plan and run "
                   "leave that cut out, and every device of a stage holds it as if it were not there",
                   "leave " + name + " out of its strategy" },
@@ -78,7 +78,12 @@ void findUnevenStages(const FinderInput& input, FindingList& out)
         return;
     const std::int64_t fullest = layersOfStage(*pipeline, 0);
     const std::int64_t room = fullest * pipeline->stages;
-    out.add({ "uneven-stages", Severity::Note, input.design.pipeline.axis, 0,
+    std::int64_t held = 0; // of layers, by the fullest stage
+    for (const WeightLayout& weight : input.evaluation.weights)
+        if (weight.firstLayer >= 0)
+            held += input.held(weight);
+    const std::int64_t more = held / room * (room - pipeline->layers); // beyond an even share
+    out.add({ "uneven-stages", Severity::Note, input.design.pipeline.axis, input.withTraining(more),
               countText(pipeline->layers) + " layers do not divide by " + std::to_string(pipeline->stages) + " stages: " + layersText(*pipeline)
                   + "; the others wait for the fullest, " + std::to_string((100 * (room - pipeline->layers) + room / 2) / room)
                   + " % of all time in which layers run, the bubble aside",
