@@ -4,6 +4,7 @@
 #include "model/protocol/greeting.h"
 #include "model/protocol/jsonline.h"
 #include "model/protocol/messages.h"
+#include "widgets/plaintext.h"
 
 #include <QElapsedTimer>
 
@@ -20,7 +21,7 @@ constexpr qint64 kReadMs = 8; ///< of messages at a time, so that a flood of the
 
 QString beginningOf(std::string_view line)
 {
-    return QString::fromUtf8(line.data(), static_cast<qsizetype>(qMin(line.size(), std::size_t { 60 }))).simplified();
+    return shownText(QString::fromUtf8(line.data(), static_cast<qsizetype>(qMin(line.size(), std::size_t { 60 }))).simplified());
 }
 }
 
@@ -90,7 +91,7 @@ void EngineClient::kill() { m_process.kill(); }
 QString EngineClient::logTail() const
 {
     const auto lines = m_log.trimmed().split('\n');
-    return QString::fromUtf8(lines.mid(qMax(qsizetype { 0 }, lines.size() - kTailLines)).join('\n')).trimmed();
+    return shownLines(QString::fromUtf8(lines.mid(qMax(qsizetype { 0 }, lines.size() - kTailLines)).join('\n')).trimmed());
 }
 
 void EngineClient::readLines(bool all)

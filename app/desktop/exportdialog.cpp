@@ -4,6 +4,7 @@
 #include "model/session/document.h"
 #include "widgets/format.h"
 #include "widgets/latestjob.h"
+#include "widgets/plaintext.h"
 #include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 #include "widgets/windowplace.h"
@@ -175,7 +176,7 @@ void ExportDialog::showProblems()
     for (std::size_t i = 0; i < m_refusals.size() && i < kMostProblems; ++i) {
         const Error& error = m_refusals[i];
         auto* item = new QListWidgetItem(tr("%1: %2; %3").arg(qstr(error.where), qstr(error.what), qstr(error.fix)), m_problems);
-        item->setData(Qt::UserRole, qstr(error.where));
+        item->setData(Qt::UserRole, verbatim(error.where));
     }
     m_problemTitle->setText(tr("%1 cannot be exported as the design is. Choose one to go to it (Return or a double click).")
                                 .arg(counted(static_cast<std::int64_t>(m_refusals.size()), tr("weight"), tr("weights"))));
@@ -240,7 +241,7 @@ void ExportDialog::showChanges()
         anyDifferent = anyDifferent || !change.same;
     }
     showNote(!named           ? tr("Name a folder.")
-                 : folderIsFile() ? tr("%1 is a file, not a folder.").arg(m_folder->text())
+                 : folderIsFile() ? tr("%1 is a file, not a folder.").arg(shownText(m_folder->text()))
                  : !anyThere      ? tr("The folder has no export yet.")
                  : anyDifferent   ? tr("Files that are there are replaced.")
                                   : tr("The folder has exactly this export already."));

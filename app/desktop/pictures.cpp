@@ -3,6 +3,7 @@
 
 #include "app/desktop/clippedsvg.h"
 #include "app/desktop/wholeview.h"
+#include "widgets/plaintext.h"
 
 #include <QBuffer>
 #include <QFileInfo>
@@ -10,7 +11,6 @@
 #include <QPageSize>
 #include <QPainter>
 #include <QPdfWriter>
-#include <QRegularExpression>
 #include <QSaveFile>
 #include <QWidget>
 
@@ -91,9 +91,7 @@ Status writePicture(QWidget* view, const QString& path, const PictureOptions& op
 
 QString pictureName(const QString& design, const QString& view)
 {
-    static const QRegularExpression strange(QStringLiteral("[^\\w.+-]+"));
-    QString name = design + QLatin1Char('-') + view;
-    return name.replace(strange, QStringLiteral("-"));
+    return fileNamePart(design) + QLatin1Char('-') + view;
 }
 
 } // namespace shardboard
