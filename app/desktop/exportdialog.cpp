@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/exportdialog.h"
 
+#include "app/desktop/difftext.h"
 #include "model/session/document.h"
 #include "widgets/format.h"
 #include "widgets/latestjob.h"
@@ -20,7 +21,6 @@
 #include <QPlainTextEdit>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QTextCharFormat>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -29,7 +29,6 @@ namespace shardboard {
 
 namespace {
 
-constexpr std::size_t kMostLines = 2000; ///< of a preview
 constexpr std::size_t kMostProblems = 200;
 constexpr int kTypedMs = 200; ///< without another key, before the folder is looked into
 constexpr int kProgressMs = 1000; ///< of preparing, after which it shows that it goes on
@@ -258,27 +257,8 @@ void ExportDialog::showFile(int row)
         m_preview->setPlainText(tr("Nothing changes in this file."));
         return;
     }
-    const Theme& theme = Theme::of(this);
-    QTextCursor cursor(m_preview->document());
-    cursor.beginEditBlock();
-    for (std::size_t i = 0; i < diff.lines.size() && i < kMostLines; ++i) {
-        using Kind = DiffLine::Kind;
-        const DiffLine& line = diff.lines[i];
-        const bool added = line.kind == Kind::Added;
-        const bool removed = line.kind == Kind::Removed;
-        QTextCharFormat format;
-        format.setForeground(line.kind == Kind::Gap ? theme.quiet : theme.text);
-        if (there && !large && (added || removed)) // beside the mark, never without it
-            format.setBackground(blended(theme.panel, added ? theme.accent : theme.attention, 0.18));
-        const QString mark = !there || large || line.kind == Kind::Gap ? QString() : added ? QStringLiteral("+ ") : removed ? QStringLiteral("− ") : QStringLiteral("  ");
-        cursor.insertText(mark + line.text + QLatin1Char('\n'), format);
-    }
-    if (diff.lines.size() > kMostLines)
-        cursor.insertText(tr("… and %1 lines more").arg(diff.lines.size() - kMostLines));
-    else if (large)
-        cursor.insertText(tr("… of %1").arg(bytesText(static_cast<std::int64_t>((*m_files)[static_cast<std::size_t>(row)].content.size()))));
-    cursor.endEditBlock();
-    m_preview->moveCursor(QTextCursor::Start);
+    const std::size_t size = (*m_files)[static_cast<std::size_t>(row)].content.size();
+    showDiff(m_preview, diff.lines, there && !large, large ? tr("… of %1").arg(bytesText(static_cast<std::int64_t>(size))) : QString());
 }
 
 void ExportDialog::browse()

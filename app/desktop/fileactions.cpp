@@ -5,12 +5,14 @@
 #include "app/desktop/exportaction.h"
 #include "app/desktop/exportdialog.h"
 #include "app/desktop/exportstate.h"
+#include "app/desktop/fileconflict.h"
 #include "app/desktop/newdialog.h"
 #include "app/desktop/plainbox.h"
 #include "app/desktop/recentfiles.h"
 #include "app/desktop/sample.h"
 #include "app/desktop/savename.h"
 #include "app/desktop/settings.h"
+#include "model/formats/designfile.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/format.h"
@@ -162,6 +164,27 @@ bool FileActions::saveAs()
 }
 
 bool FileActions::saveTo(const QString& path)
+{
+    const FileIdentity& known = m_document->file();
+    if (known.path.isEmpty() || outsideOf(path).path != known.path || stateOf(known) == FileState::Same)
+        return writeTo(path);
+    const std::string mine = designText(m_document->design());
+    if (identityOf(path).digest == digestOf(mine))
+        return writeTo(path); // the other one has saved the same
+    switch (FileConflict::askBeforeSave(known, mine, m_window)) {
+    case FileConflict::Answer::SaveAs:
+        return saveAs();
+    case FileConflict::Answer::Overwrite:
+        return writeTo(path);
+    case FileConflict::Answer::Reload:
+        openPath(path);
+        return false; // nothing was saved: a window that was to be closed stays
+    default:
+        return false;
+    }
+}
+
+bool FileActions::writeTo(const QString& path)
 {
     const Status status = m_document->save(path);
     if (!status.ok()) {
