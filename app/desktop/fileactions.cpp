@@ -166,12 +166,13 @@ bool FileActions::saveAs()
 bool FileActions::saveTo(const QString& path)
 {
     const FileIdentity& known = m_document->file();
-    if (known.path.isEmpty() || outsideOf(path).path != known.path || stateOf(known) == FileState::Same)
+    const bool own = QFileInfo(path).absoluteFilePath() == m_document->filePath() || outsideOf(path).path == known.path;
+    if (!own || stateOf(path, known) == FileState::Same)
         return writeTo(path);
     const std::string mine = designText(m_document->design());
     if (identityOf(path).digest == digestOf(mine))
         return writeTo(path); // the other one has saved the same
-    switch (FileConflict::askBeforeSave(known, mine, m_window)) {
+    switch (FileConflict::askBeforeSave(path, mine, m_window)) {
     case FileConflict::Answer::SaveAs:
         return saveAs();
     case FileConflict::Answer::Overwrite:

@@ -12,6 +12,7 @@
 #include <QDateTime>
 #include <QDir>
 #include <QFile>
+#include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLocale>
 #include <QPlainTextEdit>
@@ -24,8 +25,6 @@ namespace {
 
 constexpr std::size_t kMostCompared = std::size_t { 4 } << 20; ///< bytes, line by line
 
-QString pathText(const FileIdentity& file) { return QDir::toNativeSeparators(file.path); }
-
 QString timeText(const FileIdentity& file)
 {
     return QLocale().toString(QDateTime::fromMSecsSinceEpoch(file.modified), QLocale::ShortFormat);
@@ -33,13 +32,13 @@ QString timeText(const FileIdentity& file)
 
 } // namespace
 
-FileState stateOf(const FileIdentity& known)
+FileState stateOf(const QString& path, const FileIdentity& known)
 {
-    const FileIdentity now = identityOf(known.path);
+    const FileIdentity now = identityOf(path);
     return now.sameContent(known) ? FileState::Same : now.exists() ? FileState::Changed : FileState::Removed;
 }
 
-FileConflict::FileConflict(const QString& what, const QString& more, const FileIdentity& known, const std::string& mine,
+FileConflict::FileConflict(const QString& what, const QString& more, const QString& path, const std::string& mine,
                            const std::vector<Choice>& choices, QWidget* window)
     : QDialog(window)
     , m_difference(new QPlainTextEdit(this))
@@ -76,8 +75,8 @@ FileConflict::FileConflict(const QString& what, const QString& more, const FileI
     column->addWidget(explanation);
     column->addWidget(m_difference, 1);
     column->addLayout(buttons);
-    if (identityOf(known.path).exists()) {
-        showDifference(known.path, mine);
+    if (QFileInfo::exists(path)) {
+        showDifference(path, mine);
         resize(820, 560);
     } else {
         m_difference->hide();
@@ -106,32 +105,32 @@ FileConflict::Answer FileConflict::ask()
     return m_answer;
 }
 
-FileConflict::Answer FileConflict::askBeforeSave(const FileIdentity& known, const std::string& mine, QWidget* window)
+FileConflict::Answer FileConflict::askBeforeSave(const QString& path, const std::string& mine, QWidget* window)
 {
-    const FileIdentity now = identityOf(known.path);
+    const FileIdentity now = outsideOf(path);
     const Choice saveAs { Answer::SaveAs, tr("Save &As …"), "saveAs" };
     const Choice cancel { Answer::Cancel, tr("Cancel"), "cancel" };
     if (!now.exists()) {
-        FileConflict box(tr("%1 is not there any more.").arg(pathText(known)),
-                         tr("Another program has removed or renamed it since this design was read from it or saved to it."), known, mine,
+        FileConflict box(tr("%1 is not there any more.").arg(QDir::toNativeSeparators(path)),
+                         tr("Another program has removed or renamed it since this design was read from it or saved to it."), path, mine,
                          { saveAs, { Answer::Overwrite, tr("&Write It Again"), "overwrite" }, cancel }, window);
         box.setWindowTitle(tr("File Removed"));
         return box.ask();
     }
-    FileConflict box(tr("%1 is not what this design was read from.").arg(pathText(known)),
+    FileConflict box(tr("%1 is not what this design was read from.").arg(QDir::toNativeSeparators(path)),
                      tr("Another program or window has changed it; what is there is from %1. Saving replaces that. Lines with − are only in the file, "
                         "lines with + only in this window.")
                          .arg(timeText(now)),
-                     known, mine,
+                     path, mine,
                      { saveAs, { Answer::Overwrite, tr("&Overwrite"), "overwrite" }, { Answer::Reload, tr("&Discard Mine and Reload"), "reload" }, cancel }, window);
     box.setWindowTitle(tr("File Changed"));
     return box.ask();
 }
 
-FileConflict::Answer FileConflict::askBeforeRestore(const FileIdentity& known, const std::string& mine, QWidget* window)
+FileConflict::Answer FileConflict::askBeforeRestore(const QString& path, const std::string& mine, QWidget* window)
 {
-    const FileIdentity now = identityOf(known.path);
-    const QString what = now.exists() ? tr("%1 is not what these changes were made to.").arg(pathText(known)) : tr("%1 is not there any more.").arg(pathText(known));
+    const FileIdentity now = outsideOf(path);
+    const QString what = now.exists() ? tr("%1 is not what these changes were made to.").arg(QDir::toNativeSeparators(path)) : tr("%1 is not there any more.").arg(QDir::toNativeSeparators(path));
     const QString more = now.exists() ? tr("It was changed since; what is there is from %1. Restoring leaves it as it is, and saving asks again. Lines with − are "
                                            "only in the file, lines with + only in what was kept.")
                                             .arg(timeText(now))
@@ -140,7 +139,7 @@ FileConflict::Answer FileConflict::askBeforeRestore(const FileIdentity& known, c
     if (now.exists())
         choices.push_back({ Answer::Reload, tr("&Open the File Instead"), "reload" });
     choices.push_back({ Answer::Cancel, tr("Cancel"), "cancel" });
-    FileConflict box(what, more, known, mine, choices, window);
+    FileConflict box(what, more, path, mine, choices, window);
     box.setWindowTitle(tr("Restore Changes"));
     return box.ask();
 }

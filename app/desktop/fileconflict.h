@@ -17,7 +17,7 @@ namespace shardboard {
 enum class FileState { Same, Changed, Removed };
 
 /// What has become of the file since it was `known`.
-FileState stateOf(const FileIdentity& known);
+FileState stateOf(const QString& path, const FileIdentity& known);
 
 class FileConflict : public QDialog {
     Q_OBJECT
@@ -25,9 +25,9 @@ public:
     enum class Answer { Cancel, SaveAs, Overwrite, Reload, Restore };
 
     /// Before a design with the text `mine` is saved over a file that is not what it was read from.
-    static Answer askBeforeSave(const FileIdentity& known, const std::string& mine, QWidget* window);
+    static Answer askBeforeSave(const QString& path, const std::string& mine, QWidget* window);
     /// Before changes are restored that were made to what the file no longer is. Saves nothing; saving asks again.
-    static Answer askBeforeRestore(const FileIdentity& known, const std::string& mine, QWidget* window);
+    static Answer askBeforeRestore(const QString& path, const std::string& mine, QWidget* window);
 
 private:
     struct Choice {
@@ -36,8 +36,7 @@ private:
         const char* name;
     };
 
-    FileConflict(const QString& what, const QString& more, const FileIdentity& known, const std::string& mine, const std::vector<Choice>& choices,
-                 QWidget* window);
+    FileConflict(const QString& what, const QString& more, const QString& path, const std::string& mine, const std::vector<Choice>& choices, QWidget* window);
     Answer ask();
     void showDifference(const QString& path, const std::string& mine);
 

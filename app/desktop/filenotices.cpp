@@ -59,13 +59,13 @@ void FileNotices::offerRecovery()
 /// Not before it was said that the file is another one by now.
 void FileNotices::restore(const Recovery::Left& left)
 {
-    if (!left.file.path.isEmpty() && stateOf(left.file) != FileState::Same) {
+    if (!left.file.path.isEmpty() && stateOf(left.file.path, left.file) != FileState::Same) {
         const auto design = m_recovery->designOf(left);
         if (!design.ok()) {
             m_banner->showError(qstr(design.error().text()));
             return;
         }
-        const auto answer = FileConflict::askBeforeRestore(left.file, designText(design.value()), m_window);
+        const auto answer = FileConflict::askBeforeRestore(left.file.path, designText(design.value()), m_window);
         if (answer == FileConflict::Answer::Reload && m_fileActions->mayReplace() && !m_fileActions->openPath(left.file.path))
             return;
         if (answer != FileConflict::Answer::Restore) {

@@ -107,6 +107,7 @@ private Q_SLOTS:
     void whatAnotherWindowSavedIsNotReplaced();
     void removedFileIsAskedAbout();
     void sameContentIsNotAskedAbout();
+    void linkToAnotherFileIsAskedAbout();
     void nothingIsLeftBehindByAProperEnd();
     void aLivingWindowsChangesAreNotOffered();
     void unwritableFolderIsSaid();
@@ -519,6 +520,29 @@ void TestFiles::sameContentIsNotAskedAbout()
     QVERIFY(m_window->fileActions()->save());
     QCOMPARE(batchOf(path), 6);
     QVERIFY(!document()->isModified());
+}
+
+/// A link is followed when it is written to, wherever it leads by then.
+void TestFiles::linkToAnotherFileIsAskedAbout()
+{
+    const QString link = at("link.shardboard");
+    const std::string first = QFile::encodeName(at("first.shardboard")).toStdString();
+    const std::string second = QFile::encodeName(at("second.shardboard")).toStdString();
+    QVERIFY(writeDesign(first, sampleDesign().value()).ok());
+    QVERIFY(writeDesign(second, withBatch(sampleDesign().value(), 32)).ok());
+    QVERIFY(QFile::link(at("first.shardboard"), link));
+    QVERIFY(m_window->fileActions()->openPath(link));
+    QVERIFY(document()->edit(withBatch(document()->design(), 4), QStringLiteral("Batch 4")).ok());
+    QVERIFY(m_window->fileActions()->save());
+    QCOMPARE(batchOf(first), 4);
+    QVERIFY(QFileInfo(link).isSymLink());
+    QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    QVERIFY(QFile::remove(link) && QFile::link(at("second.shardboard"), link));
+    answerConflict("cancel");
+    QVERIFY(!m_window->fileActions()->save());
+    QVERIFY(!m_asked.isEmpty());
+    QCOMPARE(batchOf(first), 4);
+    QCOMPARE(batchOf(second), 32);
 }
 
 void TestFiles::nothingIsLeftBehindByAProperEnd()
