@@ -136,6 +136,7 @@ CollectivesView::CollectivesView(Document* document, QWidget* parent)
     m_phase->setToolTip(tr("Shows the collectives of one phase of the step"));
     m_total->setObjectName(QStringLiteral("collectivesTotal"));
     m_empty->setObjectName(QStringLiteral("collectivesEmpty"));
+    m_empty->setTextFormat(Qt::RichText); // it has a link
     m_empty->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
     connect(m_empty, &QLabel::linkActivated, m_filterEdit, &QLineEdit::clear);
     m_empty->setAlignment(Qt::AlignCenter);

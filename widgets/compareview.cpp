@@ -4,6 +4,7 @@
 #include "model/formats/designfile.h"
 #include "widgets/choicebox.h"
 #include "widgets/format.h"
+#include "widgets/plaintext.h"
 #include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 #include "widgets/weighthover.h"
@@ -271,7 +272,7 @@ Status CompareView::open(const QString& path)
         error.where = error.where.empty() ? file : file + ":" + error.where;
         return error;
     }
-    m_others.push_back({ QFileInfo(path).fileName(), std::move(design).value(), evaluation.value() });
+    m_others.push_back({ shownText(QFileInfo(path).fileName()), std::move(design).value(), evaluation.value() });
     m_chosen = otherCount() - 1;
     showOthers();
     showComparison();

@@ -2,6 +2,7 @@
 #include "widgets/devicebars.h"
 
 #include "widgets/format.h"
+#include "widgets/plaintext.h"
 #include "widgets/theme.h"
 
 #include <QHelpEvent>
@@ -189,7 +190,7 @@ bool DeviceBars::event(QEvent* event)
         if (lines.isEmpty())
             QToolTip::hideText();
         else
-            QToolTip::showText(help->globalPos(), lines.join(QLatin1Char('\n')), this);
+            showToolTip(help->globalPos(), lines.join(QLatin1Char('\n')), this);
         return true;
     }
     return QWidget::event(event);

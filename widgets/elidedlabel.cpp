@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/elidedlabel.h"
 
+#include "widgets/plaintext.h"
+
 #include <QHelpEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -48,7 +50,7 @@ bool ElidedLabel::event(QEvent* event)
     if (event->type() != QEvent::ToolTip)
         return QWidget::event(event);
     if (shownText() != m_text)
-        QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), m_text, this);
+        showToolTip(static_cast<QHelpEvent*>(event)->globalPos(), m_text, this);
     else
         QToolTip::hideText();
     return true;

@@ -5,6 +5,7 @@
 #include "widgets/format.h"
 #include "widgets/longwork.h"
 #include "widgets/notedelegate.h"
+#include "widgets/plaintext.h"
 #include "widgets/repairs.h"
 #include "widgets/tablecopy.h"
 #include "widgets/theme.h"
@@ -225,7 +226,7 @@ void FindingsView::fitColumns()
         costs = costs || !m_list->topLevelItem(row)->text(CostColumn).isEmpty();
         if (QPushButton* button = buttonAt(row)) {
             button->ensurePolished();
-            button->setText(m_list->topLevelItem(row)->data(RepairColumn, kRepairTextRole).toString());
+            button->setText(menuText(m_list->topLevelItem(row)->data(RepairColumn, kRepairTextRole).toString()));
             widest = std::max(widest, button->sizeHint().width());
         }
     }

@@ -5,6 +5,7 @@
 #include "widgets/devicecolors.h"
 #include "widgets/documentview.h"
 #include "widgets/flowlegend.h"
+#include "widgets/plaintext.h"
 #include "widgets/theme.h"
 
 #include "model/session/selection.h"
@@ -591,7 +592,7 @@ bool FlowCanvas::event(QEvent* event)
         auto* help = static_cast<QHelpEvent*>(event);
         const int index = itemAt(help->pos());
         if (index >= 0)
-            QToolTip::showText(help->globalPos(), m_scene.items[static_cast<std::size_t>(index)].toolTip, this);
+            showToolTip(help->globalPos(), m_scene.items[static_cast<std::size_t>(index)].toolTip, this);
         else
             QToolTip::hideText();
         return true;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/format.h"
 
+#include "widgets/plaintext.h"
+
 #include <QObject>
 #include <QStringList>
 
@@ -8,6 +10,8 @@
 #include <cmath>
 
 namespace shardboard {
+
+QString qstr(const std::string& text) { return shownText(text); }
 
 QString digitsText(double value)
 {

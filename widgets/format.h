@@ -13,7 +13,10 @@
 
 namespace shardboard {
 
-inline QString qstr(const std::string& text) { return QString::fromStdString(text); }
+/// Text of the model for a view: shownText(), on one line, without control characters, not endless.
+QString qstr(const std::string& text);
+/// The same as it is, for what is edited, copied or compared and never only shown.
+inline QString verbatim(const std::string& text) { return QString::fromStdString(text); }
 
 /// Three significant digits without a needless fraction: 131, 43.1, 0.36, 8.
 QString digitsText(double value);

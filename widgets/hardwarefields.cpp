@@ -62,7 +62,7 @@ template <class At> HardwareField nameField(const QString& key, const QString& l
     out.key = key;
     out.label = label;
     out.kind = HardwareField::Kind::Text;
-    out.read = [at](const Hardware& hardware) { return qstr(at(const_cast<Hardware&>(hardware))); };
+    out.read = [at](const Hardware& hardware) { return verbatim(at(const_cast<Hardware&>(hardware))); };
     out.write = [at](Hardware& hardware, const QString& text) {
         constexpr int kLongest = 200;
         const QString name = text.simplified();

@@ -10,6 +10,7 @@
 #include "widgets/choicebox.h"
 #include "widgets/format.h"
 #include "widgets/theme.h"
+#include "widgets/wrappedlabel.h"
 
 #include <QCheckBox>
 #include <QFile>
@@ -82,7 +83,7 @@ HardwareView::HardwareView(Document* document, QWidget* parent)
     , m_open(new QPushButton(tr("Open …"), this))
     , m_save(new QPushButton(tr("Save As …"), this))
     , m_back(new QPushButton(tr("Back to Preset"), this))
-    , m_source(new QLabel(this))
+    , m_source(new WrappedLabel({}, this))
     , m_empty(new QLabel(this))
     , m_body(new QWidget(this))
     , m_column(new QVBoxLayout(m_body))
@@ -124,7 +125,7 @@ void HardwareView::refresh()
         m_preset->addChoice(qstr(hardware.value().name), tr("values of this design"), id);
     m_preset->choose(id);
     m_back->setEnabled(own && findHardware(presetOf(hardware.value().id)).ok());
-    m_source->setText(own ? tr("Edited, kept in this design. %1").arg(qstr(hardware.value().source)) : qstr(hardware.value().source));
+    m_source->setFullText(own ? tr("Edited, kept in this design. %1").arg(qstr(hardware.value().source)) : qstr(hardware.value().source));
     for (const Row& row : m_rows) {
         if (row.edit && row.field.kind == HardwareField::Kind::Number) {
             row.edit->setFont(monoFont(this, -0.5));
@@ -144,7 +145,7 @@ void HardwareView::refresh()
     }
     for (QLabel* title : findChildren<QLabel*>(QStringLiteral("hardwareTitle")))
         title->setFont(uiFont(this, 0, true));
-    for (QLabel* label : { m_source, m_empty }) {
+    for (QLabel* label : std::initializer_list<QLabel*> { m_source, m_empty }) {
         setTextColor(label, theme.quiet);
         label->setFont(uiFont(this, -1));
     }

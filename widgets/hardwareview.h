@@ -20,6 +20,7 @@ class QVBoxLayout;
 namespace shardboard {
 
 class ChoiceBox;
+class WrappedLabel;
 
 class HardwareView : public DocumentView {
     Q_OBJECT
@@ -87,7 +88,7 @@ private:
     QPushButton* m_open;
     QPushButton* m_save;
     QPushButton* m_back;
-    QLabel* m_source;
+    WrappedLabel* m_source;
     QLabel* m_empty;
     QWidget* m_body;
     QVBoxLayout* m_column;

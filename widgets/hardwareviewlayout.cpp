@@ -6,6 +6,7 @@
 #include "widgets/choicebox.h"
 #include "widgets/format.h"
 #include "widgets/theme.h"
+#include "widgets/wrappedlabel.h"
 
 #include <QCheckBox>
 #include <QGridLayout>
@@ -29,8 +30,6 @@ void HardwareView::buildLayout()
     m_back->setObjectName(QStringLiteral("hardwareBack"));
     m_back->setToolTip(tr("Drops all edited values"));
     m_source->setObjectName(QStringLiteral("hardwareSource"));
-    m_source->setWordWrap(true);
-    m_source->setTextFormat(Qt::PlainText);
     m_empty->setObjectName(QStringLiteral("hardwareEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setText(tr("No design is open."));
@@ -113,9 +112,7 @@ void HardwareView::addSection(const HardwareSection& section, int level, bool re
     }
     m_column->addWidget(top);
     if (!section.source.isEmpty()) {
-        auto* source = new QLabel(section.source, m_body);
-        source->setWordWrap(true);
-        source->setTextFormat(Qt::PlainText);
+        auto* source = new WrappedLabel(section.source, m_body);
         source->setFont(uiFont(this, -1));
         m_quiet.push_back(source);
         m_column->addWidget(source);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/inspectorparts.h"
 
+#include "widgets/plaintext.h"
 #include "widgets/speclabel.h"
 #include "widgets/theme.h"
 #include "widgets/wrappedlabel.h"
@@ -162,7 +163,7 @@ QPushButton* Card::addButton(const QString& text, const QString& beside)
     m_button->setFont(uiFont(this, -0.5, true));
     constexpr int kMost = 272; // the narrowest inspector less its margins
     constexpr int kPadding = 28;
-    m_button->setText(QFontMetrics(m_button->font()).elidedText(text, Qt::ElideMiddle, kMost - kPadding));
+    m_button->setText(menuText(QFontMetrics(m_button->font()).elidedText(text, Qt::ElideMiddle, kMost - kPadding)));
     m_button->update();
     if (beside.isEmpty()) {
         delete std::exchange(m_beside, nullptr);

@@ -3,6 +3,7 @@
 
 #include "widgets/elidedlabel.h"
 #include "widgets/latestjob.h"
+#include "widgets/plaintext.h"
 
 #include <QHBoxLayout>
 #include <QProgressBar>
@@ -54,7 +55,7 @@ bool LongWork::isBusy() const { return m_job->isBusy(); }
 void LongWork::start(const QString& what, Work work)
 {
     cancel();
-    m_what->setText(what);
+    m_what->setText(shownText(what));
     m_control = std::make_shared<Control>();
     m_since.start();
     m_timer.start();

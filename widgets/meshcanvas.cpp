@@ -6,6 +6,7 @@
 #include "widgets/documentview.h"
 #include "widgets/format.h"
 #include "widgets/meshlegend.h"
+#include "widgets/plaintext.h"
 #include "widgets/theme.h"
 
 #include "model/hardware/footprint.h"
@@ -828,10 +829,10 @@ bool MeshCanvas::event(QEvent* event)
         const std::int64_t device = deviceAt(help->pos());
         const int axis = axisAt(help->pos());
         if (device >= 0)
-            QToolTip::showText(help->globalPos(), deviceText(device), this);
+            showToolTip(help->globalPos(), deviceText(device), this);
         else if (axis >= 0)
-            QToolTip::showText(help->globalPos(),
-                               tr("mesh axis %1 — drag it onto a tensor dim").arg(qstr(m_mesh.axis(axis).name)), this);
+            showToolTip(help->globalPos(),
+                        tr("mesh axis %1 — drag it onto a tensor dim").arg(qstr(m_mesh.axis(axis).name)), this);
         else
             QToolTip::hideText();
         return true;

@@ -5,6 +5,7 @@
 #include "widgets/contextmenu.h"
 #include "widgets/meshorder.h"
 #include "widgets/format.h"
+#include "widgets/plaintext.h"
 #include "widgets/theme.h"
 
 #include <QApplication>
@@ -273,7 +274,7 @@ void MeshChips::moveAxis(int from, int to)
         return;
     const auto design = withAxisMoved(document()->design(), from, to);
     if (!design.ok() || !apply(design.value(), tr("Move mesh axis %1").arg(qstr(document()->design().mesh.axis(from).name))))
-        QToolTip::showText(mapToGlobal(QPoint(0, height())), design.ok() ? m_refusal : qstr(design.error().text()), this, {}, 15000);
+        showToolTip(mapToGlobal(QPoint(0, height())), design.ok() ? m_refusal : qstr(design.error().text()), this, {}, 15000);
     else if (AxisChip* chip = m_chips[static_cast<std::size_t>(to)])
         chip->setFocus(Qt::OtherFocusReason); // so that it can be moved on
 }
@@ -374,7 +375,7 @@ void MeshChips::commit()
     m_edit->style()->unpolish(m_edit);
     m_edit->style()->polish(m_edit);
     m_edit->setAccessibleDescription(problem);
-    QToolTip::showText(m_edit->mapToGlobal(QPoint(0, m_edit->height())), problem, m_edit, {}, 15000);
+    showToolTip(m_edit->mapToGlobal(QPoint(0, m_edit->height())), problem, m_edit, {}, 15000);
 }
 
 bool MeshChips::apply(const Design& design, const QString& text)

@@ -6,6 +6,7 @@
 #include "widgets/devicecolors.h"
 #include "widgets/documentview.h"
 #include "widgets/format.h"
+#include "widgets/plaintext.h"
 #include "widgets/theme.h"
 #include "widgets/weightedits.h"
 #include "widgets/weightmodel.h"
@@ -617,7 +618,7 @@ bool ModelCanvas::event(QEvent* event)
         const auto* help = static_cast<QHelpEvent*>(event);
         const int weight = weightAt(help->pos());
         if (weight >= 0)
-            QToolTip::showText(help->globalPos(), weightText(weight), this);
+            showToolTip(help->globalPos(), weightText(weight), this);
         else
             QToolTip::hideText();
         return true;

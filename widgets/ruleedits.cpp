@@ -2,6 +2,7 @@
 #include "widgets/ruleedits.h"
 
 #include "widgets/format.h"
+#include "widgets/plaintext.h"
 
 #include <QObject>
 #include <QRegularExpression>
@@ -137,7 +138,7 @@ RuleEdit changedRule(const Design& design, int row, const LogicalRule& rule)
     out.text = old.name != rule.name ? QObject::tr("Rename rule %1 to %2").arg(qstr(old.name), qstr(rule.name))
                                      : QObject::tr("Set rule %1 to %2")
                                            .arg(qstr(rule.name),
-                                                rule.axes.empty() ? QObject::tr("replicated") : axesToText(rule.axes));
+                                                rule.axes.empty() ? QObject::tr("replicated") : shownText(axesToText(rule.axes)));
     old = rule;
     markEdited(out.design.rules);
     return out;
@@ -171,7 +172,7 @@ QString axesToText(const std::vector<std::string>& axes)
 {
     QStringList parts;
     for (const std::string& axis : axes)
-        parts << qstr(axis);
+        parts << verbatim(axis);
     return parts.join(QStringLiteral(", "));
 }
 

@@ -3,6 +3,7 @@
 
 #include "model/core/text.h"
 #include "widgets/format.h"
+#include "widgets/plaintext.h"
 #include "widgets/ruleedits.h"
 
 #include <QCoreApplication>
@@ -69,7 +70,7 @@ void RuleModel::setDesign(const Design& design, const Evaluation* evaluation, co
     m_names.clear();
     for (const std::string& name : names)
         if (!name.empty())
-            m_names << qstr(name);
+            m_names << verbatim(name);
     if (!sameRows)
         endResetModel();
     else if (!m_rules.empty())
@@ -110,7 +111,7 @@ QString RuleModel::text(int row, int column) const
         return qstr(m_rules[static_cast<std::size_t>(row)].name);
     case AxesColumn: {
         const auto& axes = m_rules[static_cast<std::size_t>(row)].axes;
-        return axes.empty() ? tr("replicated") : axesToText(axes);
+        return axes.empty() ? tr("replicated") : shownText(axesToText(axes));
     }
     case DecidesColumn:
         return rule.shadowedBy >= 0 ? tr("never") : rule.dims == 0 ? QStringLiteral("–") : QString::number(rule.decided);
@@ -157,7 +158,7 @@ QVariant RuleModel::data(const QModelIndex& index, int role) const
     case Qt::DisplayRole:
         return text(row, column);
     case Qt::EditRole:
-        return column == AxesColumn ? axesToText(rule(row).axes) : text(row, column);
+        return column == AxesColumn ? axesToText(rule(row).axes) : column == NameColumn ? verbatim(rule(row).name) : text(row, column);
     case Qt::ToolTipRole:
         return toolTip(row, column);
     case Qt::AccessibleTextRole:

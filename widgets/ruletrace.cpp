@@ -2,6 +2,7 @@
 #include "widgets/ruletrace.h"
 
 #include "widgets/format.h"
+#include "widgets/plaintext.h"
 #include "widgets/ruleedits.h"
 
 #include <QObject>
@@ -70,7 +71,7 @@ QString axisText(const std::string& name, const Mesh& mesh)
 QString trialText(const Design& design, const RuleTrial& trial, int decidedBy)
 {
     const LogicalRule& rule = ruleAt(design, trial.rule);
-    const QString axes = rule.axes.empty() ? QObject::tr("replicated") : axesToText(rule.axes);
+    const QString axes = rule.axes.empty() ? QObject::tr("replicated") : shownText(axesToText(rule.axes));
     const QString head = QObject::tr("rule %1 → %2").arg(QString::number(trial.rule + 1), axes);
     switch (trial.outcome) {
     case RuleOutcome::Decided:

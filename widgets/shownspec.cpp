@@ -4,6 +4,7 @@
 #include "model/session/document.h"
 
 #include "widgets/format.h"
+#include "widgets/plaintext.h"
 
 #include <QAction>
 #include <QClipboard>
@@ -17,11 +18,11 @@ ShownSpec specIn(Notation notation, const Layout& layout, const Mesh& mesh, bool
     const auto written = writeLayout(notation, layout, mesh);
     ShownSpec out;
     if (written.ok()) {
-        out.text = qstr(notation == Notation::Jax ? specText(layout, mesh, full) : written.value());
+        out.text = verbatim(notation == Notation::Jax ? specText(layout, mesh, full) : written.value());
         out.toolTip = qstr(notationTitle(notation));
         return out;
     }
-    out.text = qstr(specText(layout, mesh, full));
+    out.text = verbatim(specText(layout, mesh, full));
     out.mark = writeLayout(Notation::Jax, layout, mesh).ok() ? QObject::tr(" (JAX)") : QObject::tr(" (no notation)");
     out.reason = written.cancelled() ? QString() : qstr(written.error().text());
     out.toolTip = QObject::tr("%1 cannot say this layout. %2").arg(qstr(notationTitle(notation)), out.reason);
@@ -46,8 +47,8 @@ void addCopyMenu(QMenu* menu, const Layout& layout, const Mesh& mesh)
             action->setToolTip(written.cancelled() ? QString() : qstr(written.error().text()));
             continue;
         }
-        const QString text = qstr(written.value());
-        action->setToolTip(text);
+        const QString text = verbatim(written.value());
+        action->setToolTip(shownText(text));
         QObject::connect(action, &QAction::triggered, action, [text] { QGuiApplication::clipboard()->setText(text); });
     }
 }

@@ -18,7 +18,7 @@ QJsonArray texts(const std::vector<std::string>& list)
 {
     QJsonArray out;
     for (const std::string& text : list)
-        out.append(qstr(text));
+        out.append(verbatim(text));
     return out;
 }
 
@@ -55,7 +55,7 @@ QByteArray strategyData(const Strategy& strategy)
         { QStringLiteral("kind"), qstr(strategyKindName(strategy.kind)) },
         { QStringLiteral("axes"), texts(strategy.axes) },
         { QStringLiteral("dim"), strategy.dim },
-        { QStringLiteral("spec"), qstr(strategy.spec) },
+        { QStringLiteral("spec"), verbatim(strategy.spec) },
         { QStringLiteral("num_heads"), static_cast<qint64>(strategy.numHeads) },
         { QStringLiteral("head_dim"), static_cast<qint64>(strategy.headDim) },
         { QStringLiteral("segments"), texts(segments) },

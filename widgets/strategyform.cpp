@@ -164,9 +164,9 @@ void StrategyForm::showDraft(const StrategyDraft& draft, const WeightLayout& wei
     m_headDim->setValue(strategy.headDim);
     const auto dim = static_cast<std::size_t>(std::max(strategy.dim, 0));
     m_segments->showSegments(strategy.segments, dim < weight.spec.shape.size() ? weight.spec.shape[dim] : -1);
-    if (m_spec->text() != qstr(strategy.spec)) {
+    if (m_spec->text() != verbatim(strategy.spec)) {
         const QSignalBlocker blocker(m_spec);
-        m_spec->setText(qstr(strategy.spec));
+        m_spec->setText(verbatim(strategy.spec));
         m_spec->setCursorPosition(0);
     }
     showCuts(draft);

@@ -4,6 +4,7 @@
 #include "widgets/devicecolors.h"
 #include "widgets/format.h"
 #include "widgets/meshchips.h"
+#include "widgets/plaintext.h"
 #include "widgets/theme.h"
 
 #include "model/hardware/hardware.h"
@@ -184,7 +185,10 @@ void SummaryBar::refresh()
         return;
     }
     const Design& design = document()->design();
-    m_name->setText(qstr(design.model.name));
+    constexpr qsizetype kMostName = 40; // it is never hidden, and all of the window would have to be as wide
+    const QString name = qstr(design.model.name);
+    m_name->setText(shortened(name, kMostName));
+    m_name->setToolTip(name.size() > kMostName ? name : QString());
     m_workloadText = tr("%1 · batch %2 · sequence %3 · %4")
                          .arg(qstr(workloadName(design.workload.kind)))
                          .arg(design.workload.batch)

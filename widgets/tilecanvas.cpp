@@ -7,6 +7,7 @@
 #include "widgets/devicecolors.h"
 #include "widgets/documentview.h"
 #include "widgets/format.h"
+#include "widgets/plaintext.h"
 #include "widgets/theme.h"
 #include "widgets/weightedits.h"
 
@@ -818,7 +819,7 @@ bool TileCanvas::event(QEvent* event)
         auto* help = static_cast<QHelpEvent*>(event);
         const std::int64_t device = deviceAt(help->pos());
         if (device >= 0)
-            QToolTip::showText(help->globalPos(), tileText(device), this);
+            showToolTip(help->globalPos(), tileText(device), this);
         else
             QToolTip::hideText();
         return true;

@@ -9,6 +9,7 @@
 #include "widgets/format.h"
 #include "widgets/legend.h"
 #include "widgets/modelcanvas.h"
+#include "widgets/plaintext.h"
 #include "widgets/speclabel.h"
 #include "widgets/theme.h"
 #include "widgets/tilecanvas.h"
@@ -405,7 +406,7 @@ void TileView::offerFixes(int axis, int dim)
     rows->setContentsMargins(kPanelMargin, 0, kPanelMargin, 8);
     rows->setSpacing(4);
     for (const WeightEdit& fix : fixes) {
-        auto* button = new QPushButton(fix.text, m_fixes);
+        auto* button = new QPushButton(menuText(fix.text), m_fixes);
         button->setAccessibleName(fix.text);
         rows->addWidget(button, 0, Qt::AlignLeft);
         connect(button, &QPushButton::clicked, this, [this, fix] {

@@ -7,6 +7,7 @@
 #include "model/hardware/footprint.h"
 #include "widgets/devicecolors.h"
 #include "widgets/format.h"
+#include "widgets/plaintext.h"
 #include "widgets/theme.h"
 
 #include <QHelpEvent>
@@ -322,13 +323,13 @@ bool TopologyView::event(QEvent* event)
         const auto* help = static_cast<QHelpEvent*>(event);
         for (const Chip& chip : chips())
             if (chip.rect.contains(help->pos())) {
-                QToolTip::showText(help->globalPos(),
-                                   tr("groups of mesh axis %1: %2").arg(qstr(m_mesh.axis(chip.axis).name), qstr(describe(footprintOf({ chip.axis }, m_mesh, m_hardware), m_hardware))), this);
+                showToolTip(help->globalPos(),
+                            tr("groups of mesh axis %1: %2").arg(qstr(m_mesh.axis(chip.axis).name), qstr(describe(footprintOf({ chip.axis }, m_mesh, m_hardware), m_hardware))), this);
                 return true;
             }
         for (std::size_t i = 0; i < m_lines.size(); ++i)
             if (help->pos().y() >= lineTop(i) && help->pos().y() < lineTop(i) + kLine * textScale(this)) {
-                QToolTip::showText(help->globalPos(), m_lines[i].name + QLatin1Char('\n') + m_lines[i].link + QStringLiteral(", ") + m_lines[i].rate + QLatin1Char('\n') + m_lines[i].source, this);
+                showToolTip(help->globalPos(), m_lines[i].name + QLatin1Char('\n') + m_lines[i].link + QStringLiteral(", ") + m_lines[i].rate + QLatin1Char('\n') + m_lines[i].source, this);
                 return true;
             }
         QToolTip::hideText();

@@ -29,7 +29,7 @@ std::string lowerOf(const std::string& text)
     std::string out = text;
     for (char& c : out) {
         if (static_cast<unsigned char>(c) >= 0x80)
-            return qstr(text).toLower().toStdString();
+            return verbatim(text).toLower().toStdString();
         if (c >= 'A' && c <= 'Z')
             c = static_cast<char>(c - 'A' + 'a');
     }

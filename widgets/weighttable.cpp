@@ -3,6 +3,7 @@
 
 #include "widgets/contextmenu.h"
 #include "widgets/format.h"
+#include "widgets/plaintext.h"
 #include "widgets/shownspec.h"
 #include "widgets/strategyclip.h"
 #include "widgets/tablecopy.h"
@@ -329,10 +330,10 @@ void WeightPanel::fillMenu(QMenu* menu)
     menu->addSeparator();
     if (current)
         connect(menu->addAction(tr("Copy strategy")), &QAction::triggered, this, [this, strategy = current->strategy] {
-            QGuiApplication::clipboard()->setMimeData(strategyMimeData(strategy, qstr(strategy.text())));
+            QGuiApplication::clipboard()->setMimeData(strategyMimeData(strategy, verbatim(strategy.text())));
         });
     if (const auto copied = strategyFromMimeData(QGuiApplication::clipboard()->mimeData()))
-        strategy(tr("Paste strategy: %1").arg(qstr(copied->text())), *copied);
+        strategy(tr("Paste strategy: %1").arg(menuText(shortened(qstr(copied->text()), kLongestName))), *copied);
     if (current && !current->unknownShape)
         addCopyMenu(menu, current->layout, mesh);
 }

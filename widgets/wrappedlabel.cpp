@@ -20,14 +20,19 @@ constexpr QChar kBreak(0x200B);
 
 QString breakable(const QString& text)
 {
+    constexpr qsizetype kLongestWord = 40; // one without separators
     QString out;
+    qsizetype word = 0;
     for (qsizetype i = 0; i < text.size(); ++i) {
         out += text[i];
+        word = text[i].isSpace() ? 0 : word + 1;
         const bool separator = QStringLiteral("._/,@:=").contains(text[i]);
         const bool inside = i > 0 && i + 1 < text.size() && !text[i - 1].isSpace() && !text[i + 1].isSpace();
         const bool number = inside && text[i - 1].isDigit() && text[i + 1].isDigit(); // 4.93 stays together
-        if (separator && inside && !number)
+        if ((separator && inside && !number) || (word >= kLongestWord && inside && !text[i].isHighSurrogate())) {
             out += kBreak;
+            word = 0;
+        }
     }
     return out;
 }

@@ -7,7 +7,7 @@
 
 namespace shardboard {
 
-/// The text with a place without width where a line may end behind each separator of a name.
+/// The text with a place without width where a line may end behind each separator of a name, and within a very long word.
 QString breakable(const QString& text);
 /// The text as it was before breakable().
 QString unbroken(QString text);

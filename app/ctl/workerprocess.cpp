@@ -3,6 +3,7 @@
 
 #include "app/ctl/lastwords.h"
 #include "model/core/jsonwriter.h"
+#include "model/protocol/greeting.h"
 #include "model/protocol/messages.h"
 
 #include <algorithm>
@@ -189,7 +190,7 @@ void WorkerProcess::takeOutput()
     for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
         m_partial += rest.substr(0, end);
         m_lines.push_back(std::move(m_partial));
-        m_spoke = m_spoke || m_lines.back().starts_with('{'); // not a launcher
+        m_spoke = m_spoke || greetingOf(m_lines.back()).kind != Greeting::Kind::Chatter;
         m_partial.clear();
         rest.remove_prefix(end + 1);
     }

@@ -3,6 +3,7 @@
 
 #include "app/ctl/lastwords.h"
 #include "app/ctl/workerprocess.h"
+#include "model/protocol/greeting.h"
 #include "model/protocol/jsonline.h"
 #include "model/protocol/messages.h"
 
@@ -21,8 +22,22 @@ constexpr std::chrono::seconds kHelloTime { 30 }; // a worker on another host ma
 constexpr std::chrono::seconds kCancelTime { 5 };
 constexpr std::chrono::seconds kLastTime { 5 };
 
-/// One message, or null when none came in time. Before the first one other programs may have spoken: launchers, login scripts.
-Result<json> readMessage(WorkerProcess& worker, double seconds, bool isFirst = false)
+/// The hello, or null when none came in time or others spoke.
+Result<json> readHello(WorkerProcess& worker, double seconds)
+{
+    const auto line = worker.readLine(seconds);
+    if (!line.ok())
+        return line.error();
+    if (!line.value())
+        return json(nullptr);
+    Greeting greeting = greetingOf(*line.value());
+    if (greeting.kind == Greeting::Kind::Stranger)
+        return engineError("it did not say hello", worker.command());
+    return std::move(greeting.message);
+}
+
+/// One message, or null when none came in time.
+Result<json> readMessage(WorkerProcess& worker, double seconds)
 {
     auto line = worker.readLine(seconds);
     if (!line.ok())
@@ -30,8 +45,6 @@ Result<json> readMessage(WorkerProcess& worker, double seconds, bool isFirst = f
     if (!line.value())
         return json(nullptr);
     auto parsed = parseJsonLine(*line.value(), "engine");
-    if (isFirst && (!parsed.ok() || !parsed.value().is_object()))
-        return json(nullptr);
     if (!parsed.ok() || !parsed.value().is_object())
         return engineError("it sent something that is no message of the protocol", worker.command());
     return parsed;
@@ -44,7 +57,7 @@ Status greet(WorkerProcess& worker, const std::function<void(const json&)>& onMe
     for (auto began = Clock::now(); Clock::now() - began < kHelloTime;) {
         if (cancel)
             return Cancelled {};
-        auto message = readMessage(worker, 0.2, true);
+        auto message = readHello(worker, 0.2);
         if (!message.ok())
             return message.error();
         if (message.value().is_null()) {
@@ -56,8 +69,6 @@ Status greet(WorkerProcess& worker, const std::function<void(const json&)>& onMe
             continue;
         }
         const json& hello = message.value();
-        if (messageText(hello, "type") != "hello")
-            return engineError("it did not say hello", worker.command());
         if (messageWhole(hello, "protocol") != kProtocolVersion)
             return engineError("it speaks protocol " + std::to_string(messageWhole(hello, "protocol")) + ", this program speaks "
                                    + std::to_string(kProtocolVersion),

@@ -14,8 +14,8 @@ constexpr char kWhyNot[] = "whyNot";
 
 QString plainText(const QAction* action)
 {
-    static const QRegularExpression mark(QStringLiteral("&(?=\\S)"));
-    return action->text().remove(mark).trimmed();
+    static const QRegularExpression mark(QStringLiteral("&(\\S)")); // && is one that is shown
+    return action->text().replace(mark, QStringLiteral("\\1")).trimmed();
 }
 
 Actions::Actions(QObject* parent)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/banner.h"
 
+#include "widgets/plaintext.h"
 #include "widgets/theme.h"
+#include "widgets/wrappedlabel.h"
 
 #include <QEvent>
 #include <QHBoxLayout>
-#include <QLabel>
 #include <QPushButton>
 #include <QToolButton>
 
@@ -13,13 +14,11 @@ namespace shardboard {
 
 Banner::Banner(QWidget* parent)
     : QFrame(parent)
-    , m_label(new QLabel(this))
+    , m_label(new WrappedLabel({}, this))
 {
     setObjectName(QStringLiteral("banner"));
     setAutoFillBackground(true);
-    m_label->setWordWrap(true);
     m_label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    m_label->setTextFormat(Qt::PlainText);
     auto* close = new QToolButton(this);
     close->setText(tr("Close"));
     close->setObjectName(QStringLiteral("banner.close"));
@@ -51,7 +50,7 @@ void Banner::ask(const QString& text, const std::vector<Choice>& choices)
     }
 }
 
-QString Banner::text() const { return m_label->text(); }
+QString Banner::text() const { return m_label->fullText(); }
 
 void Banner::showText(const QString& text, bool error)
 {
@@ -61,8 +60,7 @@ void Banner::showText(const QString& text, bool error)
         button->deleteLater(); // it may be the one that was clicked
     }
     m_choices.clear();
-    m_label->setText(text);
-    m_label->setAccessibleName(text);
+    m_label->setFullText(shownLines(text));
     applyColors();
     show();
 }

@@ -9,10 +9,11 @@
 #include <vector>
 
 class QHBoxLayout;
-class QLabel;
 class QPushButton;
 
 namespace shardboard {
+
+class WrappedLabel;
 
 class Banner : public QFrame {
     Q_OBJECT
@@ -38,7 +39,7 @@ private:
     void showText(const QString& text, bool error);
     void applyColors();
 
-    QLabel* m_label = nullptr;
+    WrappedLabel* m_label = nullptr;
     QHBoxLayout* m_layout = nullptr;
     std::vector<QPushButton*> m_choices;
     bool m_error = false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/clippedsvg.h"
 
+#include "widgets/plaintext.h"
+
 #include <QBuffer>
 #include <QFont>
 #include <QPaintDevice>
@@ -17,6 +19,17 @@
 namespace shardboard {
 
 namespace {
+
+/// XML has no control characters, not even escaped, nor the two last of the plane; QSvgGenerator writes them all the same. Views
+/// have made names visible before; this is for what they have not.
+QString xmlText(const QString& text)
+{
+    QString out = shownText(text);
+    for (QChar& c : out)
+        if (c.unicode() >= 0xfffe)
+            c = QChar(QChar::ReplacementCharacter);
+    return out;
+}
 
 /// Hands everything on to another painter, cut to the clip of the one that draws. Coordinates that Qt's engines call logical are those
 /// before the painter's transform, which is handed on, too.
@@ -143,7 +156,7 @@ public:
             return;
         case Seen::Whole:
             m_out.setFont(fontOf(item));
-            m_out.drawText(at, item.text());
+            m_out.drawText(at, xmlText(item.text()));
             return;
         case Seen::Part:
             break;
@@ -293,7 +306,7 @@ QByteArray svgOf(QWidget* view)
     generator.setResolution(view->logicalDpiX()); // sizes of text are told in points
     generator.setSize(view->size());
     generator.setViewBox(view->rect());
-    generator.setTitle(view->accessibleName());
+    generator.setTitle(xmlText(view->accessibleName()).toHtmlEscaped()); // it is written as it is
     QPainter written(&generator);
     ClippingDevice device(written, view);
     QPainter painter(&device);

@@ -2,8 +2,10 @@
 #include "app/desktop/engineclient.h"
 
 #include "model/core/jsonwriter.h"
+#include "model/protocol/greeting.h"
 #include "model/protocol/jsonline.h"
 #include "model/protocol/messages.h"
+#include "widgets/plaintext.h"
 
 #include <QElapsedTimer>
 
@@ -17,6 +19,11 @@ constexpr int kTerminateMs = 500;
 constexpr qsizetype kLogBytes = 64 * 1024;
 constexpr qsizetype kTailLines = 6;
 constexpr qint64 kReadMs = 8; ///< of messages at a time, so that a flood of them leaves the window its frames
+
+QString beginningOf(std::string_view line)
+{
+    return shownText(QString::fromUtf8(line.data(), static_cast<qsizetype>(qMin(line.size(), std::size_t { 60 }))).simplified());
+}
 }
 
 EngineClient::EngineClient(QObject* parent)
@@ -59,6 +66,7 @@ void EngineClient::start(const QStringList& command)
         return;
     m_input.clear();
     m_read = 0;
+    m_greeted = false;
     m_log.clear();
     m_terminated = false;
     m_stopTimer.stop();
@@ -84,7 +92,7 @@ void EngineClient::kill() { m_process.kill(); }
 QString EngineClient::logTail() const
 {
     const auto lines = m_log.trimmed().split('\n');
-    return QString::fromUtf8(lines.mid(qMax(qsizetype { 0 }, lines.size() - kTailLines)).join('\n')).trimmed();
+    return shownLines(QString::fromUtf8(lines.mid(qMax(qsizetype { 0 }, lines.size() - kTailLines)).join('\n')).trimmed());
 }
 
 void EngineClient::readLines(bool all)
@@ -104,18 +112,13 @@ void EngineClient::readLines(bool all)
             break;
         }
         const std::string_view line(m_input.constData() + m_read, static_cast<std::size_t>(end - m_read));
-        const auto message = parseJsonLine(line, "engine");
-        if (message.ok() && message.value().is_object() && message.value().contains("type")
-            && message.value()["type"].is_string()) {
-            m_read = end + 1;
-            Q_EMIT received(message.value());
-            continue;
+        m_read = end + 1;
+        if (const QString problem = take(line); !problem.isEmpty()) {
+            m_input.clear();
+            m_read = 0;
+            Q_EMIT garbled(problem);
+            return;
         }
-        const QString start = QString::fromUtf8(line.data(), static_cast<qsizetype>(qMin(line.size(), std::size_t { 60 })));
-        m_input.clear();
-        m_read = 0;
-        Q_EMIT garbled(tr("it wrote a line that is no message: “%1”").arg(start.simplified()));
-        return;
     }
     if (m_later && m_read < m_input.size() / 2)
         return; // moved to the front now and then, not at every turn
@@ -125,6 +128,23 @@ void EngineClient::readLines(bool all)
         m_input.clear();
         Q_EMIT garbled(tr("it wrote a line of more than %1 MiB").arg(kMaxLine >> 20));
     }
+}
+
+/// Hands the message of a line on; answers what is wrong with one that has none. What comes before the hello is skipped.
+QString EngineClient::take(std::string_view line)
+{
+    if (!m_greeted) {
+        const Greeting greeting = greetingOf(line);
+        m_greeted = greeting.kind == Greeting::Kind::Hello;
+        if (m_greeted)
+            Q_EMIT received(greeting.message);
+        return greeting.kind == Greeting::Kind::Stranger ? tr("it did not say hello, but “%1”").arg(beginningOf(line)) : QString();
+    }
+    const auto message = parseJsonLine(line, "engine");
+    if (!message.ok() || !message.value().is_object() || !message.value().contains("type") || !message.value()["type"].is_string())
+        return tr("it wrote a line that is no message: “%1”").arg(beginningOf(line));
+    Q_EMIT received(message.value());
+    return {};
 }
 
 void EngineClient::readLog()

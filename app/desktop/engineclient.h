@@ -12,6 +12,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <string_view>
+
 namespace shardboard {
 
 class EngineClient : public QObject {
@@ -36,13 +38,14 @@ public:
 
 Q_SIGNALS:
     void received(const nlohmann::json& message);
-    /// A line that is no message; the worker is of no use any more.
+    /// A line that is no message, after the hello or in its place (model/protocol/greeting.h); the worker is of no use any more.
     void garbled(const QString& problem);
     /// The worker is gone, or never came: `how` is half a sentence (`exit status 3`, `killed by signal 9`).
     void ended(const QString& how);
 
 private:
     void readLines(bool all = false);
+    QString take(std::string_view line);
     void readLog();
     void onFinished(int code, QProcess::ExitStatus status);
     void onError(QProcess::ProcessError error);
@@ -51,6 +54,7 @@ private:
     QTimer m_stopTimer;
     QByteArray m_input; ///< what was not handed on yet
     qsizetype m_read = 0; ///< of it that was
+    bool m_greeted = false; ///< the worker has said hello; what came before was not its own
     bool m_later = false; ///< the rest is handed on when the event loop comes round
     QByteArray m_log;
     bool m_terminated = false;

@@ -3,6 +3,7 @@
 
 #include "model/plan/planjson.h"
 #include "widgets/format.h"
+#include "widgets/plaintext.h"
 
 #include <QCoreApplication>
 #include <QDir>
@@ -20,7 +21,7 @@ using nlohmann::json;
 QString text(const json& object, const char* key)
 {
     const auto it = object.find(key);
-    return it != object.end() && it->is_string() ? QString::fromStdString(it->get<std::string>()) : QString();
+    return it != object.end() && it->is_string() ? shownText(it->get<std::string>()) : QString();
 }
 
 double number(const json& object, const char* key)

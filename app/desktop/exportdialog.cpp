@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/exportdialog.h"
 
+#include "app/desktop/difftext.h"
 #include "model/session/document.h"
 #include "widgets/format.h"
 #include "widgets/latestjob.h"
+#include "widgets/plaintext.h"
 #include "widgets/tablecopy.h"
 #include "widgets/theme.h"
 #include "widgets/windowplace.h"
@@ -19,7 +21,6 @@
 #include <QPlainTextEdit>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QTextCharFormat>
 #include <QVBoxLayout>
 
 #include <algorithm>
@@ -28,7 +29,6 @@ namespace shardboard {
 
 namespace {
 
-constexpr std::size_t kMostLines = 2000; ///< of a preview
 constexpr std::size_t kMostProblems = 200;
 constexpr int kTypedMs = 200; ///< without another key, before the folder is looked into
 constexpr int kProgressMs = 1000; ///< of preparing, after which it shows that it goes on
@@ -188,7 +188,7 @@ void ExportDialog::showProblems()
         const Error& error = m_refusals[i].error;
         auto* item = new QListWidgetItem(tr("%1: %2; %3").arg(qstr(error.where), qstr(error.what), qstr(error.fix)), m_problems);
         if (m_refusals[i].tensors > 0)
-            item->setData(Qt::UserRole, qstr(error.where));
+            item->setData(Qt::UserRole, verbatim(error.where));
     }
     std::int64_t tensors = 0;
     for (const ExportRefusal& refusal : m_refusals)
@@ -273,7 +273,7 @@ void ExportDialog::showChanges()
     m_export->setEnabled(named && !folderIsFile() && link.isEmpty());
     showNote(!named           ? tr("Name a folder.")
                  : !link.isEmpty() ? tr("%1 is a link in this folder, which leads out of it: remove it, or choose another folder.").arg(link)
-                 : folderIsFile() ? tr("%1 is a file, not a folder.").arg(m_folder->text())
+                 : folderIsFile() ? tr("%1 is a file, not a folder.").arg(shownText(m_folder->text()))
                  : !anyThere      ? tr("The folder has no export yet.")
                  : anyDifferent   ? tr("Files that are there are replaced.")
                                   : tr("The folder has exactly this export already."));
@@ -290,27 +290,7 @@ void ExportDialog::showFile(int row)
         m_preview->setPlainText(tr("Nothing changes in this file."));
         return;
     }
-    const Theme& theme = Theme::of(this);
-    QTextCursor cursor(m_preview->document());
-    cursor.beginEditBlock();
-    for (std::size_t i = 0; i < diff.lines.size() && i < kMostLines; ++i) {
-        using Kind = DiffLine::Kind;
-        const DiffLine& line = diff.lines[i];
-        const bool added = line.kind == Kind::Added;
-        const bool removed = line.kind == Kind::Removed;
-        QTextCharFormat format;
-        format.setForeground(line.kind == Kind::Gap ? theme.quiet : theme.text);
-        if (there && !large && (added || removed)) // beside the mark, never without it
-            format.setBackground(blended(theme.panel, added ? theme.accent : theme.attention, 0.18));
-        const QString mark = !there || large || line.kind == Kind::Gap ? QString() : added ? QStringLiteral("+ ") : removed ? QStringLiteral("− ") : QStringLiteral("  ");
-        cursor.insertText(mark + line.text + QLatin1Char('\n'), format);
-    }
-    if (diff.lines.size() > kMostLines)
-        cursor.insertText(tr("… and %1 lines more").arg(diff.lines.size() - kMostLines));
-    else if (large)
-        cursor.insertText(tr("… of %1").arg(bytesText(bytes)));
-    cursor.endEditBlock();
-    m_preview->moveCursor(QTextCursor::Start);
+    showDiff(m_preview, diff.lines, there && !large, large ? tr("… of %1").arg(bytesText(bytes)) : QString());
 }
 
 void ExportDialog::browse()

@@ -5,20 +5,23 @@
 #include "app/desktop/exportaction.h"
 #include "app/desktop/exportdialog.h"
 #include "app/desktop/exportstate.h"
+#include "app/desktop/fileconflict.h"
 #include "app/desktop/newdialog.h"
+#include "app/desktop/plainbox.h"
 #include "app/desktop/recentfiles.h"
 #include "app/desktop/sample.h"
 #include "app/desktop/savename.h"
 #include "app/desktop/settings.h"
+#include "model/formats/designfile.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/format.h"
 #include "widgets/longwork.h"
+#include "widgets/plaintext.h"
 
 #include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QMessageBox>
 #include <QMimeData>
 #include <QUrl>
 
@@ -154,13 +157,35 @@ bool FileActions::saveAs()
         return false;
     const QString current = m_document->filePath();
     const QString proposal = current.isEmpty()
-        ? m_settings.lastFolder() + QLatin1Char('/') + qstr(m_document->design().model.name) + kSuffix
+        ? m_settings.lastFolder() + QLatin1Char('/') + fileNamePart(qstr(m_document->design().model.name)) + kSuffix
         : current;
     const QString path = saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Design As"), proposal, filter()), { kSuffix });
     return !path.isEmpty() && saveTo(path);
 }
 
 bool FileActions::saveTo(const QString& path)
+{
+    const FileIdentity& known = m_document->file();
+    const bool own = QFileInfo(path).absoluteFilePath() == m_document->filePath() || outsideOf(path).path == known.path;
+    if (!own || stateOf(path, known) == FileState::Same)
+        return writeTo(path);
+    const std::string mine = designText(m_document->design());
+    if (identityOf(path).digest == digestOf(mine))
+        return writeTo(path); // the other one has saved the same
+    switch (FileConflict::askBeforeSave(path, mine, m_window)) {
+    case FileConflict::Answer::SaveAs:
+        return saveAs();
+    case FileConflict::Answer::Overwrite:
+        return writeTo(path);
+    case FileConflict::Answer::Reload:
+        openPath(path);
+        return false; // nothing was saved: a window that was to be closed stays
+    default:
+        return false;
+    }
+}
+
+bool FileActions::writeTo(const QString& path)
 {
     const Status status = m_document->save(path);
     if (!status.ok()) {
@@ -178,7 +203,7 @@ void FileActions::exportJax()
         return;
     const QString file = m_document->filePath();
     const QString folder = !m_exportFolder.isEmpty() ? m_exportFolder
-        : file.isEmpty()                             ? m_settings.lastFolder() + QStringLiteral("/%1-jax").arg(qstr(m_document->design().model.name))
+        : file.isEmpty()                             ? m_settings.lastFolder() + QStringLiteral("/%1-jax").arg(fileNamePart(qstr(m_document->design().model.name)))
                                                      : QFileInfo(file).absolutePath() + QStringLiteral("/%1-jax").arg(QFileInfo(file).completeBaseName());
     ExportDialog dialog(*m_document, QStringLiteral("jax"), folder, m_window);
     if (dialog.exec() != QDialog::Accepted) {
@@ -240,7 +265,7 @@ void FileActions::showWeight(const QString& name)
 {
     const auto& weights = m_document->evaluation()->weights;
     for (std::size_t i = 0; i < weights.size(); ++i)
-        if (qstr(weights[i].spec.name) == name)
+        if (verbatim(weights[i].spec.name) == name)
             m_document->selection()->setWeight(static_cast<int>(i));
 }
 
@@ -250,12 +275,11 @@ bool FileActions::mayReplace()
         return true;
     const QString name = m_document->filePath().isEmpty() ? qstr(m_document->design().model.name)
                                                           : QFileInfo(m_document->filePath()).fileName();
-    QMessageBox box(QMessageBox::Question, tr("Unsaved Changes"), tr("Save the changes to “%1”?").arg(name),
-                    QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, m_window);
-    box.setObjectName(QStringLiteral("unsavedBox"));
-    box.setInformativeText(tr("They are lost otherwise."));
-    box.setDefaultButton(QMessageBox::Save);
-    switch (box.exec()) {
+    const auto box = plainBox(QMessageBox::Question, tr("Unsaved Changes"), tr("Save the changes to “%1”?").arg(shortened(shownText(name), kLongestName)),
+                              tr("They are lost otherwise."), QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, m_window);
+    box->setObjectName(QStringLiteral("unsavedBox"));
+    box->setDefaultButton(QMessageBox::Save);
+    switch (box->exec()) {
     case QMessageBox::Save:
         return save();
     case QMessageBox::Discard:

@@ -40,7 +40,9 @@ public:
     void reload();
     bool save();
     bool saveAs();
+    /// Asks first where that would replace another version of the design's own file.
     bool saveTo(const QString& path);
+    bool writeTo(const QString& path); ///< without a question
     void exportJax();
     /// Tells of what is being written, with a button that cancels it; stands where the banner does.
     LongWork* work() const { return m_work; }

@@ -3,21 +3,25 @@
 
 #include "app/desktop/banner.h"
 #include "app/desktop/fileactions.h"
+#include "app/desktop/fileconflict.h"
 #include "app/desktop/filewatch.h"
-#include "app/desktop/recovery.h"
+#include "model/formats/designfile.h"
 #include "model/session/document.h"
 #include "widgets/format.h"
+#include "widgets/plaintext.h"
 
+#include <QDir>
 #include <QLocale>
 
 namespace shardboard {
 
-FileNotices::FileNotices(Document* document, FileActions* files, Recovery* recovery, FileWatch* watch, Banner* banner, QObject* parent)
-    : QObject(parent)
+FileNotices::FileNotices(Document* document, FileActions* files, Recovery* recovery, FileWatch* watch, Banner* banner, QWidget* window)
+    : QObject(window)
     , m_document(document)
     , m_fileActions(files)
     , m_recovery(recovery)
     , m_banner(banner)
+    , m_window(window)
 {
     connect(recovery, &Recovery::failed, banner, &Banner::showError);
     connect(watch, &FileWatch::changed, this, [this](const QString& path) {
@@ -27,7 +31,7 @@ FileNotices::FileNotices(Document* document, FileActions* files, Recovery* recov
     });
     connect(watch, &FileWatch::removed, this, [this](const QString& path) {
         m_banner->ask(tr("%1 was removed by another program; the design is only in this window now.").arg(path),
-                      { { tr("Write It Again"), [this, path] { m_fileActions->saveTo(path); } } });
+                      { { tr("Write It Again"), [this, path] { m_fileActions->writeTo(path); } } });
     });
 }
 
@@ -37,22 +41,45 @@ void FileNotices::offerRecovery()
     if (left.isEmpty())
         return;
     const Recovery::Left& newest = left.first();
-    const auto restore = [this, newest] {
-        if (!m_fileActions->mayReplace())
-            return;
-        const Status status = m_recovery->restore(newest);
-        if (!status.ok())
-            m_banner->showError(qstr(status.error().text()));
-        else
-            offerRecovery();
-    };
+    const auto restore = [this, newest] { this->restore(newest); };
     const auto discard = [this, newest] {
         m_recovery->discard(newest);
         offerRecovery();
     };
+    if (!newest.problem.isEmpty()) {
+        m_banner->ask(tr("What a window that ended unexpectedly has left behind cannot be restored: %1").arg(newest.problem), { { tr("Discard"), discard } });
+        return;
+    }
     m_banner->ask(tr("Unsaved changes of %1 from %2 were left behind by a window that ended unexpectedly.")
-                      .arg(newest.name, QLocale().toString(newest.kept, QLocale::ShortFormat)),
+                      .arg(newest.file.path.isEmpty() ? shownText(newest.name) : shownText(QDir::toNativeSeparators(newest.file.path)),
+                           QLocale().toString(newest.kept, QLocale::ShortFormat)),
                   { { tr("Restore"), restore }, { tr("Discard"), discard } });
+}
+
+/// Not before it was said that the file is another one by now.
+void FileNotices::restore(const Recovery::Left& left)
+{
+    if (!left.file.path.isEmpty() && stateOf(left.file.path, left.file) != FileState::Same) {
+        const auto design = m_recovery->designOf(left);
+        if (!design.ok()) {
+            m_banner->showError(qstr(design.error().text()));
+            return;
+        }
+        const auto answer = FileConflict::askBeforeRestore(left.file.path, designText(design.value()), m_window);
+        if (answer == FileConflict::Answer::Reload && m_fileActions->mayReplace() && !m_fileActions->openPath(left.file.path))
+            return;
+        if (answer != FileConflict::Answer::Restore) {
+            offerRecovery(); // they are kept until they are discarded
+            return;
+        }
+    }
+    if (!m_fileActions->mayReplace())
+        return;
+    const Status status = m_recovery->restore(left);
+    if (!status.ok())
+        m_banner->showError(qstr(status.error().text()));
+    else
+        offerRecovery();
 }
 
 } // namespace shardboard

@@ -3,8 +3,6 @@
 
 #include "model/session/document.h"
 
-#include <QCryptographicHash>
-#include <QFile>
 #include <QFileInfo>
 
 namespace shardboard {
@@ -12,15 +10,6 @@ namespace shardboard {
 namespace {
 
 constexpr int kSettleMs = 200;
-
-QByteArray digestOf(const QString& path)
-{
-    QFile file(path);
-    if (path.isEmpty() || !file.open(QIODevice::ReadOnly))
-        return {};
-    QCryptographicHash hash(QCryptographicHash::Sha256);
-    return hash.addData(&file) ? hash.result() : QByteArray();
-}
 
 } // namespace
 
@@ -44,20 +33,20 @@ void FileWatch::follow()
     if (const QStringList watched = m_watcher.files() + m_watcher.directories(); !watched.isEmpty())
         m_watcher.removePaths(watched);
     m_path = m_document->filePath();
-    m_content = digestOf(m_path);
-    if (!m_content.isEmpty())
+    m_seen = identityOf(m_path);
+    if (m_seen.exists())
         m_watcher.addPath(m_path);
 }
 
 void FileWatch::look()
 {
-    const QByteArray content = digestOf(m_path);
-    if (!content.isEmpty() && !m_watcher.files().contains(m_path))
+    const FileIdentity now = identityOf(m_path);
+    if (now.exists() && !m_watcher.files().contains(m_path))
         m_watcher.addPath(m_path); // a file that was replaced is a new one to the watcher
-    if (content == m_content)
+    if (now.sameContent(m_seen))
         return;
-    m_content = content; // said once
-    if (content.isEmpty()) {
+    m_seen = now; // said once
+    if (!now.exists()) {
         m_watcher.addPath(QFileInfo(m_path).absolutePath()); // it may come back
         Q_EMIT removed(m_path);
     } else {

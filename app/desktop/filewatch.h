@@ -2,7 +2,8 @@
 // Notices when another program changes, replaces or removes the file of the open design.
 #pragma once
 
-#include <QByteArray>
+#include "model/session/fileidentity.h"
+
 #include <QFileSystemWatcher>
 #include <QObject>
 #include <QTimer>
@@ -29,7 +30,7 @@ private:
     QFileSystemWatcher m_watcher;
     QTimer m_timer; ///< programs write in several steps
     QString m_path;
-    QByteArray m_content; ///< digest of what the document knows; empty: there is no file
+    FileIdentity m_seen; ///< what was there when anything was last said of it
 };
 
 } // namespace shardboard

@@ -31,6 +31,18 @@ QString markdownOf(const QString& page)
 
 QString titleOf(const QString& markdown) { return markdown.section(QLatin1Char('\n'), 0, 0).mid(2); }
 
+/// Undo names the edit that it takes back, and an edit names weights: none of it is Markdown or HTML.
+QString markdownText(const QString& text)
+{
+    QString out;
+    for (const QChar c : text) {
+        if (c.unicode() < 0x80 && c.isPrint() && !c.isLetterOrNumber() && !c.isSpace())
+            out += QLatin1Char('\\');
+        out += c;
+    }
+    return out;
+}
+
 /// Markdown says nothing of distances between lines.
 void loosen(QTextDocument* document)
 {
@@ -136,8 +148,8 @@ QString HelpWindow::shortcuts() const
     QString text = tr("# Shortcuts\n\n*Help ▸ Keyboard Shortcuts …* changes them.\n\n| keys | what |\n| --- | --- |\n");
     for (const QAction* action : m_actions.all()) {
         if (!action->shortcut().isEmpty())
-            text += QStringLiteral("| **%1** | %2 |\n").arg(action->shortcut().toString(QKeySequence::NativeText),
-                                                          action->text().remove(QLatin1Char('&')));
+            text += QStringLiteral("| **%1** | %2 |\n").arg(markdownText(action->shortcut().toString(QKeySequence::NativeText)),
+                                                          markdownText(plainText(action)));
     }
     return text;
 }

@@ -9,6 +9,7 @@
 #include "model/session/edithistory.h"
 #include "widgets/format.h"
 #include "widgets/historyview.h"
+#include "widgets/plaintext.h"
 
 #include <QFile>
 #include <QFileDialog>
@@ -39,7 +40,7 @@ HistoryFiles::HistoryFiles(Document* document, HistoryView* view, Settings& sett
 void HistoryFiles::save()
 {
     const QString file = m_document->filePath();
-    const QString name = file.isEmpty() ? m_settings.lastFolder() + QLatin1Char('/') + qstr(m_document->design().model.name)
+    const QString name = file.isEmpty() ? m_settings.lastFolder() + QLatin1Char('/') + fileNamePart(qstr(m_document->design().model.name))
                                         : QFileInfo(file).absolutePath() + QLatin1Char('/') + QFileInfo(file).completeBaseName();
     const QString suffix = QStringLiteral(".edits.json");
     const QString path = saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Edits"), name + suffix, filter()), { suffix, QStringLiteral(".json") });

@@ -14,6 +14,7 @@
 #include "app/desktop/historyfiles.h"
 #include "app/desktop/palettesources.h"
 #include "app/desktop/pictureactions.h"
+#include "app/desktop/plainbox.h"
 #include "app/desktop/recentfiles.h"
 #include "app/desktop/recovery.h"
 #include "app/desktop/rulefiles.h"
@@ -43,6 +44,7 @@
 #include "widgets/memoryview.h"
 #include "widgets/meshview.h"
 #include "widgets/pinsview.h"
+#include "widgets/plaintext.h"
 #include "widgets/rulesview.h"
 #include "widgets/strategyeditor.h"
 #include "widgets/summarybar.h"
@@ -57,7 +59,6 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMenuBar>
-#include <QMessageBox>
 #include <QScrollArea>
 #include <QSplitter>
 #include <QStackedWidget>
@@ -98,6 +99,7 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
     , m_docks(new Docks(this))
 {
     installAccessibleCanvases();
+    showPlainText();
     setObjectName(QStringLiteral("mainWindow"));
     if (m_engine->command().size() == 1) // a command with arguments knows itself what it starts
         m_engine->setMpiCommand(mpiCommand(m_engine->command().first(), std::clamp(QThread::idealThreadCount(), 2, 8)));
@@ -375,9 +377,9 @@ void MainWindow::updateTitle()
     if (!m_document->hasDesign())
         setWindowTitle(tr("Shardboard"));
     else if (path.isEmpty())
-        setWindowTitle(tr("%1 (not saved)[*] – Shardboard").arg(qstr(m_document->design().model.name)));
+        setWindowTitle(tr("%1 (not saved)[*] – Shardboard").arg(titleText(qstr(m_document->design().model.name))));
     else
-        setWindowTitle(tr("%1[*] – Shardboard").arg(QFileInfo(path).fileName()));
+        setWindowTitle(tr("%1[*] – Shardboard").arg(titleText(shownText(QFileInfo(path).fileName()))));
     setWindowModified(m_document->isModified());
 }
 
@@ -417,11 +419,14 @@ void MainWindow::showShortcuts()
 
 void MainWindow::showAbout()
 {
-    QMessageBox::about(this, tr("About Shardboard"),
-                       tr("<b>Shardboard %1</b><br>Designs how a neural network is sharded over a device mesh.<br><br>"
-                          "Own code: Apache-2.0. This program links QCustomPlot (GPL-3), so that it is distributed under "
-                          "GPL-3 as a whole.<br>Qt %2")
-                           .arg(QApplication::applicationVersion(), QString::fromLatin1(qVersion())));
+    const auto box = plainBox(QMessageBox::NoIcon, tr("About Shardboard"), tr("Shardboard %1").arg(QApplication::applicationVersion()),
+                              tr("Designs how a neural network is sharded over a device mesh.\n\n"
+                                 "Own code: Apache-2.0. This program links QCustomPlot (GPL-3), so that it is distributed under "
+                                 "GPL-3 as a whole.\nQt %1")
+                                  .arg(QString::fromLatin1(qVersion())),
+                              QMessageBox::Ok, this);
+    box->setIconPixmap(windowIcon().pixmap(64, 64));
+    box->exec();
 }
 
 /// For Qt panels behind other tabs are visible (it moves them out of the window), and so is a tab bar without tabs. Tab leaves them out.

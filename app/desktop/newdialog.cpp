@@ -7,6 +7,7 @@
 #include "model/formats/openmodel.h"
 #include "model/rules/rulesetup.h"
 #include "widgets/format.h"
+#include "widgets/plaintext.h"
 #include "widgets/theme.h"
 
 #include <QCheckBox>
@@ -236,8 +237,8 @@ void NewDialog::setHardwareFile(const QString& path)
     int index = m_hardware->findData(path);
     if (index < 0) {
         index = m_hardware->count();
-        m_hardware->addItem(QFileInfo(path).fileName(), path);
-        m_hardware->setItemData(index, path, Qt::ToolTipRole);
+        m_hardware->addItem(shownText(QFileInfo(path).fileName()), path);
+        m_hardware->setItemData(index, shownText(path), Qt::ToolTipRole);
     }
     m_hardware->setCurrentIndex(index);
 }

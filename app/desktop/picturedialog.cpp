@@ -2,6 +2,7 @@
 #include "app/desktop/picturedialog.h"
 
 #include "widgets/format.h"
+#include "widgets/plaintext.h"
 #include "widgets/theme.h"
 
 #include <QComboBox>
@@ -129,9 +130,9 @@ void PictureDialog::pathChanged()
     m_save->setEnabled(named && folder);
     m_save->setText(named && file.exists() ? tr("Replace") : tr("Save"));
     m_note->setText(!named      ? tr("Name a file.")
-                        : !folder ? tr("There is no folder %1.").arg(QDir::toNativeSeparators(file.absolutePath()))
-                        : file.exists() ? tr("%1 is there and will be replaced.").arg(file.fileName())
-                        : file.fileName() != QFileInfo(typed).fileName() ? tr("It will be %1.").arg(file.fileName())
+                        : !folder ? tr("There is no folder %1.").arg(shownText(QDir::toNativeSeparators(file.absolutePath())))
+                        : file.exists() ? tr("%1 is there and will be replaced.").arg(shownText(file.fileName()))
+                        : file.fileName() != QFileInfo(typed).fileName() ? tr("It will be %1.").arg(shownText(file.fileName()))
                                                                          : QString());
     setTextColor(m_note, named && !folder ? Theme::of(this).error : Theme::of(this).quiet);
 }

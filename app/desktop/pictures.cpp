@@ -4,6 +4,7 @@
 #include "app/desktop/clippedsvg.h"
 #include "app/desktop/wholeview.h"
 #include "model/formats/designfile.h"
+#include "widgets/plaintext.h"
 
 #include <QBuffer>
 #include <QFile>
@@ -12,7 +13,6 @@
 #include <QPageSize>
 #include <QPainter>
 #include <QPdfWriter>
-#include <QRegularExpression>
 #include <QWidget>
 
 #include <algorithm>
@@ -89,9 +89,7 @@ Status writePicture(QWidget* view, const QString& path, const PictureOptions& op
 
 QString pictureName(const QString& design, const QString& view)
 {
-    static const QRegularExpression strange(QStringLiteral("[^\\w.+-]+"));
-    QString name = design + QLatin1Char('-') + view;
-    return name.replace(strange, QStringLiteral("-"));
+    return fileNamePart(design) + QLatin1Char('-') + view;
 }
 
 } // namespace shardboard

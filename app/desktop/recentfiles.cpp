@@ -2,6 +2,7 @@
 #include "app/desktop/recentfiles.h"
 
 #include "app/desktop/settings.h"
+#include "widgets/plaintext.h"
 
 #include <QFileInfo>
 #include <QMenu>
@@ -48,13 +49,12 @@ void RecentFiles::fill(QMenu* menu)
     menu->clear();
     for (qsizetype i = 0; i < m_files.size(); ++i) {
         const QFileInfo info(m_files[i]);
-        // An & in a name must not become a mnemonic.
-        const QString name = info.fileName().replace(QLatin1Char('&'), QStringLiteral("&&"));
+        const QString name = menuText(shownText(info.fileName()));
         const QString text = i < 9 ? tr("&%1  %2").arg(i + 1).arg(name) : name;
         QAction* action = menu->addAction(text, this, [this, path = m_files[i]] { Q_EMIT chosen(path); });
         action->setEnabled(info.isFile());
         action->setProperty("whyNot", tr("it is not there any more"));
-        action->setToolTip(info.isFile() ? m_files[i] : tr("%1 is not there any more").arg(m_files[i]));
+        action->setToolTip(info.isFile() ? shownText(m_files[i]) : tr("%1 is not there any more").arg(shownText(m_files[i])));
     }
     if (m_files.isEmpty()) {
         QAction* none = menu->addAction(tr("No file was opened yet"));

@@ -2,7 +2,9 @@
 #include "app/desktop/recovery.h"
 
 #include "model/formats/designfile.h"
+#include "model/formats/openfile.h"
 #include "model/session/document.h"
+#include "widgets/plaintext.h"
 
 #include <QDir>
 #include <QFile>
@@ -12,7 +14,10 @@
 #include <QUuid>
 
 #include <algorithm>
+#include <cstdio>
 #include <optional>
+#include <string>
+#include <utility>
 
 namespace shardboard {
 
@@ -20,44 +25,115 @@ namespace {
 
 constexpr int kDelayMs = 1500;
 const QString kSuffix = QStringLiteral(".unsaved");
+const QString kPart = QStringLiteral(".part"); ///< while it is written
 
 QString lockOf(const QString& path) { return path + QStringLiteral(".lock"); }
 
-/// The design is one text in it, so that its numbers stay what they are.
+/// A first line that says what it is of, and the design's own text, so that its numbers stay what they are.
+constexpr char kFormat[] = "shardboard-unsaved";
+constexpr int kVersion = 2;
+constexpr std::size_t kLongestHead = std::size_t { 64 } << 10; ///< bytes: paths and names
+constexpr std::size_t kLargestOld = std::size_t { 16 } << 20; ///< of version 1, which is parsed as a whole even to say its name
+
 struct Kept {
-    QString file;
+    FileIdentity file;
     QString name;
-    QString design;
+    std::string design; ///< empty where only the head was asked for
 };
 
-std::optional<Kept> readKept(const QString& path)
+std::string fileName(const QString& path) { return QFile::encodeName(path).toStdString(); }
+
+std::string headOf(const FileIdentity& file, const QString& name)
 {
-    QFile file(path);
-    if (!file.open(QIODevice::ReadOnly))
+    const QJsonObject identity { { QStringLiteral("path"), file.path }, { QStringLiteral("size"), file.size }, { QStringLiteral("modified"), file.modified },
+                                 { QStringLiteral("sha256"), QString::fromLatin1(file.digest.toHex()) } };
+    const QJsonObject head { { QStringLiteral("format"), QLatin1String(kFormat) }, { QStringLiteral("version"), kVersion },
+                             { QStringLiteral("file"), identity }, { QStringLiteral("name"), name } };
+    return QJsonDocument(head).toJson(QJsonDocument::Compact).toStdString() + '\n';
+}
+
+/// Of a head, or nothing where it is none.
+std::optional<Kept> keptOfHead(const std::string& head)
+{
+    const QJsonObject object = QJsonDocument::fromJson(QByteArray::fromStdString(head)).object();
+    if (object.value(QLatin1String("format")) != QLatin1String(kFormat) || object.value(QLatin1String("version")) != kVersion)
         return std::nullopt;
-    const QJsonObject object = QJsonDocument::fromJson(file.readAll()).object();
+    const QJsonObject file = object.value(QLatin1String("file")).toObject();
+    Kept out;
+    out.name = object.value(QLatin1String("name")).toString();
+    out.file.path = file.value(QLatin1String("path")).toString();
+    if (QDir::isRelativePath(out.file.path)) // of another folder as likely as of ours
+        return out.file.path.isEmpty() ? std::optional(out) : std::nullopt;
+    out.file.size = file.value(QLatin1String("size")).toInteger(-1);
+    out.file.modified = file.value(QLatin1String("modified")).toInteger();
+    out.file.digest = QByteArray::fromHex(file.value(QLatin1String("sha256")).toString().toLatin1());
+    return out;
+}
+
+/// Version 1 is one document. It has the path as it was typed, in whatever folder, and nothing of the file: as good as none.
+std::optional<Kept> keptOfOld(const std::string& text)
+{
+    const QJsonObject object = QJsonDocument::fromJson(QByteArray::fromStdString(text)).object();
     if (!object.contains(QLatin1String("design")))
         return std::nullopt;
-    return Kept { object.value(QLatin1String("file")).toString(), object.value(QLatin1String("name")).toString(),
-                  object.value(QLatin1String("design")).toString() };
+    Kept out;
+    out.name = object.value(QLatin1String("name")).toString();
+    out.design = object.value(QLatin1String("design")).toString().toStdString();
+    return out;
+}
+
+Result<Kept> readKept(const QString& path, bool withDesign)
+{
+    const std::string where = fileName(path);
+    const auto broken = [&where] { return inputError(where, "is not what a window has kept", "remove it"); };
+    auto file = OpenFile::open(where);
+    if (!file.ok())
+        return file.error();
+    std::string head(kLongestHead, '\0');
+    head.resize(file.value().read(head.data(), head.size()).value_or(0)); // of a file that has so much, all of it
+    const auto end = head.find('\n');
+    const bool old = head.starts_with("{\n");
+    if (!old) {
+        auto kept = keptOfHead(head.substr(0, end));
+        if (end == std::string::npos || !kept)
+            return broken();
+        if (!withDesign)
+            return std::move(*kept);
+        auto text = readTextFile(where, kLargestDesign + kLongestHead);
+        if (!text.ok())
+            return text.error();
+        kept->design = std::move(text).value();
+        kept->design.erase(0, end + 1);
+        return std::move(*kept);
+    }
+    const auto text = readTextFile(where, kLargestOld);
+    if (!text.ok())
+        return text.error();
+    auto kept = keptOfOld(text.value());
+    if (!kept)
+        return broken();
+    return std::move(*kept);
 }
 
 /// Renamed into place, but not synced: a program that crashes needs no more, and a synced disk would hold up the window.
-bool writeKept(const QString& path, const Kept& kept)
+bool writeKept(const QString& path, const std::string& text)
 {
-    const QJsonObject object { { QStringLiteral("file"), kept.file }, { QStringLiteral("name"), kept.name },
-                               { QStringLiteral("design"), kept.design } };
-    const QByteArray text = QJsonDocument(object).toJson();
-    const QString part = path + QStringLiteral(".part");
+    const QString part = path + kPart;
     QFile file(part);
-    const bool written = file.open(QIODevice::WriteOnly | QIODevice::Truncate) && file.write(text) == text.size() && file.flush();
+    const auto size = static_cast<qint64>(text.size());
+    const bool written = file.open(QIODevice::WriteOnly | QIODevice::Truncate) && file.write(text.data(), size) == size && file.flush();
     file.close();
-    if (!written || file.error() != QFile::NoError) {
-        QFile::remove(part);
-        return false;
-    }
-    QFile::remove(path);
-    return QFile::rename(part, path);
+    if (written && file.error() == QFile::NoError && std::rename(fileName(part).c_str(), fileName(path).c_str()) == 0)
+        return true;
+    QFile::remove(part);
+    return false;
+}
+
+/// Held while the file is looked at or taken; not to be had while the window that keeps it lives.
+bool take(QLockFile& lock)
+{
+    lock.setStaleLockTime(0); // only the end of its process frees it
+    return lock.tryLock(0);
 }
 
 } // namespace
@@ -89,13 +165,11 @@ void Recovery::keep()
 {
     if (m_lock == nullptr && QDir().mkpath(m_folder)) {
         m_lock = std::make_unique<QLockFile>(lockOf(m_path));
-        m_lock->setStaleLockTime(0); // only the end of its process frees it
-        m_lock->tryLock(0);
+        take(*m_lock);
     }
-    const QString file = m_document->filePath();
-    const QString name = file.isEmpty() ? QString::fromStdString(m_document->design().model.name) : QFileInfo(file).fileName();
+    const QString name = QString::fromStdString(m_document->design().model.name).left(kLongestName);
     const bool kept = m_lock != nullptr && m_lock->isLocked()
-        && writeKept(m_path, { file, name, QString::fromStdString(designText(m_document->design())) });
+        && writeKept(m_path, headOf(m_document->file(), name) + designText(m_document->design()));
     if (!kept && !m_failed)
         Q_EMIT failed(tr("Unsaved changes cannot be kept for the case of a crash: %1 cannot be written. Save the design.").arg(m_path));
     m_failed = !kept;
@@ -113,37 +187,64 @@ void Recovery::forget()
 QList<Recovery::Left> Recovery::leftBehind() const
 {
     QList<Left> out;
-    const QFileInfoList files = QDir(m_folder).entryInfoList({ QLatin1Char('*') + kSuffix }, QDir::Files);
+    const QFileInfoList files = QDir(m_folder).entryInfoList({ QLatin1Char('*') + kSuffix, QLatin1Char('*') + kSuffix + kPart }, QDir::Files);
     for (const QFileInfo& info : files) {
-        QLockFile lock(lockOf(info.filePath()));
-        lock.setStaleLockTime(0);
-        if (info.filePath() == m_path || !lock.tryLock(0))
+        QString path = info.filePath();
+        const bool part = path.endsWith(kPart);
+        if (part)
+            path.chop(kPart.size());
+        QLockFile lock(lockOf(path));
+        if (path == m_path || !take(lock))
             continue; // its window lives
-        if (const auto kept = readKept(info.filePath()))
-            out.push_back({ info.filePath(), kept->file, kept->name, info.lastModified() });
+        if (part) {
+            QFile::remove(info.filePath()); // it was killed while it wrote; what it had written before is whole
+            continue;
+        }
+        Left left { path, {}, {}, {}, info.lastModified() };
+        if (const auto kept = readKept(path, false); kept.ok()) {
+            left.file = kept.value().file;
+            left.name = kept.value().name;
+        } else {
+            left.problem = QString::fromStdString(kept.error().text());
+        }
+        out.push_back(left);
     }
-    std::sort(out.begin(), out.end(), [](const Left& a, const Left& b) { return a.kept > b.kept; });
+    std::sort(out.begin(), out.end(), [](const Left& a, const Left& b) {
+        return a.problem.isEmpty() == b.problem.isEmpty() ? a.kept > b.kept : a.problem.isEmpty();
+    });
     return out;
+}
+
+Result<Design> Recovery::designOf(const Left& left) const
+{
+    const auto kept = readKept(left.path, true);
+    if (!kept.ok())
+        return kept.error();
+    return designFromText(kept.value().design, fileName(left.path));
 }
 
 Status Recovery::restore(const Left& left)
 {
-    const std::string where = QFile::encodeName(left.path).toStdString();
-    const auto kept = readKept(left.path);
-    if (!kept)
-        return inputError(where, "cannot be read any more", "another window may have restored it");
-    const auto design = designFromText(kept->design.toStdString(), where);
+    QLockFile lock(lockOf(left.path));
+    if (!QFile::exists(left.path) || !take(lock))
+        return inputError(fileName(left.path), "is not there any more", "another window may have restored it");
+    const auto design = designOf(left);
     if (!design.ok())
         return design.error();
-    const Status status = m_document->setUnsaved(design.value(), kept->file);
+    const Status status = m_document->setUnsaved(design.value(), left.file);
     if (!status.ok())
         return status;
     keep();
     if (!m_failed)
-        discard(left);
+        QFile::remove(left.path);
     return status;
 }
 
-void Recovery::discard(const Left& left) { QFile::remove(left.path); }
+void Recovery::discard(const Left& left)
+{
+    QLockFile lock(lockOf(left.path));
+    if (take(lock))
+        QFile::remove(left.path);
+}
 
 } // namespace shardboard

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps unsaved changes in a file of their own, so that a crash loses seconds of work and never touches the design's file.
-// Each window has one such file, locked while the window lives; one that nobody holds was left behind by a crash.
+// Each window has one such file, locked while the window lives; one that nobody holds was left behind by a crash. It says to
+// which file the changes were made and what that held, so that what is there later is not taken for it.
 #pragma once
 
 #include "model/core/result.h"
+#include "model/design/design.h"
+#include "model/session/fileidentity.h"
 
 #include <QDateTime>
 #include <QList>
@@ -24,8 +27,9 @@ public:
     /// What a window left behind that did not end properly.
     struct Left {
         QString path; ///< of the file in which it was kept
-        QString file; ///< of the design; empty when it was never saved
-        QString name; ///< to show: of the file, or of the model
+        FileIdentity file; ///< of the design, as it was when the changes were made; no path when it was never saved
+        QString name; ///< of the model
+        QString problem; ///< why it cannot be read; empty: it can
         QDateTime kept;
     };
 
@@ -39,9 +43,10 @@ public:
     /// Where the changes of this window are kept.
     QString path() const { return m_path; }
 
-    /// Newest first. Files that cannot be read are left alone.
+    /// Newest first, what cannot be read last.
     QList<Left> leftBehind() const;
-    /// Opens it as unsaved changes of its file; it is kept until this window has kept it.
+    Result<Design> designOf(const Left& left) const;
+    /// Opens it as unsaved changes of its file, whatever that is now; it is kept until this window has kept it.
     Status restore(const Left& left);
     void discard(const Left& left);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/savename.h"
 
+#include "app/desktop/plainbox.h"
+
 #include <QCoreApplication>
 #include <QFileInfo>
-#include <QMessageBox>
 
 #include <algorithm>
 
@@ -17,7 +18,10 @@ QString saveName(QWidget* window, const QString& path, const QStringList& suffix
     const QString full = path + suffixes.front();
     if (QFileInfo::exists(full)) {
         const QString question = QCoreApplication::translate("saveName", "%1 is there already. Replace it?").arg(full);
-        if (QMessageBox::question(window, QCoreApplication::translate("saveName", "Replace File"), question) != QMessageBox::Yes)
+        const auto box = plainBox(QMessageBox::Question, QCoreApplication::translate("saveName", "Replace File"), question, {},
+                                  QMessageBox::Yes | QMessageBox::No, window);
+        box->setDefaultButton(QMessageBox::No);
+        if (box->exec() != QMessageBox::Yes)
             return {};
     }
     return full;

@@ -4,6 +4,7 @@
 #include "app/desktop/actions.h"
 #include "app/desktop/recentfiles.h"
 #include "app/desktop/sample.h"
+#include "widgets/plaintext.h"
 #include "widgets/theme.h"
 
 #include <QAction>
@@ -162,9 +163,9 @@ void Welcome::fillRecent()
     m_list->clear();
     for (const QString& path : m_recent->files()) {
         const QFileInfo info(path);
-        auto* item = new QListWidgetItem(info.fileName() + QStringLiteral("   ") + QDir::toNativeSeparators(info.path()), m_list);
+        auto* item = new QListWidgetItem(shownText(info.fileName()) + QStringLiteral("   ") + shownText(QDir::toNativeSeparators(info.path())), m_list);
         item->setData(Qt::UserRole, path);
-        item->setToolTip(info.isFile() ? path : tr("%1 is not there any more").arg(path));
+        item->setToolTip(info.isFile() ? shownText(path) : tr("%1 is not there any more").arg(shownText(path)));
         if (!info.isFile())
             item->setFlags(Qt::NoItemFlags);
     }

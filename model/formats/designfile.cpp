@@ -3,11 +3,6 @@
 
 namespace shardboard {
 
-namespace {
-/// A design of the largest checkpoints, every tensor listed, has a few MiB.
-constexpr std::size_t kLargestDesign = std::size_t { 64 } << 20;
-}
-
 Result<Design> readDesign(const std::string& path)
 {
     const auto text = readTextFile(path, kLargestDesign);

@@ -12,6 +12,8 @@
 namespace shardboard {
 
 inline constexpr int kDesignVersion = 1;
+/// Bytes of a design file: one of the largest checkpoints, every tensor listed, has a few MiB.
+inline constexpr std::size_t kLargestDesign = std::size_t { 64 } << 20;
 
 std::string designText(const Design& design);
 /// `where` names the file for errors, which give line or key: not JSON, a newer version, a wrong type, a bad mesh.

@@ -4,31 +4,17 @@
 #include "model/formats/designfile.h"
 #include "model/rules/rulesetup.h"
 
-#include <cstdio>
-
 namespace shardboard {
 
 namespace {
 
-/// A YAML flow scalar in single quotes; in double quotes where it has control characters.
+/// A YAML flow scalar in single quotes, in which only these mean something: a design's names have no control characters.
 std::string quoted(const std::string& text)
 {
-    bool plain = true;
+    std::string out = "'";
     for (const char c : text)
-        plain = plain && static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
-    std::string out(1, plain ? '\'' : '"');
-    for (const char c : text) {
-        if (plain) {
-            out += c == '\'' ? "''" : std::string(1, c);
-        } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-            char code[8];
-            std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
-            out += code;
-        } else {
-            out += c == '"' || c == '\\' ? std::string { '\\', c } : std::string(1, c);
-        }
-    }
-    return out + (plain ? '\'' : '"');
+        out += c == '\'' ? "''" : std::string(1, c);
+    return out + "'";
 }
 
 std::string listText(const std::vector<std::string>& items)

@@ -10,6 +10,7 @@
 
 #include <QElapsedTimer>
 #include <QFile>
+#include <QFileInfo>
 #include <QSignalBlocker>
 #include <QUndoStack>
 
@@ -125,7 +126,9 @@ void Document::setNotation(Notation notation)
 
 bool Document::isModified() const { return !m_undoStack->isClean(); }
 
-Status Document::setDesign(const Design& design, const QString& filePath)
+Status Document::setDesign(const Design& design) { return replace(design, {}, {}); }
+
+Status Document::replace(const Design& design, const QString& filePath, const FileIdentity& file)
 {
     QElapsedTimer timer;
     timer.start();
@@ -138,15 +141,16 @@ Status Document::setDesign(const Design& design, const QString& filePath)
     m_undoStack->setClean();
     m_kept.clear();
     m_filePath = filePath;
+    m_file = file;
     adopt(design, std::move(evaluation).value());
     Q_EMIT filePathChanged();
     Q_EMIT opened();
     return done();
 }
 
-Status Document::setUnsaved(const Design& design, const QString& filePath)
+Status Document::setUnsaved(const Design& design, const FileIdentity& file)
 {
-    const Status status = setDesign(design, filePath);
+    const Status status = replace(design, file.path, file);
     if (status.ok())
         m_undoStack->resetClean();
     return status;
@@ -155,10 +159,16 @@ Status Document::setUnsaved(const Design& design, const QString& filePath)
 Status Document::open(const QString& path)
 {
     const std::string file = fileName(path);
-    auto design = readDesign(file);
+    FileIdentity identity = outsideOf(path); // before it is read: who changes it meanwhile changes its time
+    const auto text = readTextFile(file, kLargestDesign);
+    if (!text.ok())
+        return text.error();
+    const auto design = designFromText(text.value(), file);
     if (!design.ok())
         return design.error();
-    const Status status = setDesign(design.value(), path);
+    identity.size = static_cast<qint64>(text.value().size());
+    identity.digest = digestOf(text.value());
+    const Status status = replace(design.value(), QFileInfo(path).absoluteFilePath(), identity);
     if (status.ok())
         return status;
     Error error = status.error(); // the flow knows the place in the design, not the file
@@ -169,12 +179,14 @@ Status Document::open(const QString& path)
 
 Status Document::save(const QString& path)
 {
-    const Status status = writeDesign(fileName(path), m_design);
+    const std::string text = designText(m_design);
+    const Status status = writeFileAtomically(fileName(path), text);
     if (!status.ok())
         return status;
+    m_file = identityOf(path, text);
     m_undoStack->setClean();
-    if (m_filePath != path) {
-        m_filePath = path;
+    if (const QString absolute = QFileInfo(path).absoluteFilePath(); m_filePath != absolute) {
+        m_filePath = absolute;
         Q_EMIT filePathChanged();
     }
     Q_EMIT saved();

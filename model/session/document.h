@@ -7,6 +7,7 @@
 #include "model/design/design.h"
 #include "model/design/evaluate.h"
 #include "model/notation/notation.h"
+#include "model/session/fileidentity.h"
 #include "model/session/keptevaluations.h"
 
 #include <QObject>
@@ -40,14 +41,16 @@ public:
     Notation notation() const { return m_notation; }
     void setNotation(Notation notation);
 
-    QString filePath() const { return m_filePath; } ///< empty for a design that was never saved
+    QString filePath() const { return m_filePath; } ///< absolute; empty for a design that was never saved
+    /// What lay there when the design was last read from it or written to it.
+    const FileIdentity& file() const { return m_file; }
     bool isModified() const;
 
     /// Replaces the document (no undo). The old one stays when there is an error. Entries and rules that cannot be applied to
     /// a weight are no error: it is replicated, and a finding says so.
-    Status setDesign(const Design& design, const QString& filePath = {});
-    /// The same for changes that were never saved to `filePath` (may be empty): modified from the start.
-    Status setUnsaved(const Design& design, const QString& filePath);
+    Status setDesign(const Design& design);
+    /// The same for changes that were never saved to `file`, which they were made to (no path: to none): modified from the start.
+    Status setUnsaved(const Design& design, const FileIdentity& file);
     Status open(const QString& path);
     Status save(const QString& path);
 
@@ -79,6 +82,7 @@ Q_SIGNALS:
 private:
     friend class EditCommand;
     Result<std::shared_ptr<const Evaluation>> evaluateEdit(const Design& edited, Misfits misfits) const;
+    Status replace(const Design& design, const QString& filePath, const FileIdentity& file);
     void adopt(const Design& design, std::shared_ptr<const Evaluation> evaluation);
 
     Design m_design;
@@ -86,6 +90,7 @@ private:
     KeptEvaluations m_kept;
     double m_evaluationSeconds = 0;
     QString m_filePath;
+    FileIdentity m_file;
     Notation m_notation = Notation::Jax;
     QUndoStack* m_undoStack = nullptr;
     Selection* m_selection = nullptr;

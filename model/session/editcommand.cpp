@@ -5,8 +5,20 @@
 
 namespace shardboard {
 
+namespace {
+
+/// As it stands in the menu, where an & would underline a letter.
+QString menuText(const QString& text)
+{
+    constexpr qsizetype kEnd = 50;
+    const QString brief = text.size() <= 2 * kEnd ? text : text.left(kEnd) + QStringLiteral("…") + text.right(kEnd);
+    return QString(brief).replace(QLatin1Char('&'), QLatin1String("&&"));
+}
+
+} // namespace
+
 EditCommand::EditCommand(Document& document, State before, State after, const QString& text)
-    : QUndoCommand(text)
+    : QUndoCommand(text + QLatin1Char('\n') + menuText(text)) // Qt takes what follows the line for the menu's
     , m_document(document)
     , m_before(std::move(before))
     , m_after(std::move(after))

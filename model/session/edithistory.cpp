@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/session/edithistory.h"
 
+#include "model/core/visibletext.h"
 #include "model/design/repair.h"
 #include "model/formats/designfile.h"
 #include "model/session/document.h"
@@ -21,6 +22,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kVersionKey = "shardboard_edits";
+constexpr std::size_t kLongestEdit = 1000; ///< bytes of a name
 
 /// From one design to another; what is replaced or removed is tested first.
 json patchBetween(const Design& before, const Design& after)
@@ -155,7 +157,7 @@ Result<std::vector<NamedEdit>> editsFromText(const std::string& text, const std:
     for (const json& edit : (*document)["edits"]) {
         if (!edit.is_object() || !edit.contains("edit") || !edit["edit"].is_string() || !edit.contains("patch"))
             return inputError(where + ": edit " + std::to_string(out.size() + 1), "has no name or no patch", "save the edits again");
-        out.push_back({ QString::fromStdString(edit["edit"].get<std::string>()), edit["patch"].dump() });
+        out.push_back({ QString::fromStdString(visibleText(shortened(edit["edit"].get<std::string>(), kLongestEdit))), edit["patch"].dump() });
     }
     return out;
 }

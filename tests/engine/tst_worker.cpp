@@ -4,9 +4,11 @@
 #include "app/ctl/runcommand.h"
 #include "app/ctl/workerprocess.h"
 #include "app/ctl/workertalk.h"
+#include "model/protocol/greeting.h"
 #include "model/protocol/jsonline.h"
 #include "tests/engine/testprogram.h"
 #include "tests/engine/workermessages.h"
+#include "tests/support/chatter.h"
 
 #include <QElapsedTimer>
 #include <QTest>
@@ -406,9 +408,18 @@ private Q_SLOTS:
     {
         std::atomic<bool> cancel { false };
         const std::string hello = "echo '{\"type\":\"hello\",\"protocol\":" + std::to_string(kProtocolVersion) + "}'; read request; ";
-        const auto answer = askWorker("for i in $(seq 400); do echo welcome $i; done; " + hello + "echo '{\"type\":\"result\",\"id\":1}'",
+        const auto answer = askWorker("for i in $(seq 400); do echo welcome $i; done; echo '{\"motd\":1}'; printf 'host1$ '; " + hello + "echo '{\"type\":\"result\",\"id\":1}'",
                                       { { "type", "run" } }, {}, cancel);
         QVERIFY2(answer.ok(), answer.ok() ? "" : answer.error().text().c_str());
+        for (const std::string& line : chatterLines())
+            QVERIFY2(greetingOf(line).kind == Greeting::Kind::Chatter, line.substr(0, 60).c_str());
+        const std::string said = R"({"backends":[{"name":"cpu","devices":[{"name":"{x}"}]}],"protocol":1,"type":"hello"})";
+        for (const std::string& line : { said, said + "\r", chatterPrompt() + said, std::string(std::size_t { 3 } << 20, '.') + said }) {
+            const Greeting greeting = greetingOf(line);
+            QVERIFY(greeting.kind == Greeting::Kind::Hello);
+            QCOMPARE(greeting.message, json::parse(said));
+        }
+        QVERIFY(greetingOf(R"({"type":"progress"})").kind == Greeting::Kind::Stranger);
         const auto none = askWorker("echo welcome", { { "type", "run" } }, {}, cancel);
         QVERIFY(!none.ok());
         QVERIFY2(none.error().text().find("see that this command starts the worker") != std::string::npos, none.error().text().c_str());

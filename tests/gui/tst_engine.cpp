@@ -32,6 +32,7 @@ private Q_SLOTS:
     void cancelOfAHangingWorkerEndsIt();
     void silenceIsToldAndMayEnd();
     void aBusyWorkerIsNotSilent();
+    void othersMaySpeakFirst();
     void backendsAreTold();
     void failureIsNamed_data();
     void failureIsNamed();
@@ -157,6 +158,22 @@ void TestEngine::aBusyWorkerIsNotSilent()
     QCOMPARE(session.state(), State::Running);
 }
 
+/// Launchers and login scripts print what they like; the run is the worker's all the same, and so is the next one.
+void TestEngine::othersMaySpeakFirst()
+{
+    EngineSession session(fake("chatty"));
+    int finished = 0;
+    connect(&session, &EngineSession::finished, this, [&] { ++finished; });
+    session.run(m_evaluation, {});
+    QTRY_VERIFY2_WITH_TIMEOUT(finished == 1 || session.state() == State::Failed, qPrintable(session.failure()), 30000);
+    QVERIFY2(session.state() == State::Ready, qPrintable(session.failure()));
+    QCOMPARE(session.description(), QStringLiteral("cpu · 2 threads · 1 GiB"));
+    const qint64 worker = session.workerId();
+    session.run(m_evaluation, {});
+    QTRY_COMPARE(finished, 2);
+    QCOMPARE(session.workerId(), worker);
+}
+
 void TestEngine::backendsAreTold()
 {
     EngineSession session(fake("gpuless"));
@@ -180,6 +197,10 @@ void TestEngine::failureIsNamed_data()
     QTest::newRow("garbage") << fake("garbage") << QStringLiteral("“Segmentation fault (this is no JSON)”");
     QTest::newRow("old version") << fake("old") << QStringLiteral("speaks protocol 0, this program speaks 1");
     QTest::newRow("silent") << fake("silent") << QStringLiteral("did not say hello within 0.3 s");
+    QTest::newRow("chatter is not waited for") << fake("chatter") << QStringLiteral("did not say hello within 0.3 s");
+    QTest::newRow("chatter is no worker") << QStringList { QStringLiteral("/bin/echo"), QStringLiteral("{\"motd\":\"welcome\"}") }
+                                          << QStringLiteral("The engine did not start: exit status 0");
+    QTest::newRow("message in place of the hello") << fake("stranger") << QStringLiteral("it did not say hello, but “{\"id\":1,\"type\":\"result\"}”");
     QTest::newRow("leaves at once") << QStringList { QStringLiteral("/bin/false") } << QStringLiteral("exit status 1");
     QTest::newRow("missing") << QStringList { QStringLiteral("/no/such/engine") }
                              << QStringLiteral("“/no/such/engine” cannot be started");

@@ -3,6 +3,7 @@
 #include "app/desktop/actions.h"
 #include "app/desktop/banner.h"
 #include "app/desktop/fileactions.h"
+#include "app/desktop/fileconflict.h"
 #include "app/desktop/fonts.h"
 #include "app/desktop/mainwindow.h"
 #include "app/desktop/recovery.h"
@@ -12,17 +13,24 @@
 #include "app/desktop/themecontrol.h"
 #include "model/formats/designfile.h"
 #include "model/session/document.h"
+#include "widgets/wrappedlabel.h"
 
 #include <QAction>
 #include <QApplication>
 #include <QDir>
 #include <QDragEnterEvent>
 #include <QFile>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QLineEdit>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QPlainTextEdit>
 #include <QProcess>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QStatusBar>
 #include <QTemporaryDir>
 #include <QTest>
@@ -34,6 +42,8 @@
 #include <cstdio>
 #include <memory>
 #include <set>
+
+#include <sys/stat.h>
 
 using namespace shardboard;
 
@@ -87,6 +97,17 @@ private Q_SLOTS:
     void changesOutliveACrash();
     void changesCanBeDeclined();
     void restoredChangesKnowTheirFile();
+    void aFileOfThatNameElsewhereIsNotReplaced();
+    void newerVersionIsNotReplacedByRestoredChanges();
+    void keptCopyOfAnEarlierVersionHasNoFile();
+    void whatIsNoKeptCopyIsSaidInOneLine_data();
+    void whatIsNoKeptCopyIsSaidInOneLine();
+    void whatALivingWindowKeepsIsNotTaken();
+    void whatAnotherWindowSavedIsNotReplaced_data();
+    void whatAnotherWindowSavedIsNotReplaced();
+    void removedFileIsAskedAbout();
+    void sameContentIsNotAskedAbout();
+    void linkToAnotherFileIsAskedAbout();
     void nothingIsLeftBehindByAProperEnd();
     void aLivingWindowsChangesAreNotOffered();
     void unwritableFolderIsSaid();
@@ -101,13 +122,18 @@ private Q_SLOTS:
 
 private:
     void openWindow();
-    void crashWindow(const QString& file = {});
+    void crashWindow(const QString& file = {}, const QString& folder = {});
+    std::string fileIn(const char* folder) const { return QFile::encodeName(at(folder) + QStringLiteral("/a.shardboard")).toStdString(); }
+    static int batchOf(const std::string& path) { return static_cast<int>(readDesign(path).value().workload.batch); }
     QString at(const char* name) const { return m_folder->filePath(QString::fromLatin1(name)); }
     Document* document() const { return m_window->document(); }
     /// Names of kept changes, those of this process left out.
     QStringList kept() const { return QDir(m_settings->unsavedFolder()).entryList({ QStringLiteral("*.unsaved") }); }
     void choose(const QString& text);
+    /// Answers the next question about a changed file by its button; what it showed is in m_asked.
+    void answerConflict(const char* answer);
 
+    QString m_asked;
     std::unique_ptr<QTemporaryDir> m_folder;
     std::unique_ptr<Settings> m_settings;
     std::unique_ptr<ThemeControl> m_theme;
@@ -139,9 +165,11 @@ void TestFiles::openWindow()
     QVERIFY(QTest::qWaitForWindowExposed(m_window.get()));
 }
 
-void TestFiles::crashWindow(const QString& file)
+void TestFiles::crashWindow(const QString& file, const QString& folder)
 {
     QProcess process;
+    if (!folder.isEmpty())
+        process.setWorkingDirectory(folder);
     process.start(QCoreApplication::applicationFilePath(), { QStringLiteral("--crash"), m_settings->unsavedFolder(), file });
     QVERIFY(process.waitForFinished());
     QCOMPARE(process.exitStatus(), QProcess::CrashExit);
@@ -267,6 +295,254 @@ void TestFiles::restoredChangesKnowTheirFile()
     QCOMPARE(document()->filePath(), file);
     QVERIFY(m_window->fileActions()->save());
     QCOMPARE(readDesign(QFile::encodeName(file).toStdString()).value().workload.batch, 4);
+}
+
+void TestFiles::answerConflict(const char* answer)
+{
+    m_asked.clear();
+    QTimer::singleShot(0, qApp, [this, answer] {
+        auto* dialog = qobject_cast<FileConflict*>(QApplication::activeModalWidget());
+        QVERIFY(dialog != nullptr);
+        const auto* view = dialog->findChild<QPlainTextEdit*>(QStringLiteral("conflict.difference"));
+        m_asked = dialog->findChild<WrappedLabel*>(QStringLiteral("conflict.what"))->fullText() + QLatin1Char('\n') + view->toPlainText();
+        for (const QPushButton* button : dialog->findChildren<QPushButton*>())
+            if (button->isDefault()) // Return loses nothing
+                QVERIFY(button->objectName() == QLatin1String("conflict.saveAs") || button->objectName() == QLatin1String("conflict.restore"));
+        auto* button = dialog->findChild<QPushButton*>(QLatin1String("conflict.") + QLatin1String(answer));
+        QVERIFY2(button != nullptr, answer);
+        button->click();
+    });
+}
+
+/// Two folders with a design of the same name; what was kept in one of them is of that one, wherever it is restored.
+void TestFiles::aFileOfThatNameElsewhereIsNotReplaced()
+{
+    for (const char* folder : { "p1", "p2" }) {
+        QVERIFY(QDir(m_folder->path()).mkdir(QLatin1String(folder)));
+        QVERIFY(writeDesign(fileIn(folder), withBatch(sampleDesign().value(), QLatin1String(folder) == QLatin1String("p1") ? 8 : 32)).ok());
+    }
+    crashWindow(QStringLiteral("a.shardboard"), at("p1"));
+    const QString before = QDir::currentPath();
+    QVERIFY(QDir::setCurrent(at("p2")));
+    m_window->offerRecovery();
+    QVERIFY2(m_window->banner()->text().contains(at("p1/a.shardboard")), qPrintable(m_window->banner()->text()));
+    choose(QStringLiteral("Restore"));
+    QVERIFY(document()->isModified());
+    QCOMPARE(document()->filePath(), QFileInfo(at("p1/a.shardboard")).canonicalFilePath());
+    const bool saved = m_window->fileActions()->save();
+    QVERIFY(QDir::setCurrent(before));
+    QVERIFY(saved);
+    QCOMPARE(batchOf(fileIn("p1")), 4);
+    QCOMPARE(batchOf(fileIn("p2")), 32);
+}
+
+/// Between the crash and the restore somebody has written another version of the file: git, or another window.
+void TestFiles::newerVersionIsNotReplacedByRestoredChanges()
+{
+    const QString file = at("mine.shardboard");
+    const std::string path = QFile::encodeName(file).toStdString();
+    QVERIFY(writeDesign(path, sampleDesign().value()).ok());
+    crashWindow(file);
+    QVERIFY(writeDesign(path, withBatch(sampleDesign().value(), 32)).ok());
+    m_window->offerRecovery();
+    answerConflict("cancel");
+    choose(QStringLiteral("Restore"));
+    QVERIFY2(m_asked.contains(QStringLiteral("mine.shardboard is not what these changes were made to")), qPrintable(m_asked));
+    for (const char* line : { "− +\"batch\": 32,", "\\+ +\"batch\": 4," })
+        QVERIFY2(m_asked.contains(QRegularExpression(QString::fromUtf8(line))), qPrintable(m_asked));
+    QVERIFY(!document()->hasDesign());
+    QCOMPARE(kept().size(), 1); // and it is offered again
+    answerConflict("reload");
+    choose(QStringLiteral("Restore"));
+    QCOMPARE(document()->design().workload.batch, 32);
+    QCOMPARE(kept().size(), 1);
+    answerConflict("restore");
+    choose(QStringLiteral("Restore"));
+    QCOMPARE(document()->design().workload.batch, 4);
+    QVERIFY(document()->isModified());
+    QCOMPARE(batchOf(path), 32);
+    answerConflict("cancel");
+    QVERIFY(!m_window->fileActions()->save());
+    QVERIFY2(m_asked.contains(QStringLiteral("mine.shardboard is not what this design was read from")), qPrintable(m_asked));
+    QCOMPARE(batchOf(path), 32);
+    QVERIFY(document()->isModified());
+    answerConflict("overwrite");
+    QVERIFY(m_window->fileActions()->save());
+    QCOMPARE(batchOf(path), 4);
+    QVERIFY(m_window->fileActions()->save()); // it is this window's version now
+}
+
+/// It says a path as somebody had typed it, in whatever folder.
+void TestFiles::keptCopyOfAnEarlierVersionHasNoFile()
+{
+    QVERIFY(writeDesign(fileIn("."), sampleDesign().value()).ok());
+    const QJsonObject old { { QStringLiteral("file"), QStringLiteral("a.shardboard") }, { QStringLiteral("name"), QStringLiteral("a.shardboard") },
+                            { QStringLiteral("design"), QString::fromStdString(designText(withBatch(sampleDesign().value(), 4))) } };
+    QVERIFY(QDir().mkpath(m_settings->unsavedFolder()));
+    QFile file(m_settings->unsavedFolder() + QStringLiteral("/old.unsaved"));
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.write(QJsonDocument(old).toJson()) > 0);
+    file.close();
+    const QString before = QDir::currentPath();
+    QVERIFY(QDir::setCurrent(m_folder->path()));
+    m_window->offerRecovery();
+    choose(QStringLiteral("Restore"));
+    QVERIFY(QDir::setCurrent(before));
+    QCOMPARE(document()->design().workload.batch, 4);
+    QVERIFY(document()->filePath().isEmpty() && document()->isModified());
+    QCOMPARE(kept().size(), 1); // by this window now
+    QVERIFY(!file.exists());
+    QCOMPARE(batchOf(fileIn(".")), 8);
+}
+
+void TestFiles::whatIsNoKeptCopyIsSaidInOneLine_data()
+{
+    QTest::addColumn<QByteArray>("beginning");
+    QTest::addColumn<qint64>("size");
+    QTest::newRow("empty") << QByteArray() << qint64 { 0 };
+    QTest::newRow("another format") << QByteArray("{\"format\":\"other\"}\n") << qint64 { 0 };
+    QTest::newRow("relative path") << QByteArray("{\"format\":\"shardboard-unsaved\",\"version\":2,\"file\":{\"path\":\"a.shardboard\"}}\n{}") << qint64 { 0 };
+    QTest::newRow("endless head") << QByteArray("{\"format\":") << (qint64 { 64 } << 30);
+    QTest::newRow("endless, as an earlier version") << QByteArray("{\n\"design\": \"") << (qint64 { 64 } << 30);
+    QTest::newRow("endless design") << QByteArray("{\"format\":\"shardboard-unsaved\",\"version\":2,\"file\":{},\"name\":\"x\"}\n") << (qint64 { 64 } << 30);
+}
+
+/// Whatever lies there, nothing but a limited part of it is read (the files have holes: only their length is large).
+void TestFiles::whatIsNoKeptCopyIsSaidInOneLine()
+{
+    QFETCH(QByteArray, beginning);
+    QFETCH(qint64, size);
+    QVERIFY(QDir().mkpath(m_settings->unsavedFolder()));
+    QFile file(m_settings->unsavedFolder() + QStringLiteral("/strange.unsaved"));
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.write(beginning) == beginning.size());
+    if (size > 0 && !file.resize(size))
+        QSKIP("no files with holes here");
+    file.close();
+    QFile part(m_settings->unsavedFolder() + QStringLiteral("/cut.unsaved.part")); // of a window that was killed while it wrote
+    QVERIFY(part.open(QIODevice::WriteOnly) && part.write("{") == 1);
+    part.close();
+    QCOMPARE(::mkfifo(QFile::encodeName(m_settings->unsavedFolder() + QStringLiteral("/pipe.unsaved")).constData(), 0600), 0);
+    m_window->offerRecovery();
+    if (m_window->banner()->choices().size() == 2) // its head is as it should be
+        choose(QStringLiteral("Restore"));
+    QVERIFY(!document()->hasDesign());
+    const QString said = m_window->banner()->text();
+    QVERIFY2(said.contains(file.fileName()) && !said.contains(QLatin1Char('\n')), qPrintable(said));
+    QVERIFY(!part.exists());
+    m_window->offerRecovery();
+    choose(QStringLiteral("Discard"));
+    QVERIFY(!file.exists());
+    QVERIFY(!m_window->banner()->isVisible());
+}
+
+/// Also not by a window whose offer is as old as that.
+void TestFiles::whatALivingWindowKeepsIsNotTaken()
+{
+    m_window->fileActions()->openSample();
+    QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    QTRY_COMPARE(kept().size(), 1);
+    Document other;
+    Recovery beside(&other, m_settings->unsavedFolder());
+    const Recovery::Left left { m_window->recovery()->path(), {}, {}, {}, {} };
+    QVERIFY(!beside.restore(left).ok());
+    QVERIFY(!other.hasDesign());
+    beside.discard(left);
+    QCOMPARE(kept().size(), 1);
+}
+
+void TestFiles::whatAnotherWindowSavedIsNotReplaced_data()
+{
+    QTest::addColumn<QByteArray>("answer");
+    QTest::addColumn<bool>("saved");
+    QTest::addColumn<int>("batchInFile");
+    QTest::addColumn<int>("batchHere");
+    QTest::newRow("cancel") << QByteArray("cancel") << false << 6 << 4;
+    QTest::newRow("overwrite") << QByteArray("overwrite") << true << 4 << 4;
+    QTest::newRow("reload") << QByteArray("reload") << false << 6 << 6;
+    QTest::newRow("save as") << QByteArray("saveAs") << false << 6 << 4; // the dialog of files is left
+}
+
+void TestFiles::whatAnotherWindowSavedIsNotReplaced()
+{
+    QFETCH(QByteArray, answer);
+    const QString file = at("shared.shardboard");
+    m_window->fileActions()->openSample();
+    QVERIFY(m_window->fileActions()->saveTo(file));
+    MainWindow second(*m_settings, *m_theme);
+    QVERIFY(second.fileActions()->openPath(file));
+    QVERIFY(second.document()->edit(withBatch(second.document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    QVERIFY(document()->edit(withBatch(document()->design(), 4), QStringLiteral("Batch 4")).ok());
+    QVERIFY(second.fileActions()->save());
+    answerConflict(answer.constData());
+    if (answer == "saveAs")
+        QTimer::singleShot(0, qApp, [] { // after the answer
+            QTimer::singleShot(0, qApp, [] {
+                auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+                QVERIFY(dialog != nullptr);
+                dialog->reject();
+            });
+        });
+    QTEST(m_window->fileActions()->save(), "saved");
+    QVERIFY(!m_asked.isEmpty());
+    QTEST(batchOf(QFile::encodeName(file).toStdString()), "batchInFile");
+    QTEST(static_cast<int>(document()->design().workload.batch), "batchHere");
+    QCOMPARE(document()->isModified(), answer == "cancel" || answer == "saveAs");
+    second.document()->undoStack()->setClean();
+}
+
+void TestFiles::removedFileIsAskedAbout()
+{
+    const QString file = at("gone.shardboard");
+    m_window->fileActions()->openSample();
+    QVERIFY(m_window->fileActions()->saveTo(file));
+    QVERIFY(document()->edit(withBatch(document()->design(), 4), QStringLiteral("Batch 4")).ok());
+    QVERIFY(QFile::remove(file));
+    answerConflict("cancel");
+    QVERIFY(!m_window->fileActions()->save());
+    QVERIFY2(m_asked.contains(QStringLiteral("gone.shardboard is not there any more")), qPrintable(m_asked));
+    QVERIFY(!QFile::exists(file));
+    answerConflict("overwrite");
+    QVERIFY(m_window->fileActions()->save());
+    QVERIFY(QFile::exists(file));
+}
+
+/// A file that was written again with the same content is another one to the system, and later; nothing is lost by replacing it.
+void TestFiles::sameContentIsNotAskedAbout()
+{
+    const QString file = at("same.shardboard");
+    const std::string path = QFile::encodeName(file).toStdString();
+    m_window->fileActions()->openSample();
+    QVERIFY(m_window->fileActions()->saveTo(file));
+    QVERIFY(writeDesign(path, document()->design()).ok());
+    QVERIFY(document()->edit(withBatch(document()->design(), 4), QStringLiteral("Batch 4")).ok());
+    QVERIFY(m_window->fileActions()->save());
+    QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    QVERIFY(writeDesign(path, document()->design()).ok()); // somebody has made the same edit
+    QVERIFY(m_window->fileActions()->save());
+    QCOMPARE(batchOf(path), 6);
+    QVERIFY(!document()->isModified());
+}
+
+/// A link is followed when it is written to, wherever it leads by then.
+void TestFiles::linkToAnotherFileIsAskedAbout()
+{
+    const QString link = at("link.shardboard");
+    const std::string first = QFile::encodeName(at("first.shardboard")).toStdString();
+    const std::string second = QFile::encodeName(at("second.shardboard")).toStdString();
+    QVERIFY(writeDesign(first, sampleDesign().value()).ok());
+    QVERIFY(writeDesign(second, withBatch(sampleDesign().value(), 32)).ok());
+    QVERIFY(QFile::link(at("first.shardboard"), link));
+    QVERIFY(m_window->fileActions()->openPath(link));
+    QVERIFY(document()->edit(withBatch(document()->design(), 4), QStringLiteral("Batch 4")).ok());
+    QVERIFY(m_window->fileActions()->save());
+    QCOMPARE(batchOf(first), 4);
+    QVERIFY(QFileInfo(link).isSymLink());
+    QVERIFY(document()->edit(withBatch(document()->design(), 6), QStringLiteral("Batch 6")).ok());
+    QVERIFY(QFile::remove(link) && QFile::link(at("second.shardboard"), link));
+    answerConflict("cancel");
+    QVERIFY(!m_window->fileActions()->save());
+    QVERIFY(!m_asked.isEmpty());
+    QCOMPARE(batchOf(first), 4);
+    QCOMPARE(batchOf(second), 32);
 }
 
 void TestFiles::nothingIsLeftBehindByAProperEnd()

@@ -296,7 +296,7 @@ void TestModelCanvas::sleepsThroughASmallerModel()
     smaller.model.kind = ModelKind::ColumnParallelLinear;
     smaller.model.linear = { 4096, 1024, true };
     smaller.strategies.clear();
-    QVERIFY(shown.document.setDesign(smaller, QString()).ok());
+    QVERIFY(shown.document.setDesign(smaller).ok());
     QVERIFY(shown.document.evaluation()->weights.size() < all);
     shown.view->resize(500, 500);
     shown.view->showAll(true);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker that follows a script, for tests of the client: fakeengine ok|slow|flood|garbage|crash|wordy|hang|silent|old|gpuless|fails|lost
+// A worker that follows a script, for tests of the client: fakeengine ok|slow|flood|garbage|crash|wordy|hang|silent|chatty|chatter|stranger|old|gpuless|fails|lost
 //   ok       hello; a run is announced, makes progress and gives a verified result
 //   slow     as ok, but the run lasts until it is cancelled
 //   flood    as ok, with a million steps of progress before the result (or as many as `flood N` says), as fast as it can write
@@ -8,16 +8,23 @@
 //   wordy    as crash, with a log of many long lines
 //   hang     hello; a run never answers, not even a cancel
 //   silent   never says hello
+//   chatty   as ok, but others speak before the hello, also in its line
+//   chatter  others speak for ever, and no worker comes
+//   stranger a message in the place of the hello
 //   old      hello of another protocol version
 //   gpuless  as ok; hello also tells of a backend that cannot be used
 //   fails    hello; a run is refused with an error of its own
 //   lost     hello; a run is cancelled though nobody asked, and the worker ends: its launcher has lost a process
+#include "tests/support/chatter.h"
+
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <thread>
 
 #include <unistd.h>
 
@@ -48,7 +55,7 @@ void run(const std::string& script, const json& id, int steps)
         for (int step = 2; step <= steps; ++step) // after the one that every run tells of
             std::cout << begin << step << "}\n";
         say({ { "type", "result" }, { "id", id }, { "run", result() } });
-    } else if (script == "ok" || script == "gpuless") {
+    } else if (script == "ok" || script == "gpuless" || script == "chatty") {
         say({ { "type", "unknown-to-you" }, { "id", id } });
         say({ { "type", "result" }, { "id", id }, { "run", result() } });
     } else if (script == "garbage") {
@@ -76,6 +83,19 @@ void run(const std::string& script, const json& id, int steps)
 int main(int argc, char** argv)
 {
     const std::string script = argc > 1 ? argv[1] : "ok";
+    if (script == "chatty" || script == "chatter")
+        for (const std::string& line : shardboard::chatterLines())
+            std::cout << line << '\n';
+    while (script == "chatter") {
+        std::cout << "still connecting" << std::endl;
+        if (!std::cout)
+            return 1; // nobody listens any more
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    if (script == "chatty")
+        std::cout << shardboard::chatterPrompt();
+    if (script == "stranger")
+        say({ { "type", "result" }, { "id", 1 } });
     if (script != "silent") {
         const json device = { { "name", "test" }, { "threads", 2 }, { "memory_bytes", 1 << 30 } };
         json backends = json::array({ { { "name", "cpu" }, { "devices", { device } } } });

@@ -482,4 +482,4 @@ private Q_SLOTS:
 };
 
 QTEST_GUILESS_MAIN(TestHostileNames)
-#include "tst_hostilenames.moc"
+#include "tst_hostilecommands.moc"
