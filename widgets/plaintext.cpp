@@ -74,7 +74,10 @@ QString shownText(const std::string& text)
     return shortened(QString::fromStdString(isPlainAscii(ends) ? ends : visibleText(ends)), kLongestText);
 }
 
-QString shownText(const QString& text) { return isPlainAscii(text) ? shortened(text, kLongestText) : shownText(text.toStdString()); }
+QString shownText(const QString& text)
+{
+    return isPlainAscii(text) ? shortened(text, kLongestText) : shownText(text.toStdString());
+}
 
 QString shownLines(const QString& text)
 {
@@ -90,7 +93,8 @@ QString titleText(const QString& text) { return QString(text).replace(QLatin1Str
 
 QString fileNamePart(const QString& text)
 {
-    static const QRegularExpression strange(QStringLiteral("[^\\w.+-]+"), QRegularExpression::UseUnicodePropertiesOption);
+    static const QRegularExpression strange(QStringLiteral("[^\\w.+-]+"),
+                                            QRegularExpression::UseUnicodePropertiesOption);
     const QString name = shortened(text, kLongestName).replace(strange, QStringLiteral("-"));
     return name.startsWith(QLatin1Char('.')) ? QLatin1Char('-') + name : name; // neither hidden nor another folder
 }

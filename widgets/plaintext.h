@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text is shown as it is and never obeyed. Names of weights, models, rules and files come from files that nobody vouches
-// for; Qt takes for HTML what looks like it, in labels, tool tips and message boxes, and opens the files that it names. So
-// all of these are plain text here, whoever makes them (showPlainText). What is not plain, for its links, says so itself and
-// escapes what it inserts.
+// Text is shown as it is and never obeyed. Names of weights, models, rules and files come from files that nobody
+// vouches for; Qt takes for HTML what looks like it, in labels, tool tips and message boxes, and opens the files that
+// it names. So all of these are plain text here, whoever makes them (showPlainText). What is not plain, for its links,
+// says so itself and escapes what it inserts.
 #pragma once
 
 #include <QRect>
@@ -23,8 +23,8 @@ inline constexpr qsizetype kLongestName = 120;
 /// At most so long. The middle is left out: what tells names apart stands at both ends.
 QString shortened(const QString& text, qsizetype characters);
 
-/// What somebody else wrote, as people may see it: on one line, control characters as escapes such as \n, \x1b and \u202e
-/// (model/core/visibletext.h), the middle left out where it is very long.
+/// What somebody else wrote, as people may see it: on one line, control characters as escapes such as \n, \x1b and
+/// \u202e (model/core/visibletext.h), the middle left out where it is very long.
 QString shownText(const std::string& text);
 QString shownText(const QString& text);
 /// Of several lines, each of them so: what a program printed.
@@ -38,10 +38,12 @@ QString titleText(const QString& text);
 QString fileNamePart(const QString& text);
 
 /// Tool tips of what is painted. Those of widgets, actions and lists are plain text, too.
-void showToolTip(const QPoint& globalPos, const QString& text, QWidget* widget, const QRect& area = {}, int milliseconds = -1);
+void showToolTip(const QPoint& globalPos, const QString& text, QWidget* widget, const QRect& area = {},
+                 int milliseconds = -1);
 
-/// From now on every label and tool tip of the program that does not say otherwise is plain text, also in Qt's own dialogs
-/// (that of files asks whether one may be replaced), and no tool tip is larger than its screen. May be called again.
+/// From now on every label and tool tip of the program that does not say otherwise is plain text, also in Qt's own
+/// dialogs (that of files asks whether one may be replaced), and no tool tip is larger than its screen. May be called
+/// again.
 void showPlainText();
 
 } // namespace shardboard

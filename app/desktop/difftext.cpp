@@ -18,7 +18,10 @@ constexpr std::size_t kMostLines = 2000;
 QString markOf(DiffLine::Kind kind)
 {
     using Kind = DiffLine::Kind;
-    return kind == Kind::Added ? QStringLiteral("+ ") : kind == Kind::Removed ? QStringLiteral("− ") : kind == Kind::Same ? QStringLiteral("  ") : QString();
+    return kind == Kind::Added  ? QStringLiteral("+ ")
+        : kind == Kind::Removed ? QStringLiteral("− ")
+        : kind == Kind::Same    ? QStringLiteral("  ")
+                                : QString();
 }
 
 } // namespace
@@ -39,7 +42,8 @@ void showDiff(QPlainTextEdit* view, const std::vector<DiffLine>& lines, bool mar
         cursor.insertText((marked ? markOf(line.kind) : QString()) + shownText(line.text) + QLatin1Char('\n'), format);
     }
     if (lines.size() > kMostLines)
-        cursor.insertText(QCoreApplication::translate("shardboard::DiffText", "… and %1 lines more").arg(lines.size() - kMostLines));
+        cursor.insertText(
+            QCoreApplication::translate("shardboard::DiffText", "… and %1 lines more").arg(lines.size() - kMostLines));
     else
         cursor.insertText(ending);
     cursor.endEditBlock();

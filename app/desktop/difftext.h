@@ -8,8 +8,8 @@ class QPlainTextEdit;
 
 namespace shardboard {
 
-/// Replaces what stands there; `marked` tells what was added from what was there, `ending` stands below what is shown. Of very many
-/// lines the first are shown, and how many more there are.
+/// Replaces what stands there; `marked` tells what was added from what was there, `ending` stands below what is shown.
+/// Of very many lines the first are shown, and how many more there are.
 void showDiff(QPlainTextEdit* view, const std::vector<DiffLine>& lines, bool marked, const QString& ending = {});
 
 } // namespace shardboard

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A design's file that is not what the design was read from: another program or window has replaced it, or removed it. What is to
-// become of the two is asked with the difference in sight, and the usual answer loses neither.
+// A design's file that is not what the design was read from: another program or window has replaced it, or removed it.
+// What is to become of the two is asked with the difference in sight, and the usual answer loses neither.
 #pragma once
 
 #include "model/session/fileidentity.h"
@@ -36,7 +36,8 @@ private:
         const char* name;
     };
 
-    FileConflict(const QString& what, const QString& more, const QString& path, const std::string& mine, const std::vector<Choice>& choices, QWidget* window);
+    FileConflict(const QString& what, const QString& more, const QString& path, const std::string& mine,
+                 const std::vector<Choice>& choices, QWidget* window);
     Answer ask();
     void showDifference(const QString& path, const std::string& mine);
 

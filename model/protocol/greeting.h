@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What may come before a worker's hello. The command that starts it may be ssh, mpirun or a script: login scripts,
-// launchers and shells write on the same output what they like, before the worker says its first word. Every client skips
-// that by this rule; none of it is a sign of a worker, and nobody waits any longer for it.
+// launchers and shells write on the same output what they like, before the worker says its first word. Every client
+// skips that by this rule; none of it is a sign of a worker, and nobody waits any longer for it.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -20,8 +20,8 @@ struct Greeting {
     nlohmann::json message; ///< null for Chatter
 };
 
-/// Of a line that comes before the hello, without its line end; any bytes. A message is an object that has a `type`. The hello
-/// may stand behind what was printed without a line end, such as a prompt.
+/// Of a line that comes before the hello, without its line end; any bytes. A message is an object that has a `type`.
+/// The hello may stand behind what was printed without a line end, such as a prompt.
 Greeting greetingOf(std::string_view line);
 
 } // namespace shardboard

@@ -19,7 +19,8 @@ bool FileIdentity::sameContent(const FileIdentity& other) const
 
 QByteArray digestOf(const std::string& content)
 {
-    return QCryptographicHash::hash(QByteArray::fromRawData(content.data(), static_cast<qsizetype>(content.size())), QCryptographicHash::Sha256);
+    return QCryptographicHash::hash(QByteArray::fromRawData(content.data(), static_cast<qsizetype>(content.size())),
+                                    QCryptographicHash::Sha256);
 }
 
 FileIdentity outsideOf(const QString& path)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file was when it was read or written, so that nobody replaces another one by mistake: a newer version of it, what a
-// second window has saved, or a file of the same name elsewhere. An atomic save makes a new file of it each time, so it is the
-// content that tells.
+// What a file was when it was read or written, so that nobody replaces another one by mistake: a newer version of it,
+// what a second window has saved, or a file of the same name elsewhere. An atomic save makes a new file of it each
+// time, so it is the content that tells.
 #pragma once
 
 #include <QByteArray>

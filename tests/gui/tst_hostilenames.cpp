@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Designs whose names want to be obeyed, in the real window: whatever a name says, it is shown, nothing is loaded for it, and every
-// view, tool tip, menu, box and picture stays usable.
+// Designs whose names want to be obeyed, in the real window: whatever a name says, it is shown, nothing is loaded for
+// it, and every view, tool tip, menu, box and picture stays usable.
 #include "app/desktop/actions.h"
 #include "app/desktop/banner.h"
 #include "app/desktop/docks.h"
@@ -8,9 +8,6 @@
 #include "app/desktop/fileconflict.h"
 #include "app/desktop/helpwindow.h"
 #include "app/desktop/pictures.h"
-#include "app/desktop/plainbox.h"
-#include "app/desktop/recentfiles.h"
-#include "app/desktop/recovery.h"
 #include "app/desktop/savename.h"
 #include "app/desktop/shortcutsheet.h"
 #include "model/formats/designfile.h"
@@ -19,7 +16,6 @@
 #include "tests/gui/realwindow.h"
 #include "tests/gui/textsinks.h"
 #include "tests/support/hostilenames.h"
-#include "widgets/documentview.h"
 #include "widgets/plaintext.h"
 
 #include <QDir>
@@ -32,6 +28,7 @@
 #include <QRegularExpression>
 #include <QTextBrowser>
 #include <QTimer>
+#include <QTreeView>
 #include <QUrl>
 #include <QXmlStreamReader>
 
@@ -77,7 +74,8 @@ std::vector<HostileName> controlNames()
 std::string loading(const QString& path)
 {
     const std::string file = QFile::encodeName(path).toStdString();
-    return "<img src=\"" + file + "\"><table background=\"file://" + file + "\"><link rel=stylesheet href=\"" + file + "\"><body background=\"" + file + "\">";
+    return "<img src=\"" + file + "\"><table background=\"file://" + file + "\"><link rel=stylesheet href=\"" + file
+        + "\"><body background=\"" + file + "\">";
 }
 
 std::vector<HostileName> allNames()
@@ -154,6 +152,7 @@ private Q_SLOTS:
     void everyTextOfEveryView_data();
     void everyTextOfEveryView();
     void everyWeightIsShownAsItIs();
+    void hoveredWeightsOfAFileTellTheirNames();
     void fileNamesAreShownInBoxes();
     void boxesOfQtArePlainToo();
     void helpAndShortcutsArePlain();
@@ -244,7 +243,8 @@ void TestHostileNames::everyTextOfEveryView()
     const std::size_t weights = m_window->document()->evaluation()->weights.size();
     for (const QDockWidget* dock : window->docks()->all()) {
         window->docks()->raise(dock->objectName());
-        m_window->selection()->setWeight(static_cast<int>(sinks.checked()) % static_cast<int>(weights)); // each view with another one
+        m_window->selection()->setWeight(static_cast<int>(sinks.checked())
+                                         % static_cast<int>(weights)); // each view with another one
         QCoreApplication::processEvents();
         sinks.walk(window);
         sinks.hover(window, dock->objectName() == QLatin1String("weights") ? 9 : 3);
@@ -283,14 +283,39 @@ void TestHostileNames::everyWeightIsShownAsItIs()
     }
 }
 
+/// The way of a user: open a design that somebody has sent, hold the pointer over its weights.
+void TestHostileNames::hoveredWeightsOfAFileTellTheirNames()
+{
+    const OpenWatch watch(m_picture);
+    std::vector<HostileName> names = printableHostileNames();
+    names.push_back({ "picture", loading(m_picture) });
+    const QString path = fileNamed(QStringLiteral("sent.shardboard"), weightsNamed(names, "plain"));
+    QVERIFY(m_window->window->fileActions()->openPath(path));
+    auto* tree = m_window->child<QTreeView>("weightTree");
+    TextSinks sinks;
+    for (int row = 0; row < tree->model()->rowCount(); ++row) {
+        const QModelIndex index = tree->model()->index(row, 0);
+        tree->scrollTo(index);
+        sinks.hoverAt(tree->viewport(), tree->visualRect(index).center());
+    }
+    QCOMPARE(sinks.tips(), static_cast<int>(names.size()));
+    for (const HostileName& name : names)
+        if (name.name.size() < 1000)
+            QVERIFY2(sinks.saw(QString::fromStdString(name.name)), name.what.c_str());
+    QVERIFY2(sinks.problems().isEmpty(), qPrintable(problemsOf(sinks)));
+    QVERIFY(!watch.opened());
+}
+
 void TestHostileNames::fileNamesAreShownInBoxes()
 {
     const OpenWatch watch(m_picture);
     const QString coded = QString::fromLatin1(QUrl::toPercentEncoding(m_picture)); // no file's name has a slash
     TextSinks sinks;
     int boxes = 0;
-    for (const QString& name : { QStringLiteral("<img src=\"%1\">&amp;.shardboard").arg(coded), QStringLiteral("a & b [*] <h1>x.shardboard"),
-                                 QStringLiteral("line\n\u202eend\x1b[31m.shardboard"), QString(220, QLatin1Char('x')) + QStringLiteral(".shardboard") }) {
+    for (const QString& name :
+         { QStringLiteral("<img src=\"%1\">&amp;.shardboard").arg(coded), QStringLiteral("a & b [*] <h1>x.shardboard"),
+           QStringLiteral("line\n\u202eend\x1b[31m.shardboard"),
+           QString(220, QLatin1Char('x')) + QStringLiteral(".shardboard") }) {
         const QString path = fileNamed(name, knownDesign());
         QVERIFY2(!path.isEmpty(), qPrintable(name));
         FileActions* files = m_window->window->fileActions();
@@ -330,7 +355,8 @@ void TestHostileNames::fileNamesAreShownInBoxes()
 void TestHostileNames::boxesOfQtArePlainToo()
 {
     const OpenWatch watch(m_picture);
-    const QString name = QStringLiteral("<img src='%1'>.shardboard").arg(QString::fromLatin1(QUrl::toPercentEncoding(m_picture)));
+    const QString name
+        = QStringLiteral("<img src='%1'>.shardboard").arg(QString::fromLatin1(QUrl::toPercentEncoding(m_picture)));
     const QString path = fileNamed(name, knownDesign());
     TextSinks sinks;
     int boxes = 0;
@@ -363,7 +389,8 @@ void TestHostileNames::boxesOfQtArePlainToo()
 void TestHostileNames::helpAndShortcutsArePlain()
 {
     const OpenWatch watch(m_picture);
-    const QString name = QString::fromStdString(loading(m_picture)) + QStringLiteral(" ![](%1) **x** | & y").arg(m_picture);
+    const QString name
+        = QString::fromStdString(loading(m_picture)) + QStringLiteral(" ![](%1) **x** | & y").arg(m_picture);
     Design edited = m_window->document()->design();
     edited.workload.batch = 4;
     QVERIFY(m_window->document()->edit(edited, name).ok());
@@ -374,7 +401,8 @@ void TestHostileNames::helpAndShortcutsArePlain()
     QVERIFY(QTest::qWaitForWindowExposed(&help));
     sinks.walk(&help);
     const QString text = help.findChild<QTextBrowser*>()->toPlainText();
-    QVERIFY2(text.contains(QStringLiteral("Undo <img src=")) && text.contains(QStringLiteral("**x** | & y")), qPrintable(text));
+    QVERIFY2(text.contains(QStringLiteral("Undo <img src=")) && text.contains(QStringLiteral("**x** | & y")),
+             qPrintable(text));
     ShortcutSheet sheet(*m_window->window->actionRegistry());
     sheet.show();
     sinks.walk(&sheet);
@@ -403,9 +431,12 @@ void TestHostileNames::veryLongNamesLeaveTheWindowItsSize()
     QVERIFY(usual.isValid() && large.isValid());
     for (const QWidget* widget : m_window->window->findChildren<QWidget*>()) // to be told which it is
         if (!widget->isWindow() && widget->minimumSizeHint().width() > usual.width() && widget->minimumWidth() == 0)
-            qWarning("%s %s wants %d", widget->metaObject()->className(), qPrintable(widget->objectName()), widget->minimumSizeHint().width());
-    QVERIFY2(large.width() <= usual.width() + 60, qPrintable(QStringLiteral("%1 instead of %2").arg(large.width()).arg(usual.width())));
-    QVERIFY2(large.height() <= usual.height() + 60, qPrintable(QStringLiteral("%1 instead of %2").arg(large.height()).arg(usual.height())));
+            qWarning("%s %s wants %d", widget->metaObject()->className(), qPrintable(widget->objectName()),
+                     widget->minimumSizeHint().width());
+    QVERIFY2(large.width() <= usual.width() + 60,
+             qPrintable(QStringLiteral("%1 instead of %2").arg(large.width()).arg(usual.width())));
+    QVERIFY2(large.height() <= usual.height() + 60,
+             qPrintable(QStringLiteral("%1 instead of %2").arg(large.height()).arg(usual.height())));
 }
 
 void TestHostileNames::picturesAreWellFormed_data()
@@ -444,7 +475,9 @@ void TestHostileNames::picturesAreWellFormed()
             QVERIFY2(!xml.hasError(), qPrintable(view + QStringLiteral(": ") + xml.errorString()));
         }
         for (const char* suffix : { "pdf", "png" })
-            QVERIFY(writePicture(widget, m_folder.filePath(QStringLiteral("view.") + QLatin1String(suffix)), { 1, false }).ok());
+            QVERIFY(
+                writePicture(widget, m_folder.filePath(QStringLiteral("view.") + QLatin1String(suffix)), { 1, false })
+                    .ok());
     }
     QVERIFY(texts > 100);
     QVERIFY(!watch.opened());
@@ -456,14 +489,17 @@ void TestHostileNames::shownTextsAreShort()
     QCOMPARE(shownText(QStringLiteral("\u5c42 \u00e9\n\x1b\u202e")), QStringLiteral("\u5c42 \u00e9\\n\\x1b\\u202e"));
     QCOMPARE(shownText(std::string("o\xff")), QStringLiteral("o\\xff"));
     QCOMPARE(shownLines(QStringLiteral("a\nb\r")), QStringLiteral("a\nb\\r"));
-    for (const std::size_t size : { std::size_t { 1299 }, std::size_t { 1300 }, std::size_t { 1301 }, std::size_t { 100'000 }, std::size_t { 3'000'000 } })
+    for (const std::size_t size : { std::size_t { 1299 }, std::size_t { 1300 }, std::size_t { 1301 },
+                                    std::size_t { 100'000 }, std::size_t { 3'000'000 } })
         for (const char* unit : { "x", "\xc3\xa9", "\xf0\x9f\xa7\xa9", "\xff" }) {
             std::string text = "begin";
             while (text.size() < size)
                 text += unit;
             const QString shown = shownText(text + "end");
-            QVERIFY(shown.size() <= kLongestText && shown.startsWith(QLatin1String("begin")) && shown.endsWith(QLatin1String("end")));
-            QVERIFY(shown.toUtf8().indexOf("\xef\xbf\xbd") < 0 && shown == QString::fromUtf8(shown.toUtf8())); // no half character
+            QVERIFY(shown.size() <= kLongestText && shown.startsWith(QLatin1String("begin"))
+                    && shown.endsWith(QLatin1String("end")));
+            QVERIFY(shown.toUtf8().indexOf("\xef\xbf\xbd") < 0
+                    && shown == QString::fromUtf8(shown.toUtf8())); // no half character
         }
     QCOMPARE(menuText(QStringLiteral("a&b&&c")), QStringLiteral("a&&b&&&&c"));
     QCOMPARE(titleText(QStringLiteral("a[*]b")), QStringLiteral("a[*][*]b"));
@@ -473,13 +509,17 @@ void TestHostileNames::proposedFileNamesStayInTheirFolder()
 {
     for (const HostileName& name : allNames()) {
         const QString part = fileNamePart(shownText(name.name));
-        QVERIFY2(!part.contains(QLatin1Char('/')) && !part.startsWith(QLatin1Char('.')) && part.size() <= 130, name.what.c_str());
-        QVERIFY2(QDir::cleanPath(QStringLiteral("/folder/") + part + QStringLiteral(".svg")).startsWith(QLatin1String("/folder/")), name.what.c_str());
+        QVERIFY2(!part.contains(QLatin1Char('/')) && !part.startsWith(QLatin1Char('.')) && part.size() <= 130,
+                 name.what.c_str());
+        QVERIFY2(QDir::cleanPath(QStringLiteral("/folder/") + part + QStringLiteral(".svg"))
+                     .startsWith(QLatin1String("/folder/")),
+                 name.what.c_str());
     }
     QCOMPARE(fileNamePart(QStringLiteral("llama3.1-405b")), QStringLiteral("llama3.1-405b"));
 }
 
-/// A new view is right without thinking of it, unless it goes one of these ways; each has its helper, or a place that knows what it does.
+/// A new view is right without thinking of it, unless it goes one of these ways; each has its helper, or a place that
+/// knows what it does.
 void TestHostileNames::sourcesUseTheHelper()
 {
     struct Rule {
@@ -490,26 +530,41 @@ void TestHostileNames::sourcesUseTheHelper()
     const std::vector<Rule> rules {
         { "QToolTip::showText", { QStringLiteral("plaintext.cpp") }, "showToolTip" },
         { "QMessageBox::(about|aboutQt|critical|information|question|warning)\\s*\\(", {}, "plainBox" },
-        { "\\bQMessageBox\\s+\\w+\\s*[({;]|new QMessageBox|make_unique<QMessageBox>", { QStringLiteral("plainbox.cpp") }, "plainBox" },
-        { "QInputDialog|QErrorMessage|QProgressDialog|QWhatsThis|QSplashScreen|QGraphicsTextItem|QStaticText|setWhatsThis", {}, "a label or box of ours" },
-        { "setHtml\\s*\\(|insertHtml\\s*\\(|QTextDocumentFragment|Qt::MarkdownText|Qt::AutoText", { QStringLiteral("plaintext.cpp") }, "plain text" },
-        { "Qt::RichText", { QStringLiteral("weighttable.cpp"), QStringLiteral("collectivesview.cpp") }, "plain text, or escape what is inserted and say so here" },
+        { "\\bQMessageBox\\s+\\w+\\s*[({;]|new QMessageBox|make_unique<QMessageBox>",
+          { QStringLiteral("plainbox.cpp") },
+          "plainBox" },
+        { "QInputDialog|QErrorMessage|QProgressDialog|QWhatsThis|QSplashScreen|QGraphicsTextItem|QStaticText|"
+          "setWhatsThis",
+          {},
+          "a label or box of ours" },
+        { "setHtml\\s*\\(|insertHtml\\s*\\(|QTextDocumentFragment|Qt::MarkdownText|Qt::AutoText",
+          { QStringLiteral("plaintext.cpp") },
+          "plain text" },
+        { "Qt::RichText",
+          { QStringLiteral("weighttable.cpp"), QStringLiteral("collectivesview.cpp") },
+          "plain text, or escape what is inserted and say so here" },
         { "setMarkdown\\s*\\(|QTextBrowser\\(|new QTextEdit", { QStringLiteral("helpwindow.cpp") }, "QPlainTextEdit" },
     };
     int files = 0;
     QStringList found;
     for (const char* folder : { "/widgets", "/app/desktop" }) {
-        QDirIterator each(QStringLiteral(SHARDBOARD_SOURCE_DIR) + QLatin1String(folder), { QStringLiteral("*.cpp"), QStringLiteral("*.h") }, QDir::Files, QDirIterator::Subdirectories);
+        QDirIterator each(QStringLiteral(SHARDBOARD_SOURCE_DIR) + QLatin1String(folder),
+                          { QStringLiteral("*.cpp"), QStringLiteral("*.h") }, QDir::Files,
+                          QDirIterator::Subdirectories);
         while (each.hasNext()) {
             QFile file(each.next());
             QVERIFY(file.open(QIODevice::ReadOnly));
             ++files;
             const QString text = QString::fromUtf8(file.readAll());
             for (const Rule& rule : rules)
-                if (!rule.allowed.contains(each.fileName()) && text.contains(QRegularExpression(QLatin1String(rule.pattern))))
-                    found << each.fileName() + QStringLiteral(" has ") + QLatin1String(rule.pattern) + QStringLiteral("; use ") + QLatin1String(rule.instead);
-            const QStringList allowed { QStringLiteral("format.h"), QStringLiteral("plaintext.cpp"), QStringLiteral("tablecopy.cpp"), QStringLiteral("format.cpp") };
-            if (QLatin1String(folder) == QLatin1String("/widgets") && !allowed.contains(each.fileName()) && text.contains(QStringLiteral("QString::fromStdString(")))
+                if (!rule.allowed.contains(each.fileName())
+                    && text.contains(QRegularExpression(QLatin1String(rule.pattern))))
+                    found << each.fileName() + QStringLiteral(" has ") + QLatin1String(rule.pattern)
+                            + QStringLiteral("; use ") + QLatin1String(rule.instead);
+            const QStringList allowed { QStringLiteral("format.h"), QStringLiteral("plaintext.cpp"),
+                                        QStringLiteral("tablecopy.cpp"), QStringLiteral("format.cpp") };
+            if (QLatin1String(folder) == QLatin1String("/widgets") && !allowed.contains(each.fileName())
+                && text.contains(QStringLiteral("QString::fromStdString(")))
                 found << each.fileName() + QStringLiteral(" has QString::fromStdString; use qstr, or verbatim");
         }
     }

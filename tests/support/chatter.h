@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What launchers, login scripts and shells may write on a worker's output before its hello, for the tests of every client.
+// What launchers, login scripts and shells may write on a worker's output before its hello, for the tests of every
+// client.
 #pragma once
 
 #include <string>
