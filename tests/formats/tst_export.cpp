@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an export writes: nothing of a design's text but as a literal, nothing that JAX would hold otherwise, nothing
 // through a link, and what it leaves out is said.
+#include "model/core/visibletext.h"
 #include "model/design/presets.h"
 #include "model/formats/designdump.h"
 #include "model/formats/designfile.h"
@@ -90,9 +91,10 @@ Design namedBy(const std::string& name)
     model.name = name;
     model.weightPrefix = name + ".";
     Design design = designOf(model, "data=2,model=2", "megatron-tp");
+    const std::string shown = visibleText(name); // a pin that says more is refused when the design is evaluated
     Pin pin;
-    pin.match = name;
-    pin.dims.push_back({ name, { name } });
+    pin.match = shown;
+    pin.dims.push_back({ shown, { shown } });
     design.pins.push_back(pin);
     return design;
 }

@@ -10,6 +10,7 @@
 #include "app/desktop/pictures.h"
 #include "app/desktop/savename.h"
 #include "app/desktop/shortcutsheet.h"
+#include "model/core/visibletext.h"
 #include "model/formats/designfile.h"
 #include "model/session/edithistory.h"
 #include "tests/gui/editor_support.h"
@@ -115,13 +116,14 @@ Design modelNamed(const std::string& name)
     design.model.name = name;
     design.model.source = name;
     design.model.weightPrefix = name;
-    design.strategies.push_back({ name + "*q_proj*", { StrategyKind::Columnwise, { "data" }, 0, {} }, {} });
-    design.rules.source = name;
-    design.rules.rules = { { name, { "model", name }, name }, { "embed", { name }, name }, { name, {}, name } };
+    const std::string shown = visibleText(name); // an entry that says more is refused when the design is evaluated
+    design.strategies.push_back({ shown + "*q_proj*", { StrategyKind::Columnwise, { "data" }, 0, {} }, {} });
+    design.rules.source = shown;
+    design.rules.rules = { { shown, { "model", shown }, shown }, { "embed", { shown }, shown }, { shown, {}, shown } };
     Pin pin;
-    pin.match = name + "*";
-    pin.dims = { { name, { "data" } } };
-    pin.source = name;
+    pin.match = shown + "*";
+    pin.dims = { { shown, { "data" } } };
+    pin.source = shown;
     design.pins = { pin };
     Hardware own = hardwareOf(design).value();
     own.id = "own";
