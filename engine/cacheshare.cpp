@@ -65,8 +65,7 @@ std::int64_t measured()
         most);
 }
 
-/// Of this process, so that what was allocated by it fits what is done by it, also where nothing can be kept. 0: not
-/// known yet.
+/// Of this process, so that it measures once also where nothing can be kept. 0: not known yet.
 std::atomic<std::int64_t> known { 0 };
 
 } // namespace
