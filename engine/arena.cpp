@@ -116,7 +116,9 @@ Block Arena::allocateAt(const std::vector<std::int64_t>& bytes)
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;
     Range& mine = m_ranges[static_cast<std::size_t>(m_placement.own())];
     const std::int64_t before = mine.highWater;
-    Block block(this, std::vector<Block::Piece>(m_ranges.size())); // gives back what it has should there be no more, or touching it be cancelled
+    Block block(
+        this,
+        std::vector<Block::Piece>(m_ranges.size())); // gives back what it has should there be no more, or touching it be cancelled
     for (std::size_t place = 0; place < m_ranges.size(); ++place) {
         if (bytes[place] < 0 || bytes[place] > kMost)
             throw Failure { "memory", "the run needs more memory than can be counted", "" };

@@ -23,12 +23,15 @@ struct Backend {
     /// touched, keeps to the limits, ends soon after hooks.cancel is set. Values come from the generator (ValueMaker), so
     /// that every backend computes the same numbers. hooks.value gets every result with the shards of all devices in
     /// host memory; with several processes the hooks are called in the one that leads, and the others return the same result.
-    using Run = std::function<RunOutcome(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)>;
-    using Calibrate = std::function<std::variant<Calibration, Failure>(const CalibrationOptions& options, const CalibrateHooks& hooks)>;
+    using Run = std::function<RunOutcome(const Program& program, const RunOptions& options, const RunHooks& hooks,
+                                         const RunLimits& limits)>;
+    using Calibrate =
+        std::function<std::variant<Calibration, Failure>(const CalibrationOptions& options, const CalibrateHooks& hooks)>;
 
     std::string name; ///< one of kBackendNames (model/protocol/backends.h)
     std::string unusable; ///< empty: it can be used here and now; else why not, and what to do about it
-    /// Dtypes of a design that it runs with options.designDtype, results within toleranceOf(). The conformance suite holds it to them.
+    /// Dtypes of a design that it runs with options.designDtype, results within toleranceOf(). The conformance suite holds it to
+    /// them.
     std::vector<DType> claims;
     nlohmann::json devices = nlohmann::json::array(); ///< for the hello message: {"name":…,"threads":n,"memory_bytes":n}
     std::int64_t mostDevices = 0; ///< logical devices that a program may have, where each takes a GPU; 0: any number

@@ -21,8 +21,8 @@ Backend cpuBackend()
     Backend cpu;
     cpu.name = "cpu";
     cpu.claims = { DType::F32, DType::BF16, DType::F16 };
-    cpu.devices.push_back({ { "name", processorName() + ", " + gemmName() }, { "threads", usableCores() },
-                            { "memory_bytes", availableMemory() } });
+    cpu.devices.push_back(
+        { { "name", processorName() + ", " + gemmName() }, { "threads", usableCores() }, { "memory_bytes", availableMemory() } });
     cpu.run = runProgram;
     cpu.calibrate = [](const CalibrationOptions& options, const CalibrateHooks& hooks) { return calibrate(options, hooks); };
     return cpu;

@@ -100,8 +100,7 @@ std::int64_t cacheShareFrom(const std::function<double(std::int64_t bytes)>& gai
     constexpr double kWorthIt = 1.15;
     std::int64_t share = kLeastCacheShare;
     bool half = true; // 1, 1.5, 2, 3, 4, 6 … MiB
-    for (std::int64_t bytes = kLeastCacheShare; bytes <= most;
-         bytes = half ? bytes / 2 * 3 : bytes / 3 * 4, half = !half) {
+    for (std::int64_t bytes = kLeastCacheShare; bytes <= most; bytes = half ? bytes / 2 * 3 : bytes / 3 * 4, half = !half) {
         if (gain(bytes) < kWorthIt && gain(bytes) < kWorthIt)
             break;
         share = bytes;

@@ -244,12 +244,20 @@ Trials kernelTrialsOf(const CalibrationOptions& options)
                                                              : std::vector<std::int64_t> { 16, 32, 64, 128, 256, 512, 1024, 2048 };
     for (const std::int64_t n : products)
         kernel("gemm", OpKind::Linear, { { n, n }, { n, n } }, { n, n });
-    for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>> { { 1, 1024, 1024 }, { 8, 2048, 1024 }, { 16, 2048, 512 }, { 64, 1024, 2048 },
-             { 128, 2048, 2048 }, { 128, 4096, 896 }, { 256, 1024, 4096 }, { 512, 256, 1024 }, { 2048, 512, 256 } })
+    for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>> { { 1, 1024, 1024 },
+                                                                            { 8, 2048, 1024 },
+                                                                            { 16, 2048, 512 },
+                                                                            { 64, 1024, 2048 },
+                                                                            { 128, 2048, 2048 },
+                                                                            { 128, 4096, 896 },
+                                                                            { 256, 1024, 4096 },
+                                                                            { 512, 256, 1024 },
+                                                                            { 2048, 512, 256 } })
         kernel("gemm", OpKind::Linear, { { m, k }, { n, k } }, { m, n });
     for (const std::int64_t n : products)
         if (n >= 128 && hasBf16Products())
-            out.push_back(std::make_unique<KernelTrial>("gemm", OpKind::Linear, std::vector<Shape> { { n, n }, { n, n } }, Shape { n, n }, true, Element::F32));
+            out.push_back(std::make_unique<KernelTrial>("gemm", OpKind::Linear, std::vector<Shape> { { n, n }, { n, n } },
+                                                        Shape { n, n }, true, Element::F32));
     constexpr std::int64_t kWidth = 1024;
     const std::vector<std::int64_t> rows = options.quick ? std::vector<std::int64_t> { 16, 256, 4096 }
                                                          : std::vector<std::int64_t> { 4, 16, 64, 256, 1024, 4096, 16384 };
@@ -259,8 +267,8 @@ Trials kernelTrialsOf(const CalibrationOptions& options)
         kernel("memory", OpKind::Silu, { { r, kWidth } }, { r, kWidth });
         kernel("memory", OpKind::RmsNorm, { { r, kWidth }, { kWidth } }, { r, kWidth });
     }
-    const std::vector<std::int64_t> sequences = options.quick ? std::vector<std::int64_t> { 64, 512 }
-                                                              : std::vector<std::int64_t> { 32, 64, 128, 256, 512, 1024, 2048 };
+    const std::vector<std::int64_t> sequences =
+        options.quick ? std::vector<std::int64_t> { 64, 512 } : std::vector<std::int64_t> { 32, 64, 128, 256, 512, 1024, 2048 };
     for (const std::int64_t s : sequences)
         kernel("attention", OpKind::Attention, { { 1, s, 8, 64 }, { 1, s, 2, 64 }, { 1, s, 2, 64 } }, { 1, s, 8, 64 });
     return out;
@@ -352,8 +360,12 @@ Trials gpuTrialsOf(const CalibrationOptions& options)
                                                              : std::vector<std::int64_t> { 128, 256, 512, 1024, 2048, 4096, 8192 };
     for (const std::int64_t n : products)
         kernel("gemm", OpKind::Linear, { { n, n }, { n, n } }, { n, n });
-    for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>> {
-             { 16, 4096, 4096 }, { 32768, 512, 4096 }, { 32768, 128, 4096 }, { 32768, 4096, 512 }, { 32768, 1792, 4096 }, { 32768, 4096, 1792 } })
+    for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>> { { 16, 4096, 4096 },
+                                                                            { 32768, 512, 4096 },
+                                                                            { 32768, 128, 4096 },
+                                                                            { 32768, 4096, 512 },
+                                                                            { 32768, 1792, 4096 },
+                                                                            { 32768, 4096, 1792 } })
         kernel("gemm", OpKind::Linear, { { m, k }, { n, k } }, { m, n });
     constexpr std::int64_t kWidth = 4096;
     const std::vector<std::int64_t> rows = options.quick ? std::vector<std::int64_t> { 64, 2048, 32768 }
@@ -364,13 +376,14 @@ Trials gpuTrialsOf(const CalibrationOptions& options)
         kernel("memory", OpKind::Silu, { { r, kWidth } }, { r, kWidth });
         kernel("memory", OpKind::RmsNorm, { { r, kWidth }, { kWidth } }, { r, kWidth });
     }
-    const std::vector<std::int64_t> sequences = options.quick ? std::vector<std::int64_t> { 512, 4096 }
-                                                              : std::vector<std::int64_t> { 256, 512, 1024, 2048, 4096 };
+    const std::vector<std::int64_t> sequences =
+        options.quick ? std::vector<std::int64_t> { 512, 4096 } : std::vector<std::int64_t> { 256, 512, 1024, 2048, 4096 };
     for (const std::int64_t s : sequences)
         kernel("attention", OpKind::Attention, { { 8, s, 4, 128 }, { 8, s, 1, 128 }, { 8, s, 1, 128 } }, { 8, s, 4, 128 });
     constexpr std::int64_t kMiB = std::int64_t { 1 } << 20;
-    const std::vector<std::int64_t> sizes = options.quick ? std::vector<std::int64_t> { kMiB / 16, 4 * kMiB, 256 * kMiB }
-                                                          : std::vector<std::int64_t> { kMiB / 64, kMiB / 4, 4 * kMiB, 32 * kMiB, 256 * kMiB };
+    const std::vector<std::int64_t> sizes = options.quick
+        ? std::vector<std::int64_t> { kMiB / 16, 4 * kMiB, 256 * kMiB }
+        : std::vector<std::int64_t> { kMiB / 64, kMiB / 4, 4 * kMiB, 32 * kMiB, 256 * kMiB };
     for (const CollectiveKind kind : { CollectiveKind::AllReduce, CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
                                        CollectiveKind::AllToAll, CollectiveKind::SendRecv })
         for (const std::int64_t members : { 2, 4, 8 })
@@ -411,7 +424,10 @@ double secondsOfOne(Trial& trial, Context& context)
 
 MeasureRules rulesOf(const CalibrationOptions& options)
 {
-    return { .trials = options.quick ? 5 : 9, .mostRounds = options.quick ? 3 : 5, .agree = 0.02, .mostSeconds = options.quick ? 0.1 : 0.6 };
+    return { .trials = options.quick ? 5 : 9,
+             .mostRounds = options.quick ? 3 : 5,
+             .agree = 0.02,
+             .mostSeconds = options.quick ? 0.1 : 0.6 };
 }
 
 void touchPages(std::byte* memory, std::int64_t bytes)
@@ -425,8 +441,8 @@ void checkMemory(std::int64_t needed, std::int64_t available)
 {
     if (needed > available)
         throw Failure { "memory",
-                        "a calibration needs " + std::to_string(needed >> 20) + " MiB of memory and " + std::to_string(available >> 20)
-                            + " MiB are available; use --quick, or end other programs",
+                        "a calibration needs " + std::to_string(needed >> 20) + " MiB of memory and "
+                            + std::to_string(available >> 20) + " MiB are available; use --quick, or end other programs",
                         "" };
 }
 
@@ -440,8 +456,8 @@ void tell(const Measured& measured, CalibrationPoint& point)
 }
 
 /// Without an executor on the workers of this process.
-Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& hooks, int workers, Executor* executor, const std::string& machine,
-                       const std::function<Trials()>& trialsFor)
+Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& hooks, int workers, Executor* executor,
+                       const std::string& machine, const std::function<Trials()>& trialsFor)
 {
     constexpr std::int64_t kOverhead = std::int64_t { 160 } << 20;
     Calibration out;
@@ -450,7 +466,8 @@ Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& 
     out.machine = machine;
     out.workers = workers;
     out.memoryBytes = executor != nullptr ? executor->availableBytes() : availableMemory();
-    const std::int64_t cacheShare = executor == nullptr ? measureCacheShare() : kUsualCacheShare; // what was kept may be of a busier day
+    const std::int64_t cacheShare =
+        executor == nullptr ? measureCacheShare() : kUsualCacheShare; // what was kept may be of a busier day
     std::int64_t arenaBytes = 0;
     std::int64_t count = 0;
     {
@@ -459,8 +476,8 @@ Calibration calibrated(const CalibrationOptions& options, const CalibrateHooks& 
         arenaBytes = memoryOf(planned, workers, executor);
         arenaBytes += executor == nullptr ? 2 * probeFloats() * static_cast<std::int64_t>(sizeof(float)) : 1024;
     }
-    const std::int64_t needed = executor != nullptr ? arenaBytes + executor->overheadBytes()
-                                                    : std::max(arenaBytes, limitsMemory(workers)) + kOverhead;
+    const std::int64_t needed =
+        executor != nullptr ? arenaBytes + executor->overheadBytes() : std::max(arenaBytes, limitsMemory(workers)) + kOverhead;
     if (hooks.announce)
         hooks.announce(needed, options.quick ? 12 : 45);
     checkMemory(needed, out.memoryBytes);
@@ -525,7 +542,10 @@ std::variant<Calibration, Failure> attempt(const std::function<Calibration()>& w
     } catch (const std::bad_alloc&) {
         return Failure { "memory", "the system gave no more memory; use --quick, or end other programs", "" };
     } catch (const std::system_error& e) { // of a thread that could not be started
-        return Failure { "memory", std::string("the system gave no more threads: ") + e.what() + "; end other programs, or give the worker more memory (ulimit -v)", "" };
+        return Failure { "memory",
+                         std::string("the system gave no more threads: ") + e.what()
+                             + "; end other programs, or give the worker more memory (ulimit -v)",
+                         "" };
     } catch (const std::exception& e) {
         return Failure { "internal", e.what(), "" };
     }
@@ -536,8 +556,8 @@ std::variant<Calibration, Failure> attempt(const std::function<Calibration()>& w
 std::variant<Calibration, Failure> calibrate(const CalibrationOptions& options, const CalibrateHooks& hooks, int workers)
 {
     return attempt([&] {
-        return calibrated(options, hooks, workers > 0 ? workers : std::min(usableCores(), 64), nullptr, processorName() + ", " + gemmName(),
-                          [&] { return trialsOf(options); });
+        return calibrated(options, hooks, workers > 0 ? workers : std::min(usableCores(), 64), nullptr,
+                          processorName() + ", " + gemmName(), [&] { return trialsOf(options); });
     });
 }
 
@@ -592,12 +612,14 @@ Measured measuredTogether(Team& team, CollectiveTrial& trial, Context& context, 
 
 } // namespace
 
-std::variant<Calibration, Failure> calibrateTogether(Team& team, const CalibrationOptions& options, const CalibrateHooks& hooks, int workers)
+std::variant<Calibration, Failure> calibrateTogether(Team& team, const CalibrationOptions& options, const CalibrateHooks& hooks,
+                                                     int workers)
 {
     return attempt([&] {
         const auto trials = collectiveTrialsOf(options);
         const auto bytes = memoryByPlace(team, trials, workers);
-        const std::int64_t ofOthers = (team.places() - 1) * processMemory(workers); // which wait while the first one measures kernels
+        const std::int64_t ofOthers =
+            (team.places() - 1) * processMemory(workers); // which wait while the first one measures kernels
         std::int64_t needed = 0;
         for (const std::int64_t ofPlace : bytes)
             needed += ofPlace + processMemory(workers);

@@ -32,6 +32,7 @@ class Team;
 /// By the processes of one host, which share memory: all of them call it. Kernels are measured by the first one while the others
 /// wait, collectives by all of them, with the devices spread over them and `workers` threads in each. All return the collectives,
 /// the first one all points. The hooks are called in the first one.
-std::variant<Calibration, Failure> calibrateTogether(Team& team, const CalibrationOptions& options, const CalibrateHooks& hooks, int workers);
+std::variant<Calibration, Failure> calibrateTogether(Team& team, const CalibrationOptions& options, const CalibrateHooks& hooks,
+                                                     int workers);
 
 } // namespace shardboard::engine

@@ -31,15 +31,16 @@ bool fitsExperts(OpKind kind, const std::vector<Shape>& in, const Shape& y)
     case OpKind::DispatchGrad: // dy [E,B,S,H], gates [B,S,E]
         return dy.size() == 4 && in[1] == Shape { dy[1], dy[2], dy[0] } && y == Shape { dy[1], dy[2], dy[3] };
     case OpKind::CombineGradY: // dy [B,S,H], gates [B,S,E]
-        return dy.size() == 3 && in[1].size() == 3 && y == Shape { in[1][2], dy[0], dy[1], dy[2] } && in[1][0] == dy[0] && in[1][1] == dy[1];
+        return dy.size() == 3 && in[1].size() == 3 && y == Shape { in[1][2], dy[0], dy[1], dy[2] } && in[1][0] == dy[0]
+            && in[1][1] == dy[1];
     case OpKind::CombineGradGates: // dy [B,S,H], y [E,B,S,H]
         return dy.size() == 3 && in[1].size() == 4 && in[1] == Shape { in[1][0], dy[0], dy[1], dy[2] }
-            && y == Shape { dy[0], dy[1], in[1][0] };
+        && y == Shape { dy[0], dy[1], in[1][0] };
     case OpKind::ExpertBiasGrad:
         return dy.size() == 4 && y == Shape { dy[0], dy[3] };
     default: // ExpertLinearGradW
         return dy.size() == 4 && in[1].size() == 4 && in[1] == Shape { dy[0], dy[1], dy[2], in[1][3] }
-            && y == Shape { dy[0], dy[3], in[1][3] };
+        && y == Shape { dy[0], dy[3], in[1][3] };
     }
 }
 
@@ -51,7 +52,8 @@ bool fits(const Op& op, const std::vector<Shape>& in, const Shape& y)
     case OpKind::AttentionGradQ:
     case OpKind::AttentionGradK:
     case OpKind::AttentionGradV:
-        return fitsForward(op, OpKind::Attention, in, y, static_cast<std::size_t>(op.kind) - static_cast<std::size_t>(OpKind::AttentionGradQ));
+        return fitsForward(op, OpKind::Attention, in, y,
+                           static_cast<std::size_t>(op.kind) - static_cast<std::size_t>(OpKind::AttentionGradQ));
     case OpKind::SinkAttentionGradQ:
     case OpKind::SinkAttentionGradK:
     case OpKind::SinkAttentionGradV:

@@ -109,7 +109,8 @@ std::string misfitOfParts(const Op& op, const std::vector<Shape>& in, const Shap
     case OpKind::EveryOther:
         return text(withLast(x, y.back()) == y && x.back() == 2 * y.back() && op.attributes.first >= 0 && op.attributes.first <= 1);
     case OpKind::SplitGroups:
-        return text(x.size() == 4 && y.size() == 4 && x[0] == y[0] && x[1] == y[1] && y[2] % x[2] == 0 && x[2] * x[3] == y[2] * y[3]);
+        return text(x.size() == 4 && y.size() == 4 && x[0] == y[0] && x[1] == y[1] && y[2] % x[2] == 0
+                    && x[2] * x[3] == y[2] * y[3]);
     case OpKind::JoinLast:
     case OpKind::JoinKeys:
         return text(joinFits(op.kind, x, in[1], y));

@@ -64,13 +64,13 @@ private:
         m_where = spec.name;
         const auto elements = elementCount(spec.shape);
         require(elements && *elements <= (std::int64_t { 1 } << 48), "the tensor has too many elements to be run");
-        require(!spec.shape.empty() && spec.shape.size() <= 8, "a tensor of rank " + std::to_string(spec.shape.size())
-                    + " cannot be run");
+        require(!spec.shape.empty() && spec.shape.size() <= 8,
+                "a tensor of rank " + std::to_string(spec.shape.size()) + " cannot be run");
         for (const std::int64_t size : spec.shape)
             require(size > 0, "a tensor without elements cannot be run");
         if (m_options.designDtype)
-            require(roundingOf(spec.dtype).has_value(), "values of dtype " + dtypeName(spec.dtype)
-                        + " cannot be imitated; run with dtype f32");
+            require(roundingOf(spec.dtype).has_value(),
+                    "values of dtype " + dtypeName(spec.dtype) + " cannot be imitated; run with dtype f32");
     }
 
     void checkSegment(const Segment& segment)

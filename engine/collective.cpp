@@ -49,15 +49,13 @@ std::vector<int> summedAxes(const ReshardStep& step, const std::string& where)
 /// Whether two devices hold addends of the same kind: equal coordinates on the axes that stay partial.
 bool sameAddend(const Layout& after, const Mesh& mesh, std::int64_t a, std::int64_t b)
 {
-    return std::all_of(after.partial.begin(), after.partial.end(), [&](const AxisRef& ref) {
-        return coordinateOf(ref, mesh, a) == coordinateOf(ref, mesh, b);
-    });
+    return std::all_of(after.partial.begin(), after.partial.end(),
+                       [&](const AxisRef& ref) { return coordinateOf(ref, mesh, a) == coordinateOf(ref, mesh, b); });
 }
 
 bool sameCoordinates(const std::vector<int>& axes, const Mesh& mesh, std::int64_t a, std::int64_t b)
 {
-    return std::all_of(axes.begin(), axes.end(),
-                       [&](int axis) { return mesh.coordinate(a, axis) == mesh.coordinate(b, axis); });
+    return std::all_of(axes.begin(), axes.end(), [&](int axis) { return mesh.coordinate(a, axis) == mesh.coordinate(b, axis); });
 }
 
 /// Shards of one layout are equal or disjoint, so replicas are skipped by comparing with those taken already.
@@ -120,8 +118,8 @@ bool allStaysAtHome(const Context& context, const Mesh& mesh, const std::vector<
     return true;
 }
 
-Timing runTransfers(Context& context, const Sharded& before, const std::vector<std::vector<Transfer>>& transfers,
-                    bool zeroFirst, Sharded& after)
+Timing runTransfers(Context& context, const Sharded& before, const std::vector<std::vector<Transfer>>& transfers, bool zeroFirst,
+                    Sharded& after)
 {
     std::vector<CopyTask> tasks;
     std::vector<std::int64_t> devices;
@@ -138,9 +136,8 @@ Timing runTransfers(Context& context, const Sharded& before, const std::vector<s
         const CopyTask& task = tasks[index];
         float* out = after.data(task.device);
         if (zeroFirst)
-            forEachRun(after.box(task.device), task.piece, [&](std::int64_t offset, std::int64_t run) {
-                std::memset(out + offset, 0, at(run) * sizeof(float));
-            });
+            forEachRun(after.box(task.device), task.piece,
+                       [&](std::int64_t offset, std::int64_t run) { std::memset(out + offset, 0, at(run) * sizeof(float)); });
         for (const Transfer& transfer : transfers[at(task.device)]) {
             const Box region = intersection(transfer.region, task.piece);
             if (volumeOf(region) > 0)
@@ -183,8 +180,12 @@ std::vector<Delivery> sumsFor(const Context& context, const std::vector<int>& ax
         const Box whole { { 0, after.elements(device) } };
         for (const std::int64_t member : group)
             if (part.size() > 0 && !sameHost(context, mesh, device, member))
-                deliveries.push_back({ placement.of(mesh, device), placement.of(mesh, member), { part }, whole,
-                                       reinterpret_cast<float*>(after.address(device)), whole,
+                deliveries.push_back({ placement.of(mesh, device),
+                                       placement.of(mesh, member),
+                                       { part },
+                                       whole,
+                                       reinterpret_cast<float*>(after.address(device)),
+                                       whole,
                                        reinterpret_cast<float*>(after.address(member)) });
     }
     return deliveries;
@@ -192,8 +193,7 @@ std::vector<Delivery> sumsFor(const Context& context, const std::vector<int>& ax
 
 /// An all-reduce in which every member sums its part of the range once and writes it to all: each addend is read once and
 /// each result written once, whatever the size of the group.
-Timing runAllReduce(Context& context, const std::vector<int>& axes, const Sharded& before,
-                    bool broken, Sharded& after)
+Timing runAllReduce(Context& context, const std::vector<int>& axes, const Sharded& before, bool broken, Sharded& after)
 {
     const Mesh& mesh = before.mesh();
     struct Slice {
@@ -279,8 +279,7 @@ std::vector<Transfer> transfersOf(const ReshardStep& step, const Sharded& before
     return transfers;
 }
 
-Resharded executeStep(Context& context, const ReshardStep& step, const Sharded& tensor, bool broken,
-                      const std::string& where)
+Resharded executeStep(Context& context, const ReshardStep& step, const Sharded& tensor, bool broken, const std::string& where)
 {
     Resharded out { Sharded(tensor.shape(), step.after, tensor.mesh()), {} };
     out.tensor.setElement(tensor.element());
@@ -292,8 +291,8 @@ Resharded executeStep(Context& context, const ReshardStep& step, const Sharded& 
     const std::vector<int> summed = summedAxes(step, where);
     const std::int64_t groupSize = summed.empty() ? 1 : tensor.mesh().groupSize(summed);
     const bool allReduce = !summed.empty() && step.before.dims == step.after.dims && step.kind != CollectiveKind::LocalSlice;
-    context.work.touched += static_cast<double>(out.tensor.totalElements())
-        * (allReduce ? 3.0 : 1.0 + static_cast<double>(groupSize));
+    context.work.touched +=
+        static_cast<double>(out.tensor.totalElements()) * (allReduce ? 3.0 : 1.0 + static_cast<double>(groupSize));
     std::vector<std::vector<Transfer>> transfers;
     for (std::int64_t device = 0; device < out.tensor.deviceCount() && !allReduce; ++device) {
         transfers.push_back(transfersOf(step, tensor, out.tensor, device, where));
@@ -303,7 +302,8 @@ Resharded executeStep(Context& context, const ReshardStep& step, const Sharded& 
     const bool alone = context.team == nullptr || (!allReduce && allStaysAtHome(context, tensor.mesh(), transfers));
     std::vector<Timing::Brought> brought;
     if (!alone)
-        brought.push_back({ beginReading(context, allReduce ? addendsFor(context, summed, tensor) : neededBy(context, tensor, transfers)) });
+        brought.push_back(
+            { beginReading(context, allReduce ? addendsFor(context, summed, tensor) : neededBy(context, tensor, transfers)) });
     if (context.planning())
         return out;
     // Nobody writes into the memory of other processes but in an all-reduce, for which they meet.

@@ -12,15 +12,14 @@
 namespace shardboard::engine {
 
 /// Returns the tensor in the layout `step.after`, in memory of its own. `tensor` has the layout `step.before` and memory.
-/// Values over axes that stop being partial are summed (or their maximum taken) in group order, so that all replicas are alike bit for bit.
-/// `broken` is the test hook: every device leaves out what the last other member of its group contributes.
-/// Throws Failure "bad-plan" for an unsound step. When planning, only the work is counted.
+/// Values over axes that stop being partial are summed (or their maximum taken) in group order, so that all replicas are alike bit
+/// for bit. `broken` is the test hook: every device leaves out what the last other member of its group contributes. Throws Failure
+/// "bad-plan" for an unsound step. When planning, only the work is counted.
 struct Resharded {
     Sharded tensor;
     Timing timing;
 };
-Resharded executeStep(Context& context, const ReshardStep& step, const Sharded& tensor, bool broken,
-                      const std::string& where);
+Resharded executeStep(Context& context, const ReshardStep& step, const Sharded& tensor, bool broken, const std::string& where);
 
 /// One read of a device: a region of the tensor, taken from the shard of another device (or itself).
 struct Transfer {

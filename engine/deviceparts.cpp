@@ -31,7 +31,8 @@ DeviceParts DeviceParts::partOf(std::int64_t position) const
 }
 
 /// `places` by part.
-void DeviceParts::take(Arena& arena, const std::vector<int>& places, const std::vector<std::int64_t>& elements, std::int64_t bytesOfElement)
+void DeviceParts::take(Arena& arena, const std::vector<int>& places, const std::vector<std::int64_t>& elements,
+                       std::int64_t bytesOfElement)
 {
     std::vector<std::int64_t> ends(static_cast<std::size_t>(arena.placement().places()), 0); // in bytes
     std::vector<std::int64_t> offsets;

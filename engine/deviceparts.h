@@ -13,7 +13,8 @@ namespace shardboard::engine {
 
 class DeviceParts {
 public:
-    /// Takes memory for `elements[p]` elements of that many bytes at mesh position p. Parts of different devices share no cache line.
+    /// Takes memory for `elements[p]` elements of that many bytes at mesh position p. Parts of different devices share no cache
+    /// line.
     void allocate(Arena& arena, const Mesh& mesh, const std::vector<std::int64_t>& elements, std::int64_t bytesOfElement);
 
     /// The same at one place.

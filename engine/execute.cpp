@@ -19,10 +19,7 @@ constexpr std::int64_t kPieceElements = 1 << 18;
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-std::string text(const Range& range)
-{
-    return "[" + std::to_string(range.lo) + ", " + std::to_string(range.hi) + ")";
-}
+std::string text(const Range& range) { return "[" + std::to_string(range.lo) + ", " + std::to_string(range.hi) + ")"; }
 
 /// How the second operand runs along the first: its distance for each dim of the first (0 where it is repeated).
 std::vector<std::int64_t> broadcastStrides(const Box& a, const Box& b)
@@ -106,8 +103,7 @@ Timing runRows(Context& context, const Sharded& result, const std::vector<RowPie
     std::vector<std::int64_t> devices;
     for (const RowPiece& piece : pieces)
         devices.push_back(piece.device);
-    return runTimed(context, result.mesh(), devices,
-                    [&](std::size_t index, int worker) { return task(pieces[index], worker); });
+    return runTimed(context, result.mesh(), devices, [&](std::size_t index, int worker) { return task(pieces[index], worker); });
 }
 
 Timing executeElementwise(Context& context, const OpCall& call, Sharded& result)
@@ -139,8 +135,8 @@ Timing executeElementwise(Context& context, const OpCall& call, Sharded& result)
         } else if (call.kind == OpKind::SoftCap) {
             softCapRow(x, static_cast<float>(call.attributes.cap), count, out);
         } else if (call.kind == OpKind::ClampedSwiglu) {
-            clampedSwigluRow(x, call.operands[1]->data(piece.device) + piece.first * n,
-                             static_cast<float>(call.attributes.cap), count, out);
+            clampedSwigluRow(x, call.operands[1]->data(piece.device) + piece.first * n, static_cast<float>(call.attributes.cap),
+                             count, out);
         } else {
             const Sharded& b = *call.operands[1];
             const auto run = call.kind == OpKind::Add ? addRow : mulRow;

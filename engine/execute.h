@@ -37,8 +37,8 @@ struct OpCall {
 };
 
 /// Fills the shards of `result`, which has memory. Weights of Linear, LinearGradX, Embedding and AdamStep may have a source
-/// instead of memory: they are made piece by piece. For KvAppend `result.source` makes the tokens that were cached before. Throws Failure
-/// "bad-plan" when a device does not hold what its part of the result needs. When planning, only the work is counted.
+/// instead of memory: they are made piece by piece. For KvAppend `result.source` makes the tokens that were cached before. Throws
+/// Failure "bad-plan" when a device does not hold what its part of the result needs. When planning, only the work is counted.
 Timing executeOp(Context& context, const OpCall& call, Sharded& result);
 /// The same whatever executor the context has.
 Timing executeOpHere(Context& context, const OpCall& call, Sharded& result);

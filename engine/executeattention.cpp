@@ -177,9 +177,8 @@ Timing executeAttention(Context& context, const OpCall& call, Sharded& result)
 {
     if (call.rings != nullptr && !call.rings->empty())
         return executeRingAttention(context, call, result);
-    const AttentionSizes sizes { call.operands[1]->shape()[1], result.shape()[1],
-                                 result.shape()[2] / call.operands[1]->shape()[2], call.operands[0]->shape()[3],
-                                 result.shape()[3] };
+    const AttentionSizes sizes { call.operands[1]->shape()[1], result.shape()[1], result.shape()[2] / call.operands[1]->shape()[2],
+                                 call.operands[0]->shape()[3], result.shape()[3] };
     const std::int64_t step = std::clamp<std::int64_t>(kScoreFloats / std::max<std::int64_t>(1, sizes.cached), 1, 256);
     const std::int64_t scratchFloats = attentionScratch(sizes.cached);
     std::vector<HeadBlock> blocks;
@@ -187,7 +186,8 @@ Timing executeAttention(Context& context, const OpCall& call, Sharded& result)
     for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
         checkAttention(call, result, sizes, device);
         const Box& box = result.box(device);
-        const auto rows = static_cast<double>(result.elements(device)) / static_cast<double>(std::max<std::int64_t>(1, sizes.values));
+        const auto rows =
+            static_cast<double>(result.elements(device)) / static_cast<double>(std::max<std::int64_t>(1, sizes.values));
         context.work.flops += rows * static_cast<double>(sizes.d + sizes.values) * static_cast<double>(sizes.cached)
             * (sizes.fresh > 1 ? 1.2 : 2.0); // of a square of scores about half is computed
         context.work.touched += rows * static_cast<double>(sizes.cached) * 4;

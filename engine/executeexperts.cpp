@@ -174,7 +174,8 @@ Timing executeExpertLinear(Context& context, const OpCall& call, Sharded& result
         widest = std::max(widest, x.box(device)[3].size());
         most = std::max(most, result.box(device)[3].size());
     }
-    const std::int64_t columns = std::clamp<std::int64_t>(kChunkFloats / std::max<std::int64_t>(1, widest), 16, std::max<std::int64_t>(16, most));
+    const std::int64_t columns =
+        std::clamp<std::int64_t>(kChunkFloats / std::max<std::int64_t>(1, widest), 16, std::max<std::int64_t>(16, most));
     std::vector<ExpertTask> tasks;
     for (const ExpertTask& expert : expertTasks(result))
         for (std::int64_t first = 0; first < expert.last; first += columns)
@@ -194,13 +195,15 @@ Timing executeExpertLinear(Context& context, const OpCall& call, Sharded& result
         const Box& box = result.box(task.device);
         Box part = weight.box(task.device);
         float* own = scratch.floats() + worker * Context::scratchStride(scratchFloats);
-        Product product { transposed, tokensOf(box), x.box(task.device)[3].size(), task.last - task.first, nullptr, 0, box[3].size() };
+        Product product {
+            transposed, tokensOf(box), x.box(task.device)[3].size(), task.last - task.first, nullptr, 0, box[3].size()
+        };
         const std::int64_t perExpert = part[1].size() * part[2].size();
         double spent = 0;
         if (weight.allocated()) {
             product.weightStride = part[2].size();
-            product.weight = weight.data(task.device) + task.expert * perExpert
-                + task.first * (transposed ? 1 : product.weightStride);
+            product.weight =
+                weight.data(task.device) + task.expert * perExpert + task.first * (transposed ? 1 : product.weightStride);
         } else {
             const double start = coreSeconds();
             const std::size_t cut = transposed ? 2 : 1;

@@ -73,7 +73,8 @@ Timing executeMergeGroups(Context& context, const OpCall& call, Sharded& result)
     // The same elements in the same order.
     return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
         const std::int64_t n = result.box(piece.device).back().size();
-        copyRow(dy.data(piece.device) + piece.first * n, (piece.last - piece.first) * n, result.data(piece.device) + piece.first * n);
+        copyRow(dy.data(piece.device) + piece.first * n, (piece.last - piece.first) * n,
+                result.data(piece.device) + piece.first * n);
         return 0.0;
     });
 }

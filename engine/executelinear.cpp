@@ -13,15 +13,13 @@ namespace {
 
 constexpr std::int64_t kChunkFloats = std::int64_t { 1 } << 22; ///< of a weight, for each worker
 constexpr std::int64_t kLeastRows = 16;
-constexpr double kFlopsAtOnce = 8e9; ///< a cancelled run stops within one such product; in smaller ones the library packs the weight anew too often
+constexpr double kFlopsAtOnce =
+    8e9; ///< a cancelled run stops within one such product; in smaller ones the library packs the weight anew too often
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// Rows of a weight that are made up at once.
-std::int64_t chunkRows(std::int64_t columns)
-{
-    return std::max(kLeastRows, kChunkFloats / std::max<std::int64_t>(1, columns));
-}
+std::int64_t chunkRows(std::int64_t columns) { return std::max(kLeastRows, kChunkFloats / std::max<std::int64_t>(1, columns)); }
 
 std::int64_t widestRow(const Sharded& weight)
 {
@@ -51,7 +49,8 @@ struct WeightChunk {
 };
 
 /// y[:, first..last) = x weight[first..last, :]T on one device, in products that are short enough to be cancelled.
-void multiplyChunk(const Context& context, const OpCall& call, const Sharded& x, const float* weight, const WeightChunk& chunk, Sharded& result)
+void multiplyChunk(const Context& context, const OpCall& call, const Sharded& x, const float* weight, const WeightChunk& chunk,
+                   Sharded& result)
 {
     const std::int64_t n = result.box(chunk.device).back().size();
     const std::int64_t k = x.box(chunk.device).back().size();

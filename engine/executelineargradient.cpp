@@ -21,7 +21,10 @@ constexpr double kFlopsAtOnce = 2e9; ///< a cancelled run stops within one such 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
 /// How many of something that takes so many floating point operations are done in one product.
-std::int64_t atOnce(double flops) { return std::max<std::int64_t>(16, static_cast<std::int64_t>(kFlopsAtOnce / std::max(1.0, flops))); }
+std::int64_t atOnce(double flops)
+{
+    return std::max<std::int64_t>(16, static_cast<std::int64_t>(kFlopsAtOnce / std::max(1.0, flops)));
+}
 
 /// A part of the result of one device, for one task.
 struct Part {
@@ -69,7 +72,8 @@ Timing executeLinearGradX(Context& context, const OpCall& call, Sharded& result)
         requireSameRows(dy.box(device), result.box(device), call, "rows of operand and result");
         requireSame(dy.box(device).back(), weight.box(device)[0], call, "the summed dim of operand and weight");
         requireSame(result.box(device).back(), weight.box(device)[1], call, "columns of result and weight");
-        context.work.flops += 2.0 * static_cast<double>(result.elements(device)) * static_cast<double>(dy.box(device).back().size());
+        context.work.flops +=
+            2.0 * static_cast<double>(result.elements(device)) * static_cast<double>(dy.box(device).back().size());
         if (!weight.allocated())
             context.work.generated += static_cast<double>(weight.elements(device));
     }
@@ -91,7 +95,8 @@ Timing executeLinearGradX(Context& context, const OpCall& call, Sharded& result)
             for (std::int64_t row = 0; row < rows; ++row)
                 std::memset(dx + row * in, 0, at(width) * sizeof(float));
         double spent = 0;
-        const std::int64_t step = std::min(kChunkFloats / kColumns, atOnce(2.0 * static_cast<double>(rows) * static_cast<double>(width)));
+        const std::int64_t step =
+            std::min(kChunkFloats / kColumns, atOnce(2.0 * static_cast<double>(rows) * static_cast<double>(width)));
         for (std::int64_t first = 0; first < out; first += step) {
             context.pool->checkCancelled();
             const std::int64_t count = std::min(step, out - first);
@@ -103,7 +108,8 @@ Timing executeLinearGradX(Context& context, const OpCall& call, Sharded& result)
                 const double start = coreSeconds();
                 float* made = scratch.floats() + worker * Context::scratchStride(scratchFloats);
                 fillBox(*weight.source, weight.shape(),
-                        { { box[0].lo + first, box[0].lo + first + count }, { box[1].lo + part.first, box[1].lo + part.last } }, made);
+                        { { box[0].lo + first, box[0].lo + first + count }, { box[1].lo + part.first, box[1].lo + part.last } },
+                        made);
                 w = made;
                 stride = width;
                 spent += coreSeconds() - start;

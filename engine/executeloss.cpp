@@ -42,7 +42,8 @@ Timing executeLoss(Context& context, const OpCall& call, Sharded& result)
     if (context.planning())
         return {};
     // The mean over the tokens of all micro-batches: what makes their gradients add up to that of the whole batch.
-    const double count = static_cast<double>(volumeOf(boxAt(tokens.shape(), Layout::replicated(tokens.shape().size()), tokens.mesh(), 0)))
+    const double count =
+        static_cast<double>(volumeOf(boxAt(tokens.shape(), Layout::replicated(tokens.shape().size()), tokens.mesh(), 0)))
         * static_cast<double>(call.microBatches);
     const auto scale = static_cast<float>(1.0 / count);
     const auto pieces = rowPieces(tokens, 0, std::max<std::int64_t>(1, kPieceElements / widest));

@@ -75,7 +75,8 @@ Timing executeSplitGroups(Context& context, const OpCall& call, Sharded& result)
         return {};
     return runRows(context, result, rowPieces(result, 1, kPieceElements), [&](const RowPiece& piece, int) {
         const std::int64_t n = result.box(piece.device).back().size();
-        copyRow(x.data(piece.device) + piece.first * n, (piece.last - piece.first) * n, result.data(piece.device) + piece.first * n);
+        copyRow(x.data(piece.device) + piece.first * n, (piece.last - piece.first) * n,
+                result.data(piece.device) + piece.first * n);
         return 0.0;
     });
 }

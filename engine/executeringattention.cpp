@@ -74,8 +74,8 @@ Timing gradientOfQueries(Context& context, const AttentionWork& work, RingExchan
     return timing;
 }
 
-std::vector<Delivery> statesOfOwners(const Context& context, const RingExchange& ring, const RingStates& states, const Sharded& result,
-                                     std::int64_t hop)
+std::vector<Delivery> statesOfOwners(const Context& context, const RingExchange& ring, const RingStates& states,
+                                     const Sharded& result, std::int64_t hop)
 {
     std::vector<Delivery> out;
     for (std::int64_t device = 0; device < result.deviceCount(); ++device)

@@ -70,7 +70,8 @@ Timing executeRowGradient(Context& context, const OpCall& call, Sharded& result)
         else if (isNorm)
             layerNormBackwardRows(gradient, in, call.operands[2]->data(piece.device), rows, n, call.attributes.epsilon, out);
         else
-            activationGradient(call, gradient, in, up != nullptr ? up->data(piece.device) + piece.first * n : nullptr, rows * n, out);
+            activationGradient(call, gradient, in, up != nullptr ? up->data(piece.device) + piece.first * n : nullptr, rows * n,
+                               out);
         return 0.0;
     });
 }
@@ -103,8 +104,7 @@ Timing executeRowSum(Context& context, const OpCall& call, Sharded& result)
             layerNormWeightGradient(dy.data(device), call.operands[1]->data(device), dy.elements(device) / n, n,
                                     call.attributes.epsilon, sums, nullptr);
         else if (isNorm)
-            rmsNormWeightGradient(norm, dy.data(device), call.operands[1]->data(device),
-                                  dy.elements(device) / n, n, sums);
+            rmsNormWeightGradient(norm, dy.data(device), call.operands[1]->data(device), dy.elements(device) / n, n, sums);
         else
             addColumnSums(dy.data(device), dy.elements(device) / n, n, sums);
         return 0.0;

@@ -44,7 +44,10 @@ public:
     /// The memory of a run, as long as the executor lives or until the next call. Throws Failure "memory".
     virtual std::byte* reserve(std::int64_t bytes) = 0;
     /// The same for all places.
-    virtual std::vector<Arena::Segment> reserveAll(const std::vector<std::int64_t>& bytes) { return { { reserve(bytes.front()), bytes.front() } }; }
+    virtual std::vector<Arena::Segment> reserveAll(const std::vector<std::int64_t>& bytes)
+    {
+        return { { reserve(bytes.front()), bytes.front() } };
+    }
     /// Fills it with NaN.
     virtual void poison(std::byte* memory, std::int64_t bytes) = 0;
     /// A guess of what the work takes, in seconds.
@@ -57,8 +60,7 @@ public:
     virtual Timing op(Context& context, const OpCall& call, Sharded& result) = 0;
     /// `after` has memory and the layout that the step leads to.
     virtual Timing reshard(Context& context, const ReshardStep& step, const Sharded& before, bool broken, const std::string& where,
-                           Sharded& after)
-        = 0;
+                           Sharded& after) = 0;
     /// To the devices of another stage, shard by shard; zeros where it is broken.
     virtual Timing send(Context& context, const Sharded& value, bool broken, Sharded& there) = 0;
     /// Makes the values of a source.

@@ -48,8 +48,7 @@ Timing runExperts(Context& context, const Sharded& result, const std::vector<Exp
     std::vector<std::int64_t> devices;
     for (const ExpertTask& task : tasks)
         devices.push_back(task.device);
-    return runTimed(context, result.mesh(), devices,
-                    [&](std::size_t index, int worker) { return run(tasks[index], worker); });
+    return runTimed(context, result.mesh(), devices, [&](std::size_t index, int worker) { return run(tasks[index], worker); });
 }
 
 Timing spreadToExperts(Context& context, const OpCall& call, Sharded& result,

@@ -14,11 +14,11 @@ struct Failure {
 };
 
 /// What to do where the system gives no more memory.
-inline constexpr const char* kMoreMemory
-    = "use a smaller batch or sequence or fewer layers, or give the worker more memory (ulimit -v, a container's limit)";
+inline constexpr const char* kMoreMemory =
+    "use a smaller batch or sequence or fewer layers, or give the worker more memory (ulimit -v, a container's limit)";
 
 /// The run was cancelled.
-struct Stopped {};
+struct Stopped { };
 
 /// A plan that cannot be run; `where` names the operation or collective.
 [[noreturn]] void failPlan(const std::string& message, const std::string& where);

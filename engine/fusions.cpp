@@ -35,7 +35,8 @@ std::int64_t bytesOf(const std::vector<Fusion>& fusions)
 {
     std::int64_t bytes = 0;
     for (const Fusion& fusion : fusions)
-        bytes += volumeOf(fusion.region) * static_cast<std::int64_t>(sizeof(float) * (fusion.sources.size() + fusion.targets.size()));
+        bytes +=
+            volumeOf(fusion.region) * static_cast<std::int64_t>(sizeof(float) * (fusion.sources.size() + fusion.targets.size()));
     return bytes;
 }
 

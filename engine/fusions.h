@@ -19,7 +19,8 @@ struct Fusion {
     std::vector<std::int64_t> targets; ///< devices that all write the result
 };
 
-/// From the reads of each device; with `shared` false every device writes its own result alone. Nothing when the addends of a device are cut in different ways.
+/// From the reads of each device; with `shared` false every device writes its own result alone. Nothing when the addends of a
+/// device are cut in different ways.
 std::optional<std::vector<Fusion>> fusionsOf(const std::vector<std::vector<Transfer>>& transfers, bool shared = true);
 
 /// The work on a region is shared by the devices that want it.

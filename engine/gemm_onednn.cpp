@@ -44,8 +44,8 @@ void sgemm(bool transposeA, bool transposeB, std::int64_t m, std::int64_t n, std
     lda = std::max(lda, transposeA ? m : k);
     ldb = std::max(ldb, transposeB ? k : n);
     ldc = std::max(ldc, n);
-    const dnnl_status_t status = dnnl_sgemm(transposeA ? 'T' : 'N', transposeB ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb,
-                                            beta, c, ldc);
+    const dnnl_status_t status =
+        dnnl_sgemm(transposeA ? 'T' : 'N', transposeB ? 'T' : 'N', m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     if (status == dnnl_out_of_memory)
         throw std::bad_alloc();
     if (status != dnnl_success)

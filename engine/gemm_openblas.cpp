@@ -27,9 +27,9 @@ void sgemm(bool transposeA, bool transposeB, std::int64_t m, std::int64_t n, std
         return;
     }
     const auto size = [](std::int64_t value) { return static_cast<blasint>(value); };
-    cblas_sgemm(CblasRowMajor, transposeA ? CblasTrans : CblasNoTrans, transposeB ? CblasTrans : CblasNoTrans, size(m),
-                size(n), size(k), alpha, a, size(std::max(lda, transposeA ? m : k)), b,
-                size(std::max(ldb, transposeB ? k : n)), beta, c, size(std::max(ldc, n)));
+    cblas_sgemm(CblasRowMajor, transposeA ? CblasTrans : CblasNoTrans, transposeB ? CblasTrans : CblasNoTrans, size(m), size(n),
+                size(k), alpha, a, size(std::max(lda, transposeA ? m : k)), b, size(std::max(ldb, transposeB ? k : n)), beta, c,
+                size(std::max(ldc, n)));
 }
 
 bool hasBf16Products() { return false; }

@@ -14,12 +14,10 @@ constexpr std::int64_t kBlockN = 256;
 constexpr std::int64_t kBlockK = 128;
 } // namespace
 
-SHARDBOARD_CLONES void addProductRow(const float* scale, const float* packed, std::int64_t kCount, std::int64_t nCount,
-                                     float* c);
+SHARDBOARD_CLONES void addProductRow(const float* scale, const float* packed, std::int64_t kCount, std::int64_t nCount, float* c);
 
 /// c[0..nCount) += sum over k of scale[k] * packed[k][0..nCount)
-SHARDBOARD_CLONES void addProductRow(const float* scale, const float* packed, std::int64_t kCount, std::int64_t nCount,
-                                     float* c)
+SHARDBOARD_CLONES void addProductRow(const float* scale, const float* packed, std::int64_t kCount, std::int64_t nCount, float* c)
 {
     float sums[kBlockN];
     for (std::int64_t j = 0; j < nCount; ++j)

@@ -21,13 +21,13 @@ std::uint64_t keyOf(std::uint64_t seed, std::string_view name)
 
 } // namespace
 
-SHARDBOARD_CLONES void fillValues(std::uint32_t start, std::int64_t count, std::uint32_t first, std::uint32_t second,
-                                  float mean, float scale, float* out);
+SHARDBOARD_CLONES void fillValues(std::uint32_t start, std::int64_t count, std::uint32_t first, std::uint32_t second, float mean,
+                                  float scale, float* out);
 SHARDBOARD_CLONES void fillTokens(std::uint32_t start, std::int64_t count, std::uint32_t first, std::uint32_t second,
                                   std::uint32_t vocabulary, float* out);
 
-SHARDBOARD_CLONES void fillValues(std::uint32_t start, std::int64_t count, std::uint32_t first, std::uint32_t second,
-                                  float mean, float scale, float* out)
+SHARDBOARD_CLONES void fillValues(std::uint32_t start, std::int64_t count, std::uint32_t first, std::uint32_t second, float mean,
+                                  float scale, float* out)
 {
     for (std::int64_t i = 0; i < count; ++i) {
         const std::uint32_t bits = hash32(start + static_cast<std::uint32_t>(i), first, second);

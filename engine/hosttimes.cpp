@@ -10,7 +10,10 @@ namespace {
 
 using Span = Timing::Span;
 
-Span shifted(const Span& span, double seconds) { return span.worked() ? Span { span.start - seconds, span.end - seconds } : Span {}; }
+Span shifted(const Span& span, double seconds)
+{
+    return span.worked() ? Span { span.start - seconds, span.end - seconds } : Span {};
+}
 
 Span merged(const Span& a, const Span& b)
 {

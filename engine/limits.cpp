@@ -57,7 +57,8 @@ MemoryProbe::MemoryProbe(TaskPool& pool, const float* from, float* to, std::int6
 }
 
 /// The pieces go to whoever is free, and the clock is that of the threads: as collectives are done and timed.
-double MemoryProbe::secondsOfPieces(int workers, std::int64_t floats, const std::function<void(std::int64_t first, std::int64_t count)>& work) const
+double MemoryProbe::secondsOfPieces(int workers, std::int64_t floats,
+                                    const std::function<void(std::int64_t first, std::int64_t count)>& work) const
 {
     constexpr std::int64_t kLargest = 1 << 18;
     const std::int64_t piece = std::clamp<std::int64_t>((floats + workers - 1) / workers, 1, kLargest);
@@ -81,7 +82,10 @@ double MemoryProbe::copySeconds(int workers, std::int64_t floats, bool pastCache
     });
 }
 
-double MemoryProbe::copyRate(int workers) { return 2.0 * sizeof(float) * static_cast<double>(m_floats) / copySeconds(workers, m_floats, true); }
+double MemoryProbe::copyRate(int workers)
+{
+    return 2.0 * sizeof(float) * static_cast<double>(m_floats) / copySeconds(workers, m_floats, true);
+}
 
 double MemoryProbe::storeRate(int workers)
 {
@@ -122,7 +126,10 @@ void copyPastCaches(const float* from, std::int64_t count, float* to)
     finishRuns();
 }
 
-std::int64_t limitsMemory(int workers) { return copyBytes() + (2 + workers) * kProduct * kProduct * std::int64_t { sizeof(float) } + (1 << 20); }
+std::int64_t limitsMemory(int workers)
+{
+    return copyBytes() + (2 + workers) * kProduct * kProduct * std::int64_t { sizeof(float) } + (1 << 20);
+}
 
 std::int64_t processMemory(int workers)
 {
@@ -140,25 +147,28 @@ MachineLimits measureLimits(TaskPool& pool)
     const Block operands = arena.allocateFloats(2 * kProduct * kProduct);
     const Block products = arena.allocateFloats(workers * kProduct * kProduct);
     constexpr std::int64_t kPiece = 1 << 20;
-    pool.run((floats + kPiece - 1) / kPiece, [&](std::int64_t piece, int) { // values that are not all alike, and pages that are there
-        const std::int64_t lo = piece * kPiece;
-        for (std::int64_t i = lo; i < std::min(floats, lo + kPiece); ++i) {
-            from.floats()[i] = static_cast<float>(i * 2654435761u % 8191u) - 4095.0f;
-            to.floats()[i] = 0;
-        }
-    });
+    pool.run((floats + kPiece - 1) / kPiece,
+             [&](std::int64_t piece, int) { // values that are not all alike, and pages that are there
+                 const std::int64_t lo = piece * kPiece;
+                 for (std::int64_t i = lo; i < std::min(floats, lo + kPiece); ++i) {
+                     from.floats()[i] = static_cast<float>(i * 2654435761u % 8191u) - 4095.0f;
+                     to.floats()[i] = 0;
+                 }
+             });
     std::memcpy(operands.floats(), from.floats(), at(operands.bytes()));
     std::memset(products.floats(), 0, at(products.bytes()));
 
     MemoryProbe probe(pool, from.floats(), to.floats(), floats);
     const auto copyRate = [&](int on) { return 1 / measure([&] { return 1 / probe.copyRate(on); }, kRules).median; };
     const auto gemmRateOf = [&](int on, std::int64_t n) {
-        const Measured time = measure([&] {
-            return secondsOn(pool, on, [&](std::int64_t part) {
-                sgemm(false, true, n, n, n, 1, operands.floats(), n, operands.floats() + n * n, n, 0,
-                      products.floats() + part * kProduct * kProduct, n);
-            });
-        }, kRules);
+        const Measured time = measure(
+            [&] {
+                return secondsOn(pool, on, [&](std::int64_t part) {
+                    sgemm(false, true, n, n, n, 1, operands.floats(), n, operands.floats() + n * n, n, 0,
+                          products.floats() + part * kProduct * kProduct, n);
+                });
+            },
+            kRules);
         return 2.0 * static_cast<double>(n * n * n) * on / time.median;
     };
     const auto gemmRate = [&](int on) { return std::max(gemmRateOf(on, kProduct / 2), gemmRateOf(on, kProduct)); };

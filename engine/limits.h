@@ -17,7 +17,8 @@ std::int64_t limitsMemory(int workers);
 std::int64_t processMemory(int workers);
 
 /// About half a second. Copies 4 times what the last cache holds, past the caches; products of 512 x 512 and
-/// 1024 x 1024 matrices, the better of both. On the clock of the threads, as the operations' seconds are. Throws Stopped and Failure "memory".
+/// 1024 x 1024 matrices, the better of both. On the clock of the threads, as the operations' seconds are. Throws Stopped and
+/// Failure "memory".
 MachineLimits measureLimits(TaskPool& pool);
 
 /// The memory's own speed beside something that is measured: one copy and one write past the caches by all workers.
@@ -32,7 +33,8 @@ public:
     double copySeconds(int workers, std::int64_t floats, bool pastCaches) const;
 
 private:
-    double secondsOfPieces(int workers, std::int64_t floats, const std::function<void(std::int64_t first, std::int64_t count)>& work) const;
+    double secondsOfPieces(int workers, std::int64_t floats,
+                           const std::function<void(std::int64_t first, std::int64_t count)>& work) const;
     TaskPool& m_pool;
     const float* m_from;
     float* m_to;

@@ -88,8 +88,8 @@ std::int64_t availableMemory()
         file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
     }
     available = std::min(available, leftInGroup("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"));
-    return std::min(available, leftInGroup("/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                                           "/sys/fs/cgroup/memory/memory.usage_in_bytes"));
+    return std::min(available,
+                    leftInGroup("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"));
 }
 
 std::int64_t lastCacheBytes()

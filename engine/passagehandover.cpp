@@ -52,7 +52,8 @@ void PassageRunner::enterCarried(const Passage& passage)
     if (&m_carry.mesh() != m_mesh) {
         const Collective* send = m_stages.streamSend(passage.segment->phase);
         if (send == nullptr)
-            failPlan("'" + m_graph.tensor(tensor).name + "' lies on another stage, and nothing sends it here", passage.planned->name);
+            failPlan("'" + m_graph.tensor(tensor).name + "' lies on another stage, and nothing sends it here",
+                     passage.planned->name);
         const std::int64_t next = m_carryRun < passage.run ? 1 : -1;
         for (std::int64_t run = m_carryRun; run != passage.run; run += next)
             m_carry = sent(passage, *send, std::move(m_carry), m_stages.mesh(run + next), m_verify ? &m_referenceCarry : nullptr);
@@ -81,7 +82,8 @@ Sharded PassageRunner::sent(const Passage& passage, const Collective& collective
 const Collective& PassageRunner::sendOf(const Passage& passage, const OperandUse& use) const
 {
     for (const int number : use.collectives)
-        if (const Collective& collective = m_program.plan.collectives[static_cast<std::size_t>(number)]; m_stages.isSend(collective))
+        if (const Collective& collective = m_program.plan.collectives[static_cast<std::size_t>(number)];
+            m_stages.isSend(collective))
             return collective;
     failPlan("'" + m_graph.tensor(use.tensor).name + "' lies on another stage, and nothing sends it here", passage.planned->name);
 }
@@ -174,7 +176,8 @@ void PassageRunner::leaveForOthers(const Passage& passage)
     for (const TensorId tensor : m_leaving[static_cast<std::size_t>(passage.planned->segment)]) {
         const auto current = m_current.find(tensor);
         if (current == m_current.end() || m_values.find(tensor, current->second) == nullptr)
-            failPlan("nothing writes what it leaves for other segments: '" + m_graph.tensor(tensor).name + "'", passage.planned->name);
+            failPlan("nothing writes what it leaves for other segments: '" + m_graph.tensor(tensor).name + "'",
+                     passage.planned->name);
         const WaitingValues::Key key { tensor, passage.layer };
         accumulate(key, m_values.take(tensor, current->second), m_waiting);
         if (m_verify)
@@ -196,9 +199,8 @@ void PassageRunner::accumulate(const WaitingValues::Key& key, Sharded value, Wai
 bool PassageRunner::stays(const Passage& passage, TensorId tensor, const Layout* layout) const
 {
     const auto& kept = passage.planned->kept;
-    if (std::any_of(kept.begin(), kept.end(), [&](const Kept& k) {
-            return k.tensor == tensor && (layout == nullptr || k.layout == *layout);
-        }))
+    if (std::any_of(kept.begin(), kept.end(),
+                    [&](const Kept& k) { return k.tensor == tensor && (layout == nullptr || k.layout == *layout); }))
         return true;
     const auto& leaving = m_leaving[static_cast<std::size_t>(passage.planned->segment)];
     if (tensor != passage.segment->carryOut && std::find(leaving.begin(), leaving.end(), tensor) == leaving.end())

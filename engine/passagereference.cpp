@@ -35,10 +35,7 @@ private:
 
 } // namespace
 
-double PassageRunner::tolerance(const Passage& passage) const
-{
-    return toleranceOf(passage.segment->phase, m_options.designDtype);
-}
+double PassageRunner::tolerance(const Passage& passage) const { return toleranceOf(passage.segment->phase, m_options.designDtype); }
 
 void PassageRunner::show(const Passage& passage, TensorId tensor)
 {
@@ -134,7 +131,8 @@ void PassageRunner::runReference(const Passage& passage, std::size_t index, cons
     compare(passage, id, op.result, result, m_reference.put(op.result, std::move(reference)));
 }
 
-void PassageRunner::compare(const Passage& passage, const std::string& id, TensorId tensor, const Sharded& value, const Sharded& reference)
+void PassageRunner::compare(const Passage& passage, const std::string& id, TensorId tensor, const Sharded& value,
+                            const Sharded& reference)
 {
     const auto among = m_among.find(tensor);
     const double error = relativeError(m_context, value, reference, among == m_among.end() ? 0 : among->second);

@@ -173,7 +173,8 @@ PassageRunner::Operand PassageRunner::fetch(const Passage& passage, const Planne
         if (!isStreamed(op.kind, index) || !use.collectives.empty() || !use.before.partial.empty())
             materialize(m_context, *operand.own);
     } else if (operand.value == nullptr) {
-        failPlan("'" + m_graph.tensor(use.tensor).name + "' does not exist in the layout " + specText(use.before, m_program.plan.mesh),
+        failPlan("'" + m_graph.tensor(use.tensor).name + "' does not exist in the layout "
+                     + specText(use.before, m_program.plan.mesh),
                  idOf(passage, op));
     } else if (&operand.value->mesh() != m_mesh) {
         failPlan("'" + m_graph.tensor(use.tensor).name + "' lies on the devices of another stage", idOf(passage, op));
@@ -247,7 +248,8 @@ void PassageRunner::runCollective(const Passage& passage, const Collective& coll
         compare(passage, collective.id, collective.tensor, *operand.own,
                 referenceSource(collective.tensor, m_maker.sourceOf(collective.tensor, passage.layer, passage.microBatch)));
     else
-        compare(passage, collective.id, collective.tensor, *operand.own, *m_reference.find(collective.tensor, wholeLayout(collective.tensor)));
+        compare(passage, collective.id, collective.tensor, *operand.own,
+                *m_reference.find(collective.tensor, wholeLayout(collective.tensor)));
 }
 
 bool PassageRunner::breaks(const Collective& collective)
@@ -267,8 +269,8 @@ bool PassageRunner::breaks(const Collective& collective)
 bool PassageRunner::mayTakeOver(const Passage& passage, std::size_t index) const
 {
     const Op& op = opOf(m_graph, passage.planned->ops[index]);
-    const bool can = op.kind == OpKind::Output || op.kind == OpKind::GatherLast || op.kind == OpKind::ReduceGrad
-        || op.kind == OpKind::AdamStep;
+    const bool can =
+        op.kind == OpKind::Output || op.kind == OpKind::GatherLast || op.kind == OpKind::ReduceGrad || op.kind == OpKind::AdamStep;
     const TensorId tensor = can ? op.operands[takenOperand(op.kind)] : kNoTensor;
     return can && !isMade(tensor) && !stays(passage, tensor, nullptr) && !usedLater(passage, index, tensor, nullptr);
 }

@@ -22,8 +22,7 @@ namespace shardboard::engine {
 class PassageRunner {
 public:
     /// All arguments must outlive it.
-    PassageRunner(const Program& program, const RunOptions& options, const RunHooks& hooks, Context& context,
-                  RunRecord& record);
+    PassageRunner(const Program& program, const RunOptions& options, const RunHooks& hooks, Context& context, RunRecord& record);
     PassageRunner(const PassageRunner&) = delete; // tensors point at its meshes
     PassageRunner& operator=(const PassageRunner&) = delete;
 

@@ -52,7 +52,8 @@ void PassageRunner::record(Execution execution)
 void PassageRunner::write(const Execution& execution)
 {
     const Timing& timing = execution.timing;
-    recordTime(execution.what, execution.op != nullptr ? timing.slowest() : timing.together, *execution.mesh, timing, execution.start);
+    recordTime(execution.what, execution.op != nullptr ? timing.slowest() : timing.together, *execution.mesh, timing,
+               execution.start);
     if (m_profiler == nullptr)
         return;
     if (execution.op != nullptr)

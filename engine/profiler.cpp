@@ -42,10 +42,7 @@ std::vector<std::vector<std::int64_t>> groupsOf(const Collective& collective, co
 
 } // namespace
 
-double executedBytes(double plannedBytes, DType planned)
-{
-    return plannedBytes * 4 * 8 / static_cast<double>(bitsOf(planned));
-}
+double executedBytes(double plannedBytes, DType planned) { return plannedBytes * 4 * 8 / static_cast<double>(bitsOf(planned)); }
 
 Profiler::Profiler(const Program& program, DeviceMemory& memory, double begin)
     : m_program(program)
@@ -77,7 +74,8 @@ void Profiler::add(const RunOperation& what, const PlannedOp& planned, const Pla
     addEvent(entry->second, place, mesh, timing);
 }
 
-void Profiler::add(const RunOperation& what, const Collective& collective, const Place& place, const Mesh& mesh, const Timing& timing)
+void Profiler::add(const RunOperation& what, const Collective& collective, const Place& place, const Mesh& mesh,
+                   const Timing& timing)
 {
     const auto [entry, isNew] = m_index.emplace(what.id, m_profile.operations.size());
     if (isNew) {
@@ -99,8 +97,13 @@ void Profiler::add(const RunOperation& what, const Collective& collective, const
 
 void Profiler::addEvent(std::size_t operation, const Place& place, const Mesh& mesh, const Timing& timing)
 {
-    ProfileEvent event { static_cast<std::int64_t>(operation), std::max<std::int64_t>(0, m_step), place.layer, place.microBatch,
-                         timing.together, timing.wall, {} };
+    ProfileEvent event { static_cast<std::int64_t>(operation),
+                         std::max<std::int64_t>(0, m_step),
+                         place.layer,
+                         place.microBatch,
+                         timing.together,
+                         timing.wall,
+                         {} };
     for (std::size_t position = 0; position < timing.spans.size(); ++position) {
         const std::int64_t id = mesh.deviceId(static_cast<std::int64_t>(position));
         const std::int64_t held = m_memory.takeRecentPeak(id);
@@ -108,8 +111,8 @@ void Profiler::addEvent(std::size_t operation, const Place& place, const Mesh& m
             peak = { held, m_profile.operations[operation].id };
         const Timing::Span& span = timing.spans[position];
         if (span.worked())
-            event.devices.push_back({ id, std::max(0.0, span.start - m_begin), std::max(0.0, span.end - m_begin),
-                                      timing.seconds[position], held });
+            event.devices.push_back(
+                { id, std::max(0.0, span.start - m_begin), std::max(0.0, span.end - m_begin), timing.seconds[position], held });
     }
     if (event.devices.empty())
         return;

@@ -96,8 +96,8 @@ void RingExchange::recordBrought(const Timing::Span& span)
         all += room.inPlace ? 0.0 : static_cast<double>(m_call.operands[room.operand]->totalElements());
     for (const Room& room : m_rooms)
         if (!room.inPlace)
-            transferOf(room.operand)->timing.brought.push_back(
-                { span, static_cast<double>(m_call.operands[room.operand]->totalElements()) / all });
+            transferOf(room.operand)
+                ->timing.brought.push_back({ span, static_cast<double>(m_call.operands[room.operand]->totalElements()) / all });
 }
 
 void RingExchange::finish()

@@ -64,7 +64,8 @@ float* RingStates::at(std::int64_t which, std::int64_t device, std::int64_t batc
 
 void RingStates::need(std::vector<Delivery>& deliveries, const Context& context, std::int64_t device, int place) const
 {
-    needFloats(deliveries, context, m_queries.mesh(), device, m_parts.floats(device), m_sizes[static_cast<std::size_t>(device)], place);
+    needFloats(deliveries, context, m_queries.mesh(), device, m_parts.floats(device), m_sizes[static_cast<std::size_t>(device)],
+               place);
 }
 
 std::int64_t mostTokens(const Sharded& tensor)

@@ -67,12 +67,13 @@ Placement placementOf(const Program& program, const Team* team)
 std::int64_t worthPlanning(std::int64_t available)
 {
     constexpr std::int64_t kTimes = 4;
-    return available > std::numeric_limits<std::int64_t>::max() / kTimes ? 0 : std::max(kTimes * available, std::int64_t { 1 } << 30);
+    return available > std::numeric_limits<std::int64_t>::max() / kTimes ? 0
+                                                                         : std::max(kTimes * available, std::int64_t { 1 } << 30);
 }
 
 /// Walks through one step with and one without verification, computing nothing.
-Estimate plan(const Program& program, const RunOptions& options, const std::vector<Passage>& passages,
-              const RunHooks& hooks, int workers, Executor* executor, const Team* team, std::int64_t available)
+Estimate plan(const Program& program, const RunOptions& options, const std::vector<Passage>& passages, const RunHooks& hooks,
+              int workers, Executor* executor, const Team* team, std::int64_t available)
 {
     Estimate out;
     Arena arena(executor != nullptr ? executor->placementOf(program.plan.mesh) : placementOf(program, team));
@@ -145,10 +146,12 @@ void checkMemory(const Estimate& estimate, const Executor& executor)
         const std::int64_t needed = estimate.arenaByPlace[place] + executor.overheadBytes();
         const std::string name = executor.nameOf(static_cast<int>(place));
         if (needed > available && !name.empty())
-            throw Failure { "memory",
-                            "the run needs " + sizeText(needed) + " of memory on " + name + " and " + sizeText(available)
-                                + " are available there; use a smaller batch or sequence, more devices, or leave out embedding and head",
-                            "" };
+            throw Failure {
+                "memory",
+                "the run needs " + sizeText(needed) + " of memory on " + name + " and " + sizeText(available)
+                    + " are available there; use a smaller batch or sequence, more devices, or leave out embedding and head",
+                ""
+            };
         checkMemory(needed, available);
     }
 }
@@ -179,7 +182,8 @@ std::vector<std::int64_t> neededByProcess(const Estimate& estimate, const Execut
 {
     std::vector<std::int64_t> needed(static_cast<std::size_t>(processes), 0);
     for (std::size_t place = 0; place < estimate.arenaByPlace.size(); ++place)
-        needed[static_cast<std::size_t>(executor.processOf(static_cast<int>(place)))] += estimate.arenaByPlace[place] + executor.overheadBytes();
+        needed[static_cast<std::size_t>(executor.processOf(static_cast<int>(place)))] +=
+            estimate.arenaByPlace[place] + executor.overheadBytes();
     return needed;
 }
 
@@ -200,7 +204,9 @@ std::int64_t availableToAll(const RunLimits& limits, const By& by, const Program
     int here = 0;
     for (int place = 0; by.team != nullptr && place < by.team->places(); ++place)
         here += by.team->sameHost(place, by.team->place()) ? 1 : 0;
-    return here == 0 ? availableMemory() : checkedMultiply(availableMemory(), by.team->places()).value_or(std::numeric_limits<std::int64_t>::max()) / here;
+    return here == 0
+        ? availableMemory()
+        : checkedMultiply(availableMemory(), by.team->places()).value_or(std::numeric_limits<std::int64_t>::max()) / here;
 }
 
 /// A plan that needs far more than there is need not be looked at to its end.
@@ -227,8 +233,8 @@ RunResult run(const Program& program, const RunOptions& options, const RunHooks&
     const int workers = executor != nullptr ? 1 : limits.workers > 0 ? limits.workers : std::min(usableCores(), 64);
     const bool profiled = options.profile != ProfileMode::None;
     const std::int64_t available = availableToAll(limits, by, program);
-    const Estimate estimate = planWithin(
-        available, [&] { return plan(program, options, passages, hooks, workers, executor, by.team, available); });
+    const Estimate estimate =
+        planWithin(available, [&] { return plan(program, options, passages, hooks, workers, executor, by.team, available); });
     const auto byPlace = neededByPlace(estimate, profiled && executor == nullptr, workers);
     const std::int64_t needed = executor != nullptr
         ? estimate.arenaBytes + static_cast<std::int64_t>(estimate.arenaByPlace.size()) * executor->overheadBytes()
@@ -244,11 +250,12 @@ RunResult run(const Program& program, const RunOptions& options, const RunHooks&
                     limits.availableBytes > 0 ? limits.availableBytes : availableMemory());
 
     // Asked before the run takes its memory; nobody waits for it where all that moves is small.
-    const std::int64_t cacheShare = executor == nullptr && estimate.arenaBytes > kLeastCacheShare ? cacheShareBytes() : kUsualCacheShare;
+    const std::int64_t cacheShare =
+        executor == nullptr && estimate.arenaBytes > kLeastCacheShare ? cacheShareBytes() : kUsualCacheShare;
     TaskPool pool(workers, hooks.cancel);
     const MachineLimits limitsHere = !profiled || (by.team != nullptr && by.team->place() != 0) ? MachineLimits {}
-        : executor != nullptr                  ? executor->measureLimits()
-                                               : measureLimits(pool);
+        : executor != nullptr                                                                   ? executor->measureLimits()
+                                                                                                : measureLimits(pool);
     DeviceMemory memory;
     std::optional<Arena> room;
     if (executor != nullptr) {

@@ -58,14 +58,16 @@ using RunOutcome = std::variant<RunResult, Failure>;
 
 /// Relative errors up to these pass.
 inline constexpr double kToleranceF32 = 1e-5;
-inline constexpr double kToleranceRounded = 3e-2; ///< of a few layers, attention's probabilities rounded, too, as tensor cores take them
+inline constexpr double kToleranceRounded =
+    3e-2; ///< of a few layers, attention's probabilities rounded, too, as tensor cores take them
 /// Gradients are differences (probability times the distance from a mean, a norm's part along x), so that the errors of what
 /// they are made of count for more.
 inline constexpr double kToleranceGradient = 1e-4;
 inline constexpr double kToleranceRoundedGradient = 1e-1;
 double toleranceOf(Phase phase, bool rounded);
 
-/// On the CPU, whatever else the build has (engine/backend.h). Never throws. The result depends on the program and the options alone, not on the number of threads.
+/// On the CPU, whatever else the build has (engine/backend.h). Never throws. The result depends on the program and the options
+/// alone, not on the number of threads.
 RunOutcome runProgram(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits);
 
 class Team;
@@ -78,8 +80,8 @@ class Executor;
 /// The same with all work done by an executor in its memory.
 RunOutcome runProgramOn(Executor& executor, const Program& program, const RunOptions& options, const RunHooks& hooks,
                         const RunLimits& limits);
-/// The same by several processes, each of which calls this with an executor that knows the others and does the work of its own places.
-/// Hooks as for runProgramTogether.
+/// The same by several processes, each of which calls this with an executor that knows the others and does the work of its own
+/// places. Hooks as for runProgramTogether.
 RunOutcome runProgramOn(Executor& executor, Team& team, const Program& program, const RunOptions& options, const RunHooks& hooks,
                         const RunLimits& limits);
 

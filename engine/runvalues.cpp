@@ -36,10 +36,7 @@ std::vector<Slice> slicesOf(const Sharded& tensor)
     return slices;
 }
 
-std::string ofMicroBatch(std::int64_t number)
-{
-    return number == 0 ? std::string() : "/micro-batch " + std::to_string(number);
-}
+std::string ofMicroBatch(std::int64_t number) { return number == 0 ? std::string() : "/micro-batch " + std::to_string(number); }
 
 template <class Change>
 void forEachSlice(Context& context, Sharded& tensor, Change change)
@@ -162,9 +159,7 @@ void materialize(Context& context, Sharded& tensor)
         return context.executor->fill(context, source, tensor);
     if (context.planning())
         return;
-    forEachSlice(context, tensor, [&](const Slice& slice, float* values) {
-        fillBox(source, tensor.shape(), slice.box, values);
-    });
+    forEachSlice(context, tensor, [&](const Slice& slice, float* values) { fillBox(source, tensor.shape(), slice.box, values); });
 }
 
 void roundSharded(Context& context, Rounding rounding, Sharded& tensor)
@@ -175,9 +170,7 @@ void roundSharded(Context& context, Rounding rounding, Sharded& tensor)
         return context.executor->round(context, rounding, tensor);
     if (context.planning())
         return;
-    forEachSlice(context, tensor, [&](const Slice& slice, float* values) {
-        roundValues(rounding, volumeOf(slice.box), values);
-    });
+    forEachSlice(context, tensor, [&](const Slice& slice, float* values) { roundValues(rounding, volumeOf(slice.box), values); });
 }
 
 void addSharded(Context& context, const Sharded& value, Sharded& sum)
@@ -214,9 +207,8 @@ void scaleSharded(Context& context, float factor, Sharded& tensor)
         return context.executor->scale(context, factor, tensor);
     if (context.planning())
         return;
-    forEachSlice(context, tensor, [&](const Slice& slice, float* values) {
-        scaleRow(values, factor, volumeOf(slice.box), values);
-    });
+    forEachSlice(context, tensor,
+                 [&](const Slice& slice, float* values) { scaleRow(values, factor, volumeOf(slice.box), values); });
 }
 
 } // namespace shardboard::engine

@@ -19,10 +19,7 @@ struct Passage {
     std::int64_t run = 0; ///< of layers of a pipeline, in forward order: where it lies
 
     /// Whether the residual stream (or its gradient) comes from the passage before, if that has any.
-    bool follows(const Passage& before) const
-    {
-        return segment->phase == before.segment->phase && microBatch == before.microBatch;
-    }
+    bool follows(const Passage& before) const { return segment->phase == before.segment->phase && microBatch == before.microBatch; }
 };
 
 /// In execution order: at most `options.layers` layers of each segment of layers, the others only with `options.ends`

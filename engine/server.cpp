@@ -56,7 +56,9 @@ json helloMessage()
         json dtypes = json::array();
         for (const DType dtype : backend.claims)
             dtypes.push_back(dtypeName(dtype));
-        json described { { "name", backend.name }, { "usable", backend.usable() }, { "dtypes", std::move(dtypes) },
+        json described { { "name", backend.name },
+                         { "usable", backend.usable() },
+                         { "dtypes", std::move(dtypes) },
                          { "devices", backend.devices } };
         if (!backend.usable())
             described["reason"] = backend.unusable;
@@ -79,7 +81,10 @@ Server::~Server()
 
 void Server::fail(std::int64_t id, const Failure& failure)
 {
-    m_outbox.send({ { "type", "error" }, { "id", id }, { "code", failure.code }, { "message", failure.message },
+    m_outbox.send({ { "type", "error" },
+                    { "id", id },
+                    { "code", failure.code },
+                    { "message", failure.message },
                     { "where", failure.where } });
 }
 
@@ -247,9 +252,14 @@ void Server::run(std::int64_t id, const Program& program, const RunOptions& opti
     };
     hooks.sample = [&](const Sample& sample) {
         if (pacer.sampleDue())
-            m_outbox.sendIfIdle({ { "type", "sample" }, { "id", id }, { "operation", sample.operation },
-                                  { "kind", sample.kind }, { "device", sample.device }, { "start", sample.start },
-                                  { "seconds", sample.seconds }, { "bytes", sample.bytes } });
+            m_outbox.sendIfIdle({ { "type", "sample" },
+                                  { "id", id },
+                                  { "operation", sample.operation },
+                                  { "kind", sample.kind },
+                                  { "device", sample.device },
+                                  { "start", sample.start },
+                                  { "seconds", sample.seconds },
+                                  { "bytes", sample.bytes } });
     };
     json profile;
     hooks.profile = [&](const RunProfile& measured) { profile = profileToJson(measured); };

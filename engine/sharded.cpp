@@ -107,8 +107,7 @@ void forEachRun(const Box& whole, const Box& part, const std::function<void(std:
     forEachPair(part, whole, part, [&](std::int64_t offset, std::int64_t, std::int64_t run) { visit(offset, run); });
 }
 
-void copyRegion(const Box& region, const Box& sourceBox, const float* source, const Box& targetBox, float* target,
-                Combine combine)
+void copyRegion(const Box& region, const Box& sourceBox, const float* source, const Box& targetBox, float* target, Combine combine)
 {
     forEachPair(region, sourceBox, targetBox, [&](std::int64_t from, std::int64_t to, std::int64_t run) {
         if (combine == Combine::Add)

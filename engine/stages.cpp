@@ -58,7 +58,8 @@ std::int64_t Stages::runsOf(const Plan& plan)
 bool Stages::isSend(const Collective& collective) const
 {
     const Plan& plan = m_program.plan;
-    return plan.pipeline && collective.kind == CollectiveKind::SendRecv && collective.axes == std::vector<int> { plan.pipeline->axis };
+    return plan.pipeline && collective.kind == CollectiveKind::SendRecv
+        && collective.axes == std::vector<int> { plan.pipeline->axis };
 }
 
 const Collective* Stages::streamSend(Phase phase) const

@@ -38,8 +38,8 @@ std::int64_t PlanningTeam::mostBrought(int place) const
 
 namespace {
 
-void needRegion(std::vector<Delivery>& deliveries, const Context& context, int from, float* values, const Box& box, const Box& region,
-                int place)
+void needRegion(std::vector<Delivery>& deliveries, const Context& context, int from, float* values, const Box& box,
+                const Box& region, int place)
 {
     if (volumeOf(region) > 0 && !context.team->sameHost(from, place))
         deliveries.push_back({ from, place, region, box, values, box, values }); // at the same place in the memory of both
@@ -49,8 +49,8 @@ bool nobodyIsFar(const Context& context) { return context.team == nullptr || !co
 
 } // namespace
 
-void need(std::vector<Delivery>& deliveries, const Context& context, const Sharded& tensor, std::int64_t position, const Box& region,
-          int place)
+void need(std::vector<Delivery>& deliveries, const Context& context, const Sharded& tensor, std::int64_t position,
+          const Box& region, int place)
 {
     if (!nobodyIsFar(context))
         needRegion(deliveries, context, context.arena.placement().of(tensor.mesh(), position),
@@ -69,7 +69,8 @@ void needFloats(std::vector<Delivery>& deliveries, const Context& context, const
                 std::int64_t count, int place)
 {
     if (!nobodyIsFar(context))
-        needRegion(deliveries, context, context.arena.placement().of(mesh, position), values, { { 0, count } }, { { 0, count } }, place);
+        needRegion(deliveries, context, context.arena.placement().of(mesh, position), values, { { 0, count } }, { { 0, count } },
+                   place);
 }
 
 bool sameHost(const Context& context, const Mesh& mesh, std::int64_t a, std::int64_t b)

@@ -98,8 +98,8 @@ private:
 
 /// What the devices at a place need of the shard of the device at a mesh position. Once it was brought it is in data(position)
 /// there. Does nothing where the place sees that memory anyway.
-void need(std::vector<Delivery>& deliveries, const Context& context, const Sharded& tensor, std::int64_t position, const Box& region,
-          int place);
+void need(std::vector<Delivery>& deliveries, const Context& context, const Sharded& tensor, std::int64_t position,
+          const Box& region, int place);
 /// The same of some elements of it, counted in its row-major order.
 void needElements(std::vector<Delivery>& deliveries, const Context& context, const Sharded& tensor, std::int64_t position,
                   const Range& elements, int place);

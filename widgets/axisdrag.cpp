@@ -71,8 +71,7 @@ void dragAxis(QWidget* source, const QString& axis, int axisIndex)
     drag->exec(Qt::CopyAction);
 }
 
-void paintChip(QPainter& painter, const QRectF& rect, const QString& text, int axisIndex, const QWidget* widget,
-               const QFont& font)
+void paintChip(QPainter& painter, const QRectF& rect, const QString& text, int axisIndex, const QWidget* widget, const QFont& font)
 {
     const Theme& theme = Theme::of(widget);
     const QColor color = axisColor(axisIndex);

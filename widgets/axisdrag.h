@@ -22,7 +22,6 @@ QString axisFromMimeData(const QMimeData* data);
 void dragAxis(QWidget* source, const QString& axis, int axisIndex);
 
 /// A chip: rounded, in the axis's colour.
-void paintChip(QPainter& painter, const QRectF& rect, const QString& text, int axisIndex, const QWidget* widget,
-               const QFont& font);
+void paintChip(QPainter& painter, const QRectF& rect, const QString& text, int axisIndex, const QWidget* widget, const QFont& font);
 
 } // namespace shardboard

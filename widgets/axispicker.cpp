@@ -33,11 +33,10 @@ PickedAxis::PickedAxis(const QString& name, int meshAxis, std::int64_t size, QWi
     setText(name);
     setAccessibleName(tr("mesh axis %1").arg(name));
     setAccessibleDescription(tr("Delete takes it off, Alt and an arrow key move it"));
-    setToolTip(meshAxis < 0
-                   ? tr("The mesh has no axis %1").arg(name)
-                   : tr("%1 = %2. Drag sideways, or Alt and an arrow key, to change the order; Delete to take it off")
-                         .arg(name)
-                         .arg(size));
+    setToolTip(meshAxis < 0 ? tr("The mesh has no axis %1").arg(name)
+                            : tr("%1 = %2. Drag sideways, or Alt and an arrow key, to change the order; Delete to take it off")
+                                  .arg(name)
+                                  .arg(size));
     setFocusPolicy(Qt::StrongFocus);
 }
 
@@ -97,8 +96,7 @@ void PickedAxis::mouseReleaseEvent(QMouseEvent* event)
 {
     const bool dropped = m_dragging;
     m_dragging = false;
-    const bool crossed
-        = event->button() == Qt::LeftButton && crossRect().contains(event->pos()) && crossRect().contains(m_pressed);
+    const bool crossed = event->button() == Qt::LeftButton && crossRect().contains(event->pos()) && crossRect().contains(m_pressed);
     QAbstractButton::mouseReleaseEvent(event);
     if (!dropped && crossed)
         Q_EMIT removed();
@@ -160,8 +158,8 @@ void AxisPicker::fillMenu(QMenu* menu)
         if (std::find(m_axes.begin(), m_axes.end(), axis.name) != m_axes.end())
             continue;
         const std::string name = axis.name;
-        connect(menu->addAction(QStringLiteral("%1 = %2").arg(qstr(axis.name)).arg(axis.size)), &QAction::triggered,
-                this, [this, name] { pick(name); });
+        connect(menu->addAction(QStringLiteral("%1 = %2").arg(qstr(axis.name)).arg(axis.size)), &QAction::triggered, this,
+                [this, name] { pick(name); });
     }
 }
 
@@ -252,8 +250,7 @@ int AxisPicker::arrange(int width, bool place) const
     int line = 0;
     for (QWidget* child : all) {
         const QSize wanted = child->sizeHint();
-        const QSize size(std::min(wanted.width(), std::max(width, 40)),
-                         std::max(24, child == m_add ? 24 : wanted.height()));
+        const QSize size(std::min(wanted.width(), std::max(width, 40)), std::max(24, child == m_add ? 24 : wanted.height()));
         if (x > 0 && x + size.width() > width) {
             x = 0;
             y += line + kSpacing;

@@ -8,8 +8,8 @@ namespace shardboard {
 
 /// The calling thread runs when others leave it room. Called by workers, never by the GUI thread.
 void giveWay();
-/// Waits until the window has painted what led to the work, so that of a burst of requests only the last works; false when `stop` is
-/// set by then.
+/// Waits until the window has painted what led to the work, so that of a burst of requests only the last works; false when `stop`
+/// is set by then.
 bool pauseUnlessStopped(const std::atomic<bool>& stop);
 
 } // namespace shardboard

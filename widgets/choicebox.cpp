@@ -133,8 +133,7 @@ void ChoiceBox::paintEvent(QPaintEvent*)
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(hasFocus() ? theme.accent : theme.line, 1));
-    painter.setBrush(underMouse() && isEnabled() ? theme.selection
-                                                 : blended(theme.panel, theme.window, theme.isDark ? 0.6 : 1));
+    painter.setBrush(underMouse() && isEnabled() ? theme.selection : blended(theme.panel, theme.window, theme.isDark ? 0.6 : 1));
     painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), kCornerRadius, kCornerRadius);
     paintEntry(painter, rect().adjusted(kMargin, 0, -kMargin - kArrow, 0), currentText(),
                m_twoLines && currentIndex() >= 0 ? detail(currentIndex()) : QString(), this, isEnabled());

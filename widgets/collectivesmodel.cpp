@@ -34,8 +34,8 @@ CollectivesModel::CollectivesModel(QObject* parent)
 {
 }
 
-void CollectivesModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& quiet,
-                                     const QColor& attention, const QFont& mono, Notation notation)
+void CollectivesModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, const QColor& quiet, const QColor& attention,
+                                     const QFont& mono, Notation notation)
 {
     const int before = m_rows;
     const int after = evaluation ? static_cast<int>(evaluation->plan.collectives.size()) : 0;
@@ -71,20 +71,20 @@ bool CollectivesModel::saysTheSame(const Evaluation& before, int row) const
     const auto at = static_cast<std::size_t>(row);
     const Collective& a = m_evaluation->plan.collectives[at];
     const Collective& b = before.plan.collectives[at];
-    const auto nameOf = [](const Evaluation& evaluation, const Collective& it) -> const std::string& { return evaluation.graph.tensor(it.tensor).name; };
+    const auto nameOf = [](const Evaluation& evaluation, const Collective& it) -> const std::string& {
+        return evaluation.graph.tensor(it.tensor).name;
+    };
     const auto phaseOf = [](const Evaluation& evaluation, const Collective& it) {
         return evaluation.plan.segments[static_cast<std::size_t>(it.plannedSegment)].phase;
     };
-    return a.kind == b.kind && a.axes == b.axes && a.groupSize == b.groupSize && a.bytes == b.bytes && a.count == b.count && a.seconds == b.seconds
-        && a.cause == b.cause && a.reason == b.reason && a.algorithm == b.algorithm && a.link == b.link && a.step.before == b.step.before
-        && a.step.after == b.step.after && isHeavy(*m_evaluation, a) == isHeavy(before, b) && phaseOf(*m_evaluation, a) == phaseOf(before, b)
-        && nameOf(*m_evaluation, a) == nameOf(before, b) && m_evaluation->plan.mesh == before.plan.mesh;
+    return a.kind == b.kind && a.axes == b.axes && a.groupSize == b.groupSize && a.bytes == b.bytes && a.count == b.count
+        && a.seconds == b.seconds && a.cause == b.cause && a.reason == b.reason && a.algorithm == b.algorithm && a.link == b.link
+        && a.step.before == b.step.before && a.step.after == b.step.after && isHeavy(*m_evaluation, a) == isHeavy(before, b)
+        && phaseOf(*m_evaluation, a) == phaseOf(before, b) && nameOf(*m_evaluation, a) == nameOf(before, b)
+        && m_evaluation->plan.mesh == before.plan.mesh;
 }
 
-int CollectivesModel::rowCount(const QModelIndex& parent) const
-{
-    return parent.isValid() ? 0 : m_rows;
-}
+int CollectivesModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : m_rows; }
 
 int CollectivesModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
 
@@ -134,14 +134,15 @@ QVariant CollectivesModel::exact(const Collective& collective, int column) const
 QString CollectivesModel::toolTip(const Collective& collective) const
 {
     const Mesh& mesh = m_evaluation->plan.mesh;
-    const QString by = collective.algorithm.empty() ? QString() : tr("\nby %1 over %2").arg(qstr(collective.algorithm), qstr(collective.link));
+    const QString by =
+        collective.algorithm.empty() ? QString() : tr("\nby %1 over %2").arg(qstr(collective.algorithm), qstr(collective.link));
     return tr("%1 of %2\n%9 → %10\n%3 on each of %4 devices, %5 times a step\n%6 each, %7 a step\n%8")
-        .arg(qstr(collectiveName(collective.kind)), qstr(m_evaluation->graph.tensor(collective.tensor).name),
-             exactBytesText(collective.bytes), QString::number(collective.groupSize), countText(collective.count),
-             QStringLiteral("%1 s").arg(collective.seconds, 0, 'g', 9),
-             QStringLiteral("%1 s").arg(collective.seconds * static_cast<double>(collective.count), 0, 'g', 9),
-             qstr(collective.reason), specIn(m_notation, collective.step.before, mesh, true).marked(),
-             specIn(m_notation, collective.step.after, mesh, true).marked())
+               .arg(qstr(collectiveName(collective.kind)), qstr(m_evaluation->graph.tensor(collective.tensor).name),
+                    exactBytesText(collective.bytes), QString::number(collective.groupSize), countText(collective.count),
+                    QStringLiteral("%1 s").arg(collective.seconds, 0, 'g', 9),
+                    QStringLiteral("%1 s").arg(collective.seconds * static_cast<double>(collective.count), 0, 'g', 9),
+                    qstr(collective.reason), specIn(m_notation, collective.step.before, mesh, true).marked(),
+                    specIn(m_notation, collective.step.after, mesh, true).marked())
         + by;
 }
 
@@ -184,9 +185,9 @@ QVariant CollectivesModel::data(const QModelIndex& index, int role) const
 
 QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
-    static const char* const titles[ColumnCount]
-        = { QT_TR_NOOP("collective"), QT_TR_NOOP("phase"), QT_TR_NOOP("mesh axis"), QT_TR_NOOP("group"), QT_TR_NOOP("tensor"),
-            QT_TR_NOOP("bytes S"),    QT_TR_NOOP("× step"),    QT_TR_NOOP("time"),  QT_TR_NOOP("caused by") };
+    static const char* const titles[ColumnCount] = { QT_TR_NOOP("collective"), QT_TR_NOOP("phase"),  QT_TR_NOOP("mesh axis"),
+                                                     QT_TR_NOOP("group"),      QT_TR_NOOP("tensor"), QT_TR_NOOP("bytes S"),
+                                                     QT_TR_NOOP("× step"),     QT_TR_NOOP("time"),   QT_TR_NOOP("caused by") };
     static const char* const tips[ColumnCount] = { QT_TR_NOOP("What the devices of a group do together"),
                                                    QT_TR_NOOP("Forward, backward, or the update of the weights"),
                                                    QT_TR_NOOP("Mesh axes over which the group stretches"),
@@ -203,8 +204,7 @@ QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, 
     if (role == Qt::ToolTipRole)
         return tr(tips[section]);
     if (role == Qt::TextAlignmentRole) {
-        const bool number
-            = section == GroupColumn || section == BytesColumn || section == CountColumn || section == TimeColumn;
+        const bool number = section == GroupColumn || section == BytesColumn || section == CountColumn || section == TimeColumn;
         return static_cast<int>((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     }
     return {};

@@ -183,12 +183,12 @@ void CollectivesView::refresh()
 {
     const Theme& theme = Theme::of(this);
     m_following = true;
-    m_model->setEvaluation(document()->evaluation(), theme.quiet, theme.attention, monoFont(this, -0.5),
-                           document()->notation());
+    m_model->setEvaluation(document()->evaluation(), theme.quiet, theme.attention, monoFont(this, -0.5), document()->notation());
     m_following = false;
     showPhases();
-    const QString sizeFor = document()->hasDesign() ? qstr(document()->design().model.name) + (m_phase->count() > 2 ? QStringLiteral(" phases") : QString())
-                                                    : QString();
+    const QString sizeFor = document()->hasDesign()
+        ? qstr(document()->design().model.name) + (m_phase->count() > 2 ? QStringLiteral(" phases") : QString())
+        : QString();
     if (sizeFor != m_sizedFor && m_model->rowCount() > 0) { // once; afterwards the widths are the user's
         fitColumns();
         m_sizedFor = sizeFor;
@@ -237,9 +237,11 @@ void CollectivesView::fitColumns()
     for (int column = 0; column < CollectivesModel::CauseColumn; ++column) {
         const QString text = m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
         const int width = std::max(cells->sizeHintForColumn(column), heading.horizontalAdvance(text) + kPadding);
-        m_table->setColumnWidth(column, column == CollectivesModel::TensorColumn   ? std::min(width, kWidestTensor)
-                                    : column == CollectivesModel::AxisColumn ? std::min(width, std::max(kWidestAxes, heading.horizontalAdvance(text) + kPadding))
-                                                                             : width);
+        m_table->setColumnWidth(column,
+                                column == CollectivesModel::TensorColumn ? std::min(width, kWidestTensor)
+                                    : column == CollectivesModel::AxisColumn
+                                    ? std::min(width, std::max(kWidestAxes, heading.horizontalAdvance(text) + kPadding))
+                                    : width);
     }
     m_wantedTensor = m_table->columnWidth(CollectivesModel::TensorColumn);
     m_table->setColumnWidth(CollectivesModel::CauseColumn, 40);
@@ -253,7 +255,8 @@ void CollectivesView::showGroups()
     m_table->setColumnHidden(CollectivesModel::PhaseColumn, !m_phases || m_phases->size() < 2 || width() < kNarrow);
     int others = 0;
     for (int column = 0; column < CollectivesModel::CauseColumn; ++column)
-        if (column != CollectivesModel::GroupColumn && !(column == CollectivesModel::PhaseColumn && m_table->isColumnHidden(column)))
+        if (column != CollectivesModel::GroupColumn
+            && !(column == CollectivesModel::PhaseColumn && m_table->isColumnHidden(column)))
             others += m_table->columnWidth(column);
     // Then the tensor's name gives way, which is elided in its middle.
     if (m_wantedTensor > 0) {
@@ -263,7 +266,9 @@ void CollectivesView::showGroups()
         others = rest + m_table->columnWidth(CollectivesModel::TensorColumn);
     }
     const QFontMetrics heading(uiFont(this, -1));
-    const int group = heading.horizontalAdvance(m_model->headerData(CollectivesModel::GroupColumn, Qt::Horizontal, Qt::DisplayRole).toString()) + 20;
+    const int group =
+        heading.horizontalAdvance(m_model->headerData(CollectivesModel::GroupColumn, Qt::Horizontal, Qt::DisplayRole).toString())
+        + 20;
     m_table->setColumnHidden(CollectivesModel::GroupColumn, width() < kNarrow || width() - 40 - others - group < kCause);
 }
 
@@ -282,9 +287,9 @@ void CollectivesView::showState()
     const int shown = m_filter->rowCount();
     if (const auto evaluation = document()->evaluation()) {
         const Plan& plan = evaluation->plan;
-        m_total->setText(tr("%1 a step · %2 of %3")
-                             .arg(bytesText(plan.collectiveBytes()), secondsText(plan.collectiveSeconds),
-                                  secondsText(plan.seconds())));
+        m_total->setText(
+            tr("%1 a step · %2 of %3")
+                .arg(bytesText(plan.collectiveBytes()), secondsText(plan.collectiveSeconds), secondsText(plan.seconds())));
         m_total->setToolTip(tr("Bytes of all collectives on one device; predicted time in them, of the whole step"));
     }
     if (!document()->hasDesign())
@@ -296,7 +301,8 @@ void CollectivesView::showState()
     else if (m_filterEdit->text().isEmpty())
         m_empty->setText(tr("No collective in this phase."));
     else
-        m_empty->setText(tr("No collective matches “%1”. <a href=\"clear\">Clear filter</a> (Esc)").arg(m_filterEdit->text().toHtmlEscaped()));
+        m_empty->setText(
+            tr("No collective matches “%1”. <a href=\"clear\">Clear filter</a> (Esc)").arg(m_filterEdit->text().toHtmlEscaped()));
     m_empty->setVisible(shown == 0);
     m_table->setVisible(shown > 0);
     m_filterEdit->setVisible(all > 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Widths of the columns of a table that is not to scroll sideways: in little room texts are elided, then the columns that matter least
-// are left out.
+// Widths of the columns of a table that is not to scroll sideways: in little room texts are elided, then the columns that matter
+// least are left out.
 #pragma once
 
 #include <vector>

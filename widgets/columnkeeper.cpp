@@ -51,7 +51,8 @@ bool ColumnKeeper::eventFilter(QObject* watched, QEvent* event)
         m_pressed = true;
     // The heading sorts and moves while it handles the release, so the mouse is up only after that.
     if (event->type() == QEvent::MouseButtonRelease)
-        QMetaObject::invokeMethod(this, [this] { m_pressed = false; }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            this, [this] { m_pressed = false; }, Qt::QueuedConnection);
     return QObject::eventFilter(watched, event);
 }
 
@@ -103,7 +104,8 @@ QVariantMap ColumnKeeper::state() const
         out.insert(QStringLiteral("order"), order);
     }
     if (m_sorted)
-        out.insert(QStringLiteral("sort"), QVariantList { m_header->sortIndicatorSection(), static_cast<int>(m_header->sortIndicatorOrder()) });
+        out.insert(QStringLiteral("sort"),
+                   QVariantList { m_header->sortIndicatorSection(), static_cast<int>(m_header->sortIndicatorOrder()) });
     return out;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person did to the columns of a table: widths, order, sorting. Views size their columns themselves until somebody drags one;
-// from then on that column keeps its width, whatever the view does later. Child of its header. GUI thread.
+// What a person did to the columns of a table: widths, order, sorting. Views size their columns themselves until somebody drags
+// one; from then on that column keeps its width, whatever the view does later. Child of its header. GUI thread.
 #pragma once
 
 #include <QHash>

@@ -70,14 +70,16 @@ public:
             painter->drawRoundedRect(option.rect.adjusted(4, 1, -4, -1), kCornerRadius, kCornerRadius);
         }
         const bool possible = index.data(PaletteModel::RefusalRole).toString().isEmpty();
-        const QString key = possible ? index.data(PaletteModel::KeyRole).toString() : index.data(PaletteModel::RefusalRole).toString();
+        const QString key =
+            possible ? index.data(PaletteModel::KeyRole).toString() : index.data(PaletteModel::RefusalRole).toString();
         QRect room = option.rect.adjusted(14, 0, -14, 0);
         const QFont small = uiFont(option.widget, -1);
         const QFont mono = possible ? monoFont(option.widget, -1) : small;
         painter->setFont(mono);
         painter->setPen(theme.quiet);
         const int keyWidth = std::min(painter->fontMetrics().horizontalAdvance(key), room.width() / 2);
-        painter->drawText(room, Qt::AlignRight | Qt::AlignVCenter, painter->fontMetrics().elidedText(key, Qt::ElideRight, keyWidth + 2));
+        painter->drawText(room, Qt::AlignRight | Qt::AlignVCenter,
+                          painter->fontMetrics().elidedText(key, Qt::ElideRight, keyWidth + 2));
         room.setRight(room.right() - keyWidth - (key.isEmpty() ? 0 : 16));
         const QString detail = index.data(PaletteModel::DetailRole).toString();
         const QFontMetrics smallMetrics(small);
@@ -257,7 +259,8 @@ void CommandPalette::place()
     constexpr int kTop = 40;
     const int wide = std::min(kWidth, window->width() - 2 * kPanelMargin);
     const int rows = std::clamp(m_model->rowCount(), 1, kRows);
-    const int tall = std::min(m_field->sizeHint().height() + 24 + (m_model->rowCount() > 0 ? rows * std::max(kRow, fontMetrics().height() + 10) + 4 : 60),
+    const int tall = std::min(m_field->sizeHint().height() + 24
+                                  + (m_model->rowCount() > 0 ? rows * std::max(kRow, fontMetrics().height() + 10) + 4 : 60),
                               window->height() - kTop - kPanelMargin);
     setGeometry((window->width() - wide) / 2, kTop, wide, tall);
 }
@@ -302,7 +305,8 @@ bool CommandPalette::eventFilter(QObject* watched, QEvent* event)
     }
     if (watched != m_field)
         return QFrame::eventFilter(watched, event);
-    if (event->type() == QEvent::FocusOut && m_open && QApplication::focusWidget() != nullptr && !isAncestorOf(QApplication::focusWidget())) {
+    if (event->type() == QEvent::FocusOut && m_open && QApplication::focusWidget() != nullptr
+        && !isAncestorOf(QApplication::focusWidget())) {
         m_open = false; // somebody went elsewhere
         hide();
     }
@@ -347,9 +351,6 @@ void CommandPalette::changeEvent(QEvent* event)
         updateLook();
 }
 
-void CommandPalette::updateLook()
-{
-    setTextColor(m_empty, Theme::of(this).quiet);
-}
+void CommandPalette::updateLook() { setTextColor(m_empty, Theme::of(this).quiet); }
 
 } // namespace shardboard

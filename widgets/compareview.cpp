@@ -17,9 +17,9 @@
 #include <QHash>
 #include <QHeaderView>
 #include <QLabel>
-#include <QScrollArea>
 #include <QPushButton>
 #include <QResizeEvent>
+#include <QScrollArea>
 #include <QSplitter>
 #include <QTreeWidget>
 #include <QUndoStack>
@@ -365,7 +365,8 @@ void CompareView::showCosts(const QString& other)
         item->setText(CostAfter, valueText(line.unit, line.after));
         item->setText(CostDifference, differenceText(line));
         item->setData(CostDifference, kPlainRole, differenceText(line));
-        item->setText(CostChange, verdict == CostLine::Verdict::Same || line.unit == CostLine::Unit::Share
+        item->setText(CostChange,
+                      verdict == CostLine::Verdict::Same || line.unit == CostLine::Unit::Share
                           ? QString()
                           : signedText(changeText(line.change())));
         item->setText(CostVerdict, verdictText(verdict));
@@ -451,7 +452,8 @@ void CompareView::fitColumns()
     // before a number goes.
     const QAbstractItemView* cells = m_costs;
     const int wholeNames = cells->sizeHintForColumn(CostName) + 8;
-    for (const auto& [column, needed] : { std::pair(CostChange, wholeNames), std::pair(CostVerdict, kLeastName), std::pair(CostBefore, kLeastName) })
+    for (const auto& [column, needed] :
+         { std::pair(CostChange, wholeNames), std::pair(CostVerdict, kLeastName), std::pair(CostBefore, kLeastName) })
         if (left < needed) {
             left += m_costs->columnWidth(column);
             m_costs->setColumnHidden(column, true);
@@ -460,7 +462,9 @@ void CompareView::fitColumns()
             for (int row = 0; row < m_costs->topLevelItemCount(); ++row) {
                 QTreeWidgetItem* item = m_costs->topLevelItem(row);
                 const QString mark = item->text(CostVerdict).section(QLatin1Char(' '), 0, 0);
-                item->setText(CostDifference, (mark.isEmpty() ? QString() : mark + QLatin1Char(' ')) + item->data(CostDifference, kPlainRole).toString());
+                item->setText(CostDifference,
+                              (mark.isEmpty() ? QString() : mark + QLatin1Char(' '))
+                                  + item->data(CostDifference, kPlainRole).toString());
             }
             left += m_costs->columnWidth(CostDifference);
             m_costs->resizeColumnToContents(CostDifference);

@@ -24,7 +24,17 @@ namespace shardboard {
 
 namespace {
 
-enum Column { NameColumn, ShareColumn, TimeColumn, ComputeColumn, CollectivesColumn, ExposedColumn, MovedColumn, KeptColumn, ColumnCount };
+enum Column {
+    NameColumn,
+    ShareColumn,
+    TimeColumn,
+    ComputeColumn,
+    CollectivesColumn,
+    ExposedColumn,
+    MovedColumn,
+    KeptColumn,
+    ColumnCount
+};
 enum Role { kComputeShare = Qt::UserRole, kExposedShare, kSegment, kOperation, kCollective };
 constexpr int kMonoColumns[] = { TimeColumn, ComputeColumn, CollectivesColumn, ExposedColumn, MovedColumn, KeptColumn };
 
@@ -50,7 +60,8 @@ protected:
     {
         QStyledItemDelegate::initStyleOption(option, index);
         const QModelIndex share = index.siblingAtColumn(ShareColumn);
-        if ((shows("waits") || share.data(kComputeShare).toDouble() > 0) && (shows("computes") || share.data(kExposedShare).toDouble() > 0))
+        if ((shows("waits") || share.data(kComputeShare).toDouble() > 0)
+            && (shows("computes") || share.data(kExposedShare).toDouble() > 0))
             return;
         const Theme& theme = Theme::of(option->widget);
         for (const QPalette::ColorRole role : { QPalette::Text, QPalette::HighlightedText })
@@ -83,7 +94,8 @@ public:
         painter->setOpacity(shows("computes") ? 1 : kQuiet);
         painter->fillRect(left, theme.accent);
         painter->setOpacity(shows("waits") ? 1 : kQuiet);
-        const QRectF right(left.right(), bar.top(), bar.width() * std::clamp(exposed, 0.0, 1.0 - std::clamp(compute, 0.0, 1.0)), height);
+        const QRectF right(left.right(), bar.top(), bar.width() * std::clamp(exposed, 0.0, 1.0 - std::clamp(compute, 0.0, 1.0)),
+                           height);
         paintWaiting(*painter, right, theme);
         painter->restore();
     }
@@ -114,14 +126,16 @@ CostView::CostView(Document* document, QWidget* parent)
     m_tree->setObjectName(QStringLiteral("costTree"));
     m_tree->setAccessibleName(tr("Cost of each part of the model"));
     m_tree->setColumnCount(ColumnCount);
-    m_tree->setHeaderLabels({ tr("part"), tr("share"), tr("time"), tr("compute"), tr("collectives"), tr("exposed"), tr("moved"), tr("kept") });
-    const std::pair<int, QString> tips[]
-        = { { ShareColumn, tr("Share of the step. Filled: computing. Hatched: in collectives while nothing is computed") },
-            { TimeColumn, tr("Of a step, all layers and micro-batches: compute and exposed collectives") },
-            { CollectivesColumn, tr("Time in collectives, hidden or not") },
-            { ExposedColumn, tr("Time in collectives in which the devices do not compute (Design ▸ Workload ▸ Overlap)") },
-            { MovedColumn, tr("Large sides of its collectives on one device in a step") },
-            { KeptColumn, tr("Activations that its layers leave for the backward pass, of one micro-batch") } };
+    m_tree->setHeaderLabels(
+        { tr("part"), tr("share"), tr("time"), tr("compute"), tr("collectives"), tr("exposed"), tr("moved"), tr("kept") });
+    const std::pair<int, QString> tips[] = {
+        { ShareColumn, tr("Share of the step. Filled: computing. Hatched: in collectives while nothing is computed") },
+        { TimeColumn, tr("Of a step, all layers and micro-batches: compute and exposed collectives") },
+        { CollectivesColumn, tr("Time in collectives, hidden or not") },
+        { ExposedColumn, tr("Time in collectives in which the devices do not compute (Design ▸ Workload ▸ Overlap)") },
+        { MovedColumn, tr("Large sides of its collectives on one device in a step") },
+        { KeptColumn, tr("Activations that its layers leave for the backward pass, of one micro-batch") }
+    };
     for (const auto& [column, tip] : tips)
         m_tree->headerItem()->setToolTip(column, tip);
     for (const int column : kMonoColumns)
@@ -144,17 +158,23 @@ CostView::CostView(Document* document, QWidget* parent)
         if (!evaluation || operation < 0 || segment < 0 || segment >= static_cast<int>(evaluation->plan.segments.size()))
             return std::vector<int>();
         const auto& ops = evaluation->plan.segments[static_cast<std::size_t>(segment)].ops;
-        const int weight = operation < static_cast<int>(ops.size()) ? weightOfOp(*evaluation, ops[static_cast<std::size_t>(operation)].op) : -1;
+        const int weight =
+            operation < static_cast<int>(ops.size()) ? weightOfOp(*evaluation, ops[static_cast<std::size_t>(operation)].op) : -1;
         return weight < 0 ? std::vector<int>() : std::vector<int> { weight };
     });
     auto* top = new QHBoxLayout;
     top->setContentsMargins(kPanelMargin, 6, kPanelMargin, 6);
     top->addWidget(m_total, 1);
     m_legend->setObjectName(QStringLiteral("costLegend"));
-    m_legend->setEntries({ { QStringLiteral("computes"), tr("computes"), tr("Share of the step in which the devices compute"),
-                             [](QPainter& painter, const QRectF& rect, const QWidget* widget) { painter.fillRect(rect, Theme::of(widget).accent); } },
-                           { QStringLiteral("waits"), tr("waits for collectives, nothing is computed"), tr("Hatched: collectives that nothing hides"),
-                             [](QPainter& painter, const QRectF& rect, const QWidget* widget) { paintWaiting(painter, rect, Theme::of(widget)); } } });
+    m_legend->setEntries(
+        { { QStringLiteral("computes"), tr("computes"), tr("Share of the step in which the devices compute"),
+            [](QPainter& painter, const QRectF& rect, const QWidget* widget) {
+                painter.fillRect(rect, Theme::of(widget).accent);
+            } },
+          { QStringLiteral("waits"), tr("waits for collectives, nothing is computed"),
+            tr("Hatched: collectives that nothing hides"), [](QPainter& painter, const QRectF& rect, const QWidget* widget) {
+                paintWaiting(painter, rect, Theme::of(widget));
+            } } });
     connect(m_legend, &Legend::chosenChanged, this, [this](const QString& key) {
         m_shown = key;
         m_tree->viewport()->update();
@@ -206,7 +226,8 @@ void CostView::refresh()
         for (const PartCost& part : m_parts)
             addPart(part, step);
         for (int i = 0; i < m_tree->topLevelItemCount(); ++i)
-            m_tree->topLevelItem(i)->setExpanded(open.contains({ m_tree->topLevelItem(i)->data(NameColumn, Qt::AccessibleTextRole).toString(), i }));
+            m_tree->topLevelItem(i)->setExpanded(
+                open.contains({ m_tree->topLevelItem(i)->data(NameColumn, Qt::AccessibleTextRole).toString(), i }));
         showTotal();
     }
     m_following = false;
@@ -221,12 +242,14 @@ void CostView::showTotal()
     const Performance& performance = plan.performance;
     QStringList parts { tr("step %1").arg(secondsText(plan.seconds())) };
     if (plan.pipeline)
-        parts << tr("bubble %1 of it, rows add up all stages").arg(percentText(plan.seconds() > 0 ? plan.pipeline->bubbleSeconds() / plan.seconds() : 0));
+        parts << tr("bubble %1 of it, rows add up all stages")
+                     .arg(percentText(plan.seconds() > 0 ? plan.pipeline->bubbleSeconds() / plan.seconds() : 0));
     else
         parts << tr("compute %1 + exposed collectives %2").arg(secondsText(plan.computeSeconds), secondsText(plan.exposedSeconds));
     if (performance.tokensPerSecondPerDevice > 0)
-        parts << tr("%1 tokens/s a device").arg(performance.tokensPerSecondPerDevice < 10 ? digitsText(performance.tokensPerSecondPerDevice)
-                                                                                      : countText(qRound64(performance.tokensPerSecondPerDevice)));
+        parts << tr("%1 tokens/s a device")
+                     .arg(performance.tokensPerSecondPerDevice < 10 ? digitsText(performance.tokensPerSecondPerDevice)
+                                                                    : countText(qRound64(performance.tokensPerSecondPerDevice)));
     if (performance.mfu > 0)
         parts << tr("MFU %1").arg(percentText(performance.mfu));
     if (performance.recomputing > 1)
@@ -254,8 +277,10 @@ void CostView::addPart(const PartCost& part, double step)
     item->setData(ShareColumn, kComputeShare, part.compute * share);
     item->setData(ShareColumn, kExposedShare, part.exposed * share);
     item->setData(ShareColumn, Qt::AccessibleTextRole, percentText(part.seconds() * share));
-    item->setToolTip(ShareColumn, tr("%1 of the step: %2 computing, %3 waiting for collectives")
-                                      .arg(percentText(part.seconds() * share), percentText(part.compute * share), percentText(part.exposed * share)));
+    item->setToolTip(
+        ShareColumn,
+        tr("%1 of the step: %2 computing, %3 waiting for collectives")
+            .arg(percentText(part.seconds() * share), percentText(part.compute * share), percentText(part.exposed * share)));
     item->setText(TimeColumn, orDash(part.seconds()));
     item->setText(ComputeColumn, orDash(part.compute));
     item->setText(CollectivesColumn, orDash(part.collectives));
@@ -297,8 +322,9 @@ void CostView::addOperation(QTreeWidgetItem* parent, const PartCost& part, const
     QStringList moves;
     for (const int index : operation.moves) {
         const Collective& collective = evaluation->plan.collectives[static_cast<std::size_t>(index)];
-        moves << tr("%1, %2: %3").arg(qstr(collectiveName(collective.kind)), bytesText(collective.bytes),
-                                      secondsText(collective.seconds * static_cast<double>(collective.count)));
+        moves << tr("%1, %2: %3")
+                     .arg(qstr(collectiveName(collective.kind)), bytesText(collective.bytes),
+                          secondsText(collective.seconds * static_cast<double>(collective.count)));
     }
     item->setToolTip(CollectivesColumn, moves.join(QLatin1Char('\n')));
     for (const int column : kMonoColumns) {
@@ -376,7 +402,8 @@ void CostView::fitColumns()
     int name = 0; // whole names before long bars
     for (int i = 0; i < m_tree->topLevelItemCount(); ++i) {
         const QTreeWidgetItem* item = m_tree->topLevelItem(i);
-        name = std::max(name, QFontMetrics(item->font(NameColumn)).horizontalAdvance(item->text(NameColumn)) + m_tree->indentation() + 14);
+        name = std::max(
+            name, QFontMetrics(item->font(NameColumn)).horizontalAdvance(item->text(NameColumn)) + m_tree->indentation() + 14);
     }
     const int bar = std::clamp(std::min(left * 45 / 100, std::max(left - name, kLeastBar / 2)), kLeastBar / 2, 260);
     m_tree->setColumnWidth(ShareColumn, bar);

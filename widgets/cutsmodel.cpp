@@ -77,12 +77,10 @@ QString CutsModel::differsText(const CutRow& row, std::size_t most) const
         }
         // Neighbours of an edited device order have no ids in a row, so each stands for itself.
         if (!m_mesh.deviceIds().empty()) {
-            for (std::int64_t position = range.lo; position < range.hi && static_cast<std::size_t>(out.size()) < most;
-                 ++position)
+            for (std::int64_t position = range.lo; position < range.hi && static_cast<std::size_t>(out.size()) < most; ++position)
                 out << QString::number(m_mesh.deviceId(position));
         } else {
-            out << (range.size() > 1 ? QStringLiteral("%1–%2").arg(range.lo).arg(range.hi - 1)
-                                     : QString::number(range.lo));
+            out << (range.size() > 1 ? QStringLiteral("%1–%2").arg(range.lo).arg(range.hi - 1) : QString::number(range.lo));
         }
     }
     return out.join(QStringLiteral(", "));
@@ -129,8 +127,7 @@ QString CutsModel::toolTip(const CutRow& row, int column) const
             + (bytes ? tr(": %1 over all parts").arg(bytesText(*bytes)) : QString());
     }
     default:
-        return tr("%1 cuts so. Double click, or Return, to cut the weight by this rule")
-            .arg(qstr(cutRuleUser(row.rule)));
+        return tr("%1 cuts so. Double click, or Return, to cut the weight by this rule").arg(qstr(cutRuleUser(row.rule)));
     }
 }
 
@@ -140,8 +137,7 @@ QVariant CutsModel::data(const QModelIndex& index, int role) const
         return {};
     const CutRow& cut = row(index.row());
     const bool current = m_current == cut.rule;
-    const bool number
-        = index.column() == SizesColumn || index.column() == PaddingColumn || index.column() == DiffersColumn;
+    const bool number = index.column() == SizesColumn || index.column() == PaddingColumn || index.column() == DiffersColumn;
     switch (role) {
     case Qt::DisplayRole:
         return text(cut, index.column());
@@ -156,9 +152,7 @@ QVariant CutsModel::data(const QModelIndex& index, int role) const
     case Qt::TextAlignmentRole:
         return static_cast<int>((index.column() == PaddingColumn ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     case Qt::FontRole:
-        return index.column() == RuleColumn && current ? QVariant(m_look.bold)
-            : number                                   ? QVariant(m_look.mono)
-                                                       : QVariant();
+        return index.column() == RuleColumn && current ? QVariant(m_look.bold) : number ? QVariant(m_look.mono) : QVariant();
     case Qt::ForegroundRole:
         if (cut.refused && index.column() != RuleColumn)
             return m_look.error;
@@ -172,11 +166,11 @@ QVariant CutsModel::headerData(int section, Qt::Orientation orientation, int rol
 {
     static const char* const titles[ColumnCount] = { QT_TR_NOOP("cut rule"), QT_TR_NOOP("parts"), QT_TR_NOOP("sizes"),
                                                      QT_TR_NOOP("differs on"), QT_TR_NOOP("padding") };
-    static const char* const tips[ColumnCount]
-        = { QT_TR_NOOP("The rule, and who cuts by it"), QT_TR_NOOP("The dim from its first element to its last"),
-            QT_TR_NOOP("Elements of the parts in order"),
-            QT_TR_NOOP("Devices that hold other elements than under the balanced rule"),
-            QT_TR_NOOP("Elements added when every part is padded to the largest") };
+    static const char* const tips[ColumnCount] = { QT_TR_NOOP("The rule, and who cuts by it"),
+                                                   QT_TR_NOOP("The dim from its first element to its last"),
+                                                   QT_TR_NOOP("Elements of the parts in order"),
+                                                   QT_TR_NOOP("Devices that hold other elements than under the balanced rule"),
+                                                   QT_TR_NOOP("Elements added when every part is padded to the largest") };
     if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount)
         return {};
     if (role == Qt::DisplayRole)

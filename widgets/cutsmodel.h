@@ -30,8 +30,8 @@ public:
     explicit CutsModel(QObject* parent = nullptr);
     /// `colors` has the colour index of each part; `rowBytes` the bytes of one element of the dim with all of the other
     /// dims; `current` is the rule that the weight is cut by, where it is cut like this.
-    void setComparison(const CutComparison& comparison, const Mesh& mesh, std::vector<std::int64_t> colors,
-                       std::int64_t rowBytes, std::optional<CutRule> current, const Look& look);
+    void setComparison(const CutComparison& comparison, const Mesh& mesh, std::vector<std::int64_t> colors, std::int64_t rowBytes,
+                       std::optional<CutRule> current, const Look& look);
     void clear();
     /// Whether the rules' names have who cuts by them beside them; else that is in the tool tip only.
     void setUsersShown(bool shown);

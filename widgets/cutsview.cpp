@@ -77,8 +77,7 @@ void CutsView::buildLayout()
     m_axes->setObjectName(QStringLiteral("cutsAxes"));
     m_grain->setObjectName(QStringLiteral("cutsGrain"));
     m_grain->setAccessibleName(tr("Elements that stay together"));
-    m_grain->setToolTip(
-        tr("Elements that the grain-balanced rule keeps together, such as a head or a quantisation block"));
+    m_grain->setToolTip(tr("Elements that the grain-balanced rule keeps together, such as a head or a quantisation block"));
     m_grain->setOptional(true);
     m_note->setObjectName(QStringLiteral("cutsNote"));
     m_empty->setObjectName(QStringLiteral("cutsEmpty"));
@@ -195,8 +194,7 @@ void CutsView::showDim()
     for (const AxisRef& ref : weight->layout.dims[dim])
         if (ref.whole())
             names.push_back(mesh.axis(ref.axis).name);
-    m_axes->setAxes(names.empty() ? asKind({}, StrategyKind::Axiswise, *document(), selection()->weight()).strategy.axes
-                                  : names);
+    m_axes->setAxes(names.empty() ? asKind({}, StrategyKind::Axiswise, *document(), selection()->weight()).strategy.axes : names);
     m_grain->setValue(dim < weight->spec.grains.size() && weight->spec.grains[dim] > 1 ? weight->spec.grains[dim] : 0);
     compare();
 }
@@ -229,15 +227,14 @@ void CutsView::compare()
     const std::int64_t size = weight->spec.shape[dim];
     const auto refs = axes();
     const std::int64_t grain = m_grain->value();
-    const auto comparison = compareCuts(size, refs, mesh, grain > 0 ? std::optional<std::int64_t>(grain) : std::nullopt,
-                                        "dim " + std::to_string(dim));
+    const auto comparison =
+        compareCuts(size, refs, mesh, grain > 0 ? std::optional<std::int64_t>(grain) : std::nullopt, "dim " + std::to_string(dim));
     const std::int64_t others = size > 0 ? elementCount(weight->spec.shape).value_or(0) / size : 0;
     const Theme& theme = Theme::of(this);
     CutsModel::Look look { theme.quiet, theme.error, monoFont(this, -0.5), uiFont(this, 0, true) };
-    m_model->setComparison(
-        comparison, mesh,
-        colorsOf(refs, mesh, DeviceColors(mesh, isActual() ? &weight->shards : nullptr), comparison.parts),
-        bytesOf(others, weight->spec.dtype), isActual() ? std::optional(weight->cut) : std::nullopt, look);
+    m_model->setComparison(comparison, mesh,
+                           colorsOf(refs, mesh, DeviceColors(mesh, isActual() ? &weight->shards : nullptr), comparison.parts),
+                           bytesOf(others, weight->spec.dtype), isActual() ? std::optional(weight->cut) : std::nullopt, look);
     m_table->clearSpans();
     for (int row = 0; row < m_model->rowCount(); ++row)
         if (m_model->row(row).refused)
@@ -258,15 +255,15 @@ void CutsView::fitSizes()
     m_table->setColumnHidden(CutsModel::SizesColumn, width() < kNarrow);
     const QFontMetrics heading(uiFont(this, -1));
     const QAbstractItemView* cells = m_table;
-    for (const int column :
-         { CutsModel::RuleColumn, CutsModel::SizesColumn, CutsModel::DiffersColumn, CutsModel::PaddingColumn }) {
+    for (const int column : { CutsModel::RuleColumn, CutsModel::SizesColumn, CutsModel::DiffersColumn, CutsModel::PaddingColumn }) {
         const QString title = m_model->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
         const int wanted = std::max(cells->sizeHintForColumn(column), heading.horizontalAdvance(title) + 20);
         m_table->setColumnWidth(column, std::min(wanted, width() / 4));
     }
     const int room = m_table->height() - m_table->horizontalHeader()->height();
     const int rows = std::max(m_model->rowCount(), 1);
-    m_table->verticalHeader()->setDefaultSectionSize(std::clamp(room / rows, std::max(kLeastRow, m_table->fontMetrics().height() + 4), rowHeight(m_table)));
+    m_table->verticalHeader()->setDefaultSectionSize(
+        std::clamp(room / rows, std::max(kLeastRow, m_table->fontMetrics().height() + 4), rowHeight(m_table)));
 }
 
 bool CutsView::event(QEvent* event)

@@ -76,7 +76,8 @@ double DeviceBars::nameWidth() const
 QRectF DeviceBars::lane(int bar) const
 {
     const double left = nameWidth();
-    return { left, bar * double(laneHeight(this)) + (laneHeight(this) - kBar) / 2.0, std::max(20.0, width() - left - totalWidth(this) - kGap), kBar };
+    return { left, bar * double(laneHeight(this)) + (laneHeight(this) - kBar) / 2.0,
+             std::max(20.0, width() - left - totalWidth(this) - kGap), kBar };
 }
 
 double DeviceBars::scale() const
@@ -111,7 +112,8 @@ void DeviceBars::paintEvent(QPaintEvent*)
             painter.fillRect(row, theme.selection);
         painter.setPen(i == m_current || m_bars.size() == 1 ? theme.text : theme.quiet);
         const QRectF name(2, row.top(), room.left() - 6, laneHeight(this));
-        painter.drawText(name, Qt::AlignLeft | Qt::AlignVCenter, painter.fontMetrics().elidedText(bar.name, Qt::ElideRight, static_cast<int>(name.width())));
+        painter.drawText(name, Qt::AlignLeft | Qt::AlignVCenter,
+                         painter.fontMetrics().elidedText(bar.name, Qt::ElideRight, static_cast<int>(name.width())));
         painter.fillRect(room, theme.line);
         for (int k = 0; k < static_cast<int>(bar.parts.size()); ++k) {
             const QRectF place = partRect(i, k);
@@ -124,13 +126,14 @@ void DeviceBars::paintEvent(QPaintEvent*)
         }
         const bool over = m_limit > 0 && bar.total() > m_limit;
         painter.setPen(over ? theme.error : theme.text);
-        painter.drawText(QRectF(room.right() + kGap, row.top(), totalWidth(this), laneHeight(this)), Qt::AlignLeft | Qt::AlignVCenter,
-                         (over ? QStringLiteral("✗ ") : QString()) + bytesText(bar.total()));
+        painter.drawText(QRectF(room.right() + kGap, row.top(), totalWidth(this), laneHeight(this)),
+                         Qt::AlignLeft | Qt::AlignVCenter, (over ? QStringLiteral("✗ ") : QString()) + bytesText(bar.total()));
     }
     if (m_hovered >= 0 && m_hovered < static_cast<int>(m_bars.size())) {
         painter.setRenderHint(QPainter::Antialiasing);
         painter.setPen(QPen(theme.quiet, 1.5));
-        painter.drawRoundedRect(QRectF(0, m_hovered * double(laneHeight(this)), width(), laneHeight(this)).adjusted(1, 1, -1, -1), kCornerRadius, kCornerRadius);
+        painter.drawRoundedRect(QRectF(0, m_hovered * double(laneHeight(this)), width(), laneHeight(this)).adjusted(1, 1, -1, -1),
+                                kCornerRadius, kCornerRadius);
         painter.setRenderHint(QPainter::Antialiasing, false);
     }
     if (m_limit > 0 && !m_bars.empty()) {

@@ -11,14 +11,10 @@ namespace shardboard {
 namespace {
 
 // Lightness (L*): 46, 70, 58, 72, 53, 89, 61.
-constexpr std::array<unsigned, kHueCount> kHues {
-    0x0072B2, 0x56B4E9, 0x009E73, 0xE69F00, 0xD55E00, 0xF0E442, 0xCC79A7
-};
+constexpr std::array<unsigned, kHueCount> kHues { 0x0072B2, 0x56B4E9, 0x009E73, 0xE69F00, 0xD55E00, 0xF0E442, 0xCC79A7 };
 // Mesh axes: the outer ones first, so that data is orange and model is sky blue.
-constexpr std::array<unsigned, kHueCount> kAxisHues { 0xE69F00, 0x56B4E9, 0x009E73, 0xCC79A7,
-                                                      0xD55E00, 0x0072B2, 0xF0E442 };
-constexpr std::array<Qt::BrushStyle, 4> kHatches { Qt::BDiagPattern, Qt::HorPattern, Qt::VerPattern,
-                                                   Qt::Dense6Pattern };
+constexpr std::array<unsigned, kHueCount> kAxisHues { 0xE69F00, 0x56B4E9, 0x009E73, 0xCC79A7, 0xD55E00, 0x0072B2, 0xF0E442 };
+constexpr std::array<Qt::BrushStyle, 4> kHatches { Qt::BDiagPattern, Qt::HorPattern, Qt::VerPattern, Qt::Dense6Pattern };
 
 QColor hue(unsigned rgb) { return QColor(QRgb(rgb | 0xff000000u)); }
 
@@ -65,9 +61,14 @@ struct Grey {
     unsigned fill;
     unsigned hatch;
 };
-constexpr std::array<Grey, kHueCount> kGreys { { { 0x2B2B2B, 0x707070 }, { 0xF2F2F2, 0x8C8C8C }, { 0x5C5C5C, 0x1C1C1C }, { 0xC8C8C8, 0x828282 },
-                                                 { 0x737373, 0x2A2A2A }, { 0xA6A6A6, 0xF4F4F4 }, { 0x8A8A8A, 0xDEDEDE } } };
-constexpr std::array<Qt::BrushStyle, 8> kPatterns { Qt::NoBrush, Qt::BDiagPattern, Qt::HorPattern, Qt::FDiagPattern,
+constexpr std::array<Grey, kHueCount> kGreys { { { 0x2B2B2B, 0x707070 },
+                                                 { 0xF2F2F2, 0x8C8C8C },
+                                                 { 0x5C5C5C, 0x1C1C1C },
+                                                 { 0xC8C8C8, 0x828282 },
+                                                 { 0x737373, 0x2A2A2A },
+                                                 { 0xA6A6A6, 0xF4F4F4 },
+                                                 { 0x8A8A8A, 0xDEDEDE } } };
+constexpr std::array<Qt::BrushStyle, 8> kPatterns { Qt::NoBrush,    Qt::BDiagPattern,     Qt::HorPattern,    Qt::FDiagPattern,
                                                     Qt::VerPattern, Qt::DiagCrossPattern, Qt::Dense6Pattern, Qt::CrossPattern };
 
 /// Seven greys and eight patterns have no common divisor, so that a pair comes again only after 56.
@@ -113,7 +114,8 @@ PartColor partColor(std::int64_t index)
 
 int colorCount()
 {
-    return static_cast<int>(partLook() == PartLook::Patterns ? kGreys.size() * kPatterns.size() : kHueCount * (kHatches.size() + 1));
+    return static_cast<int>(partLook() == PartLook::Patterns ? kGreys.size() * kPatterns.size()
+                                                             : kHueCount * (kHatches.size() + 1));
 }
 
 QColor axisColor(int axis)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Colours of parts, devices and mesh axes. Pure functions of an index and the look that was chosen. The seven Okabe-Ito hues in an
-// order in which neighbours differ in lightness too; after seven the hues come again with a hatching, so that colour never stands alone.
+// order in which neighbours differ in lightness too; after seven the hues come again with a hatching, so that colour never stands
+// alone.
 #pragma once
 
 #include "model/core/shards.h"

@@ -44,7 +44,8 @@ QString DeviceMemory::legend() const
     if (m_axis < 0)
         return QObject::tr("peak of memory, the same on every device");
     const auto [least, most] = std::minmax_element(m_peaks.begin(), m_peaks.end());
-    return QObject::tr("peak of each stage of %1: %2 to %3").arg(qstr(m_mesh.axis(m_axis).name), bytesText(*least), bytesText(*most));
+    return QObject::tr("peak of each stage of %1: %2 to %3")
+        .arg(qstr(m_mesh.axis(m_axis).name), bytesText(*least), bytesText(*most));
 }
 
 PartColor heatColor(double fill, const Theme& theme)

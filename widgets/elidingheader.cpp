@@ -20,7 +20,9 @@ QString ElidingHeader::shownTitle(int column) const
     const int lacking = sectionSizeFromContents(column).width() - sectionSize(column);
     if (lacking > 0 && shortWidth(column) <= sectionSize(column))
         return model()->headerData(column, orientation(), kShortTitleRole).toString();
-    return lacking <= 0 ? title : fontMetrics().elidedText(title, Qt::ElideRight, std::max(0, fontMetrics().horizontalAdvance(title) - lacking));
+    return lacking <= 0
+        ? title
+        : fontMetrics().elidedText(title, Qt::ElideRight, std::max(0, fontMetrics().horizontalAdvance(title) - lacking));
 }
 
 int ElidingHeader::shortWidth(int column) const

@@ -45,8 +45,8 @@ std::optional<ExplainTarget> selectedTarget(const Document& document)
     const auto& segments = evaluation->plan.segments;
     if (selectedCollective(document) != nullptr)
         return collectiveTarget(*evaluation, selection->collective());
-    if (const auto segment = static_cast<std::size_t>(selection->segment()); selection->operation() >= 0 && segment < segments.size()
-        && static_cast<std::size_t>(selection->operation()) < segments[segment].ops.size())
+    if (const auto segment = static_cast<std::size_t>(selection->segment()); selection->operation() >= 0
+        && segment < segments.size() && static_cast<std::size_t>(selection->operation()) < segments[segment].ops.size())
         return operationTarget(*evaluation, selection->segment(), selection->operation());
     if (selectedWeight(document) != nullptr)
         return weightTarget(*evaluation, selection->weight());
@@ -69,7 +69,8 @@ bool selectCause(const Document& document, const CauseLink& link)
     int at = -1;
     for (std::size_t s = 0; s < segments.size(); ++s)
         for (std::size_t o = 0; o < segments[s].ops.size(); ++o)
-            if (segments[s].ops[o].op == link.op && (found < 0 || segments[s].count > segments[static_cast<std::size_t>(found)].count)) {
+            if (segments[s].ops[o].op == link.op
+                && (found < 0 || segments[s].count > segments[static_cast<std::size_t>(found)].count)) {
                 found = static_cast<int>(s);
                 at = static_cast<int>(o);
             }
@@ -81,14 +82,16 @@ void addCauseCards(InspectorPage& page, const Explanation& explanation, const st
 {
     int number = 0;
     for (const CauseLink& link : explanation.causes) {
-        Card* card = page.card(QStringLiteral("%1  %2").arg(++number).arg(qstr(link.text)), QString(), qstr(link.detail), Card::Look::Plain);
+        Card* card =
+            page.card(QStringLiteral("%1  %2").arg(++number).arg(qstr(link.text)), QString(), qstr(link.detail), Card::Look::Plain);
         card->setObjectName(QStringLiteral("cause.%1").arg(number));
         if (link.pin < 0 && link.weight < 0 && link.op < 0)
             continue;
-        card->setActionable(link.pin >= 0 ? QObject::tr("Show this pin")
-                                          : link.kind == CauseLink::Kind::Layout ? QObject::tr("Select this weight")
-                                                                                 : QObject::tr("Explain this operation"));
-        QObject::connect(card, &Card::activated, &page, [clicked, link] { clicked(link); }, Qt::QueuedConnection);
+        card->setActionable(link.pin >= 0                              ? QObject::tr("Show this pin")
+                                : link.kind == CauseLink::Kind::Layout ? QObject::tr("Select this weight")
+                                                                       : QObject::tr("Explain this operation"));
+        QObject::connect(
+            card, &Card::activated, &page, [clicked, link] { clicked(link); }, Qt::QueuedConnection);
     }
 }
 
@@ -220,8 +223,9 @@ void ExplainView::fillOperations()
     const auto& segments = evaluation->plan.segments;
     for (std::size_t s = 0; s < segments.size(); ++s)
         for (std::size_t o = 0; o < segments[s].ops.size(); ++o)
-            m_operations->addItem(qstr(operationId(*evaluation, static_cast<int>(s), static_cast<int>(o))).remove(QStringLiteral("model.layers.*.")),
-                                  QPoint(static_cast<int>(s), static_cast<int>(o)));
+            m_operations->addItem(
+                qstr(operationId(*evaluation, static_cast<int>(s), static_cast<int>(o))).remove(QStringLiteral("model.layers.*.")),
+                QPoint(static_cast<int>(s), static_cast<int>(o)));
 }
 
 void ExplainView::build(bool wait)
@@ -267,8 +271,9 @@ void ExplainView::build(bool wait)
     }
     if (target->kind == ExplainTarget::Kind::Collective) { // its own mesh axes first
         const auto& own = evaluation->plan.collectives[static_cast<std::size_t>(target->collective)].axes;
-        std::stable_partition(explanation.axes.begin(), explanation.axes.end(),
-                              [&](const AxisExplanation& axis) { return std::find(own.begin(), own.end(), axis.axis) != own.end(); });
+        std::stable_partition(explanation.axes.begin(), explanation.axes.end(), [&](const AxisExplanation& axis) {
+            return std::find(own.begin(), own.end(), axis.axis) != own.end();
+        });
     }
     showCauses(explanation);
     showRows(std::move(explanation));
@@ -277,7 +282,8 @@ void ExplainView::build(bool wait)
 void ExplainView::askForEffects(const ExplainTarget& target, int effects)
 {
     const auto evaluation = document()->evaluation();
-    m_effects->ask([this, evaluation, target, effects, design = std::make_shared<const Design>(document()->design())](const std::atomic<bool>& stop) {
+    m_effects->ask([this, evaluation, target, effects,
+                    design = std::make_shared<const Design>(document()->design())](const std::atomic<bool>& stop) {
         if (!pauseUnlessStopped(stop))
             return LatestJob::Answer();
         const auto explanation = std::make_shared<const Explanation>(explain(*design, *evaluation, target, { effects, &stop }));
@@ -358,7 +364,8 @@ void ExplainView::addButtons()
             continue;
         auto* button = new QPushButton(unpins ? tr("Unpin") : tr("Pin this"), m_table);
         const QString axisName = qstr(document()->evaluation()->plan.mesh.axis(axis.axis).name);
-        button->setObjectName(unpins ? QStringLiteral("unpin.%1").arg(axisName) : QStringLiteral("pin.%1.%2").arg(axisName, qstr(ranked.row)));
+        button->setObjectName(unpins ? QStringLiteral("unpin.%1").arg(axisName)
+                                     : QStringLiteral("pin.%1.%2").arg(axisName, qstr(ranked.row)));
         button->setAccessibleName(qstr(edit->text));
         QString tip = tr("%1 (can be undone)").arg(qstr(edit->text));
         if (unpins && axis.pin >= 0 && !document()->design().pins[static_cast<std::size_t>(axis.pin)].source.empty())
@@ -367,7 +374,8 @@ void ExplainView::addButtons()
         button->setToolTip(tip);
         button->setFont(uiFont(this, -1));
         // Later: the edit replaces the table and with it the button.
-        connect(button, &QPushButton::clicked, this, [this, repair = *edit] { apply(repair); }, Qt::QueuedConnection);
+        connect(
+            button, &QPushButton::clicked, this, [this, repair = *edit] { apply(repair); }, Qt::QueuedConnection);
         m_table->setIndexWidget(m_rows->index(row, RowsModel::ActionColumn), button);
     }
 }
@@ -396,10 +404,12 @@ void ExplainView::fitColumns()
     m_table->setColumnHidden(RowsModel::MovesColumn, !moves);
     const bool notes = left - moved >= kReadable;
     m_table->setColumnHidden(RowsModel::NoteColumn, !notes);
-    const std::pair<int, int> widths[] { { RowsModel::AxisColumn, axis },   { RowsModel::RowColumn, row + (notes ? 0 : std::max(0, left - moved)) },
-                                         { RowsModel::PriceColumn, price }, { RowsModel::MovesColumn, moved },
-                                         { RowsModel::StepColumn, kStep },  { RowsModel::NoteColumn, notes ? left - moved : 0 },
-                                         { RowsModel::ActionColumn, kAction } };
+    const std::pair<int, int> widths[] {
+        { RowsModel::AxisColumn, axis },     { RowsModel::RowColumn, row + (notes ? 0 : std::max(0, left - moved)) },
+        { RowsModel::PriceColumn, price },   { RowsModel::MovesColumn, moved },
+        { RowsModel::StepColumn, kStep },    { RowsModel::NoteColumn, notes ? left - moved : 0 },
+        { RowsModel::ActionColumn, kAction }
+    };
     for (const auto& [column, width] : widths)
         if (width > 0)
             m_table->setColumnWidth(column, width);

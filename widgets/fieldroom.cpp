@@ -13,7 +13,10 @@
 
 namespace shardboard {
 
-int widthOf(const QWidget* widget) { return std::clamp(widget->sizeHint().width(), widget->minimumWidth(), widget->maximumWidth()); }
+int widthOf(const QWidget* widget)
+{
+    return std::clamp(widget->sizeHint().width(), widget->minimumWidth(), widget->maximumWidth());
+}
 
 FieldRoom::FieldRoom(ViewHeader* header, QLineEdit* field, QWidget* other)
     : QObject(header)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The room of a view's heading: a field for searching gives way to what stands beside it where there is no room for all, until it is
-// used.
+// The room of a view's heading: a field for searching gives way to what stands beside it where there is no room for all, until it
+// is used.
 #pragma once
 
 #include <QObject>

@@ -139,8 +139,7 @@ void FindingsView::addRow(const DesignFinding& finding, int index)
     const Theme& theme = Theme::of(this);
     auto* item = new QTreeWidgetItem(m_list);
     const QString where = shortName(finding.where);
-    item->setData(NoteColumn, NoteDelegate::TitleRole,
-                  where + QStringLiteral(" · ") + kindText(finding.kind));
+    item->setData(NoteColumn, NoteDelegate::TitleRole, where + QStringLiteral(" · ") + kindText(finding.kind));
     item->setData(NoteColumn, NoteDelegate::TextRole, qstr(finding.message));
     item->setData(NoteColumn, NoteDelegate::TitleColorRole, colorOf(finding.severity, theme));
     item->setData(NoteColumn, kIndexRole, index);
@@ -157,7 +156,8 @@ void FindingsView::addRow(const DesignFinding& finding, int index)
         tip += QLatin1Char('\n') + tr("Repair: %1").arg(qstr(finding.repair));
     if (finding.costBytes > 0)
         tip += QLatin1Char('\n')
-            + (costKind(finding.kind) == CostKind::Moved ? tr("moves %1 per device in a step") : tr("costs %1 of memory per device"))
+            + (costKind(finding.kind) == CostKind::Moved ? tr("moves %1 per device in a step")
+                                                         : tr("costs %1 of memory per device"))
                   .arg(exactBytesText(finding.costBytes));
     for (int column = 0; column < ColumnCount; ++column)
         item->setToolTip(column, tip);
@@ -173,9 +173,9 @@ void FindingsView::addRepair(QTreeWidgetItem* item, const Repair& repair)
 {
     QPushButton* button = addButton(item, qstr(repair.text));
     button->setObjectName(QStringLiteral("repairButton"));
-    button->setToolTip(qstr(repair.text) + QLatin1Char('\n')
-                       + tr("One step of the history (%1 on the row)")
-                             .arg(m_repair->shortcut().toString(QKeySequence::NativeText)));
+    button->setToolTip(
+        qstr(repair.text) + QLatin1Char('\n')
+        + tr("One step of the history (%1 on the row)").arg(m_repair->shortcut().toString(QKeySequence::NativeText)));
     const int index = item->data(NoteColumn, kIndexRole).toInt();
     // Later: the repair replaces this list and with it the button. Only for the findings that were clicked on.
     const auto act = [this, index, shown = std::weak_ptr<const Evaluation>(document()->evaluation())] {
@@ -192,10 +192,13 @@ void FindingsView::addShow(QTreeWidgetItem* item, const FindingPlace& place)
     button->setObjectName(QStringLiteral("showButton"));
     button->setToolTip(item->toolTip(NoteColumn));
     const int index = item->data(NoteColumn, kIndexRole).toInt();
-    connect(button, &QPushButton::clicked, this, [this, index] {
-        if (index < m_list->topLevelItemCount())
-            follow(m_list->topLevelItem(index));
-    }, Qt::QueuedConnection);
+    connect(
+        button, &QPushButton::clicked, this,
+        [this, index] {
+            if (index < m_list->topLevelItemCount())
+                follow(m_list->topLevelItem(index));
+        },
+        Qt::QueuedConnection);
 }
 
 QPushButton* FindingsView::addButton(QTreeWidgetItem* item, const QString& text)
@@ -269,14 +272,14 @@ void FindingsView::showState()
         setTextColor(label, theme.quiet);
     const auto evaluation = document()->evaluation();
     const int count = m_list->topLevelItemCount();
-    const int known = evaluation ? std::min(count, static_cast<int>(evaluation->findings.size())) : 0; // asleep it lists those of an earlier design
+    const int known = evaluation ? std::min(count, static_cast<int>(evaluation->findings.size()))
+                                 : 0; // asleep it lists those of an earlier design
     int repairs = 0;
     for (int i = 0; i < known; ++i)
         repairs += evaluation->findings[static_cast<std::size_t>(i)].fix ? 1 : 0;
-    m_total->setText(repairs == 0 ? counted(count, tr("finding"), tr("findings"))
-                                  : tr("%1 · %2 with a repair of one edit")
-                                        .arg(counted(count, tr("finding"), tr("findings")))
-                                        .arg(repairs));
+    m_total->setText(repairs == 0
+                         ? counted(count, tr("finding"), tr("findings"))
+                         : tr("%1 · %2 with a repair of one edit").arg(counted(count, tr("finding"), tr("findings"))).arg(repairs));
     m_all->setText(tr("Repair All %1").arg(repairs));
     m_all->setVisible(repairs > 1);
     m_all->setEnabled(!m_work->isBusy());
@@ -290,7 +293,9 @@ void FindingsView::showState()
 void FindingsView::enableRepair()
 {
     const auto evaluation = document()->evaluation();
-    m_repair->setEnabled(evaluation && std::any_of(evaluation->findings.begin(), evaluation->findings.end(), [](const DesignFinding& finding) { return finding.fix.has_value(); }));
+    m_repair->setEnabled(evaluation
+                         && std::any_of(evaluation->findings.begin(), evaluation->findings.end(),
+                                        [](const DesignFinding& finding) { return finding.fix.has_value(); }));
     m_repair->setProperty("whyNot", document()->hasDesign() ? tr("no finding has a repair of one edit") : tr("no design is open"));
 }
 
@@ -337,7 +342,8 @@ void FindingsView::repair(int index)
 void FindingsView::repairCurrent()
 {
     const auto evaluation = document()->evaluation();
-    const int current = isAsleep() ? -1 : m_list->indexOfTopLevelItem(m_list->currentItem()); // asleep it lists those of an earlier design
+    const int current =
+        isAsleep() ? -1 : m_list->indexOfTopLevelItem(m_list->currentItem()); // asleep it lists those of an earlier design
     if (!evaluation)
         return;
     if (current >= 0 && evaluation->findings[static_cast<std::size_t>(current)].fix) {
@@ -345,7 +351,8 @@ void FindingsView::repairCurrent()
         return;
     }
     if (current >= 0) {
-        tell(inputError({}, "this finding has no repair of one edit", evaluation->findings[static_cast<std::size_t>(current)].repair));
+        tell(inputError({}, "this finding has no repair of one edit",
+                        evaluation->findings[static_cast<std::size_t>(current)].repair));
         return;
     }
     for (std::size_t i = 0; i < evaluation->findings.size(); ++i)

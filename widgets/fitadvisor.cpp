@@ -43,7 +43,8 @@ void FitAdvisor::ask(const Design& design)
             return stop->load();
         };
         auto answer = std::make_shared<const Result<FitAdvice>>(fitAdvice(*wanted, asked));
-        QMetaObject::invokeMethod(this, [this, request, answer] { finish(request, *answer); }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            this, [this, request, answer] { finish(request, *answer); }, Qt::QueuedConnection);
     });
 }
 

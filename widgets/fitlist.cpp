@@ -102,8 +102,9 @@ void FitList::showProgress()
     m_progress->setVisible(busy);
     m_cancel->setVisible(busy);
     if (busy)
-        m_title->setText(m_advisor->tried() > 1 ? tr("Looking for what would make it fit: %1 designs planned").arg(m_advisor->tried())
-                                                : tr("Looking for what would make it fit …"));
+        m_title->setText(m_advisor->tried() > 1
+                             ? tr("Looking for what would make it fit: %1 designs planned").arg(m_advisor->tried())
+                             : tr("Looking for what would make it fit …"));
 }
 
 void FitList::showAnswer()
@@ -138,7 +139,8 @@ void FitList::addOption(const FitOption& option)
     const QString what = qstr(option.what);
     const QString price = priceText(option, *m_advisor->advice());
     take->setAccessibleName(tr("Apply: %1, %2").arg(what, price));
-    take->setToolTip(tr("%1\n%2, %3 a step\nOne edit; undo takes it back").arg(what, exactBytesText(option.peakBytes), secondsText(option.seconds)));
+    take->setToolTip(tr("%1\n%2, %3 a step\nOne edit; undo takes it back")
+                         .arg(what, exactBytesText(option.peakBytes), secondsText(option.seconds)));
     auto* name = new WrappedLabel(what, row);
     name->setObjectName(QStringLiteral("fitWhat"));
     name->setFont(uiFont(this, 0, option.fits));

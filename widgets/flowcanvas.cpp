@@ -69,7 +69,10 @@ double FlowCanvas::amountOf(const FlowItem& item) const
     return item.bytes == 0 ? 0 : m_thickness == Thickness::Bytes ? static_cast<double>(item.bytes) : item.seconds;
 }
 
-double FlowCanvas::strokeOf(int index) const { return flowStroke(amountOf(m_scene.items[static_cast<std::size_t>(index)]), m_largest); }
+double FlowCanvas::strokeOf(int index) const
+{
+    return flowStroke(amountOf(m_scene.items[static_cast<std::size_t>(index)]), m_largest);
+}
 
 void FlowCanvas::setThickness(Thickness thickness)
 {
@@ -95,8 +98,8 @@ bool FlowCanvas::matches(int index) const
     const FlowItem& item = m_scene.items[static_cast<std::size_t>(index)];
     if (!m_highlight.isEmpty() && !isOfLegend(item, m_document->design().mesh, m_highlight))
         return false;
-    return m_filter.isEmpty() || item.title.contains(m_filter, Qt::CaseInsensitive) || item.detail.contains(m_filter, Qt::CaseInsensitive)
-        || item.toolTip.contains(m_filter, Qt::CaseInsensitive);
+    return m_filter.isEmpty() || item.title.contains(m_filter, Qt::CaseInsensitive)
+        || item.detail.contains(m_filter, Qt::CaseInsensitive) || item.toolTip.contains(m_filter, Qt::CaseInsensitive);
 }
 
 QSizeF FlowCanvas::sizeOf(const FlowItem& item) const
@@ -115,7 +118,9 @@ void FlowCanvas::place(bool home)
     for (const FlowItem& item : m_scene.items)
         boxes.push_back({ sizeOf(item), item.hanging });
     const QRectF view = QRectF(rect()).adjusted(0, 0, 0, -1); // a line below
-    const auto fits = [&](double scale) { return placeFlow(boxes, width() / scale, textScale(this)).size.height() * scale <= view.height(); };
+    const auto fits = [&](double scale) {
+        return placeFlow(boxes, width() / scale, textScale(this)).size.height() * scale <= view.height();
+    };
     if (home || m_atHome) { // longer lines, a little smaller, before one is out of sight
         const auto scale = std::find_if(kHomeScales.begin(), kHomeScales.end(), fits);
         m_lineScale = scale == kHomeScales.end() ? 1 : *scale;
@@ -125,7 +130,8 @@ void FlowCanvas::place(bool home)
     m_largest = 0;
     if (const auto evaluation = m_document->evaluation())
         for (const Collective& collective : evaluation->plan.collectives)
-            m_largest = std::max(m_largest, m_thickness == Thickness::Bytes ? static_cast<double>(collective.bytes) : collective.seconds);
+            m_largest =
+                std::max(m_largest, m_thickness == Thickness::Bytes ? static_cast<double>(collective.bytes) : collective.seconds);
     m_viewport.setView(view);
     const QRectF world(QPointF(), placed.size);
     m_navigation->forgetMap();
@@ -149,7 +155,8 @@ void FlowCanvas::goHome()
 
 void FlowCanvas::viewMoved()
 {
-    m_atHome = qFuzzyCompare(m_viewport.scale(), m_homeScale) && (m_viewport.toScreen(QPointF()) - m_homeOrigin).manhattanLength() < 0.5;
+    m_atHome =
+        qFuzzyCompare(m_viewport.scale(), m_homeScale) && (m_viewport.toScreen(QPointF()) - m_homeOrigin).manhattanLength() < 0.5;
 }
 
 void FlowCanvas::showWhole(bool whole)
@@ -180,7 +187,8 @@ void FlowCanvas::changeEvent(QEvent* event)
 
 QRectF FlowCanvas::itemRect(int index) const
 {
-    return index >= 0 && index < static_cast<int>(m_rects.size()) ? m_viewport.toScreen(m_rects[static_cast<std::size_t>(index)]) : QRectF();
+    return index >= 0 && index < static_cast<int>(m_rects.size()) ? m_viewport.toScreen(m_rects[static_cast<std::size_t>(index)])
+                                                                  : QRectF();
 }
 
 int FlowCanvas::itemAt(const QPointF& point) const
@@ -327,7 +335,9 @@ void FlowCanvas::paintConnector(QPainter& painter, int from, int to) const
     const FlowInk& ink = m_scene.items[static_cast<std::size_t>(from)].ink;
     const double thickness = std::max(strokeOf(from), strokeOf(to));
     painter.setOpacity(m_highlight.isEmpty() || matches(from) ? 1 : 0.3);
-    const auto paintLine = [&](const QPointF& begin, const QPointF& end) { paintFlowLine(painter, begin, end, ink, thickness, this); };
+    const auto paintLine = [&](const QPointF& begin, const QPointF& end) {
+        paintFlowLine(painter, begin, end, ink, thickness, this);
+    };
     if (std::abs(a.center().y() - b.center().y()) < 1) {
         paintLine(QPointF(a.right(), a.center().y()), QPointF(b.left(), b.center().y()));
         painter.setOpacity(1);
@@ -451,7 +461,8 @@ void FlowCanvas::paintEvent(QPaintEvent*)
             if (!rect.intersects(seen))
                 continue;
             painter.setPen(QPen(theme.attention, strokeOf(i)));
-            painter.drawLine(QPointF(rect.center().x(), rect.bottom()), QPointF(rect.center().x(), m_rects[static_cast<std::size_t>(owner)].top()));
+            painter.drawLine(QPointF(rect.center().x(), rect.bottom()),
+                             QPointF(rect.center().x(), m_rects[static_cast<std::size_t>(owner)].top()));
             continue;
         }
         if (before >= 0 && (rect.intersects(seen) || m_rects[static_cast<std::size_t>(before)].intersects(seen)))

@@ -31,8 +31,9 @@ FlowPlacement placeFlow(const std::vector<FlowBox>& boxes, double width, double 
     std::size_t lineStart = 0;
     // A line is moved down when one of its items has a collective hanging above it.
     const auto finishLine = [&](std::size_t end) {
-        const bool hanging = std::any_of(boxes.begin() + static_cast<std::ptrdiff_t>(lineStart), boxes.begin() + static_cast<std::ptrdiff_t>(end),
-                                         [](const FlowBox& box) { return box.hanging; });
+        const bool hanging =
+            std::any_of(boxes.begin() + static_cast<std::ptrdiff_t>(lineStart), boxes.begin() + static_cast<std::ptrdiff_t>(end),
+                        [](const FlowBox& box) { return box.hanging; });
         if (hanging)
             for (std::size_t i = lineStart; i < end; ++i)
                 if (!boxes[i].hanging)

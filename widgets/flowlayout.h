@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the boxes of a flow stand: from left to right, in as many lines as the width needs. Pure geometry, in the world of the canvas.
+// Where the boxes of a flow stand: from left to right, in as many lines as the width needs. Pure geometry, in the world of the
+// canvas.
 #pragma once
 
 #include <QRectF>

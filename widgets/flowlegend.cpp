@@ -21,13 +21,15 @@ LegendEntry lineEntry(const QString& key, const QString& text, const QString& to
 {
     return { key, text, toolTip, [ink](QPainter& painter, const QRectF& rect, const QWidget* widget) {
                 painter.setRenderHint(QPainter::Antialiasing, false);
-                paintFlowLine(painter, QPointF(rect.left(), rect.center().y()), QPointF(rect.right(), rect.center().y()), ink, 5, widget);
+                paintFlowLine(painter, QPointF(rect.left(), rect.center().y()), QPointF(rect.right(), rect.center().y()), ink, 5,
+                              widget);
             } };
 }
 
 } // namespace
 
-void paintFlowLine(QPainter& painter, const QPointF& from, const QPointF& to, const FlowInk& ink, double width, const QWidget* widget)
+void paintFlowLine(QPainter& painter, const QPointF& from, const QPointF& to, const FlowInk& ink, double width,
+                   const QWidget* widget)
 {
     const Theme& theme = Theme::of(widget);
     std::vector<std::pair<QColor, bool>> stripes;
@@ -65,17 +67,22 @@ std::vector<LegendEntry> flowLegend(const FlowScene& scene, const Mesh& mesh)
     }
     std::vector<LegendEntry> out;
     if (whole)
-        out.push_back(lineEntry(QStringLiteral("whole"), QObject::tr("whole"), QObject::tr("Lines of values that every device has whole"), {}));
+        out.push_back(lineEntry(QStringLiteral("whole"), QObject::tr("whole"),
+                                QObject::tr("Lines of values that every device has whole"), {}));
     for (const int axis : cut) {
         const QString name = qstr(mesh.axis(axis).name);
         out.push_back(lineEntry(QStringLiteral("cut/") + name, QObject::tr("cut over %1").arg(name),
                                 QObject::tr("Lines and lower edges of boxes in the colour of %1").arg(name), { { axis }, {} }));
     }
     if (!partial.empty())
-        out.push_back(lineEntry(QStringLiteral("partial"), partial.size() == 1 ? QObject::tr("partial over %1").arg(qstr(mesh.axis(*partial.begin()).name)) : QObject::tr("partial sums"),
-                                QObject::tr("Partial sums: dashed lines, hatched lower edges of boxes"), { {}, { partial.begin(), partial.end() } }));
+        out.push_back(lineEntry(QStringLiteral("partial"),
+                                partial.size() == 1 ? QObject::tr("partial over %1").arg(qstr(mesh.axis(*partial.begin()).name))
+                                                    : QObject::tr("partial sums"),
+                                QObject::tr("Partial sums: dashed lines, hatched lower edges of boxes"),
+                                { {}, { partial.begin(), partial.end() } }));
     if (collective)
-        out.push_back({ QStringLiteral("collective"), QObject::tr("collective"), QObject::tr("Moves data between devices; one that moves none is grey"),
+        out.push_back({ QStringLiteral("collective"), QObject::tr("collective"),
+                        QObject::tr("Moves data between devices; one that moves none is grey"),
                         [](QPainter& painter, const QRectF& rect, const QWidget* widget) {
                             const Theme& theme = Theme::of(widget);
                             painter.setPen(QPen(theme.attention, 1.2));

@@ -97,8 +97,8 @@ private:
                     m_base = use.before;
         m_scene.residualInk = inkOf(m_base);
         if (!m_base.dims.empty())
-            m_scene.residual
-                = QObject::tr("residual stream %1").arg(specIn(m_notation, m_base, m_evaluation.plan.mesh, true).marked());
+            m_scene.residual =
+                QObject::tr("residual stream %1").arg(specIn(m_notation, m_base, m_evaluation.plan.mesh, true).marked());
         else if (!m_segment.ops.empty())
             m_base = m_segment.ops.front().operands.front().before;
     }
@@ -224,7 +224,8 @@ private:
     {
         FlowItem out;
         const Op& first = m_evaluation.graph.op(m_ops.front()->op);
-        out.kind = m_part == Part::Alone && (first.kind == OpKind::Add || first.kind == OpKind::Output || first.kind == OpKind::GatherLast)
+        out.kind =
+            m_part == Part::Alone && (first.kind == OpKind::Add || first.kind == OpKind::Output || first.kind == OpKind::GatherLast)
             ? FlowItem::Small
             : FlowItem::Operation;
         out.title = title();
@@ -323,9 +324,11 @@ FlowItem foldedItem(const Evaluation& evaluation, int index)
         out.ink = inkOf(segment.ops.back().result);
     const QString moved = counted(collectives, QObject::tr("collective"), QObject::tr("collectives"));
     out.detail = collectives > 0 ? QStringLiteral("%1 · %2").arg(moved, secondsText(out.seconds)) : secondsText(out.seconds);
-    out.toolTip = QObject::tr("%1, folded\n%2 · %3\nall its layers: %4 moved, %5 predicted\nEnter or a click unfolds it")
-                      .arg(out.title, counted(static_cast<std::int64_t>(segment.ops.size()), QObject::tr("operation"), QObject::tr("operations")), moved,
-                           bytesText(out.bytes), secondsText(out.seconds));
+    out.toolTip =
+        QObject::tr("%1, folded\n%2 · %3\nall its layers: %4 moved, %5 predicted\nEnter or a click unfolds it")
+            .arg(out.title,
+                 counted(static_cast<std::int64_t>(segment.ops.size()), QObject::tr("operation"), QObject::tr("operations")), moved,
+                 bytesText(out.bytes), secondsText(out.seconds));
     return out;
 }
 

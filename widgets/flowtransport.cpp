@@ -35,7 +35,9 @@ QPixmap signPixmap(Sign sign, const QColor& color, double ratio)
         painter.translate(kSide, 0);
         painter.scale(-1, 1);
     }
-    const auto triangle = [&](double x, double wide) { painter.drawPolygon(QPolygonF { QPointF(x, 3), QPointF(x + wide, 8), QPointF(x, 13) }); };
+    const auto triangle = [&](double x, double wide) {
+        painter.drawPolygon(QPolygonF { QPointF(x, 3), QPointF(x + wide, 8), QPointF(x, 13) });
+    };
     switch (sign) {
     case Sign::Play:
         triangle(4, 9);
@@ -143,10 +145,13 @@ void FlowTransport::follow()
     QString text;
     if (m_evaluation && count > 0 && index >= 0) {
         const PlanStep step = m_player->current();
-        text = tr("%1 of %2 · %3 · %4").arg(index + 1).arg(count).arg(stepTitle(*m_evaluation, step), stepDetail(*m_evaluation, step));
+        text =
+            tr("%1 of %2 · %3 · %4").arg(index + 1).arg(count).arg(stepTitle(*m_evaluation, step), stepDetail(*m_evaluation, step));
     } else if (m_evaluation) {
-        text = tr("%1 with %2").arg(counted(count, tr("step"), tr("steps")),
-                                    counted(static_cast<std::int64_t>(m_evaluation->plan.collectives.size()), tr("collective"), tr("collectives")));
+        text = tr("%1 with %2")
+                   .arg(counted(count, tr("step"), tr("steps")),
+                        counted(static_cast<std::int64_t>(m_evaluation->plan.collectives.size()), tr("collective"),
+                                tr("collectives")));
     }
     m_words->setText(text);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/flowview.h"
 
-#include "widgets/choicebox.h"
 #include "widgets/canvas/navigation.h"
+#include "widgets/choicebox.h"
 #include "widgets/contextmenu.h"
 #include "widgets/elidedlabel.h"
 #include "widgets/fieldroom.h"
@@ -50,7 +50,8 @@ FlowView::FlowView(Document* document, QWidget* parent)
     setAccessibleName(tr("Flow"));
     m_find->setObjectName(QStringLiteral("flowFind"));
     m_find->setAccessibleName(tr("Find an operation or a collective"));
-    m_find->setToolTip(tr("Find an operation, a collective, a mesh axis or a tensor (Ctrl+F); Enter goes on to the next one, in all segments"));
+    m_find->setToolTip(
+        tr("Find an operation, a collective, a mesh axis or a tensor (Ctrl+F); Enter goes on to the next one, in all segments"));
     m_find->setFixedWidth(120);
     m_phase->setObjectName(QStringLiteral("flowPhase"));
     m_phase->setAccessibleName(tr("Phase of the step"));
@@ -86,8 +87,9 @@ FlowView::FlowView(Document* document, QWidget* parent)
     column->addWidget(m_empty, 1);
     connect(m_choice, &ChoiceBox::activated, this, [this](int index) { showSegment(m_choice->itemData(index).toInt()); });
     connect(m_phase, &ChoiceBox::activated, this, [this](int index) { showPhase(m_phase->itemData(index).toInt()); });
-    connect(m_thickness, &ChoiceBox::activated, this,
-            [this](int index) { m_canvas->setThickness(static_cast<FlowCanvas::Thickness>(m_thickness->itemData(index).toInt())); });
+    connect(m_thickness, &ChoiceBox::activated, this, [this](int index) {
+        m_canvas->setThickness(static_cast<FlowCanvas::Thickness>(m_thickness->itemData(index).toInt()));
+    });
     connect(m_find, &FindField::textChanged, this, &FlowView::search);
     connect(m_find, &FindField::nextWanted, this, &FlowView::findNext);
     connect(m_find, &FindField::left, this, [this] { m_canvas->setFocus(Qt::OtherFocusReason); });
@@ -165,7 +167,8 @@ void FlowView::showSegment(int plannedSegment)
     m_segment = plannedSegment;
     fillSegments();
     FlowScene scene = makeFoldedScene(*evaluation, plannedSegment, document()->notation());
-    m_name = tr("%1 · %2").arg(scene.name, qstr(phaseName(evaluation->plan.segments[static_cast<std::size_t>(plannedSegment)].phase)));
+    m_name =
+        tr("%1 · %2").arg(scene.name, qstr(phaseName(evaluation->plan.segments[static_cast<std::size_t>(plannedSegment)].phase)));
     m_residual->setText(scene.residual);
     m_legend->setEntries(flowLegend(scene, evaluation->plan.mesh));
     m_canvas->setScene(std::move(scene));
@@ -222,7 +225,8 @@ void FlowView::showPhase(int phase)
         if (static_cast<int>(segments[i].phase) != phase)
             continue;
         const bool better = best < 0 || segments[i].name == name
-            || (segments[static_cast<std::size_t>(best)].name != name && segments[i].count > segments[static_cast<std::size_t>(best)].count);
+            || (segments[static_cast<std::size_t>(best)].name != name
+                && segments[i].count > segments[static_cast<std::size_t>(best)].count);
         if (better)
             best = static_cast<int>(i);
     }
@@ -268,8 +272,9 @@ void FlowView::selectionChanged()
     if (segment >= 0 && segment != m_segment)
         showSegment(segment);
     // From what was selected elsewhere the walk goes on; it ends where nothing of the plan is selected any more.
-    const int step = selection()->collective() >= 0 ? stepOfCollective(m_player->steps(), selection()->collective())
-                                                    : stepOfOperation(m_player->steps(), selection()->segment(), selection()->operation());
+    const int step = selection()->collective() >= 0
+        ? stepOfCollective(m_player->steps(), selection()->collective())
+        : stepOfOperation(m_player->steps(), selection()->segment(), selection()->operation());
     if (step >= 0 && step != m_player->index())
         m_player->adopt(step);
     else if (step < 0)
@@ -328,7 +333,8 @@ int FlowView::stepOfItem(const FlowItem& item) const
         if (item.kind == FlowItem::Folded)
             return i;
         const auto& ops = m_evaluation->plan.segments[static_cast<std::size_t>(step.segment)].ops;
-        if (step.collective < 0 && std::find(item.ops.begin(), item.ops.end(), ops[static_cast<std::size_t>(step.operation)].op) != item.ops.end())
+        if (step.collective < 0
+            && std::find(item.ops.begin(), item.ops.end(), ops[static_cast<std::size_t>(step.operation)].op) != item.ops.end())
             return i;
     }
     return -1;
@@ -352,7 +358,8 @@ void FlowView::showStep()
 void FlowView::selectStep(const PlanStep& step)
 {
     m_stepping = true;
-    const PlannedOp& op = m_evaluation->plan.segments[static_cast<std::size_t>(step.segment)].ops[static_cast<std::size_t>(step.operation)];
+    const PlannedOp& op =
+        m_evaluation->plan.segments[static_cast<std::size_t>(step.segment)].ops[static_cast<std::size_t>(step.operation)];
     const int weight = step.collective >= 0
         ? weightOfTensor(*m_evaluation, m_evaluation->plan.collectives[static_cast<std::size_t>(step.collective)].tensor)
         : weightOfOp(*m_evaluation, op.op);
@@ -377,10 +384,7 @@ void FlowView::stepCollective(int by)
     by > 0 ? m_player->forwardToCollective() : m_player->backToCollective();
 }
 
-void FlowView::focusFilter()
-{
-    m_find->begin();
-}
+void FlowView::focusFilter() { m_find->begin(); }
 
 void FlowView::search()
 {
@@ -411,7 +415,8 @@ void FlowView::fillMenu(QMenu* menu, int index)
     if (index >= 0 && index < static_cast<int>(items.size())) {
         const FlowItem item = items[static_cast<std::size_t>(index)];
         if (item.kind == FlowItem::Folded)
-            connect(menu->addAction(tr("Unfold %1").arg(item.title)), &QAction::triggered, this, [this, item] { showSegment(item.segment); });
+            connect(menu->addAction(tr("Unfold %1").arg(item.title)), &QAction::triggered, this,
+                    [this, item] { showSegment(item.segment); });
         if (const int step = stepOfItem(item); step >= 0) {
             connect(menu->addAction(tr("Walk to This")), &QAction::triggered, this, [this, step] { m_player->goTo(step); });
             connect(menu->addAction(tr("Play from Here")), &QAction::triggered, this, [this, step] {
@@ -419,8 +424,10 @@ void FlowView::fillMenu(QMenu* menu, int index)
                 m_player->play();
             });
         }
-        connect(menu->addAction(tr("Find More of This")), &QAction::triggered, this, [this, item] { m_find->setText(item.title.section(QStringLiteral(" · "), 0, 0)); });
-        connect(menu->addAction(tr("Copy as Text")), &QAction::triggered, this, [item] { QGuiApplication::clipboard()->setText(item.title + QLatin1Char('\n') + item.toolTip); });
+        connect(menu->addAction(tr("Find More of This")), &QAction::triggered, this,
+                [this, item] { m_find->setText(item.title.section(QStringLiteral(" · "), 0, 0)); });
+        connect(menu->addAction(tr("Copy as Text")), &QAction::triggered, this,
+                [item] { QGuiApplication::clipboard()->setText(item.title + QLatin1Char('\n') + item.toolTip); });
         if (!item.ops.empty())
             for (const PlannedOp& op : m_evaluation->plan.segments[static_cast<std::size_t>(item.segment)].ops)
                 if (op.op == item.ops.back())

@@ -128,7 +128,9 @@ QString bytesDeltaText(std::int64_t now, std::int64_t then)
 
 QString sizesText(const std::vector<SizeRun>& runs, std::size_t most)
 {
-    return qstr(runsText(runs, most)).replace(QLatin1String(" x "), QStringLiteral(" × ")).replace(QLatin1String("..."), QStringLiteral("…"));
+    return qstr(runsText(runs, most))
+        .replace(QLatin1String(" x "), QStringLiteral(" × "))
+        .replace(QLatin1String("..."), QStringLiteral("…"));
 }
 
 QString exactBytesText(std::int64_t bytes) { return countText(bytes) + QStringLiteral(" bytes"); }

@@ -56,7 +56,8 @@ HardwareField field(const QString& key, const QString& label, const QString& uni
 }
 
 /// A field for words that `at` leads to; they cannot be empty.
-template <class At> HardwareField nameField(const QString& key, const QString& label, At at)
+template <class At>
+HardwareField nameField(const QString& key, const QString& label, At at)
 {
     HardwareField out;
     out.key = key;
@@ -89,10 +90,12 @@ HardwareField choiceField(const QString& key, const QString& label, std::vector<
 HardwareSection generalSection()
 {
     HardwareSection out { QObject::tr("Hardware"), {}, {}, {} };
-    out.fields.push_back(nameField(QStringLiteral("name"), QObject::tr("name"), [](Hardware& h) -> std::string& { return h.name; }));
-    HardwareField library = choiceField(QStringLiteral("library"), QObject::tr("collectives"),
-                                        { { QStringLiteral("nccl"), QObject::tr("as NCCL"), QObject::tr("the algorithms that NCCL has") },
-                                          { QStringLiteral("any"), QObject::tr("any known"), QObject::tr("the best of all algorithms that are known") } });
+    out.fields.push_back(
+        nameField(QStringLiteral("name"), QObject::tr("name"), [](Hardware& h) -> std::string& { return h.name; }));
+    HardwareField library = choiceField(
+        QStringLiteral("library"), QObject::tr("collectives"),
+        { { QStringLiteral("nccl"), QObject::tr("as NCCL"), QObject::tr("the algorithms that NCCL has") },
+          { QStringLiteral("any"), QObject::tr("any known"), QObject::tr("the best of all algorithms that are known") } });
     library.read = [](const Hardware& h) { return qstr(libraryName(h.library)); };
     library.write = [](Hardware& h, const QString& text) {
         h.library = libraryFromName(text.toStdString()).value_or(h.library);
@@ -104,7 +107,8 @@ HardwareSection generalSection()
 
 /// A number of something that calibration found and that is there, for nobody guesses it.
 template <class Part, class At>
-HardwareField fieldOfFound(const QString& key, const QString& label, const QString& unit, double scale, double Part::*member, At at, const QString& toolTip)
+HardwareField fieldOfFound(const QString& key, const QString& label, const QString& unit, double scale, double Part::*member, At at,
+                           const QString& toolTip)
 {
     HardwareField out;
     out.key = key;
@@ -126,32 +130,39 @@ HardwareField fieldOfFound(const QString& key, const QString& label, const QStri
     return out;
 }
 
-template <class At> void addCacheFields(std::vector<HardwareField>& fields, const QString& place, At at)
+template <class At>
+void addCacheFields(std::vector<HardwareField>& fields, const QString& place, At at)
 {
-    fields.push_back(fieldOfFound(place + QStringLiteral(".cache.bytes"), QObject::tr("caches hold"), QStringLiteral("MB"), kMega, &CacheRate::bytes, at,
+    fields.push_back(fieldOfFound(place + QStringLiteral(".cache.bytes"), QObject::tr("caches hold"), QStringLiteral("MB"), kMega,
+                                  &CacheRate::bytes, at,
                                   QObject::tr("Of what one kernel or collective moves; found by shardctl calibrate")));
-    fields.push_back(fieldOfFound(place + QStringLiteral(".cache.bytes_per_second"), QObject::tr("caches move"), QStringLiteral("GB/s"), kGiga,
-                                  &CacheRate::bytesPerSecond, at, QObject::tr("Found by shardctl calibrate")));
+    fields.push_back(fieldOfFound(place + QStringLiteral(".cache.bytes_per_second"), QObject::tr("caches move"),
+                                  QStringLiteral("GB/s"), kGiga, &CacheRate::bytesPerSecond, at,
+                                  QObject::tr("Found by shardctl calibrate")));
 }
 
 template <class At>
-void addPackingField(std::vector<HardwareField>& fields, const QString& kernel, const QString& label, const std::optional<Packing>& packing, At at)
+void addPackingField(std::vector<HardwareField>& fields, const QString& kernel, const QString& label,
+                     const std::optional<Packing>& packing, At at)
 {
     if (packing)
-        fields.push_back(fieldOfFound(QStringLiteral("device.kernels.") + kernel + QStringLiteral("_packing.bytes_per_second"), label,
-                                      QStringLiteral("GB/s"), kGiga, &Packing::bytesPerSecond, at,
-                                      QObject::tr("Operands are copied before they are computed with; found by shardctl calibrate")));
+        fields.push_back(
+            fieldOfFound(QStringLiteral("device.kernels.") + kernel + QStringLiteral("_packing.bytes_per_second"), label,
+                         QStringLiteral("GB/s"), kGiga, &Packing::bytesPerSecond, at,
+                         QObject::tr("Operands are copied before they are computed with; found by shardctl calibrate")));
 }
 
 HardwareSection deviceSection(const Hardware& hardware)
 {
     HardwareSection out { QObject::tr("Device"), {}, qstr(hardware.device.source), {} };
     auto& fields = out.fields;
-    fields.push_back(nameField(QStringLiteral("device.name"), QObject::tr("name"), [](Hardware& h) -> std::string& { return h.device.name; }));
-    fields.push_back(field(QStringLiteral("device.memory_bytes"), QObject::tr("memory"), QStringLiteral("GB"), kGiga,
-                           [](Hardware& h) -> double& { return h.device.memoryBytes; }, QObject::tr("Decimal: 80 GB are 74.5 GiB")));
-    fields.push_back(field(QStringLiteral("device.memory_bytes_per_second"), QObject::tr("memory bandwidth"), QStringLiteral("GB/s"), kGiga,
-                           [](Hardware& h) -> double& { return h.device.memoryBytesPerSecond; }));
+    fields.push_back(
+        nameField(QStringLiteral("device.name"), QObject::tr("name"), [](Hardware& h) -> std::string& { return h.device.name; }));
+    fields.push_back(field(
+        QStringLiteral("device.memory_bytes"), QObject::tr("memory"), QStringLiteral("GB"), kGiga,
+        [](Hardware& h) -> double& { return h.device.memoryBytes; }, QObject::tr("Decimal: 80 GB are 74.5 GiB")));
+    fields.push_back(field(QStringLiteral("device.memory_bytes_per_second"), QObject::tr("memory bandwidth"),
+                           QStringLiteral("GB/s"), kGiga, [](Hardware& h) -> double& { return h.device.memoryBytesPerSecond; }));
     // A member of PeakFlops is led to by its place among them, which a copy of the hardware has as well.
     int place = 0;
     visitPeaks(hardware.device.peak, [&](const char* name, const std::optional<double>&) {
@@ -165,23 +176,29 @@ HardwareSection deviceSection(const Hardware& hardware)
             return *found;
         };
         ++place;
-        fields.push_back(field(QStringLiteral("device.peak_flops.") + QString::fromLatin1(name), QObject::tr("peak %1").arg(QString::fromLatin1(name)),
-                               QStringLiteral("TFLOP/s"), kTera, at, QObject::tr("Dense, a multiply-add as two; empty where the device has none")));
+        fields.push_back(field(QStringLiteral("device.peak_flops.") + QString::fromLatin1(name),
+                               QObject::tr("peak %1").arg(QString::fromLatin1(name)), QStringLiteral("TFLOP/s"), kTera, at,
+                               QObject::tr("Dense, a multiply-add as two; empty where the device has none")));
     });
-    fields.push_back(field(QStringLiteral("device.kernels.launch_seconds"), QObject::tr("kernel launch"), QStringLiteral("µs"), kMicro,
-                           [](Hardware& h) -> double& { return h.device.kernels.launchSeconds; }));
-    fields.push_back(field(QStringLiteral("device.kernels.gemm_efficiency"), QObject::tr("matrix products reach"), QStringLiteral("%"), kPercent,
-                           [](Hardware& h) -> double& { return h.device.kernels.gemmEfficiency; }, QObject::tr("Share of the peak")));
-    fields.push_back(field(QStringLiteral("device.kernels.attention_efficiency"), QObject::tr("attention reaches"), QStringLiteral("%"), kPercent,
-                           [](Hardware& h) -> double& { return h.device.kernels.attentionEfficiency; }, QObject::tr("Share of the peak")));
-    fields.push_back(field(QStringLiteral("device.kernels.flash2_efficiency"), QObject::tr("FlashAttention-2 reaches"), QStringLiteral("%"), kPercent,
-                           [](Hardware& h) -> std::optional<double>& { return h.device.kernels.flash2Efficiency; },
-                           QObject::tr("Share of the peak; empty: as attention")));
-    fields.push_back(field(QStringLiteral("device.kernels.memory_efficiency"), QObject::tr("memory reaches"), QStringLiteral("%"), kPercent,
-                           [](Hardware& h) -> double& { return h.device.kernels.memoryEfficiency; }, QObject::tr("Share of the bandwidth")));
+    fields.push_back(field(QStringLiteral("device.kernels.launch_seconds"), QObject::tr("kernel launch"), QStringLiteral("µs"),
+                           kMicro, [](Hardware& h) -> double& { return h.device.kernels.launchSeconds; }));
+    fields.push_back(field(
+        QStringLiteral("device.kernels.gemm_efficiency"), QObject::tr("matrix products reach"), QStringLiteral("%"), kPercent,
+        [](Hardware& h) -> double& { return h.device.kernels.gemmEfficiency; }, QObject::tr("Share of the peak")));
+    fields.push_back(field(
+        QStringLiteral("device.kernels.attention_efficiency"), QObject::tr("attention reaches"), QStringLiteral("%"), kPercent,
+        [](Hardware& h) -> double& { return h.device.kernels.attentionEfficiency; }, QObject::tr("Share of the peak")));
+    fields.push_back(field(
+        QStringLiteral("device.kernels.flash2_efficiency"), QObject::tr("FlashAttention-2 reaches"), QStringLiteral("%"), kPercent,
+        [](Hardware& h) -> std::optional<double>& { return h.device.kernels.flash2Efficiency; },
+        QObject::tr("Share of the peak; empty: as attention")));
+    fields.push_back(field(
+        QStringLiteral("device.kernels.memory_efficiency"), QObject::tr("memory reaches"), QStringLiteral("%"), kPercent,
+        [](Hardware& h) -> double& { return h.device.kernels.memoryEfficiency; }, QObject::tr("Share of the bandwidth")));
     addPackingField(fields, QStringLiteral("gemm"), QObject::tr("products pack at"), hardware.device.kernels.gemmPacking,
                     [](Hardware& h) -> std::optional<Packing>& { return h.device.kernels.gemmPacking; });
-    addPackingField(fields, QStringLiteral("attention"), QObject::tr("attention packs at"), hardware.device.kernels.attentionPacking,
+    addPackingField(fields, QStringLiteral("attention"), QObject::tr("attention packs at"),
+                    hardware.device.kernels.attentionPacking,
                     [](Hardware& h) -> std::optional<Packing>& { return h.device.kernels.attentionPacking; });
     if (hardware.device.cache)
         addCacheFields(fields, QStringLiteral("device"), [](Hardware& h) -> std::optional<CacheRate>& { return h.device.cache; });
@@ -241,12 +258,13 @@ HardwareField fabricField(const QString& place, std::size_t index)
     const auto option = [](Fabric fabric, const QString& text, const QString& detail) {
         return HardwareField::Option { qstr(fabricName(fabric)), text, detail };
     };
-    HardwareField out = choiceField(place + QStringLiteral(".fabric"), QObject::tr("joined by"),
-                                    { option(Fabric::Switch, QObject::tr("switch"), QObject::tr("each to each at full rate, e.g. an NVLink island")),
-                                      option(Fabric::FatTree, QObject::tr("fat tree"), QObject::tr("switches in tiers, e.g. InfiniBand")),
-                                      option(Fabric::Torus, QObject::tr("torus"), QObject::tr("to neighbours along each dim, e.g. TPU pods")),
-                                      option(Fabric::Dcn, QObject::tr("network"), QObject::tr("the data centre's")),
-                                      option(Fabric::SharedMemory, QObject::tr("one memory"), QObject::tr("a host that plays all devices")) });
+    HardwareField out = choiceField(
+        place + QStringLiteral(".fabric"), QObject::tr("joined by"),
+        { option(Fabric::Switch, QObject::tr("switch"), QObject::tr("each to each at full rate, e.g. an NVLink island")),
+          option(Fabric::FatTree, QObject::tr("fat tree"), QObject::tr("switches in tiers, e.g. InfiniBand")),
+          option(Fabric::Torus, QObject::tr("torus"), QObject::tr("to neighbours along each dim, e.g. TPU pods")),
+          option(Fabric::Dcn, QObject::tr("network"), QObject::tr("the data centre's")),
+          option(Fabric::SharedMemory, QObject::tr("one memory"), QObject::tr("a host that plays all devices")) });
     out.read = [index](const Hardware& h) { return qstr(fabricName(h.levels[index].fabric)); };
     out.write = [index](Hardware& h, const QString& text) {
         if (const auto fabric = fabricFromName(text.toStdString()))
@@ -336,9 +354,10 @@ HardwareField wrapsField(const QString& place, std::size_t index, const Level& l
 /// Whether the switch adds up by itself.
 HardwareField inSwitchField(const QString& place, std::size_t index)
 {
-    HardwareField out = choiceField(place + QStringLiteral(".in_switch_reduction"), QObject::tr("sums in the switch"),
-                                    { { QStringLiteral("no"), QObject::tr("no"), {} },
-                                      { QStringLiteral("yes"), QObject::tr("yes"), QObject::tr("NVLink SHARP: all-reduce and reduce-scatter") } });
+    HardwareField out =
+        choiceField(place + QStringLiteral(".in_switch_reduction"), QObject::tr("sums in the switch"),
+                    { { QStringLiteral("no"), QObject::tr("no"), {} },
+                      { QStringLiteral("yes"), QObject::tr("yes"), QObject::tr("NVLink SHARP: all-reduce and reduce-scatter") } });
     out.read = [index](const Hardware& h) { return h.levels[index].inSwitch ? QStringLiteral("yes") : QStringLiteral("no"); };
     out.write = [index](Hardware& h, const QString& text) {
         auto& inSwitch = h.levels[index].inSwitch;
@@ -365,32 +384,41 @@ HardwareSection levelSection(const Hardware& hardware, std::size_t index)
         fields.push_back(wrapsField(place, index, level));
     }
     fields.push_back(linkField(link, index, level));
-    fields.push_back(nameField(link + QStringLiteral(".name"), QObject::tr("link's name"), [at](Hardware& h) -> std::string& { return at(h).link.name; }));
-    fields.push_back(field(link + QStringLiteral(".bytes_per_second"), level.link.shared ? QObject::tr("rate, all devices") : QObject::tr("rate of a device"),
-                           QStringLiteral("GB/s"), kGiga, [at](Hardware& h) -> double& { return at(h).link.bytesPerSecond; },
-                           QObject::tr("Effective, in one direction")));
+    fields.push_back(nameField(link + QStringLiteral(".name"), QObject::tr("link's name"),
+                               [at](Hardware& h) -> std::string& { return at(h).link.name; }));
+    fields.push_back(field(
+        link + QStringLiteral(".bytes_per_second"),
+        level.link.shared ? QObject::tr("rate, all devices") : QObject::tr("rate of a device"), QStringLiteral("GB/s"), kGiga,
+        [at](Hardware& h) -> double& { return at(h).link.bytesPerSecond; }, QObject::tr("Effective, in one direction")));
     if (level.fabric != Fabric::Torus) // its size is that of its shape
-        fields.push_back(field(place + QStringLiteral(".size"), index == 0 ? QObject::tr("devices in a unit") : QObject::tr("units it joins"), QString(), 1,
-                               [at](Hardware& h) -> std::int64_t& { return at(h).size; }, QObject::tr("0 on the outermost level: all the rest")));
-    fields.push_back(field(link + QStringLiteral(".alpha_seconds"), QObject::tr("latency of a step"), QStringLiteral("µs"), kMicro,
-                           [at](Hardware& h) -> double& { return at(h).link.alphaSeconds; }, QObject::tr("With the protocol of least latency")));
+        fields.push_back(field(
+            place + QStringLiteral(".size"), index == 0 ? QObject::tr("devices in a unit") : QObject::tr("units it joins"),
+            QString(), 1, [at](Hardware& h) -> std::int64_t& { return at(h).size; },
+            QObject::tr("0 on the outermost level: all the rest")));
+    fields.push_back(field(
+        link + QStringLiteral(".alpha_seconds"), QObject::tr("latency of a step"), QStringLiteral("µs"), kMicro,
+        [at](Hardware& h) -> double& { return at(h).link.alphaSeconds; }, QObject::tr("With the protocol of least latency")));
     fields.push_back(field(link + QStringLiteral(".alpha_ll128_seconds"), QObject::tr("  with LL128"), QStringLiteral("µs"), kMicro,
                            [at](Hardware& h) -> std::optional<double>& { return at(h).link.alphaLl128; }));
-    fields.push_back(field(link + QStringLiteral(".alpha_simple_seconds"), QObject::tr("  at full rate"), QStringLiteral("µs"), kMicro,
-                           [at](Hardware& h) -> std::optional<double>& { return at(h).link.alphaSimple; }));
-    fields.push_back(field(link + QStringLiteral(".start_seconds"), QObject::tr("start of a collective"), QStringLiteral("µs"), kMicro,
-                           [at](Hardware& h) -> double& { return at(h).link.startSeconds; }));
-    fields.push_back(field(link + QStringLiteral(".message_seconds"), level.link.shared ? QObject::tr("piece of a collective") : QObject::tr("message of an all-to-all"), QStringLiteral("µs"), kMicro,
+    fields.push_back(field(link + QStringLiteral(".alpha_simple_seconds"), QObject::tr("  at full rate"), QStringLiteral("µs"),
+                           kMicro, [at](Hardware& h) -> std::optional<double>& { return at(h).link.alphaSimple; }));
+    fields.push_back(field(link + QStringLiteral(".start_seconds"), QObject::tr("start of a collective"), QStringLiteral("µs"),
+                           kMicro, [at](Hardware& h) -> double& { return at(h).link.startSeconds; }));
+    fields.push_back(field(link + QStringLiteral(".message_seconds"),
+                           level.link.shared ? QObject::tr("piece of a collective") : QObject::tr("message of an all-to-all"),
+                           QStringLiteral("µs"), kMicro,
                            [at](Hardware& h) -> std::optional<double>& { return at(h).link.messageSeconds; }));
     fields.push_back(field(link + QStringLiteral(".links_per_device"), QObject::tr("links of a device"), QString(), 1,
                            [at](Hardware& h) -> int& { return at(h).link.linksPerDevice; }));
-    fields.push_back(field(place + QStringLiteral(".nics_per_device"), QObject::tr("ports of a device"), QString(), 1,
-                           [at](Hardware& h) -> double& { return at(h).nicsPerDevice; }, QObject::tr("Below 1: devices share one")));
+    fields.push_back(field(
+        place + QStringLiteral(".nics_per_device"), QObject::tr("ports of a device"), QString(), 1,
+        [at](Hardware& h) -> double& { return at(h).nicsPerDevice; }, QObject::tr("Below 1: devices share one")));
     if (level.fabric == Fabric::Switch)
         fields.push_back(inSwitchField(place, index));
     if (level.inSwitch)
-        fields.push_back(field(place + QStringLiteral(".in_switch_reduction.efficiency"), QObject::tr("  these reach"), QStringLiteral("%"), kPercent,
-                               [at](Hardware& h) -> double& { return at(h).inSwitch->efficiency; }, QObject::tr("Share of the link's rate")));
+        fields.push_back(field(
+            place + QStringLiteral(".in_switch_reduction.efficiency"), QObject::tr("  these reach"), QStringLiteral("%"), kPercent,
+            [at](Hardware& h) -> double& { return at(h).inSwitch->efficiency; }, QObject::tr("Share of the link's rate")));
     return out;
 }
 
@@ -462,7 +490,8 @@ Hardware withOuterLevel(Hardware hardware, std::int64_t devices)
         outermost.size = std::max<std::int64_t>(2, (devices + inside - 1) / inside);
     Level level;
     level.fabric = Fabric::Dcn;
-    const auto known = std::find_if(linkPresets().rbegin(), linkPresets().rend(), [](const LinkSpec& link) { return link.id.find("dcn") != std::string::npos; });
+    const auto known = std::find_if(linkPresets().rbegin(), linkPresets().rend(),
+                                    [](const LinkSpec& link) { return link.id.find("dcn") != std::string::npos; });
     level.link = known == linkPresets().rend() ? hardware.levels.back().link : *known;
     level.nicsPerDevice = hardware.levels.back().nicsPerDevice;
     hardware.levels.push_back(std::move(level));

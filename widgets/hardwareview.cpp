@@ -37,7 +37,8 @@ QString shapeOf(const Hardware& hardware)
 {
     QString out;
     for (const Level& level : hardware.levels)
-        out += qstr(fabricName(level.fabric)) + (level.inSwitch ? QLatin1Char('+') : QLatin1Char(' ')) + QString::number(level.wraps.size());
+        out += qstr(fabricName(level.fabric)) + (level.inSwitch ? QLatin1Char('+') : QLatin1Char(' '))
+            + QString::number(level.wraps.size());
     return out;
 }
 
@@ -125,13 +126,15 @@ void HardwareView::refresh()
         m_preset->addChoice(qstr(hardware.value().name), tr("values of this design"), id);
     m_preset->choose(id);
     m_back->setEnabled(own && findHardware(presetOf(hardware.value().id)).ok());
-    m_source->setFullText(own ? tr("Edited, kept in this design. %1").arg(qstr(hardware.value().source)) : qstr(hardware.value().source));
+    m_source->setFullText(own ? tr("Edited, kept in this design. %1").arg(qstr(hardware.value().source))
+                              : qstr(hardware.value().source));
     for (const Row& row : m_rows) {
         if (row.edit && row.field.kind == HardwareField::Kind::Number) {
             row.edit->setFont(monoFont(this, -0.5));
             const QString exact = row.field.exactText(hardware.value());
             const QString all = exact.isEmpty() ? QString() : tr("Exactly %1 %2").arg(exact, row.field.unit).trimmed();
-            row.edit->setToolTip(row.field.toolTip.isEmpty() || all.isEmpty() ? row.field.toolTip + all : row.field.toolTip + QLatin1Char('\n') + all);
+            row.edit->setToolTip(row.field.toolTip.isEmpty() || all.isEmpty() ? row.field.toolTip + all
+                                                                              : row.field.toolTip + QLatin1Char('\n') + all);
             row.edit->setFixedWidth(static_cast<int>(80 * textScale(this)));
         }
         row.setText(row.field.text(hardware.value()));
@@ -230,7 +233,8 @@ void HardwareView::removeLevel(std::size_t level)
         return;
     Hardware edited = hardware.value();
     edited.levels.erase(edited.levels.begin() + static_cast<std::ptrdiff_t>(level));
-    if (level > 0 && level == edited.levels.size() && edited.levels.back().fabric != Fabric::Torus && hardware.value().levels.back().size == 0)
+    if (level > 0 && level == edited.levels.size() && edited.levels.back().fabric != Fabric::Torus
+        && hardware.value().levels.back().size == 0)
         edited.levels.back().size = 0; // the outermost level had room for all the rest, so has the new one
     Status status = checkHardware(edited, {});
     if (status.ok())
@@ -262,7 +266,8 @@ void HardwareView::step(std::size_t index, double factor)
 /// Arrows step a number, Escape brings back what the design says.
 bool HardwareView::keyPressed(const QObject* watched, int key)
 {
-    const auto row = std::find_if(m_rows.begin(), m_rows.end(), [&](const Row& it) { return it.edit == watched || it.choice == watched; });
+    const auto row =
+        std::find_if(m_rows.begin(), m_rows.end(), [&](const Row& it) { return it.edit == watched || it.choice == watched; });
     if (row == m_rows.end())
         return false;
     if (row->edit && row->field.kind == HardwareField::Kind::Number && (key == Qt::Key_Up || key == Qt::Key_Down)) {

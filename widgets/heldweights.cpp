@@ -14,13 +14,15 @@ std::int64_t copiesIn(const std::vector<StagePart>& parts, const Evaluation& eva
     std::int64_t copies = 0;
     for (const StagePart& part : parts) {
         const PlannedSegment& planned = evaluation.plan.segments[static_cast<std::size_t>(part.plannedSegment)];
-        if (planned.phase != Phase::Forward || evaluation.graph.segments[static_cast<std::size_t>(planned.segment)].name != weight.segment)
+        if (planned.phase != Phase::Forward
+            || evaluation.graph.segments[static_cast<std::size_t>(planned.segment)].name != weight.segment)
             continue;
         if (weight.firstLayer < 0)
             copies = std::max<std::int64_t>(copies, 1);
         else
-            copies += std::max<std::int64_t>(0, std::min(part.firstLayer + part.layers, weight.firstLayer + weight.copies)
-                                                    - std::max(part.firstLayer, weight.firstLayer));
+            copies += std::max<std::int64_t>(0,
+                                             std::min(part.firstLayer + part.layers, weight.firstLayer + weight.copies)
+                                                 - std::max(part.firstLayer, weight.firstLayer));
     }
     return copies;
 }

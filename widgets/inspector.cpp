@@ -54,7 +54,8 @@ std::vector<std::string> operationNames(const Evaluation& evaluation, int planne
 {
     const PlannedSegment& segment = evaluation.plan.segments[static_cast<std::size_t>(plannedSegment)];
     const std::string& name = evaluation.graph.op(op).name;
-    return { name, segment.name + "/" + name, evaluation.graph.segments[static_cast<std::size_t>(segment.segment)].name + "/" + name };
+    return { name, segment.name + "/" + name,
+             evaluation.graph.segments[static_cast<std::size_t>(segment.segment)].name + "/" + name };
 }
 
 } // namespace
@@ -199,8 +200,10 @@ void InspectorPanel::designPage(InspectorPage& page, bool wait)
         page.fact(tr("of it collectives"), secondsText(plan.collectiveSeconds));
         page.fact(tr("bytes moved"), bytesText(plan.collectiveBytes()), exactBytesText(plan.collectiveBytes()));
         if (plan.pipeline) {
-            page.fact(tr("pipeline"), plan.pipeline->chunks > 1 ? tr("%1 stages, interleaved %2").arg(plan.pipeline->stages).arg(plan.pipeline->chunks)
-                                                                : tr("%1 stages, 1F1B").arg(plan.pipeline->stages));
+            page.fact(tr("pipeline"),
+                      plan.pipeline->chunks > 1
+                          ? tr("%1 stages, interleaved %2").arg(plan.pipeline->stages).arg(plan.pipeline->chunks)
+                          : tr("%1 stages, 1F1B").arg(plan.pipeline->stages));
             page.fact(tr("bubble"), tr("%1 % of the layers' work").arg(digitsText(plan.pipeline->bubble * 100)));
         }
     }
@@ -224,9 +227,8 @@ void InspectorPanel::weightFacts(InspectorPage& page, const WeightLayout& weight
     const Mesh& mesh = document()->design().mesh;
     page.section(tr("What"));
     page.fact(tr("shape"),
-              weight.unknownShape
-                  ? tr("not known")
-                  : shapeLabel(weight.spec.shape) + QLatin1Char(' ') + qstr(dtypeName(weight.spec.dtype)));
+              weight.unknownShape ? tr("not known")
+                                  : shapeLabel(weight.spec.shape) + QLatin1Char(' ') + qstr(dtypeName(weight.spec.dtype)));
     if (weight.unknownShape)
         return;
     page.fact(tr("spec"), shownSpec(*document(), weight.layout, true), weight.layout, mesh);
@@ -250,16 +252,15 @@ void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weigh
     } else if (weight.entry < 0 || weight.entry >= static_cast<int>(entries.size())) {
         page.sentence(tr("No strategy names it, so every device holds all of it."));
     } else {
-        page.sentence(
-            tr("Strategy %1 of %2 decides: “%3” is %4. Later ones win.")
-                .arg(weight.entry + 1)
-                .arg(entries.size())
-                .arg(qstr(entries[static_cast<std::size_t>(weight.entry)].match), qstr(weight.strategy.text())));
+        page.sentence(tr("Strategy %1 of %2 decides: “%3” is %4. Later ones win.")
+                          .arg(weight.entry + 1)
+                          .arg(entries.size())
+                          .arg(qstr(entries[static_cast<std::size_t>(weight.entry)].match), qstr(weight.strategy.text())));
         if (!document()->design().rules.rules.empty())
             page.sentence(tr("It hides the rules."));
     }
-    connect(page.button(tr("Edit strategy …"), tr("Write the strategy and see what it leads to (F2)")), &QPushButton::clicked,
-            this, [this] { Q_EMIT strategyRequested(); });
+    connect(page.button(tr("Edit strategy …"), tr("Write the strategy and see what it leads to (F2)")), &QPushButton::clicked, this,
+            [this] { Q_EMIT strategyRequested(); });
     // Collectives of the operations that take it, and of those that take their results.
     const auto& collectives = evaluation->plan.collectives;
     const int self = selection()->weight();
@@ -277,9 +278,9 @@ void InspectorPanel::weightReason(InspectorPage& page, const WeightLayout& weigh
             continue;
         QString title = qstr(collectiveName(collective.kind)) + tr(" over ") + axesText(evaluation->plan.mesh, collective.axes);
         if (train)
-            title += QStringLiteral(" · ") + qstr(phaseName(evaluation->plan.segments[static_cast<std::size_t>(collective.plannedSegment)].phase));
-        Card* card = page.card(title,
-                               secondsText(collective.seconds * static_cast<double>(collective.count)),
+            title += QStringLiteral(" · ")
+                + qstr(phaseName(evaluation->plan.segments[static_cast<std::size_t>(collective.plannedSegment)].phase));
+        Card* card = page.card(title, secondsText(collective.seconds * static_cast<double>(collective.count)),
                                qstr(collective.reason), Card::Look::Plain);
         card->setActionable(tr("Select this collective"));
         connect(card, &Card::activated, this, [this, i] { selection()->setCollective(static_cast<int>(i)); });
@@ -304,12 +305,12 @@ void InspectorPanel::weightChoices(InspectorPage& page, bool wait)
     constexpr double kSlow = 0.25; // seconds; half a dozen evaluations of such a design would be felt
     page.section(tr("Alternatives"));
     if (document()->evaluationSeconds() > kSlow) {
-        page.sentence(tr("Not weighed: one evaluation of this design takes %1.")
-                          .arg(secondsText(document()->evaluationSeconds())));
+        page.sentence(tr("Not weighed: one evaluation of this design takes %1.").arg(secondsText(document()->evaluationSeconds())));
         return;
     }
     const int weight = selection()->weight();
-    const bool asked = m_judged == document()->evaluation() && m_judgedWeight == weight && m_judgedNotation == document()->notation();
+    const bool asked =
+        m_judged == document()->evaluation() && m_judgedWeight == weight && m_judgedNotation == document()->notation();
     std::vector<Alternative> choices;
     bool judged = true;
     if (wait) {
@@ -398,20 +399,15 @@ void InspectorPanel::collectivePage(InspectorPage& page, const Collective& colle
               qstr(evaluation->graph.tensor(collective.tensor).name));
     page.fact(tr("over"), axesText(plan.mesh, collective.axes));
     const std::int64_t groups = collective.groupSize > 0 ? plan.mesh.deviceCount() / collective.groupSize : 0;
-    page.fact(tr("group"),
-              tr("%1 devices, %2").arg(collective.groupSize).arg(counted(groups, tr("group"), tr("groups"))));
+    page.fact(tr("group"), tr("%1 devices, %2").arg(collective.groupSize).arg(counted(groups, tr("group"), tr("groups"))));
     page.fact(tr("large side S"), tr("%1 a device").arg(bytesText(collective.bytes)), exactBytesText(collective.bytes));
     const auto hardware = hardwareOf(document()->design());
     if (hardware.ok() && collective.bytes > 0)
-        page.fact(
-            tr("link"),
-            tr("%1 GB/s").arg(digitsText(linkOf(collective.axes, plan.mesh, hardware.value()).bytesPerSecond / 1e9)));
+        page.fact(tr("link"),
+                  tr("%1 GB/s").arg(digitsText(linkOf(collective.axes, plan.mesh, hardware.value()).bytesPerSecond / 1e9)));
     const double total = collective.seconds * static_cast<double>(collective.count);
     page.fact(tr("predicted"),
-              QStringLiteral("%1 × %2 = %3")
-                  .arg(secondsText(collective.seconds))
-                  .arg(collective.count)
-                  .arg(secondsText(total)));
+              QStringLiteral("%1 × %2 = %3").arg(secondsText(collective.seconds)).arg(collective.count).arg(secondsText(total)));
     if (plan.seconds() > 0)
         page.fact(tr("of the step"), digitsText(total / plan.seconds() * 100) + QStringLiteral(" %"));
     page.fact(tr("from"), shownSpec(*document(), collective.step.before, true), collective.step.before, plan.mesh);
@@ -434,7 +430,8 @@ void InspectorPanel::operationPage(InspectorPage& page, const PlannedOp& planned
     page.fact(tr("in"), segment.count > 1 ? tr("%1 × %2").arg(qstr(segment.name)).arg(segment.count) : qstr(segment.name));
     for (const OperandUse& use : planned.operands)
         page.fact(qstr(evaluation->graph.tensor(use.tensor).name), shownSpec(*document(), use.layout, true), use.layout, plan.mesh);
-    page.fact(tr("→ %1").arg(qstr(evaluation->graph.tensor(op.result).name)), shownSpec(*document(), planned.result, true), planned.result, plan.mesh);
+    page.fact(tr("→ %1").arg(qstr(evaluation->graph.tensor(op.result).name)), shownSpec(*document(), planned.result, true),
+              planned.result, plan.mesh);
     page.fact(tr("predicted"), QStringLiteral("%1 × %2").arg(secondsText(planned.seconds)).arg(planned.count));
     explanation(page, operationTarget(*evaluation, selection()->segment(), selection()->operation()), wait);
     findings(page, operationNames(*evaluation, selection()->segment(), planned.op), wait);
@@ -464,7 +461,8 @@ std::shared_ptr<const Explanation> InspectorPanel::explained(const ExplainTarget
         m_explainedOf = evaluation;
         m_explainedTarget = keyOf(target);
         m_explained.reset();
-        m_explaining->ask([this, evaluation, target, options, design = std::make_shared<const Design>(document()->design())](const std::atomic<bool>& stop) {
+        m_explaining->ask([this, evaluation, target, options,
+                           design = std::make_shared<const Design>(document()->design())](const std::atomic<bool>& stop) {
             if (!pauseUnlessStopped(stop))
                 return LatestJob::Answer();
             ExplainOptions stoppable = options;
@@ -499,8 +497,8 @@ void InspectorPanel::explanation(InspectorPage& page, const ExplainTarget& targe
     for (const AxisExplanation& axis : why.axes)
         if (wanted.empty() || std::find(wanted.begin(), wanted.end(), axis.axis) != wanted.end())
             rows(page, why, axis);
-    connect(page.button(tr("All rows …"), tr("Every row on every mesh axis, with what each would move")), &QPushButton::clicked, this,
-            [this] { Q_EMIT explanationRequested(); });
+    connect(page.button(tr("All rows …"), tr("Every row on every mesh axis, with what each would move")), &QPushButton::clicked,
+            this, [this] { Q_EMIT explanationRequested(); });
 }
 
 void InspectorPanel::rows(InspectorPage& page, const Explanation& why, const AxisExplanation& axis)
@@ -521,7 +519,8 @@ void InspectorPanel::rows(InspectorPage& page, const Explanation& why, const Axi
             detail += QLatin1Char('\n') + tr("pinned: %1").arg(effectText(*row.effect));
         else if (row.edit && m_explaining->isBusy())
             detail += QLatin1Char('\n') + tr("pinned: …");
-        Card* card = page.card(rowTitle(*document()->evaluation(), why, row), byTime ? secondsText(row.seconds) : bytesText(static_cast<std::int64_t>(row.cost)), detail,
+        Card* card = page.card(rowTitle(*document()->evaluation(), why, row),
+                               byTime ? secondsText(row.seconds) : bytesText(static_cast<std::int64_t>(row.cost)), detail,
                                picked ? Card::Look::Chosen : Card::Look::Plain);
         const std::optional<Repair>& edit = picked ? axis.unpin : row.edit;
         if (!edit)
@@ -531,14 +530,15 @@ void InspectorPanel::rows(InspectorPage& page, const Explanation& why, const Axi
         button->setToolTip(tr("%1 (can be undone)").arg(qstr(edit->text)));
         button->setProperty("primary", false);
         button->setFont(uiFont(this, -0.5));
-        connect(button, &QPushButton::clicked, this,
-                [this, repair = *edit] {
-                    const Status status = applyRepair(*document(), repair);
-                    m_refusal = status.ok() ? QString() : qstr(status.error().text());
-                    if (!status.ok())
-                        later();
-                },
-                Qt::QueuedConnection);
+        connect(
+            button, &QPushButton::clicked, this,
+            [this, repair = *edit] {
+                const Status status = applyRepair(*document(), repair);
+                m_refusal = status.ok() ? QString() : qstr(status.error().text());
+                if (!status.ok())
+                    later();
+            },
+            Qt::QueuedConnection);
     }
 }
 
@@ -557,15 +557,18 @@ void InspectorPanel::findings(InspectorPage& page, const std::vector<std::string
         const QString detail = finding.fix || finding.repair.empty()
             ? qstr(finding.message)
             : qstr(finding.message) + QStringLiteral(" — ") + qstr(finding.repair);
-        Card* card = page.card(
-            wheres.empty() ? shortName(finding.where) : qstr(finding.kind).replace(QLatin1Char('-'), QLatin1Char(' ')),
-            finding.costBytes > 0 ? bytesText(finding.costBytes) : QString(), detail, lookOf(finding.severity));
+        Card* card =
+            page.card(wheres.empty() ? shortName(finding.where) : qstr(finding.kind).replace(QLatin1Char('-'), QLatin1Char(' ')),
+                      finding.costBytes > 0 ? bytesText(finding.costBytes) : QString(), detail, lookOf(finding.severity));
         if (const FindingPlace place = placeOf(*document(), finding); wheres.empty() && place.kind != FindingPlace::Kind::None) {
             card->setActionable(placeText(place));
-            connect(card, &Card::activated, this, [this, place] {
-                if (!selectPlace(*document(), place))
-                    Q_EMIT placeChosen(place);
-            }, Qt::QueuedConnection);
+            connect(
+                card, &Card::activated, this,
+                [this, place] {
+                    if (!selectPlace(*document(), place))
+                        Q_EMIT placeChosen(place);
+                },
+                Qt::QueuedConnection);
         }
         if (finding.fix)
             addRepair(*card, *finding.fix, shown <= kMostEffects ? effectOfRepair(*finding.fix, wait) : QString());
@@ -596,18 +599,19 @@ void InspectorPanel::askForRepairs()
     const std::vector<Repair> repairs = std::exchange(m_unknownRepairs, {});
     if (repairs.empty())
         return;
-    m_repairing->ask([this, evaluation, repairs, design = std::make_shared<const Design>(document()->design())](const std::atomic<bool>& stop) {
-        auto told = std::make_shared<std::vector<QString>>();
-        if (!pauseUnlessStopped(stop))
-            return LatestJob::Answer();
-        for (const Repair& repair : repairs)
-            told->push_back(stop ? QString() : repairEffect(*design, *evaluation, repair));
-        return LatestJob::Answer([this, evaluation, repairs, told] {
-            for (std::size_t i = 0; i < repairs.size() && m_repairedOf == evaluation; ++i)
-                m_repairEffects[repairs[i].text] = (*told)[i];
-            later();
+    m_repairing->ask(
+        [this, evaluation, repairs, design = std::make_shared<const Design>(document()->design())](const std::atomic<bool>& stop) {
+            auto told = std::make_shared<std::vector<QString>>();
+            if (!pauseUnlessStopped(stop))
+                return LatestJob::Answer();
+            for (const Repair& repair : repairs)
+                told->push_back(stop ? QString() : repairEffect(*design, *evaluation, repair));
+            return LatestJob::Answer([this, evaluation, repairs, told] {
+                for (std::size_t i = 0; i < repairs.size() && m_repairedOf == evaluation; ++i)
+                    m_repairEffects[repairs[i].text] = (*told)[i];
+                later();
+            });
         });
-    });
 }
 
 void InspectorPanel::addRepair(Card& card, const Repair& repair, const QString& effect)

@@ -63,9 +63,7 @@ Card::Card(const QString& title, const QString& value, const QString& detail, Lo
 void Card::setLook(Look look)
 {
     const Theme& theme = Theme::of(parentWidget());
-    setTextColor(m_titleLabel, look == Look::Attention   ? theme.attention
-                                   : look == Look::Error ? theme.error
-                                                         : theme.text);
+    setTextColor(m_titleLabel, look == Look::Attention ? theme.attention : look == Look::Error ? theme.error : theme.text);
     if (m_detailLabel)
         setTextColor(m_detailLabel, look == Look::Attention || look == Look::Error ? theme.text : theme.quiet);
     if (look != m_look)
@@ -209,8 +207,7 @@ void Card::mouseReleaseEvent(QMouseEvent* event)
 
 void Card::keyPressEvent(QKeyEvent* event)
 {
-    if (m_actionable
-        && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter || event->key() == Qt::Key_Space))
+    if (m_actionable && (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter || event->key() == Qt::Key_Space))
         Q_EMIT activated();
     else
         QWidget::keyPressEvent(event);
@@ -503,8 +500,8 @@ void InspectorPage::orderTabs()
     }
 }
 
-/// The scroll area makes the page as wide as its view, never wider, so that nothing is cut off at its right; and as high as that width
-/// needs, so that other heights need not be worked out.
+/// The scroll area makes the page as wide as its view, never wider, so that nothing is cut off at its right; and as high as that
+/// width needs, so that other heights need not be worked out.
 QSize InspectorPage::minimumSizeHint() const { return { 120, 60 }; }
 QSize InspectorPage::sizeHint() const { return { 300, 60 }; }
 

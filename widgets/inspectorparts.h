@@ -122,7 +122,7 @@ private:
     std::vector<Part> m_parts;
     std::vector<Card*> m_spareCards; ///< hidden, outside the column: what one edit takes away the next one may bring back
     std::size_t m_at = 0; ///< the part that is described next
-    int m_item = 0;       ///< where it stands in the column
+    int m_item = 0; ///< where it stands in the column
     bool m_inFacts = false; ///< the part before is a grid of facts that takes more
     bool m_finished = false;
     bool m_disordered = false; ///< widgets were made later than those below them

@@ -48,7 +48,10 @@ public:
         update();
     }
     int textWidth() const { return static_cast<int>(std::ceil(QFontMetricsF(font()).horizontalAdvance(text()))) + 1; }
-    QSize sizeHint() const override { return { 2 * kPadding + kSample + kSampleGap + textWidth(), static_cast<int>(kHeight * textScale(m_legend)) }; }
+    QSize sizeHint() const override
+    {
+        return { 2 * kPadding + kSample + kSampleGap + textWidth(), static_cast<int>(kHeight * textScale(m_legend)) };
+    }
 
 protected:
     void paintEvent(QPaintEvent*) override
@@ -175,7 +178,8 @@ void Legend::place()
     const int count = static_cast<int>(m_buttons.size());
     int room = width() - count * (2 * kPadding + kSample + kSampleGap);
     std::vector<LegendButton*> byWidth = m_buttons;
-    std::sort(byWidth.begin(), byWidth.end(), [](const LegendButton* a, const LegendButton* b) { return a->textWidth() < b->textWidth(); });
+    std::sort(byWidth.begin(), byWidth.end(),
+              [](const LegendButton* a, const LegendButton* b) { return a->textWidth() < b->textWidth(); });
     int most = 0;
     int left = count;
     for (const LegendButton* button : byWidth) {
@@ -186,7 +190,8 @@ void Legend::place()
     int x = 0;
     for (LegendButton* button : m_buttons) {
         const int text = std::min(button->textWidth(), most);
-        const int wide = text < kLeastText && text < button->textWidth() ? 2 * kPadding + kSample : 2 * kPadding + kSample + kSampleGap + text;
+        const int wide =
+            text < kLeastText && text < button->textWidth() ? 2 * kPadding + kSample : 2 * kPadding + kSample + kSampleGap + text;
         button->setGeometry(x, 0, wide, height());
         x += wide;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A legend in one line: a sample of each colour or pattern that is in view, with its name. A click on an entry, or Space, shows what
-// is drawn so and quiets the rest; again, or Esc, shows everything. Where there is little room names are cut short, then left to the
-// tool tip; no entry goes.
+// A legend in one line: a sample of each colour or pattern that is in view, with its name. A click on an entry, or Space, shows
+// what is drawn so and quiets the rest; again, or Esc, shows everything. Where there is little room names are cut short, then left
+// to the tool tip; no entry goes.
 #pragma once
 
 #include <QString>

@@ -68,7 +68,8 @@ void ListFilter::installIn(QWidget* panel)
     QList<QAbstractItemView*> views = panel->findChildren<QAbstractItemView*>();
     if (auto* self = qobject_cast<QAbstractItemView*>(panel))
         views.prepend(self);
-    views.removeIf([](const QAbstractItemView* view) { return view->inherits("QComboBoxListView") || view->inherits("QHeaderView"); });
+    views.removeIf(
+        [](const QAbstractItemView* view) { return view->inherits("QComboBoxListView") || view->inherits("QHeaderView"); });
     QLineEdit* own = nullptr;
     for (QLineEdit* edit : panel->findChildren<QLineEdit*>())
         if (edit->objectName().endsWith(QLatin1String("Filter")))
@@ -248,12 +249,14 @@ void ListFilter::place()
     const int below = m_view->horizontalScrollBar()->isVisible() ? m_view->horizontalScrollBar()->height() : 0;
     if (m_bar) {
         const QSize size(std::min(kBarWidth, m_view->width() - right - 2 * kGap), m_bar->sizeHint().height());
-        m_bar->setGeometry(m_view->width() - right - kGap - size.width(), m_view->height() - below - kGap - size.height(), size.width(), size.height());
+        m_bar->setGeometry(m_view->width() - right - kGap - size.width(), m_view->height() - below - kGap - size.height(),
+                           size.width(), size.height());
     }
     const QSize message = m_message->sizeHint();
     const int room = m_view->height() - (m_bar && !m_bar->isHidden() ? m_bar->height() + 2 * kGap : 0);
     const int top = m_view->viewport()->y(); // beneath the headings
-    m_message->setGeometry(std::max(0, (m_view->width() - message.width()) / 2), std::max(top, top + (room - top - message.height()) / 2), message.width(), message.height());
+    m_message->setGeometry(std::max(0, (m_view->width() - message.width()) / 2),
+                           std::max(top, top + (room - top - message.height()) / 2), message.width(), message.height());
 }
 
 bool ListFilter::eventFilter(QObject* watched, QEvent* event)
@@ -267,7 +270,8 @@ bool ListFilter::eventFilter(QObject* watched, QEvent* event)
             clear();
             return true;
         }
-        if (watched == m_edit && !m_own && (key->key() == Qt::Key_Down || key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter)) {
+        if (watched == m_edit && !m_own
+            && (key->key() == Qt::Key_Down || key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter)) {
             m_view->setFocus(Qt::OtherFocusReason);
             return true;
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that may take longer than a moment, off the GUI thread, in a row that tells of it: after 0.2 s what is done and a button that
-// cancels it, after 1 s how far it is. What is quicker shows nothing. A cancel is answered at once, and is no error: the answer of
-// work that was cancelled never comes, whenever it ends. One piece of work at a time; a new one cancels the one before.
+// Work that may take longer than a moment, off the GUI thread, in a row that tells of it: after 0.2 s what is done and a button
+// that cancels it, after 1 s how far it is. What is quicker shows nothing. A cancel is answered at once, and is no error: the
+// answer of work that was cancelled never comes, whenever it ends. One piece of work at a time; a new one cancels the one before.
 #pragma once
 
 #include <QElapsedTimer>

@@ -43,7 +43,8 @@ std::vector<std::size_t> presentCauses(const Plan& plan, const MemoryTimeline& t
     for (std::size_t i = 0; i < causes.size(); ++i) {
         const auto any = [&](const MemoryBytes& bytes) { return bytes.*causes[i].bytes > 0; };
         const bool onAStage = plan.pipeline && std::any_of(plan.pipeline->memory.begin(), plan.pipeline->memory.end(), any);
-        if (any(plan.memory) || onAStage || std::any_of(timeline.moments.begin(), timeline.moments.end(), [&](const MemoryMoment& it) { return any(it.bytes); }))
+        if (any(plan.memory) || onAStage
+            || std::any_of(timeline.moments.begin(), timeline.moments.end(), [&](const MemoryMoment& it) { return any(it.bytes); }))
             out.push_back(i);
     }
     return out;
@@ -112,7 +113,8 @@ void MemoryView::buildLayout()
     m_bars->setAccessibleName(tr("Peak memory of the devices by cause"));
     m_chart->setObjectName(QStringLiteral("memoryChart"));
     m_chart->setAccessibleName(tr("Memory over the operations of a step"));
-    m_chart->setToolTip(tr("Memory at every operation of a step; of layers that are alike the first and the last. Click to select the operation"));
+    m_chart->setToolTip(
+        tr("Memory at every operation of a step; of layers that are alike the first and the last. Click to select the operation"));
     m_empty->setObjectName(QStringLiteral("memoryEmpty"));
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setWordWrap(true);
@@ -221,7 +223,9 @@ void MemoryView::showStages()
 {
     const auto& pipeline = document()->evaluation()->plan.pipeline;
     const bool several = pipeline && pipeline->memory.size() > 1;
-    const int before = m_stage->count() > 0 && several && m_stage->count() == static_cast<int>(pipeline->memory.size()) ? m_stage->currentIndex() : -1;
+    const int before = m_stage->count() > 0 && several && m_stage->count() == static_cast<int>(pipeline->memory.size())
+        ? m_stage->currentIndex()
+        : -1;
     const QSignalBlocker blocker(m_stage);
     m_stage->clear();
     m_stage->setVisible(several);
@@ -273,7 +277,8 @@ void MemoryView::showTimeline()
     showBars(causes);
     m_chart->setFont(uiFont(this, -1));
     // Some of the causes are no answer to whether all of them fit.
-    m_chart->setParts(parts, m_hidden.empty() ? limitBytes() / kGib : 0, m_hidden.empty() ? m_timeline.peak() : -1, marks, tr("GiB"), look);
+    m_chart->setParts(parts, m_hidden.empty() ? limitBytes() / kGib : 0, m_hidden.empty() ? m_timeline.peak() : -1, marks,
+                      tr("GiB"), look);
     m_chart->setVisible(!m_timeline.moments.empty());
     m_moment->setVisible(!m_timeline.moments.empty());
     showMoment(-1);
@@ -288,7 +293,8 @@ void MemoryView::showBars(const std::vector<std::size_t>& causes)
     const std::int64_t count = stages ? static_cast<std::int64_t>(plan.pipeline->memory.size()) : 1;
     std::vector<DeviceBar> bars;
     for (std::int64_t i = 0; i < count; ++i) {
-        const MemoryBytes& bytes = stages ? static_cast<const MemoryBytes&>(plan.pipeline->memory[static_cast<std::size_t>(i)]) : plan.memory;
+        const MemoryBytes& bytes =
+            stages ? static_cast<const MemoryBytes&>(plan.pipeline->memory[static_cast<std::size_t>(i)]) : plan.memory;
         const QString on = counted(devices / count, tr("device"), tr("devices"));
         DeviceBar bar { stages ? tr("stage %1 · %2").arg(i).arg(on) : devices > 1 ? tr("each of %1").arg(on) : on, {} };
         for (const std::size_t cause : causes)

@@ -82,15 +82,14 @@ void MeshCanvas::refresh()
         m_memory = DeviceMemory(evaluation->plan, m_hardware.memoryBytes());
     }
     m_found = MeshPattern(m_foundText, m_mesh, m_hardware);
-    m_image = QImage(static_cast<int>(m_grid.columns()), static_cast<int>(m_grid.rows()),
-                     QImage::Format_ARGB32_Premultiplied);
+    m_image = QImage(static_cast<int>(m_grid.columns()), static_cast<int>(m_grid.rows()), QImage::Format_ARGB32_Premultiplied);
     m_image.fill(Qt::transparent);
     for (std::int64_t row = 0; row < m_grid.rows(); ++row) {
         auto* line = reinterpret_cast<QRgb*>(m_image.scanLine(static_cast<int>(row)));
         for (std::int64_t column = 0; column < m_grid.columns(); ++column)
             if (const std::int64_t position = m_grid.positionOf(column, row); position >= 0)
                 line[column] = isLoud(position) ? colorAt(position).fill.rgba()
-                                                                 : blended(Theme::of(this).window, colorAt(position).fill, kQuiet).rgba();
+                                                : blended(Theme::of(this).window, colorAt(position).fill, kQuiet).rgba();
     }
     m_viewport.setView(gridArea());
     if (m_viewport.world() != m_grid.world())
@@ -110,7 +109,8 @@ void MeshCanvas::setColoring(Coloring coloring)
 
 PartColor MeshCanvas::colorAt(std::int64_t position) const
 {
-    return m_coloring == Coloring::Memory ? heatColor(m_memory.fillAt(position), Theme::of(this)) : partColor(m_colors.indexAt(position));
+    return m_coloring == Coloring::Memory ? heatColor(m_memory.fillAt(position), Theme::of(this))
+                                          : partColor(m_colors.indexAt(position));
 }
 
 void MeshCanvas::setHighlight(const QString& key)
@@ -192,8 +192,10 @@ QRectF MeshCanvas::gridArea(const QRectF& canvas) const
 {
     const auto left = static_cast<double>(barsOf(m_grid.down()).size());
     const auto above = static_cast<double>(std::max<std::size_t>(barsOf(m_grid.across()).size(), 1));
-    const QRectF out = canvas.adjusted(kPanelMargin + kSideMargin * textScale(this) * left, kTopMargin * textScale(this) + kSideMargin * textScale(this) * (above - 1) + 8, -kPanelMargin,
-                                               -kFooter * textScale(this) - 8 - (m_coloring == Coloring::Memory ? kScale * textScale(this) : 0));
+    const QRectF out =
+        canvas.adjusted(kPanelMargin + kSideMargin * textScale(this) * left,
+                        kTopMargin * textScale(this) + kSideMargin * textScale(this) * (above - 1) + 8, -kPanelMargin,
+                        -kFooter * textScale(this) - 8 - (m_coloring == Coloring::Memory ? kScale * textScale(this) : 0));
     const double words = m_transferTitle.isEmpty() ? 0 : kWords * textScale(this);
     return out.adjusted(0, 0, 0, out.height() - words < kLeastGrid ? 0 : -words); // what moves comes before what is said about it
 }
@@ -202,7 +204,8 @@ int MeshCanvas::detailIn(const QSize& size) const
 {
     const QRectF area = gridArea(QRectF(QPointF(), QSizeF(size)));
     const QRectF world = m_grid.world();
-    const double cell = world.isEmpty() ? 0 : std::min({ area.width() / world.width(), area.height() / world.height(), kLargestCell });
+    const double cell =
+        world.isEmpty() ? 0 : std::min({ area.width() / world.width(), area.height() / world.height(), kLargestCell });
     return cell >= kCardCell ? 2 : cell >= kLabelCell ? 1 : 0;
 }
 
@@ -214,7 +217,8 @@ void MeshCanvas::layoutBars()
         return;
     const QRectF grid = m_viewport.toScreen(m_grid.world()).intersected(gridArea());
     const auto addAbove = [&](int axis, std::size_t level, double y) {
-        m_bars.push_back({ axis, true, level, QRectF(grid.left(), y, grid.width(), 3), QRectF(grid.left(), y - 4, grid.width(), kSideMargin * textScale(this)) });
+        m_bars.push_back({ axis, true, level, QRectF(grid.left(), y, grid.width(), 3),
+                           QRectF(grid.left(), y - 4, grid.width(), kSideMargin * textScale(this)) });
     };
     if (m_grid.isWrapped()) {
         addAbove(axes - 1, 0, grid.top() - kTopMargin * textScale(this));
@@ -227,7 +231,8 @@ void MeshCanvas::layoutBars()
     }
     double x = grid.left() - kSideMargin * textScale(this);
     for (const std::size_t level : barsOf(m_grid.down())) {
-        m_bars.push_back({ m_grid.down()[level].axis, false, level, QRectF(x, grid.top(), 3, grid.height()), QRectF(x - 4, grid.top(), kSideMargin * textScale(this), grid.height()) });
+        m_bars.push_back({ m_grid.down()[level].axis, false, level, QRectF(x, grid.top(), 3, grid.height()),
+                           QRectF(x - 4, grid.top(), kSideMargin * textScale(this), grid.height()) });
         x -= kSideMargin * textScale(this);
     }
 }
@@ -257,10 +262,14 @@ QString MeshCanvas::deviceText(std::int64_t position) const
         out += QStringLiteral(" · ") + coordinates.join(QStringLiteral(", "));
     if (const WeightLayout* weight = selectedWeight(*m_document)) {
         const Shard shard = weight->shards.shardAt(position);
-        out += QStringLiteral("\n%1 %2 · %3").arg(shortName(weight->spec.name), shardText(shard), exactBytesText(bytesOf(shard.elements(), weight->spec.dtype)));
+        out +=
+            QStringLiteral("\n%1 %2 · %3")
+                .arg(shortName(weight->spec.name), shardText(shard), exactBytesText(bytesOf(shard.elements(), weight->spec.dtype)));
     }
     const QString peak = exactBytesText(m_memory.peakAt(position));
-    out += QLatin1Char('\n') + (m_memory.stages() > 1 ? tr("peak of stage %1: %2").arg(m_memory.stageAt(position)).arg(peak) : tr("peak of memory: %1").arg(peak));
+    out += QLatin1Char('\n')
+        + (m_memory.stages() > 1 ? tr("peak of stage %1: %2").arg(m_memory.stageAt(position)).arg(peak)
+                                 : tr("peak of memory: %1").arg(peak));
     return out;
 }
 
@@ -290,7 +299,8 @@ void MeshCanvas::paintBase(QPainter& painter)
     constexpr double kMany = 64;
     const QRectF visible = m_viewport.visibleWorld();
     if (m_viewport.scale() >= kCardCell)
-        m_cards.begin(this, painter, std::min(visible.width() * visible.height(), static_cast<double>(m_mesh.deviceCount())) > kMany);
+        m_cards.begin(this, painter,
+                      std::min(visible.width() * visible.height(), static_cast<double>(m_mesh.deviceCount())) > kMany);
     paintCells(painter);
     painter.restore();
     paintAxes(painter);
@@ -327,7 +337,8 @@ void MeshCanvas::paintPixels(QPainter& painter, const QRectF& visible, const Vie
             const QRectF block(m_grid.columnLeft(column), m_grid.rowTop(row), static_cast<double>(wide), static_cast<double>(high));
             if (block.intersects(visible))
                 painter.drawImage(viewport.toScreen(block), m_image,
-                                  QRectF(static_cast<double>(column), static_cast<double>(row), static_cast<double>(wide), static_cast<double>(high)));
+                                  QRectF(static_cast<double>(column), static_cast<double>(row), static_cast<double>(wide),
+                                         static_cast<double>(high)));
         }
 }
 
@@ -336,7 +347,8 @@ void MeshCanvas::paintCell(QPainter& painter, std::int64_t position, const QRect
     const PartColor color = colorAt(position);
     painter.setOpacity(isLoud(position) ? 1 : kQuiet);
     if (m_viewport.scale() >= kCardCell) {
-        m_cards.paint(painter, rect.adjusted(3, 3, -3, -3), QString::number(m_mesh.deviceId(position)), color, m_memory.fillAt(position), m_memory.peakAt(position));
+        m_cards.paint(painter, rect.adjusted(3, 3, -3, -3), QString::number(m_mesh.deviceId(position)), color,
+                      m_memory.fillAt(position), m_memory.peakAt(position));
         return;
     }
     const double gap = m_viewport.scale() >= kLabelCell ? 1.5 : 0.5;
@@ -399,11 +411,15 @@ void MeshCanvas::paintLabels(QPainter& painter, const Bar& bar)
         const QString brief = QStringLiteral("%1 (%2)").arg(name).arg(size);
         const bool alone = bar.across && m_mesh.deviceCount() == size;
         const double spare = std::max(0.0, 60 - (end - begin)) / 2; // the name may be longer than a short bar
-        label(begin - spare, end + spare, alone && metrics.horizontalAdvance(devices) <= end - begin ? devices : metrics.elidedText(brief, Qt::ElideRight, std::max(0.0, std::max(end - begin, 60.0))));
+        label(begin - spare, end + spare,
+              alone && metrics.horizontalAdvance(devices) <= end - begin
+                  ? devices
+                  : metrics.elidedText(brief, Qt::ElideRight, std::max(0.0, std::max(end - begin, 60.0))));
         return;
     }
     for (std::int64_t cell = 0; cell < cells; cell += inside) {
-        const double from = (bar.across ? m_viewport.toScreen(QPointF(beginOf(cell), 0)).x() : m_viewport.toScreen(QPointF(0, beginOf(cell))).y());
+        const double from =
+            (bar.across ? m_viewport.toScreen(QPointF(beginOf(cell), 0)).x() : m_viewport.toScreen(QPointF(0, beginOf(cell))).y());
         if (from + step < begin - 1 || from > end + 1 || (from + from + step) / 2 < begin || (from + from + step) / 2 > end)
             continue;
         const std::int64_t coordinate = cell / inside % size;
@@ -456,7 +472,8 @@ void MeshCanvas::paintScale(QPainter& painter, const QRectF& rect) const
     QRectF line(rect.left(), rect.top(), rect.width(), rect.height() / 2);
     const auto text = [&](double& x, const QString& words) {
         painter.setPen(theme.quiet);
-        const QString shown = painter.fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(std::max(0.0, line.right() - x)));
+        const QString shown =
+            painter.fontMetrics().elidedText(words, Qt::ElideRight, static_cast<int>(std::max(0.0, line.right() - x)));
         painter.drawText(QRectF(x, line.top(), line.right() - x, line.height()), Qt::AlignLeft | Qt::AlignVCenter, shown);
         x += painter.fontMetrics().horizontalAdvance(shown) + 6;
     };
@@ -539,9 +556,14 @@ void MeshCanvas::layTransfer()
         return;
     const Collective& collective = evaluation->plan.collectives[static_cast<std::size_t>(m_transfer)];
     const double scale = m_viewport.scale();
-    const auto visible = scale >= kSolidCell ? positionsIn(m_grid, m_viewport.visibleWorld(), 4 * kMostArrows) : std::vector<std::int64_t>();
+    const auto visible =
+        scale >= kSolidCell ? positionsIn(m_grid, m_viewport.visibleWorld(), 4 * kMostArrows) : std::vector<std::int64_t>();
     const std::int64_t selected = m_document->selection()->device();
-    m_moves = shownTransfers(collective, evaluation->plan, visible, selected >= 0 ? selected : visible.empty() ? 0 : visible.front(), kMostArrows);
+    m_moves = shownTransfers(collective, evaluation->plan, visible,
+                             selected >= 0         ? selected
+                                 : visible.empty() ? 0
+                                                   : visible.front(),
+                             kMostArrows);
     const QPointF origin = m_viewport.toScreen(QPointF());
     m_arrows = arrowsOf(m_moves.moves, m_grid, scale, kArrow);
     for (Arrow& arrow : m_arrows) {
@@ -599,7 +621,8 @@ void MeshCanvas::paintTransfer(QPainter& painter) const
             const double reach = std::min(8.0, length / 3);
             painter.setPen(Qt::NoPen);
             painter.setBrush(theme.text);
-            painter.drawPolygon(QPolygonF { tip, tip - unit * reach + across * reach * 0.45, tip - unit * reach - across * reach * 0.45 });
+            painter.drawPolygon(
+                QPolygonF { tip, tip - unit * reach + across * reach * 0.45, tip - unit * reach - across * reach * 0.45 });
         };
         head(arrow.to, control);
         if (arrow.both)
@@ -626,7 +649,8 @@ void MeshCanvas::paintTransferWords(QPainter& painter) const
     const Theme& theme = Theme::of(this);
     const double text = textScale(this);
     const double words = kWords * text;
-    const QRectF band(kPanelMargin, height() - kFooter * text - words - (m_coloring == Coloring::Memory ? kScale * text : 0), width() - 2 * kPanelMargin, words);
+    const QRectF band(kPanelMargin, height() - kFooter * text - words - (m_coloring == Coloring::Memory ? kScale * text : 0),
+                      width() - 2 * kPanelMargin, words);
     if (gridArea().bottom() > band.top())
         return; // the flow says it, too
     const auto line = [&](double top, const QFont& font, const QColor& color, const QString& said) {
@@ -700,11 +724,13 @@ void MeshCanvas::paintEvent(QPaintEvent*)
     painter.setRenderHint(QPainter::Antialiasing, false);
     painter.setPen(theme.quiet);
     painter.setFont(uiFont(this, -1.5));
-    const QRectF footer(kPanelMargin, height() - kFooter * textScale(this), width() - 2 * kPanelMargin, kFooter * textScale(this) - 6);
+    const QRectF footer(kPanelMargin, height() - kFooter * textScale(this), width() - 2 * kPanelMargin,
+                        kFooter * textScale(this) - 6);
     painter.drawText(footer, Qt::AlignLeft | Qt::AlignVCenter,
                      painter.fontMetrics().elidedText(footerText(), Qt::ElideRight, static_cast<int>(footer.width())));
     if (m_coloring == Coloring::Memory)
-        paintScale(painter, QRectF(footer.left(), footer.top() - kScale * textScale(this), footer.width(), kScale * textScale(this)));
+        paintScale(painter,
+                   QRectF(footer.left(), footer.top() - kScale * textScale(this), footer.width(), kScale * textScale(this)));
     paintTransferWords(painter);
     if (onScreen)
         m_navigation->paintMap(painter);
@@ -831,8 +857,7 @@ bool MeshCanvas::event(QEvent* event)
         if (device >= 0)
             showToolTip(help->globalPos(), deviceText(device), this);
         else if (axis >= 0)
-            showToolTip(help->globalPos(),
-                        tr("mesh axis %1 — drag it onto a tensor dim").arg(qstr(m_mesh.axis(axis).name)), this);
+            showToolTip(help->globalPos(), tr("mesh axis %1 — drag it onto a tensor dim").arg(qstr(m_mesh.axis(axis).name)), this);
         else
             QToolTip::hideText();
         return true;

@@ -3,8 +3,8 @@
 
 #include "widgets/axisdrag.h"
 #include "widgets/contextmenu.h"
-#include "widgets/meshorder.h"
 #include "widgets/format.h"
+#include "widgets/meshorder.h"
 #include "widgets/plaintext.h"
 #include "widgets/theme.h"
 
@@ -47,8 +47,7 @@ std::string specWithout(const std::string& spec, const Mesh& mesh, int axis)
     if (!layout.ok())
         return spec;
     const auto drop = [axis](std::vector<AxisRef>& refs) {
-        refs.erase(std::remove_if(refs.begin(), refs.end(), [axis](const AxisRef& ref) { return ref.axis == axis; }),
-                   refs.end());
+        refs.erase(std::remove_if(refs.begin(), refs.end(), [axis](const AxisRef& ref) { return ref.axis == axis; }), refs.end());
     };
     for (auto& dim : layout.value().dims)
         drop(dim);
@@ -115,7 +114,8 @@ AxisChip::AxisChip(const MeshAxis& axis, int index, QWidget* parent)
     setObjectName(QStringLiteral("chip_") + m_name);
     setText(QStringLiteral("%1 = %2").arg(m_name).arg(axis.size));
     setAccessibleName(tr("mesh axis %1 of size %2").arg(m_name).arg(axis.size));
-    setToolTip(tr("Drag onto a tensor dim to cut it, or onto another axis to change the order (Alt+Left, Alt+Right); double click to edit"));
+    setToolTip(tr(
+        "Drag onto a tensor dim to cut it, or onto another axis to change the order (Alt+Left, Alt+Right); double click to edit"));
     setFocusPolicy(Qt::StrongFocus);
     setCursor(Qt::OpenHandCursor);
     setCheckable(true);
@@ -151,8 +151,7 @@ void AxisChip::mousePressEvent(QMouseEvent* event)
 
 void AxisChip::mouseMoveEvent(QMouseEvent* event)
 {
-    if (!(event->buttons() & Qt::LeftButton)
-        || (event->pos() - m_pressed).manhattanLength() < QApplication::startDragDistance())
+    if (!(event->buttons() & Qt::LeftButton) || (event->pos() - m_pressed).manhattanLength() < QApplication::startDragDistance())
         return;
     setDown(false);
     dragAxis(this, m_name, m_index);
@@ -226,8 +225,7 @@ void MeshChips::refresh()
         connect(chip, &AxisChip::editRequested, this, [this, i] { startEdit(i); });
         connect(chip, &AxisChip::dragged, this, &MeshChips::finishDrop, Qt::QueuedConnection);
         connect(chip, &AxisChip::moveRequested, this, [this, i](int by) { moveAxis(i, i + by); });
-        connect(chip, &AxisChip::clicked, this,
-                [this, i](bool checked) { selection()->setMeshAxis(checked ? i : -1); });
+        connect(chip, &AxisChip::clicked, this, [this, i](bool checked) { selection()->setMeshAxis(checked ? i : -1); });
         connect(chip, &QWidget::customContextMenuRequested, this, [this, chip, i](const QPoint& point) {
             showContextMenu(this, chip->mapToGlobal(point), [&](QMenu* menu) { fillMenu(menu, i); });
         });
@@ -263,8 +261,8 @@ void MeshChips::fillMenu(QMenu* menu, int axis)
                   tr("Set mesh axis %1 to %2").arg(name).arg(size));
     for (const int by : { -1, 1 })
         if (axis + by >= 0 && axis + by < document()->design().mesh.axisCount())
-            offer(by < 0 ? tr("Move Outward (Alt+Left)") : tr("Move Inward (Alt+Right)"), withAxisMoved(document()->design(), axis, axis + by),
-                  tr("Move mesh axis %1").arg(name));
+            offer(by < 0 ? tr("Move Outward (Alt+Left)") : tr("Move Inward (Alt+Right)"),
+                  withAxisMoved(document()->design(), axis, axis + by), tr("Move mesh axis %1").arg(name));
     offer(tr("Remove %1").arg(name), withoutMeshAxis(document()->design(), axis), tr("Remove mesh axis %1").arg(name));
 }
 
@@ -387,8 +385,7 @@ bool MeshChips::apply(const Design& design, const QString& text)
 
 bool MeshChips::eventFilter(QObject* watched, QEvent* event)
 {
-    if (watched == m_edit && event->type() == QEvent::KeyPress
-        && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+    if (watched == m_edit && event->type() == QEvent::KeyPress && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
         stopEdit();
         return true;
     }

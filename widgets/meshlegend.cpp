@@ -24,8 +24,12 @@ void paintColor(QPainter& painter, const QRect& rect, std::int64_t index)
 LegendEntry allEntry(const DeviceColors& colors)
 {
     const QString count = QString::number(colors.count());
-    const QString text = colors.byShard() ? QObject::tr("%1 shards, a colour each").arg(count) : QObject::tr("a colour a place of %1").arg(qstr(colors.axisName()));
-    return { QStringLiteral("all"), text, QObject::tr("Devices with the same colour and hatching hold the same; past seven the colours come again, hatched, past %1 with their hatching").arg(colorCount()),
+    const QString text = colors.byShard() ? QObject::tr("%1 shards, a colour each").arg(count)
+                                          : QObject::tr("a colour a place of %1").arg(qstr(colors.axisName()));
+    return { QStringLiteral("all"), text,
+             QObject::tr("Devices with the same colour and hatching hold the same; past seven the colours come again, hatched, "
+                         "past %1 with their hatching")
+                 .arg(colorCount()),
              [](QPainter& painter, const QRectF& rect, const QWidget*) { paintStrips(painter, rect, paintColor); } };
 }
 
@@ -43,12 +47,16 @@ std::vector<LegendEntry> meshLegend(const DeviceColors& colors, bool brief)
     const std::vector<Shard> shards = colors.shardsHeld();
     for (std::int64_t i = 0; i < colors.count(); ++i) {
         const QString number = QString::number(i);
-        const QString name = (colors.byShard() ? QObject::tr("shard %1") : qstr(colors.axisName()) + QStringLiteral(" %1")).arg(number);
+        const QString name =
+            (colors.byShard() ? QObject::tr("shard %1") : qstr(colors.axisName()) + QStringLiteral(" %1")).arg(number);
         LegendEntry entry;
         entry.key = QStringLiteral("color/") + number;
         entry.text = brief || colors.count() > kNamed ? number : name;
         entry.name = name;
-        entry.toolTip = colors.byShard() ? shardText(shards[static_cast<std::size_t>(i)]) : QObject::tr("Nothing that is cut is selected: the colours are the places along mesh axis %1").arg(qstr(colors.axisName()));
+        entry.toolTip = colors.byShard()
+            ? shardText(shards[static_cast<std::size_t>(i)])
+            : QObject::tr("Nothing that is cut is selected: the colours are the places along mesh axis %1")
+                  .arg(qstr(colors.axisName()));
         entry.paint = [i](QPainter& painter, const QRectF& rect, const QWidget*) {
             painter.setRenderHint(QPainter::Antialiasing, false);
             paintColor(painter, rect.toRect(), i);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The legend of the mesh's colours: an entry for each shard of the selected weight or, where nothing that is cut is selected, for each
-// place along the mesh axis that colours the devices; one entry for all where they are too many to be named one by one.
+// The legend of the mesh's colours: an entry for each shard of the selected weight or, where nothing that is cut is selected, for
+// each place along the mesh axis that colours the devices; one entry for all where they are too many to be named one by one.
 #pragma once
 
 #include "widgets/devicecolors.h"

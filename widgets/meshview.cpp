@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/meshview.h"
 
+#include "widgets/canvas/navigation.h"
 #include "widgets/contextmenu.h"
 #include "widgets/findfield.h"
 #include "widgets/format.h"
-#include "widgets/canvas/navigation.h"
 #include "widgets/legend.h"
 #include "widgets/meshcanvas.h"
 #include "widgets/meshlegend.h"
@@ -48,10 +48,12 @@ MeshView::MeshView(Document* document, QWidget* parent)
     m_coloring->setAccessibleName(tr("Colours by memory"));
     m_coloring->setCheckable(true);
     m_coloring->setFocusPolicy(Qt::TabFocus);
-    m_coloring->setToolTip(tr("Colours the devices by how full they are at their peak, instead of by the shard that they hold of the selected weight"));
+    m_coloring->setToolTip(tr(
+        "Colours the devices by how full they are at their peak, instead of by the shard that they hold of the selected weight"));
     m_find->setObjectName(QStringLiteral("meshFind"));
     m_find->setAccessibleName(tr("Find devices"));
-    m_find->setToolTip(tr("A device's number, coordinates such as model=3, node 1, or a mesh axis (Ctrl+F); Enter goes on to the next one"));
+    m_find->setToolTip(
+        tr("A device's number, coordinates such as model=3, node 1, or a mesh axis (Ctrl+F); Enter goes on to the next one"));
     m_find->setFixedWidth(kFind);
     m_find->installEventFilter(this);
     m_header->addRight(m_find);
@@ -69,11 +71,10 @@ MeshView::MeshView(Document* document, QWidget* parent)
     auto* find = new QShortcut(QKeySequence::Find, this);
     find->setContext(Qt::WidgetWithChildrenShortcut);
     connect(find, &QShortcut::activated, this, &MeshView::focusFind);
-    connect(m_coloring, &QToolButton::toggled, this,
-            [this](bool memory) {
-                m_canvas->setColoring(memory ? MeshCanvas::Coloring::Memory : MeshCanvas::Coloring::Shards);
-                showLegend();
-            });
+    connect(m_coloring, &QToolButton::toggled, this, [this](bool memory) {
+        m_canvas->setColoring(memory ? MeshCanvas::Coloring::Memory : MeshCanvas::Coloring::Shards);
+        showLegend();
+    });
     m_legend->setObjectName(QStringLiteral("meshLegend"));
     auto* foot = new QHBoxLayout(m_foot);
     foot->setContentsMargins(kPanelMargin - 6, 0, kPanelMargin, 0);
@@ -113,14 +114,12 @@ void MeshView::showStep()
         m_canvas->showTransfer(-1, 1);
 }
 
-void MeshView::focusFind()
-{
-    m_find->begin();
-}
+void MeshView::focusFind() { m_find->begin(); }
 
 void MeshView::showFind()
 {
-    m_find->setVisible(document()->hasDesign() && (width() >= kRoomy * textScale(this) || m_find->hasFocus() || !m_find->wanted().isEmpty()));
+    m_find->setVisible(document()->hasDesign()
+                       && (width() >= kRoomy * textScale(this) || m_find->hasFocus() || !m_find->wanted().isEmpty()));
     m_header->setDetail(m_header->detail()); // what it is written in got another width
 }
 
@@ -150,7 +149,8 @@ void MeshView::showLegend()
     const int without = height() - m_header->sizeHint().height() - m_topology->sizeHint().height();
     const int with = without - m_legend->minimumSizeHint().height();
     // Devices do not lose their ids or their memory for it: then the bars of the axes tell alone which colour is which.
-    const bool room = with >= m_canvas->minimumSizeHint().height() && m_canvas->detailIn({ width(), with }) == m_canvas->detailIn({ width(), without });
+    const bool room = with >= m_canvas->minimumSizeHint().height()
+        && m_canvas->detailIn({ width(), with }) == m_canvas->detailIn({ width(), without });
     std::vector<LegendEntry> entries;
     if (document()->hasDesign() && m_canvas->coloring() == MeshCanvas::Coloring::Shards && room)
         entries = meshLegend(m_canvas->colors());
@@ -224,11 +224,13 @@ void MeshView::fillMenu(QMenu* menu, std::int64_t device)
         else if (edited.value() == design)
             action->setToolTip(tr("It is so already"));
         else
-            connect(action, &QAction::triggered, this, [this, text, to = edited.value()] { (void)document()->edit(to, text).ok(); });
+            connect(action, &QAction::triggered, this,
+                    [this, text, to = edited.value()] { (void)document()->edit(to, text).ok(); });
     };
     const std::int64_t other = selection()->device();
     if (device >= 0 && other >= 0 && other < mesh.deviceCount() && other != device)
-        offer(tr("Swap devices %1 and %2").arg(mesh.deviceId(other)).arg(mesh.deviceId(device)), withDevicesSwapped(design, other, device));
+        offer(tr("Swap devices %1 and %2").arg(mesh.deviceId(other)).arg(mesh.deviceId(device)),
+              withDevicesSwapped(design, other, device));
     for (int axis = 0; axis < mesh.axisCount(); ++axis)
         if (mesh.axis(axis).size > 1)
             offer(tr("Number devices along %1 first").arg(qstr(mesh.axis(axis).name)), withDevicesAlong(design, axis));

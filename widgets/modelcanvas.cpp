@@ -115,7 +115,8 @@ void ModelCanvas::layOut()
     std::vector<double> bytes;
     for (const HeldWeight& held : m_weights) {
         const WeightLayout& weight = evaluation->weights[static_cast<std::size_t>(held.weight)];
-        bytes.push_back(m_held ? static_cast<double>(held.bytes) : static_cast<double>(bytesOf(weight.spec)) * static_cast<double>(weight.copies));
+        bytes.push_back(m_held ? static_cast<double>(held.bytes)
+                               : static_cast<double>(bytesOf(weight.spec)) * static_cast<double>(weight.copies));
     }
     const auto rects = treemap(bytes, world);
     for (std::size_t i = 0; i < rects.size(); ++i) {
@@ -166,13 +167,14 @@ void ModelCanvas::updateQuiet()
 {
     const auto& evaluation = m_evaluation;
     const auto isKind = [this](const TileKinds& kinds) {
-        return m_highlight == QLatin1String("cut") ? kinds.cut
+        return m_highlight == QLatin1String("cut")   ? kinds.cut
             : m_highlight == QLatin1String("uneven") ? kinds.uneven
             : m_highlight == QLatin1String("padded") ? kinds.padded
                                                      : kinds.whole;
     };
     for (Cell& cell : m_cells)
-        cell.quiet = (evaluation && !m_filter.isEmpty() && !matchesWeight(evaluation->weights[static_cast<std::size_t>(cell.weight)], m_filter))
+        cell.quiet = (evaluation && !m_filter.isEmpty()
+                      && !matchesWeight(evaluation->weights[static_cast<std::size_t>(cell.weight)], m_filter))
             || (!m_highlight.isEmpty() && !isKind(cell.kinds));
     m_base = QPixmap();
     update();
@@ -256,17 +258,20 @@ int ModelCanvas::weightAt(const QPointF& point) const
 QString ModelCanvas::weightText(int weight) const
 {
     const auto& evaluation = m_evaluation;
-    const auto held = std::find_if(m_weights.begin(), m_weights.end(), [weight](const HeldWeight& it) { return it.weight == weight; });
+    const auto held =
+        std::find_if(m_weights.begin(), m_weights.end(), [weight](const HeldWeight& it) { return it.weight == weight; });
     if (!evaluation || held == m_weights.end())
         return {};
     const WeightLayout& shown = evaluation->weights[static_cast<std::size_t>(weight)];
     const std::int64_t bytes = bytesOf(shown.spec) * shown.copies;
-    QString out = qstr(shown.spec.name) + QLatin1Char('\n') + qstr(dtypeName(shown.spec.dtype)) + QStringLiteral(" · ") + shapeLabel(shown.spec.shape);
+    QString out = qstr(shown.spec.name) + QLatin1Char('\n') + qstr(dtypeName(shown.spec.dtype)) + QStringLiteral(" · ")
+        + shapeLabel(shown.spec.shape);
     if (shown.copies > 1)
         out += tr(" · %1 layers").arg(shown.copies);
     out += tr("\n%1, %2 of the model · %3").arg(bytesText(bytes), percentText(bytes, evaluation->weightBytes), parallelText(shown));
     const QString device = tr("device %1").arg(evaluation->plan.mesh.deviceId(heldDevice()));
-    out += held->bytes > 0 ? tr("\n%1 holds %2 of each, %3 together").arg(device, shardText(held->shard), bytesText(held->bytes)) : tr("\n%1 holds nothing of it").arg(device);
+    out += held->bytes > 0 ? tr("\n%1 holds %2 of each, %3 together").arg(device, shardText(held->shard), bytesText(held->bytes))
+                           : tr("\n%1 holds nothing of it").arg(device);
     return out;
 }
 
@@ -285,7 +290,9 @@ QString ModelCanvas::accessibleItemName(int index) const
 
 QRectF ModelCanvas::accessibleItemRect(int index) const
 {
-    return index < 0 || index >= accessibleCount() ? QRectF() : m_viewport.toScreen(m_cells[static_cast<std::size_t>(index)].rect).intersected(area());
+    return index < 0 || index >= accessibleCount()
+        ? QRectF()
+        : m_viewport.toScreen(m_cells[static_cast<std::size_t>(index)].rect).intersected(area());
 }
 
 int ModelCanvas::accessibleItemAt(const QPointF& point) const { return indexOf(weightAt(point)); }
@@ -294,7 +301,8 @@ int ModelCanvas::accessibleCurrent() const { return indexOf(m_document->selectio
 bool ModelCanvas::isAccessibleSelected(int index) const
 {
     const auto& weights = m_document->selection()->weights();
-    return index >= 0 && index < accessibleCount() && std::find(weights.begin(), weights.end(), m_cells[static_cast<std::size_t>(index)].weight) != weights.end();
+    return index >= 0 && index < accessibleCount()
+        && std::find(weights.begin(), weights.end(), m_cells[static_cast<std::size_t>(index)].weight) != weights.end();
 }
 
 void ModelCanvas::accessibleActivate(int index)
@@ -307,7 +315,9 @@ void ModelCanvas::accessibleActivate(int index)
 QRectF ModelCanvas::tilesRect(const QRectF& rect) const
 {
     const QRectF inner = rect.adjusted(1, 1, -1, -1);
-    return inner.width() >= kNamed * textScale(this) && inner.height() >= kHeader * textScale(this) + 10 ? inner.adjusted(0, kHeader * textScale(this), 0, 0) : inner;
+    return inner.width() >= kNamed * textScale(this) && inner.height() >= kHeader * textScale(this) + 10
+        ? inner.adjusted(0, kHeader * textScale(this), 0, 0)
+        : inner;
 }
 
 void ModelCanvas::renderBase()
@@ -353,7 +363,8 @@ void ModelCanvas::paintCell(QPainter& painter, const Cell& cell, const QRectF& r
     painter.setPen(theme.text);
     // The name or its last part with the bytes, else without them, else as much of it as there is room for.
     QString name = metrics.elidedText(cell.shortest, Qt::ElideRight, header.width());
-    for (const auto& [text, beside] : { std::pair(cell.name, amount), std::pair(cell.shortest, amount), std::pair(cell.name, 0.0), std::pair(cell.shortest, 0.0) })
+    for (const auto& [text, beside] : { std::pair(cell.name, amount), std::pair(cell.shortest, amount), std::pair(cell.name, 0.0),
+                                        std::pair(cell.shortest, 0.0) })
         if (metrics.horizontalAdvance(text) + beside <= header.width()) {
             name = text;
             break;
@@ -387,7 +398,8 @@ void ModelCanvas::paintTiles(QPainter& painter, const Cell& cell, const QRect& r
         fill(rect, color);
         painter.setPen(color.label);
         painter.setFont(monoFont(this, -2));
-        if (painter.fontMetrics().horizontalAdvance(cell.range) + 10 < rect.width() && painter.fontMetrics().height() < rect.height())
+        if (painter.fontMetrics().horizontalAdvance(cell.range) + 10 < rect.width()
+            && painter.fontMetrics().height() < rect.height())
             painter.drawText(rect, Qt::AlignCenter, cell.range);
         return;
     }
@@ -400,16 +412,28 @@ void ModelCanvas::paintTiles(QPainter& painter, const Cell& cell, const QRect& r
     if (rect.width() < kBand * static_cast<double>(columns.size()) || rect.height() < kBand * static_cast<double>(rows.size())) {
         // More tiles than can be told apart: one colour a pixel of a small picture.
         constexpr int kSide = 96;
-        QImage image(std::min(kSide, std::max(1, static_cast<int>(columns.size()))), std::min(kSide, std::max(1, static_cast<int>(rows.size()))), QImage::Format_RGB32);
+        QImage image(std::min(kSide, std::max(1, static_cast<int>(columns.size()))),
+                     std::min(kSide, std::max(1, static_cast<int>(rows.size()))), QImage::Format_RGB32);
         for (int y = 0; y < image.height(); ++y)
             for (int x = 0; x < image.width(); ++x)
-                image.setPixel(x, y, partColor(colorOfParts(cell.frame, rows[rows.size() * static_cast<std::size_t>(y) / static_cast<std::size_t>(image.height())],
-                                                            columns[columns.size() * static_cast<std::size_t>(x) / static_cast<std::size_t>(image.width())])).fill.rgb());
+                image.setPixel(
+                    x, y,
+                    partColor(colorOfParts(
+                                  cell.frame,
+                                  rows[rows.size() * static_cast<std::size_t>(y) / static_cast<std::size_t>(image.height())],
+                                  columns[columns.size() * static_cast<std::size_t>(x) / static_cast<std::size_t>(image.width())]))
+                        .fill.rgb());
         painter.drawImage(rect, image);
         return;
     }
-    const auto x = [&](std::int64_t at) { return rect.left() + static_cast<int>(std::lround(rect.width() * (static_cast<double>(at) / static_cast<double>(cell.frame.columnSize)))); };
-    const auto y = [&](std::int64_t at) { return rect.top() + static_cast<int>(std::lround(rect.height() * (static_cast<double>(at) / static_cast<double>(cell.frame.rowSize)))); };
+    const auto x = [&](std::int64_t at) {
+        return rect.left()
+            + static_cast<int>(std::lround(rect.width() * (static_cast<double>(at) / static_cast<double>(cell.frame.columnSize))));
+    };
+    const auto y = [&](std::int64_t at) {
+        return rect.top()
+            + static_cast<int>(std::lround(rect.height() * (static_cast<double>(at) / static_cast<double>(cell.frame.rowSize))));
+    };
     const QRect visible = area().toAlignedRect();
     for (const Band& row : rows) {
         const int top = y(row.range.lo);
@@ -417,7 +441,8 @@ void ModelCanvas::paintTiles(QPainter& painter, const Cell& cell, const QRect& r
         if (bottom < visible.top() || top > visible.bottom())
             continue;
         for (const Band& column : columns) {
-            const QRect place(QPoint(x(column.range.lo), top), QPoint(x(column.range.hi) - (columns.size() > 1 ? 2 : 1), bottom - (rows.size() > 1 ? 2 : 1)));
+            const QRect place(QPoint(x(column.range.lo), top),
+                              QPoint(x(column.range.hi) - (columns.size() > 1 ? 2 : 1), bottom - (rows.size() > 1 ? 2 : 1)));
             if (!place.intersects(visible))
                 continue;
             const PartColor color = partColor(colorOfParts(cell.frame, row, column));
@@ -469,7 +494,8 @@ void ModelCanvas::paintEvent(QPaintEvent* event)
             if (event->region().intersects(m_viewport.toScreen(cell.rect).adjusted(-2, -2, 2, 2).toAlignedRect()))
                 paintHeldTiles(painter, cell);
     painter.setRenderHint(QPainter::Antialiasing);
-    for (const auto& [weight, color, width] : { std::tuple(hoveredWeight(), theme.quiet, 1.5), std::tuple(m_document->selection()->weight(), theme.accent, 2.5) })
+    for (const auto& [weight, color, width] :
+         { std::tuple(hoveredWeight(), theme.quiet, 1.5), std::tuple(m_document->selection()->weight(), theme.accent, 2.5) })
         if (const QRectF place = weightRect(weight); !place.isEmpty()) {
             painter.setPen(QPen(color, width));
             painter.drawRoundedRect(place.adjusted(0.5, 0.5, -0.5, -0.5), 3, 3);
@@ -500,7 +526,8 @@ void ModelCanvas::paintMap(QPainter& painter, const Viewport& map) const
     for (const Cell& cell : m_cells) {
         const QRectF place = map.toScreen(cell.rect);
         const QColor color = cell.frame.replicated ? theme.track
-            : m_held ? partColor(cell.color).fill : partColor(colorOfParts(cell.frame, cell.frame.rows.front(), cell.frame.columns.front())).fill;
+            : m_held                               ? partColor(cell.color).fill
+                     : partColor(colorOfParts(cell.frame, cell.frame.rows.front(), cell.frame.columns.front())).fill;
         painter.fillRect(place.adjusted(0, 0, place.width() > 3 ? -1 : 0, place.height() > 3 ? -1 : 0), color);
     }
 }

@@ -115,7 +115,8 @@ private:
     int nearest(int weight, int dx, int dy) const;
 
     Document* m_document;
-    std::shared_ptr<const Evaluation> m_evaluation; ///< that of m_weights and m_cells: this view may sleep while the document has another
+    std::shared_ptr<const Evaluation>
+        m_evaluation; ///< that of m_weights and m_cells: this view may sleep while the document has another
     std::vector<HeldWeight> m_weights; ///< of the reverse view's device
     std::vector<Cell> m_cells;
     Viewport m_viewport;

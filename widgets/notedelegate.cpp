@@ -29,8 +29,8 @@ struct Lines {
 
 Lines linesOf(const QWidget* widget, const QModelIndex& index)
 {
-    return { index.data(NoteDelegate::TitleRole).toString(), index.data(NoteDelegate::TextRole).toString(),
-             uiFont(widget, 0, true), uiFont(widget, -0.5), index.data(NoteDelegate::IndentRole).toInt() };
+    return { index.data(NoteDelegate::TitleRole).toString(), index.data(NoteDelegate::TextRole).toString(), uiFont(widget, 0, true),
+             uiFont(widget, -0.5), index.data(NoteDelegate::IndentRole).toInt() };
 }
 
 QColor colorOf(const QModelIndex& index, int role, const QColor& fallback)
@@ -84,17 +84,15 @@ void NoteDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
         const QFontMetrics metrics(lines.titleFont);
         painter->setFont(lines.titleFont);
         painter->setPen(colorOf(index, TitleColorRole, theme.text));
-        const QRect line(room.left(), lines.text.isEmpty() ? room.center().y() - metrics.height() / 2 : room.top(),
-                         room.width(), metrics.height());
-        painter->drawText(line, Qt::AlignLeft | Qt::AlignVCenter,
-                          metrics.elidedText(lines.title, Qt::ElideRight, room.width()));
+        const QRect line(room.left(), lines.text.isEmpty() ? room.center().y() - metrics.height() / 2 : room.top(), room.width(),
+                         metrics.height());
+        painter->drawText(line, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(lines.title, Qt::ElideRight, room.width()));
         room.setTop(line.bottom() + 1 + kGap);
     }
     if (!lines.text.isEmpty()) {
         painter->setFont(lines.textFont);
         painter->setPen(colorOf(index, TextColorRole, theme.quiet));
-        painter->drawText(room, lines.title.isEmpty() ? Qt::TextWordWrap | Qt::AlignLeft | Qt::AlignVCenter : kWrap,
-                          lines.text);
+        painter->drawText(room, lines.title.isEmpty() ? Qt::TextWordWrap | Qt::AlignLeft | Qt::AlignVCenter : kWrap, lines.text);
     }
     painter->restore();
 }

@@ -47,7 +47,8 @@ QString pickerText(const PickerOptions& options)
     if (options.allowPartialToSharded)
         parts << QObject::tr("partial → shards");
     if (options.allowedTransitions != usual.allowedTransitions)
-        parts << (options.allowedTransitions == TransitionSet::all() ? QObject::tr("all transitions") : QObject::tr("own transitions"));
+        parts << (options.allowedTransitions == TransitionSet::all() ? QObject::tr("all transitions")
+                                                                     : QObject::tr("own transitions"));
     if (options.budgetBytesPerDevice > 0)
         parts << QObject::tr("≤ %1").arg(bytesText(options.budgetBytesPerDevice));
     if (options.onReshard != usual.onReshard)
@@ -72,7 +73,8 @@ PickerMenu::PickerMenu(Document* document, QMenu* menu)
         tr("Picker %1"));
     m_profiles = addChoices(
         tr("Rows and prices of"),
-        { { QStringLiteral("shardboard"), tr("Sound rows, with vocabulary-parallel embedding and attention by heads or batch; knows pins") },
+        { { QStringLiteral("shardboard"),
+            tr("Sound rows, with vocabulary-parallel embedding and attention by heads or batch; knows pins") },
           { QStringLiteral("G1"), tr("MAX's documented greedy picker: gathers a table that is cut by vocabulary") },
           { QStringLiteral("G0"), tr("MAX's first greedy picker, which can be given a memory budget") },
           { QStringLiteral("G2"), tr("MAX's auto_reshard: mesh axes in turn, only transitions that are allowed") },
@@ -93,7 +95,8 @@ PickerMenu::PickerMenu(Document* document, QMenu* menu)
     addTitle(menu, tr("Policy"));
     m_reduceScatter = addSwitch(
         tr("Partial values may become shards"), QStringLiteral("picker.reduceScatter"),
-        tr("allow_partial_to_sharded: reduce-scatter instead of all-reduce where it is cheaper; of greedy in shardboard, G0 and G1"),
+        tr("allow_partial_to_sharded: reduce-scatter instead of all-reduce where it is cheaper; of greedy in shardboard, G0 and "
+           "G1"),
         [](PickerOptions& options, bool on) { options.allowPartialToSharded = on; }, tr("Allow partial values to become shards"),
         tr("Keep partial values whole"));
     m_allTransitions = addSwitch(
@@ -173,8 +176,9 @@ void PickerMenu::addBudget()
             return;
         PickerOptions options = m_document->design().picker;
         options.budgetBytesPerDevice = std::llround(mib * kMib);
-        edit(options, options.budgetBytesPerDevice == 0 ? tr("No memory budget")
-                                                        : tr("Memory budget %1").arg(bytesText(options.budgetBytesPerDevice)));
+        edit(options,
+             options.budgetBytesPerDevice == 0 ? tr("No memory budget")
+                                               : tr("Memory budget %1").arg(bytesText(options.budgetBytesPerDevice)));
     });
 }
 
@@ -215,7 +219,8 @@ void PickerMenu::showState()
     m_allTransitions->setProperty("whyNot", tr("only greedy with rows of G2 and G3 looks at it"));
     m_reduceScatter->setEnabled((greedy && !isAutoReshard(options.profile)) || options.allowPartialToSharded);
     m_allTransitions->setChecked(options.allowedTransitions == TransitionSet::all());
-    m_allTransitions->setEnabled((greedy && isAutoReshard(options.profile)) || options.allowedTransitions != TransitionSet::defaults());
+    m_allTransitions->setEnabled((greedy && isAutoReshard(options.profile))
+                                 || options.allowedTransitions != TransitionSet::defaults());
     const QSignalBlocker blocker(m_budget);
     m_budget->setValue(static_cast<double>(options.budgetBytesPerDevice) / kMib);
     m_budget->setEnabled((greedy && options.profile == PickerProfile::G0) || options.budgetBytesPerDevice > 0);
@@ -253,7 +258,10 @@ void PickerButton::showState()
     setToolTip(tr("How the collectives are chosen: picker, profile, on_reshard, and the policies of some profiles"));
 }
 
-int PickerButton::widthBesideText() const { return QToolButton::sizeHint().width() - fontMetrics().size(Qt::TextShowMnemonic, text()).width(); }
+int PickerButton::widthBesideText() const
+{
+    return QToolButton::sizeHint().width() - fontMetrics().size(Qt::TextShowMnemonic, text()).width();
+}
 
 void PickerButton::fitText()
 {

@@ -177,8 +177,8 @@ void PinsView::showState()
     m_list->setVisible(any);
     m_empty->setVisible(!any);
     m_empty->setText(!document()->hasDesign() ? tr("No design is open.")
-                         : graph              ? tr("No pin: the picker takes what is cheapest everywhere. “Pin this” in Why makes one.")
-                                              : tr("There is no plan to pin: this model is open as weights only."));
+                         : graph ? tr("No pin: the picker takes what is cheapest everywhere. “Pin this” in Why makes one.")
+                                 : tr("There is no plan to pin: this model is open as weights only."));
     m_new->setEnabled(graph);
     m_add->setEnabled(graph && !m_new->text().trimmed().isEmpty());
     m_remove->setEnabled(!m_list->selectedItems().isEmpty());

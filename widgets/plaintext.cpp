@@ -93,8 +93,7 @@ QString titleText(const QString& text) { return QString(text).replace(QLatin1Str
 
 QString fileNamePart(const QString& text)
 {
-    static const QRegularExpression strange(QStringLiteral("[^\\w.+-]+"),
-                                            QRegularExpression::UseUnicodePropertiesOption);
+    static const QRegularExpression strange(QStringLiteral("[^\\w.+-]+"), QRegularExpression::UseUnicodePropertiesOption);
     const QString name = shortened(text, kLongestName).replace(strange, QStringLiteral("-"));
     return name.startsWith(QLatin1Char('.')) ? QLatin1Char('-') + name : name; // neither hidden nor another folder
 }

@@ -38,8 +38,7 @@ QString titleText(const QString& text);
 QString fileNamePart(const QString& text);
 
 /// Tool tips of what is painted. Those of widgets, actions and lists are plain text, too.
-void showToolTip(const QPoint& globalPos, const QString& text, QWidget* widget, const QRect& area = {},
-                 int milliseconds = -1);
+void showToolTip(const QPoint& globalPos, const QString& text, QWidget* widget, const QRect& area = {}, int milliseconds = -1);
 
 /// From now on every label and tool tip of the program that does not say otherwise is plain text, also in Qt's own
 /// dialogs (that of files asks whether one may be replaced), and no tool tip is larger than its screen. May be called

@@ -43,10 +43,7 @@ void PlanPlayer::adopt(int index)
     Q_EMIT stepChanged();
 }
 
-int PlanPlayer::duration() const
-{
-    return current().collective >= 0 ? kCollectiveMilliseconds : kOperationMilliseconds;
-}
+int PlanPlayer::duration() const { return current().collective >= 0 ? kCollectiveMilliseconds : kOperationMilliseconds; }
 
 void PlanPlayer::show(int index)
 {

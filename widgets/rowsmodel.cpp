@@ -3,8 +3,8 @@
 
 #include "model/explain/explain.h"
 #include "widgets/format.h"
-#include "widgets/wrappedlabel.h"
 #include "widgets/theme.h"
+#include "widgets/wrappedlabel.h"
 
 #include <QApplication>
 #include <QPainter>
@@ -66,8 +66,8 @@ QString effectText(const EditEffect& effect)
     if (!effect.refusal.empty())
         return QObject::tr("refused: %1").arg(qstr(effect.refusal));
     return QObject::tr("%1, %2, %3 moved instead of %4")
-        .arg(stepDeltaText(effect.secondsBefore, effect.seconds), bytesDeltaText(effect.peakBefore, effect.peak), bytesText(effect.bytes),
-             bytesText(effect.bytesBefore));
+        .arg(stepDeltaText(effect.secondsBefore, effect.seconds), bytesDeltaText(effect.peakBefore, effect.peak),
+             bytesText(effect.bytes), bytesText(effect.bytesBefore));
 }
 
 RowsModel::RowsModel(QObject* parent)
@@ -75,7 +75,8 @@ RowsModel::RowsModel(QObject* parent)
 {
 }
 
-void RowsModel::setExplanation(std::shared_ptr<const Evaluation> evaluation, Explanation explanation, bool byTime, const Colors& colors)
+void RowsModel::setExplanation(std::shared_ptr<const Evaluation> evaluation, Explanation explanation, bool byTime,
+                               const Colors& colors)
 {
     beginResetModel();
     m_evaluation = std::move(evaluation);
@@ -125,12 +126,15 @@ QString RowsModel::detail(int index) const
     if (row == nullptr)
         return {};
     const AxisExplanation& axis = *axisAt(index);
-    QStringList parts { tr("%1 over %2: %3").arg(rowLabel(row->row), qstr(m_evaluation->plan.mesh.axis(axis.axis).name), rowTitle(*m_evaluation, m_explanation, *row)) };
+    QStringList parts { tr("%1 over %2: %3")
+                            .arg(rowLabel(row->row), qstr(m_evaluation->plan.mesh.axis(axis.axis).name),
+                                 rowTitle(*m_evaluation, m_explanation, *row)) };
     if (const QString text = note(axis, *row); !text.isEmpty())
         parts << text;
     for (const RowMove& move : row->moves)
         parts << tr("%1 of %2, %3 on a device, %4")
-                     .arg(qstr(collectiveName(move.kind)), qstr(m_evaluation->graph.tensor(move.tensor).name), bytesText(move.bytes), secondsText(move.seconds));
+                     .arg(qstr(collectiveName(move.kind)), qstr(m_evaluation->graph.tensor(move.tensor).name),
+                          bytesText(move.bytes), secondsText(move.seconds));
     if (row->effect)
         parts << tr("pinned it makes %1").arg(effectText(*row->effect));
     return parts.join(QStringLiteral(" · "));
@@ -145,7 +149,8 @@ QString RowsModel::note(const AxisExplanation& axis, const RankedRow& row) const
     case RankedRow::Verdict::Picked:
         return axis.by == AxisExplanation::By::Pin ? tr("pinned: %1").arg(qstr(axis.why)) : tr("picked: %1").arg(qstr(axis.why));
     case RankedRow::Verdict::Refused:
-        return axis.by == AxisExplanation::By::Pin && row.why == axis.why ? tr("refused by the pin") : tr("refused: %1").arg(qstr(row.why));
+        return axis.by == AxisExplanation::By::Pin && row.why == axis.why ? tr("refused by the pin")
+                                                                          : tr("refused: %1").arg(qstr(row.why));
     case RankedRow::Verdict::Impossible:
         return tr("cannot be: %1").arg(qstr(row.why));
     case RankedRow::Verdict::Allowed:
@@ -176,7 +181,8 @@ QString RowsModel::text(const Place& place, int column) const
             const double percent = (row.effect->seconds / row.effect->secondsBefore - 1) * 100;
             const double size = std::abs(percent);
             return size < 0.05 ? tr("same")
-                               : QStringLiteral("%1%2 %").arg(percent < 0 ? QStringLiteral("−") : QStringLiteral("+"), QString::number(size, 'f', size < 10 ? 1 : 0));
+                               : QStringLiteral("%1%2 %").arg(percent < 0 ? QStringLiteral("−") : QStringLiteral("+"),
+                                                              QString::number(size, 'f', size < 10 ? 1 : 0));
         }
         return row.effect ? tr("refused") : QString();
     case NoteColumn:
@@ -193,8 +199,8 @@ QString RowsModel::toolTip(const AxisExplanation& axis, const RankedRow& row) co
         lines << text;
     for (const RowMove& move : row.moves)
         lines << tr("%1 of %2: %3 on a device, %4")
-                     .arg(qstr(collectiveName(move.kind)), qstr(m_evaluation->graph.tensor(move.tensor).name), bytesText(move.bytes),
-                          secondsText(move.seconds));
+                     .arg(qstr(collectiveName(move.kind)), qstr(m_evaluation->graph.tensor(move.tensor).name),
+                          bytesText(move.bytes), secondsText(move.seconds));
     if (row.verdict != RankedRow::Verdict::Impossible)
         lines << tr("as MAX counts: %1").arg(exactBytesText(static_cast<std::int64_t>(std::llround(row.cost))));
     if (row.effect)
@@ -247,14 +253,22 @@ QVariant RowsModel::data(const QModelIndex& index, int role) const
 
 QVariant RowsModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
-    static const char* const titles[ColumnCount] = { QT_TR_NOOP("mesh axis"), QT_TR_NOOP("row"), QT_TR_NOOP("price"), QT_TR_NOOP("reshards"),
-                                                     QT_TR_NOOP("step"), QT_TR_NOOP("why"), "" };
-    static const char* const tips[ColumnCount]
-        = { QT_TR_NOOP("The mesh axis that the row is for; each is decided by itself"),
-            QT_TR_NOOP("Placements of the operands and, after the arrow, of the result: R whole, S1 cut on dim 1, P partial"),
-            QT_TR_NOOP("What the row's own reshards take, as the picker's profile counts"),
-            QT_TR_NOOP("The collectives that bring the operands there"), QT_TR_NOOP("The whole step, if the row is pinned"),
-            QT_TR_NOOP("Why it was picked, is refused, or cannot be"), "" };
+    static const char* const titles[ColumnCount] = { QT_TR_NOOP("mesh axis"),
+                                                     QT_TR_NOOP("row"),
+                                                     QT_TR_NOOP("price"),
+                                                     QT_TR_NOOP("reshards"),
+                                                     QT_TR_NOOP("step"),
+                                                     QT_TR_NOOP("why"),
+                                                     "" };
+    static const char* const tips[ColumnCount] = {
+        QT_TR_NOOP("The mesh axis that the row is for; each is decided by itself"),
+        QT_TR_NOOP("Placements of the operands and, after the arrow, of the result: R whole, S1 cut on dim 1, P partial"),
+        QT_TR_NOOP("What the row's own reshards take, as the picker's profile counts"),
+        QT_TR_NOOP("The collectives that bring the operands there"),
+        QT_TR_NOOP("The whole step, if the row is pinned"),
+        QT_TR_NOOP("Why it was picked, is refused, or cannot be"),
+        ""
+    };
     if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount)
         return {};
     if (role == Qt::DisplayRole)

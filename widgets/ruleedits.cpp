@@ -37,8 +37,8 @@ void markEdited(DesignRules& rules)
 {
     static const std::string kEdited = ", edited";
     const std::string& source = rules.source;
-    const bool marked = source.size() >= kEdited.size()
-        && source.compare(source.size() - kEdited.size(), kEdited.size(), kEdited) == 0;
+    const bool marked =
+        source.size() >= kEdited.size() && source.compare(source.size() - kEdited.size(), kEdited.size(), kEdited) == 0;
     if (!source.empty() && !marked)
         rules.source += kEdited;
     if (rules.rules.empty())
@@ -135,10 +135,10 @@ RuleEdit changedRule(const Design& design, int row, const LogicalRule& rule)
     LogicalRule& old = out.design.rules.rules[static_cast<std::size_t>(row)];
     if (old == rule)
         return out;
-    out.text = old.name != rule.name ? QObject::tr("Rename rule %1 to %2").arg(qstr(old.name), qstr(rule.name))
-                                     : QObject::tr("Set rule %1 to %2")
-                                           .arg(qstr(rule.name),
-                                                rule.axes.empty() ? QObject::tr("replicated") : shownText(axesToText(rule.axes)));
+    out.text = old.name != rule.name
+        ? QObject::tr("Rename rule %1 to %2").arg(qstr(old.name), qstr(rule.name))
+        : QObject::tr("Set rule %1 to %2")
+              .arg(qstr(rule.name), rule.axes.empty() ? QObject::tr("replicated") : shownText(axesToText(rule.axes)));
     old = rule;
     markEdited(out.design.rules);
     return out;

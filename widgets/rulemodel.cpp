@@ -94,10 +94,7 @@ void RuleModel::setTrace(const WeightTrace& trace)
     Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
 }
 
-int RuleModel::rowCount(const QModelIndex& parent) const
-{
-    return parent.isValid() ? 0 : static_cast<int>(m_rules.size());
-}
+int RuleModel::rowCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : static_cast<int>(m_rules.size()); }
 
 int RuleModel::columnCount(const QModelIndex& parent) const { return parent.isValid() ? 0 : ColumnCount; }
 
@@ -158,7 +155,9 @@ QVariant RuleModel::data(const QModelIndex& index, int role) const
     case Qt::DisplayRole:
         return text(row, column);
     case Qt::EditRole:
-        return column == AxesColumn ? axesToText(rule(row).axes) : column == NameColumn ? verbatim(rule(row).name) : text(row, column);
+        return column == AxesColumn ? axesToText(rule(row).axes)
+            : column == NameColumn  ? verbatim(rule(row).name)
+                                    : text(row, column);
     case Qt::ToolTipRole:
         return toolTip(row, column);
     case Qt::AccessibleTextRole:
@@ -176,13 +175,14 @@ QVariant RuleModel::data(const QModelIndex& index, int role) const
 
 QVariant RuleModel::headerData(int section, Qt::Orientation orientation, int role) const
 {
-    static const char* const titles[ColumnCount] = { "", QT_TR_NOOP("logical name"), QT_TR_NOOP("mesh axes"),
-                                                     QT_TR_NOOP("decides"), QT_TR_NOOP("skipped") };
-    static const char* const tips[ColumnCount]
-        = { QT_TR_NOOP("Rules are asked from top to bottom"), QT_TR_NOOP("Name of a tensor dim that the rule is for"),
-            QT_TR_NOOP("Mesh axes that cut the dim, major first"),
-            QT_TR_NOOP("Dims of weights and inputs that get their axes from the rule; repeated layers count once"),
-            QT_TR_NOOP("Dims on which the rule was skipped because one of its axes already cuts another dim") };
+    static const char* const titles[ColumnCount] = { "", QT_TR_NOOP("logical name"), QT_TR_NOOP("mesh axes"), QT_TR_NOOP("decides"),
+                                                     QT_TR_NOOP("skipped") };
+    static const char* const tips[ColumnCount] = {
+        QT_TR_NOOP("Rules are asked from top to bottom"), QT_TR_NOOP("Name of a tensor dim that the rule is for"),
+        QT_TR_NOOP("Mesh axes that cut the dim, major first"),
+        QT_TR_NOOP("Dims of weights and inputs that get their axes from the rule; repeated layers count once"),
+        QT_TR_NOOP("Dims on which the rule was skipped because one of its axes already cuts another dim")
+    };
     if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount)
         return {};
     if (role == Qt::DisplayRole)

@@ -32,8 +32,7 @@ namespace {
 QString meshFor(const RuleSetup& setup, const Mesh& mesh)
 {
     const bool all = std::all_of(mesh.axes().begin(), mesh.axes().end(), [&](const MeshAxis& axis) {
-        return axis.size == 1
-            || std::find(setup.meshAxes.begin(), setup.meshAxes.end(), axis.name) != setup.meshAxes.end();
+        return axis.size == 1 || std::find(setup.meshAxes.begin(), setup.meshAxes.end(), axis.name) != setup.meshAxes.end();
     });
     if (!all) {
         const auto sized = meshOf(setup, mesh.deviceCount(), 1);
@@ -101,12 +100,10 @@ RulesView::RulesView(Document* document, QWidget* parent)
     buildList();
     buildActions();
     buildLayout();
-    connect(m_model, &RuleModel::changeWanted, this, [this](int row, const LogicalRule& rule) {
-        apply(changedRule(this->document()->design(), row, rule));
-    });
-    connect(m_model, &RuleModel::moveWanted, this, [this](const std::vector<int>& rows, int before) {
-        apply(movedRules(this->document()->design(), rows, before));
-    });
+    connect(m_model, &RuleModel::changeWanted, this,
+            [this](int row, const LogicalRule& rule) { apply(changedRule(this->document()->design(), row, rule)); });
+    connect(m_model, &RuleModel::moveWanted, this,
+            [this](const std::vector<int>& rows, int before) { apply(movedRules(this->document()->design(), rows, before)); });
     connect(m_model, &RuleModel::refused, this, [this](const QString& why) { showMessage(why, true); });
     connect(m_trace, &RuleTraceView::ruleChosen, this, [this](int rule) {
         if (m_list->isRowHidden(rule, {}))
@@ -328,7 +325,8 @@ void RulesView::editCurrent(int column)
     if (!current.isValid())
         return;
     m_list->setFocus(Qt::OtherFocusReason);
-    m_list->selectionModel()->setCurrentIndex(current.siblingAtColumn(column), QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+    m_list->selectionModel()->setCurrentIndex(current.siblingAtColumn(column),
+                                              QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
     m_list->edit(current.siblingAtColumn(column));
 }
 
@@ -383,7 +381,8 @@ void RulesView::offerMesh(const RuleSetup& setup, const std::string& source)
             lacking << qstr(axis);
     if (const qsizetype all = lacking.size(); all > kNamed)
         lacking = lacking.mid(0, kNamed - 1) << tr("%1 more").arg(all - kNamed + 1);
-    QString text = tr("%1 taken from %2.").arg(counted(static_cast<std::int64_t>(setup.rules.size()), tr("rule"), tr("rules")), qstr(source));
+    QString text =
+        tr("%1 taken from %2.").arg(counted(static_cast<std::int64_t>(setup.rules.size()), tr("rule"), tr("rules")), qstr(source));
     if (!lacking.isEmpty())
         text = tr("Their mesh also has %1, which cut nothing here.").arg(lacking.join(QStringLiteral(", ")));
     else if (other)

@@ -60,7 +60,8 @@ protected:
     {
         QWidget::changeEvent(event);
         if (event->type() == QEvent::FontChange && m_spare)
-            QMetaObject::invokeMethod(this, [this] { share(); }, Qt::QueuedConnection); // when the buttons have it
+            QMetaObject::invokeMethod(
+                this, [this] { share(); }, Qt::QueuedConnection); // when the buttons have it
     }
 
 private:
@@ -140,7 +141,8 @@ void RulesView::buildList()
     auto* hover = new WeightHover(m_list, selection(), [this](const QModelIndex& index) {
         const auto evaluation = document()->evaluation();
         const int hovered = selection()->hoveredWeight();
-        if (!evaluation || hovered < 0 || hovered >= static_cast<int>(evaluation->weights.size()) || index.row() >= m_model->rowCount())
+        if (!evaluation || hovered < 0 || hovered >= static_cast<int>(evaluation->weights.size())
+            || index.row() >= m_model->rowCount())
             return std::vector<int>();
         const auto& names = evaluation->weights[static_cast<std::size_t>(hovered)].spec.logicalNames;
         const bool asked = std::find(names.begin(), names.end(), m_model->rule(index.row()).name) != names.end();
@@ -154,8 +156,7 @@ void RulesView::buildList()
     header->setSectionsMovable(false);
     header->setSectionResizeMode(RuleModel::AxesColumn, QHeaderView::Stretch);
     connect(m_list->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& current) {
-        showMessage(current.isValid() ? tr("Rule %1 %2").arg(current.row() + 1).arg(m_model->use(current.row()).story)
-                                      : QString(),
+        showMessage(current.isValid() ? tr("Rule %1 %2").arg(current.row() + 1).arg(m_model->use(current.row()).story) : QString(),
                     false);
     });
 }

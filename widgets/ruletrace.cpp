@@ -82,8 +82,7 @@ QString trialText(const Design& design, const RuleTrial& trial, int decidedBy)
         break;
     }
     return QObject::tr("%1: skipped, %2 already cuts dim %3 by rule %4")
-        .arg(head, axisText(trial.axis, design.mesh), QString::number(trial.takenByDim),
-             QString::number(trial.takenByRule + 1));
+        .arg(head, axisText(trial.axis, design.mesh), QString::number(trial.takenByDim), QString::number(trial.takenByRule + 1));
 }
 
 QString verdictText(const Design& design, const std::string& name, int decidedBy, bool tried)
@@ -110,8 +109,8 @@ bool losesAxis(const Design& design, const Resolution& resolution, const RuleTri
         return false;
     for (const std::string& name : ruleAt(design, trial.rule).axes) {
         const int axis = design.mesh.find(name);
-        const bool used = std::any_of(resolution.spec.begin(), resolution.spec.end(),
-                                      [&](const auto& dim) { return contains(dim, name); });
+        const bool used =
+            std::any_of(resolution.spec.begin(), resolution.spec.end(), [&](const auto& dim) { return contains(dim, name); });
         if (axis >= 0 && design.mesh.axis(axis).size > 1 && !used)
             return true;
     }
@@ -156,8 +155,8 @@ WeightTrace traceOf(const Design& design, const WeightLayout& weight)
                          .arg(qstr(design.strategies[static_cast<std::size_t>(weight.entry)].match));
     if (names.empty() || design.rules.rules.empty())
         return out;
-    Result<Resolution> resolved = weight.resolution ? Result<Resolution>(*weight.resolution)
-                                                    : resolveNames(names, design.rules.rules, weight.spec.name);
+    Result<Resolution> resolved =
+        weight.resolution ? Result<Resolution>(*weight.resolution) : resolveNames(names, design.rules.rules, weight.spec.name);
     if (!resolved.ok()) {
         out.problem = qstr(resolved.error().text());
         return out;
@@ -166,8 +165,8 @@ WeightTrace traceOf(const Design& design, const WeightLayout& weight)
     for (std::size_t dim = 0; dim < names.size(); ++dim) {
         TraceDim traced;
         traced.decidedBy = resolution.decidedBy[dim];
-        traced.title = QObject::tr("dim %1 · %2").arg(QString::number(dim),
-                                                      names[dim].empty() ? QObject::tr("no name") : qstr(names[dim]));
+        traced.title =
+            QObject::tr("dim %1 · %2").arg(QString::number(dim), names[dim].empty() ? QObject::tr("no name") : qstr(names[dim]));
         for (const RuleTrial& trial : resolution.trials) {
             if (trial.dim != static_cast<int>(dim))
                 continue;

@@ -27,7 +27,8 @@ std::vector<RuleUse> ruleUses(const Design& design, const Evaluation& evaluation
 struct TraceRule {
     int rule = 0;
     RuleOutcome outcome = RuleOutcome::Decided;
-    QString text; ///< `rule 67 → fsdp, fsdp_transpose: skipped, fsdp_transpose (size 1, does nothing) already cuts dim 1 by rule 65`
+    QString
+        text; ///< `rule 67 → fsdp, fsdp_transpose: skipped, fsdp_transpose (size 1, does nothing) already cuts dim 1 by rule 65`
 };
 
 struct TraceDim {

@@ -151,8 +151,7 @@ void SegmentRow::arrange()
 {
     const bool heads = m_kind->currentData().toBool();
     m_size->setVisible(!heads);
-    for (QWidget* widget :
-         { static_cast<QWidget*>(m_heads), static_cast<QWidget*>(m_times), static_cast<QWidget*>(m_headDim) })
+    for (QWidget* widget : { static_cast<QWidget*>(m_heads), static_cast<QWidget*>(m_times), static_cast<QWidget*>(m_headDim) })
         widget->setVisible(heads);
 }
 

@@ -38,7 +38,8 @@ const PlannedOp* operationOf(const Evaluation& evaluation, const PlanStep& step)
 QString stepTitle(const Evaluation& evaluation, const PlanStep& step)
 {
     if (const Collective* collective = collectiveOf(evaluation, step))
-        return QObject::tr("%1 over %2").arg(qstr(collectiveName(collective->kind)), axesText(evaluation.plan.mesh, collective->axes));
+        return QObject::tr("%1 over %2")
+            .arg(qstr(collectiveName(collective->kind)), axesText(evaluation.plan.mesh, collective->axes));
     const PlannedOp* op = operationOf(evaluation, step);
     return op ? qstr(evaluation.graph.op(op->op).name) : QString();
 }
@@ -70,7 +71,8 @@ QString stepSearchText(const Evaluation& evaluation, const PlanStep& step)
 {
     QString out = stepTitle(evaluation, step);
     if (const Collective* collective = collectiveOf(evaluation, step))
-        out += QLatin1Char(' ') + qstr(evaluation.graph.tensor(collective->tensor).name) + QLatin1Char(' ') + qstr(collective->cause);
+        out +=
+            QLatin1Char(' ') + qstr(evaluation.graph.tensor(collective->tensor).name) + QLatin1Char(' ') + qstr(collective->cause);
     else if (const PlannedOp* op = operationOf(evaluation, step))
         out += QLatin1Char(' ') + qstr(opKindName(evaluation.graph.op(op->op).kind));
     return out;

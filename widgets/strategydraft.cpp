@@ -77,9 +77,7 @@ std::vector<StrategySegment> likelySegments(const ModelSpec& model, std::int64_t
     const std::int64_t q = model.heads * model.headDim;
     const std::int64_t kv = model.kvHeads * model.headDim;
     if (q > 0 && q + 2 * kv == size)
-        return { { 0, model.heads, model.headDim },
-                 { 0, model.kvHeads, model.headDim },
-                 { 0, model.kvHeads, model.headDim } };
+        return { { 0, model.heads, model.headDim }, { 0, model.kvHeads, model.headDim }, { 0, model.kvHeads, model.headDim } };
     if (size % 2 == 0 && size > 0)
         return { { size / 2, 0, 0 }, { size / 2, 0, 0 } };
     return { { std::max<std::int64_t>(size, 0), 0, 0 } };
@@ -89,8 +87,7 @@ std::vector<StrategySegment> likelySegments(const ModelSpec& model, std::int64_t
 bool decides(const Design& design, const std::string& match, const std::string& name)
 {
     const auto& entries = design.strategies;
-    const auto last
-        = std::find_if(entries.rbegin(), entries.rend(), [&](const auto& e) { return globMatch(e.match, name); });
+    const auto last = std::find_if(entries.rbegin(), entries.rend(), [&](const auto& e) { return globMatch(e.match, name); });
     return last != entries.rend() && last->match == match;
 }
 
@@ -98,8 +95,7 @@ bool decides(const Design& design, const std::string& match, const std::string& 
 Design withDecidingEntry(const Design& design, const StrategyEntry& entry, const std::vector<std::string>& names)
 {
     Design out = withStrategy(design, entry);
-    const bool all
-        = std::all_of(names.begin(), names.end(), [&](const auto& name) { return decides(out, entry.match, name); });
+    const bool all = std::all_of(names.begin(), names.end(), [&](const auto& name) { return decides(out, entry.match, name); });
     if (all)
         return out;
     auto& entries = out.strategies;
@@ -137,12 +133,10 @@ Target targetOf(const Document& document, int index, DraftScope scope, std::int6
         return { { name }, { name }, {} };
     }
     const auto& weights = document.evaluation()->weights;
-    const auto rows
-        = std::count_if(weights.begin(), weights.end(), [&](const auto& w) { return w.spec.name == weight.spec.name; });
+    const auto rows = std::count_if(weights.begin(), weights.end(), [&](const auto& w) { return w.spec.name == weight.spec.name; });
     if (scope == DraftScope::Row && rows > 1) {
         const auto& entries = document.design().strategies;
-        const bool byName
-            = weight.entry >= 0 && entries[static_cast<std::size_t>(weight.entry)].match == weight.spec.name;
+        const bool byName = weight.entry >= 0 && entries[static_cast<std::size_t>(weight.entry)].match == weight.spec.name;
         out.names = namesOf(weight);
         out.patterns = byName ? std::vector<std::string> { weight.spec.name } : out.names;
         return out;
@@ -220,8 +214,7 @@ QString kindDetail(StrategyKind kind, const TensorSpec& spec)
     case StrategyKind::Axiswise:
         return QObject::tr("any one dim is cut");
     case StrategyKind::HeadAwareColumnwise:
-        return isLinear(spec) ? QObject::tr("row-parallel in whole heads")
-                              : QObject::tr("the second dim in whole heads");
+        return isLinear(spec) ? QObject::tr("row-parallel in whole heads") : QObject::tr("the second dim in whole heads");
     case StrategyKind::StackedQkv:
         return QObject::tr("column-parallel, fused Q, K and V");
     case StrategyKind::GateUp:
@@ -326,9 +319,8 @@ Result<WeightEdit> draftEdit(const Document& document, const std::vector<int>& w
         };
         entries.erase(std::remove_if(entries.begin(), entries.end(), exception), entries.end());
         for (const std::string& pattern : target.patterns)
-            out.design
-                = withDecidingEntry(out.design, { pattern, strategy.value(), draft.cut },
-                                    target.patterns.size() > 1 ? std::vector<std::string> { pattern } : target.names);
+            out.design = withDecidingEntry(out.design, { pattern, strategy.value(), draft.cut },
+                                           target.patterns.size() > 1 ? std::vector<std::string> { pattern } : target.names);
         if (out.text.isEmpty())
             out.text = QStringLiteral("%1: %2").arg(weightsText(document, weights), qstr(strategy.value().text()));
     }

@@ -142,10 +142,7 @@ void StrategyEditor::buildLayout()
 
 QSize StrategyEditor::sizeHint() const { return { 340, 560 }; }
 
-std::vector<int> StrategyEditor::weights() const
-{
-    return document()->hasDesign() ? selection()->weights() : std::vector<int>();
-}
+std::vector<int> StrategyEditor::weights() const { return document()->hasDesign() ? selection()->weights() : std::vector<int>(); }
 
 bool StrategyEditor::canEdit() const { return !m_weights.empty() && m_weights == weights(); }
 
@@ -261,8 +258,7 @@ void StrategyEditor::changeDraft(const StrategyDraft& draft)
         return;
     m_draft = draft;
     const auto evaluation = document()->evaluation();
-    m_form->showDraft(m_draft, evaluation->weights[static_cast<std::size_t>(m_weights.front())],
-                      document()->design().mesh);
+    m_form->showDraft(m_draft, evaluation->weights[static_cast<std::size_t>(m_weights.front())], document()->design().mesh);
     judge();
 }
 

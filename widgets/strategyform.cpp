@@ -19,8 +19,7 @@ namespace shardboard {
 
 namespace {
 
-constexpr CutRule kRules[]
-    = { CutRule::Strict, CutRule::CeilFlat, CutRule::CeilNested, CutRule::Balanced, CutRule::GrainBalanced };
+constexpr CutRule kRules[] = { CutRule::Strict, CutRule::CeilFlat, CutRule::CeilNested, CutRule::Balanced, CutRule::GrainBalanced };
 constexpr int kDefaultRule = -1;
 constexpr int kUnknownDims = 4; ///< offered where the shape is not known
 
@@ -106,8 +105,7 @@ void StrategyForm::buildRows()
     heads->addWidget(m_heads, 1);
     heads->addWidget(new QLabel(tr("heads ×"), m_headsRow));
     heads->addWidget(m_headDim, 1);
-    addRow(tr("mesh axes"), m_axes)
-        ->setToolTip(tr("The first is the major one: block index = its index × size of the rest + …"));
+    addRow(tr("mesh axes"), m_axes)->setToolTip(tr("The first is the major one: block index = its index × size of the rest + …"));
     addRow(tr("tensor dim"), m_dim);
     addRow(tr("made of"), m_headsRow);
     addRow(tr("spec"), m_spec);
@@ -184,8 +182,8 @@ void StrategyForm::showKinds(const StrategyDraft& draft, const WeightLayout& wei
     const QSignalBlocker blocker(m_kind);
     m_kind->clear();
     for (const StrategyKind kind : weightKinds())
-        m_kind->addChoice(kindTitle(kind, kind == draft.strategy.kind ? draft.strategy.dim : -1),
-                          kindDetail(kind, weight.spec), static_cast<int>(kind));
+        m_kind->addChoice(kindTitle(kind, kind == draft.strategy.kind ? draft.strategy.dim : -1), kindDetail(kind, weight.spec),
+                          static_cast<int>(kind));
     m_kind->choose(static_cast<int>(draft.strategy.kind));
 }
 

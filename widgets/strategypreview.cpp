@@ -48,9 +48,8 @@ Sizes sizesOf(const WeightLayout& weight)
     Sizes out;
     for (std::size_t dim = 0; dim < cuts.size(); ++dim) {
         const auto runs = runsOf(cuts[dim]);
-        out.fewest *= std::min_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
-                          return a.size < b.size;
-                      })->size;
+        out.fewest *=
+            std::min_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.size < b.size; })->size;
         if (cuts[dim].count() <= 1)
             continue;
         const QString before = cutDims > 1 ? QObject::tr("dim %1: ").arg(dim) : QString();
@@ -88,8 +87,7 @@ StrategyPreview::StrategyPreview(QWidget* parent)
     m_facts->setHorizontalSpacing(12);
     m_facts->setVerticalSpacing(5);
     m_facts->setColumnStretch(1, 1);
-    static const char* const names[]
-        = { "previewSizes", "previewDevice", "previewCopies", "previewStep", "previewMemory" };
+    static const char* const names[] = { "previewSizes", "previewDevice", "previewCopies", "previewStep", "previewMemory" };
     for (int fact = 0; fact < FactCount; ++fact) {
         auto* name = new QLabel(this);
         auto* value = new QLabel(this);
@@ -151,9 +149,8 @@ void StrategyPreview::showWeight(const WeightLayout& now, const WeightLayout& th
     if (now.bytesPerDevice != then.bytesPerDevice)
         device = bytesText(now.bytesPerDevice) + QStringLiteral(" → ") + device;
     setFact(DeviceFact, tr("on a device"), device,
-            fewest == then.bytesPerDevice
-                ? exactBytesText(fewest)
-                : tr("%1 to %2").arg(exactBytesText(fewest), exactBytesText(then.bytesPerDevice)));
+            fewest == then.bytesPerDevice ? exactBytesText(fewest)
+                                          : tr("%1 to %2").arg(exactBytesText(fewest), exactBytesText(then.bytesPerDevice)));
     setFact(CopiesFact, tr("copies of each"), countText(then.shards.replication()));
 }
 
@@ -176,8 +173,7 @@ void StrategyPreview::showDesign(const Evaluation& now, const Evaluation* then, 
             text = tr("%1, as it is").arg(secondsText(before));
         else if (then)
             text = QStringLiteral("%1 → %2\n%3")
-                       .arg(secondsText(before), secondsText(then->plan.seconds()),
-                            stepDeltaText(before, then->plan.seconds()));
+                       .arg(secondsText(before), secondsText(then->plan.seconds()), stepDeltaText(before, then->plan.seconds()));
         setFact(StepFact, tr("step"), text);
     } else {
         setFact(StepFact, QString(), QString());
@@ -188,8 +184,7 @@ void StrategyPreview::showDesign(const Evaluation& now, const Evaluation* then, 
         text = tr("%1, as it is").arg(bytesText(before));
     else if (then)
         text = QStringLiteral("%1 → %2\n%3")
-                   .arg(bytesText(before), bytesText(then->plan.memory.peak),
-                        bytesDeltaText(before, then->plan.memory.peak));
+                   .arg(bytesText(before), bytesText(then->plan.memory.peak), bytesDeltaText(before, then->plan.memory.peak));
     setFact(MemoryFact, tr("memory"), text, then ? exactBytesText(then->plan.memory.peak) : QString());
 }
 

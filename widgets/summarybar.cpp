@@ -171,12 +171,13 @@ void SummaryBar::refresh()
     m_name->setFont(uiFont(this, 1, true));
     m_find->setFixedWidth(std::max(static_cast<int>(kFindWidth * textScale(this)), m_find->sizeHint().width()));
     m_step->setFont(monoFont(this));
-    setMinimumHeight(std::max(kLeastHeight, QFontMetrics(uiFont(this, -1)).height() + QFontMetrics(monoFont(this)).height() + 8)); // whatever is folded
+    setMinimumHeight(std::max(
+        kLeastHeight, QFontMetrics(uiFont(this, -1)).height() + QFontMetrics(monoFont(this)).height() + 8)); // whatever is folded
     m_rate->setFont(monoFont(this));
     m_memory->setFont(monoFont(this));
     const auto evaluation = document()->evaluation();
-    for (QWidget* widget :
-         std::initializer_list<QWidget*> { m_chips, m_stepTitle, m_step, m_rateTitle, m_rate, m_memoryTitle, m_memoryBar, m_memory })
+    for (QWidget* widget : std::initializer_list<QWidget*> { m_chips, m_stepTitle, m_step, m_rateTitle, m_rate, m_memoryTitle,
+                                                             m_memoryBar, m_memory })
         widget->setVisible(evaluation != nullptr);
     if (!evaluation) {
         m_name->setText(tr("No design"));
@@ -200,16 +201,17 @@ void SummaryBar::refresh()
         m_workloadText += tr(" · recompute %1").arg(qstr(recomputeName(design.workload.recompute)));
     const Plan& plan = evaluation->plan;
     m_step->setText(design.model.hasGraph() ? secondsText(plan.seconds()) : QStringLiteral("–"));
-    m_step->setToolTip(tr("predicted: %1 computing, %2 in collectives, %3 of them exposed")
-                           .arg(secondsText(plan.computeSeconds), secondsText(plan.collectiveSeconds), secondsText(plan.exposedSeconds)));
+    m_step->setToolTip(
+        tr("predicted: %1 computing, %2 in collectives, %3 of them exposed")
+            .arg(secondsText(plan.computeSeconds), secondsText(plan.collectiveSeconds), secondsText(plan.exposedSeconds)));
     showRate(plan.performance);
     const auto hardware = hardwareOf(design);
     const double limit = hardware.ok() ? hardware.value().memoryBytes() : 0;
     constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
     const double used = static_cast<double>(plan.memory.peak);
     // A model that is open as weights of unknown shape has nothing to add up.
-    m_memory->setText(QStringLiteral("%1 / %2 GiB")
-                          .arg(used > 0 ? digitsText(used / kGib) : QStringLiteral("–"), digitsText(limit / kGib)));
+    m_memory->setText(
+        QStringLiteral("%1 / %2 GiB").arg(used > 0 ? digitsText(used / kGib) : QStringLiteral("–"), digitsText(limit / kGib)));
     m_memory->setToolTip(tr("%1 on the fullest device, of %2")
                              .arg(exactBytesText(plan.memory.peak), exactBytesText(static_cast<std::int64_t>(limit))));
     setTextColor(m_memory, limit > 0 && used > limit ? theme.error : theme.text);
@@ -245,9 +247,9 @@ QSize SummaryBar::minimumSizeHint() const
     return { std::min(all.width(), kLeast), all.height() };
 }
 
-/// Where there is no room for all, what is told elsewhere too goes first: the finder (menu and keys have it), the rate, the bar beside
-/// the memory's numbers, the times' headings. Showing and hiding makes Qt lay the whole window out, which comes back here with the sizes
-/// of what is tried: only the last one counts.
+/// Where there is no room for all, what is told elsewhere too goes first: the finder (menu and keys have it), the rate, the bar
+/// beside the memory's numbers, the times' headings. Showing and hiding makes Qt lay the whole window out, which comes back here
+/// with the sizes of what is tried: only the last one counts.
 void SummaryBar::fold()
 {
     if (m_folding)
@@ -255,9 +257,12 @@ void SummaryBar::fold()
     const QScopedValueRollback folding(m_folding, true);
     const bool open = document()->hasDesign();
     const bool rate = open && document()->evaluation()->plan.performance.tokensPerSecondPerDevice > 0;
-    const std::pair<std::vector<QWidget*>, bool> parts[] = {
-        { { m_find }, m_finder != nullptr && width() >= kWide }, { { m_rateTitle, m_rate }, rate }, { { m_memoryBar }, open },
-        { { m_stepTitle, m_memoryTitle }, open }, { { m_memory }, open }, { { m_step }, open } };
+    const std::pair<std::vector<QWidget*>, bool> parts[] = { { { m_find }, m_finder != nullptr && width() >= kWide },
+                                                             { { m_rateTitle, m_rate }, rate },
+                                                             { { m_memoryBar }, open },
+                                                             { { m_stepTitle, m_memoryTitle }, open },
+                                                             { { m_memory }, open },
+                                                             { { m_step }, open } };
     for (const auto& [widgets, wanted] : parts)
         for (QWidget* widget : widgets)
             widget->setVisible(wanted);

@@ -175,7 +175,8 @@ TableText selectedCells(const QAbstractItemView* view)
     std::vector<QStringList> texts; // by column
     for (const int column : order) {
         const QVariant heading = model->headerData(column, Qt::Horizontal);
-        QStringList text { heading.userType() == QMetaType::Int ? QString() : oneLine(heading.toString()) }; // a number: it has none
+        QStringList text { heading.userType() == QMetaType::Int ? QString()
+                                                                : oneLine(heading.toString()) }; // a number: it has none
         if (text.front().isEmpty() && model->columnCount() == 1)
             text.front() = view->accessibleName();
         for (const auto& [path, index] : rows)

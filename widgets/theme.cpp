@@ -285,8 +285,7 @@ namespace {
 
 QFont sized(QFont font, const QWidget* widget, double delta)
 {
-    const double points
-        = widget->font().pointSizeF() > 0 ? widget->font().pointSizeF() : QFontInfo(widget->font()).pointSizeF();
+    const double points = widget->font().pointSizeF() > 0 ? widget->font().pointSizeF() : QFontInfo(widget->font()).pointSizeF();
     font.setPointSizeF(std::max(6.0, points + delta));
     return font;
 }
@@ -330,8 +329,7 @@ void setTextColor(QWidget* label, const QColor& color)
 QColor blended(const QColor& base, const QColor& top, double opacity)
 {
     const auto mix = [opacity](float a, float b) { return static_cast<float>(a + (b - a) * opacity); };
-    return QColor::fromRgbF(mix(base.redF(), top.redF()), mix(base.greenF(), top.greenF()),
-                            mix(base.blueF(), top.blueF()));
+    return QColor::fromRgbF(mix(base.redF(), top.redF()), mix(base.greenF(), top.greenF()), mix(base.blueF(), top.blueF()));
 }
 
 } // namespace shardboard

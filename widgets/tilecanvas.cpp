@@ -46,12 +46,16 @@ QString fittingDimText(const TensorSpec& spec, int dim, const QFontMetricsF& met
     const auto close = text.indexOf(QLatin1Char(')'), open);
     if (open >= 0 && close > open)
         text.remove(open, close - open + 1);
-    return metrics.horizontalAdvance(text) <= room ? text : metrics.elidedText(text.section(QStringLiteral(" · "), 0, 0), Qt::ElideRight, room);
+    return metrics.horizontalAdvance(text) <= room
+        ? text
+        : metrics.elidedText(text.section(QStringLiteral(" · "), 0, 0), Qt::ElideRight, room);
 }
 
 QString legendKey(TileEdge edge)
 {
-    return edge == TileEdge::Padded ? QStringLiteral("padded") : edge == TileEdge::Uneven ? QStringLiteral("uneven") : QStringLiteral("cut");
+    return edge == TileEdge::Padded ? QStringLiteral("padded")
+        : edge == TileEdge::Uneven  ? QStringLiteral("uneven")
+                                    : QStringLiteral("cut");
 }
 
 QString rangeText(const Range& range) { return QStringLiteral("%1–%2").arg(range.lo).arg(range.hi); }
@@ -111,7 +115,8 @@ void TileCanvas::layout()
     if (m_weight < 0)
         return;
     const double left = m_scene.rowDim >= 0 ? kLeft * textScale(this) : 8;
-    const QRectF room = QRectF(rect()).adjusted(kPanelMargin + left, kTop * textScale(this), -kPanelMargin, -kBottom * textScale(this));
+    const QRectF room =
+        QRectF(rect()).adjusted(kPanelMargin + left, kTop * textScale(this), -kPanelMargin, -kBottom * textScale(this));
     const double ratio = static_cast<double>(m_scene.columnSize) / static_cast<double>(m_scene.rowSize);
     // Shown to scale between 1:2 and 2:1; beyond that a picture to scale would be a line.
     const double aspect = std::clamp(ratio, 0.6, 1.8);
@@ -122,7 +127,8 @@ void TileCanvas::layout()
         size = QSizeF(room.height() * aspect, room.height());
     const double top = m_scene.rowDim < 0 ? room.top() : room.top() + (room.height() - size.height()) / 3;
     const QRectF frame = QRectF(room.left() + (m_scene.rowDim < 0 ? 0 : std::max(0.0, (room.width() - size.width()) / 2)), top,
-                       std::max(8.0, size.width()), std::max(8.0, size.height())).toRect();
+                                std::max(8.0, size.width()), std::max(8.0, size.height()))
+                             .toRect();
     if (frame != m_frame) {
         m_frame = frame;
         m_viewport.setView(frame);
@@ -169,11 +175,14 @@ void TileCanvas::placeChips(int dim, bool vertical)
         const int axis = vertical ? axes[i] : axes[axes.size() - 1 - i];
         const double width = metrics.horizontalAdvance(qstr(m_document->design().mesh.axis(axis).name)) + 18;
         if (vertical) {
-            m_chips.push_back({ axis, dim, QRectF(m_frame.left() - 6 - kChipHeight * textScale(this), at, kChipHeight * textScale(this), width) });
+            m_chips.push_back(
+                { axis, dim,
+                  QRectF(m_frame.left() - 6 - kChipHeight * textScale(this), at, kChipHeight * textScale(this), width) });
             at += width + 4;
         } else {
             at -= width;
-            m_chips.push_back({ axis, dim, QRectF(at, m_frame.top() - 6 - kChipHeight * textScale(this), width, kChipHeight * textScale(this)) });
+            m_chips.push_back(
+                { axis, dim, QRectF(at, m_frame.top() - 6 - kChipHeight * textScale(this), width, kChipHeight * textScale(this)) });
             at -= 4;
         }
     }
@@ -226,8 +235,7 @@ std::int64_t TileCanvas::deviceAt(const QPointF& point) const
 {
     if (m_weight < 0 || m_scene.replicated || !m_frame.contains(point))
         return -1;
-    return m_scene.ownerAt((point.x() - m_picture.left()) / m_picture.width(),
-                           (point.y() - m_picture.top()) / m_picture.height());
+    return m_scene.ownerAt((point.x() - m_picture.left()) / m_picture.width(), (point.y() - m_picture.top()) / m_picture.height());
 }
 
 int TileCanvas::dimAt(const QPointF& point) const
@@ -294,7 +302,8 @@ void TileCanvas::paintTile(QPainter& painter, const Tile& tile) const
     const PartColor color = partColor(tile.color);
     painter.fillRect(rect, color.fill);
     fillHatched(painter, rect, color);
-    paintTileEdge(painter, rect, m_scene.rows[static_cast<std::size_t>(tile.row)], m_scene.columns[static_cast<std::size_t>(tile.column)], color.label);
+    paintTileEdge(painter, rect, m_scene.rows[static_cast<std::size_t>(tile.row)],
+                  m_scene.columns[static_cast<std::size_t>(tile.column)], color.label);
     if (rect.width() >= m_leastLabel.width() && rect.height() >= m_leastLabel.height()) // of many small tiles none is measured
         paintTileLabel(painter, tile, rect);
 }
@@ -335,7 +344,8 @@ void TileCanvas::paintTileLabel(QPainter& painter, const Tile& tile, const QRect
         lines << rangeText(m_scene.rows[static_cast<std::size_t>(tile.row)].range);
     if (m_showRanges && m_scene.columns.size() > 1)
         lines << rangeText(m_scene.columns[static_cast<std::size_t>(tile.column)].range);
-    const double height = static_cast<double>(owners.size()) * boldMetrics.height() + static_cast<double>(lines.size()) * monoHeight;
+    const double height =
+        static_cast<double>(owners.size()) * boldMetrics.height() + static_cast<double>(lines.size()) * monoHeight;
     double y = rect.center().y() - height / 2;
     painter.setPen(color.label);
     painter.setFont(bold);
@@ -359,8 +369,8 @@ void TileCanvas::paintReplicated(QPainter& painter) const
     painter.drawRect(m_frame.adjusted(1, 1, -1, -1));
     painter.setPen(theme.text);
     painter.setFont(uiFont(this, 0, true));
-    const QString text
-        = m_scene.deviceCount == 1 ? tr("whole on the one device") : tr("on all %1 devices").arg(m_scene.deviceCount);
+    const QString text =
+        m_scene.deviceCount == 1 ? tr("whole on the one device") : tr("on all %1 devices").arg(m_scene.deviceCount);
     painter.drawText(m_frame.adjusted(4, 0, -4, 0), Qt::AlignCenter | Qt::TextWordWrap, text);
 }
 
@@ -378,8 +388,8 @@ void TileCanvas::paintLabels(QPainter& painter) const
         roomDown -= chip.dim == m_scene.rowDim ? chip.rect.height() + 6 : 0;
     }
     if (m_scene.columnDim >= 0)
-        painter.drawText(QRectF(m_frame.left(), m_frame.top() - 28 * textScale(this), room, 22 * textScale(this)), Qt::AlignLeft | Qt::AlignVCenter,
-                         fittingDimText(m_spec, m_scene.columnDim, metrics, room));
+        painter.drawText(QRectF(m_frame.left(), m_frame.top() - 28 * textScale(this), room, 22 * textScale(this)),
+                         Qt::AlignLeft | Qt::AlignVCenter, fittingDimText(m_spec, m_scene.columnDim, metrics, room));
     if (m_scene.rowDim >= 0) {
         painter.save();
         painter.translate(m_frame.left() - 17 * textScale(this), m_frame.bottom());
@@ -450,8 +460,7 @@ void TileCanvas::paintDrag(QPainter& painter) const
         }
     }
     if (m_dragDim >= 0 && m_refusal.isEmpty()) { // the cut as it will be
-        const std::int64_t parts
-            = partsOf(m_layout.dims[static_cast<std::size_t>(m_dragDim)], m_document->design().mesh)
+        const std::int64_t parts = partsOf(m_layout.dims[static_cast<std::size_t>(m_dragDim)], m_document->design().mesh)
             * (dimOfAxis(m_layout, m_dragAxis) == m_dragDim ? 1 : m_document->design().mesh.axis(m_dragAxis).size);
         painter.setPen(QPen(theme.accent, 2, Qt::DashLine));
         painter.setClipRect(m_frame);
@@ -472,8 +481,7 @@ void TileCanvas::paintDrag(QPainter& painter) const
     if (text.isEmpty())
         return;
     const QFontMetricsF metrics(painter.font());
-    const QRectF wanted
-        = metrics.boundingRect(QRectF(0, 0, std::max(120.0, width() - 40.0), 400), Qt::TextWordWrap, text);
+    const QRectF wanted = metrics.boundingRect(QRectF(0, 0, std::max(120.0, width() - 40.0), 400), Qt::TextWordWrap, text);
     QRectF box(0, 0, wanted.width() + 20, wanted.height() + 12);
     box.moveCenter(QPointF(width() / 2.0, m_frame.center().y()));
     painter.setPen(QPen(color, 1));
@@ -585,7 +593,8 @@ void TileCanvas::moveDevice(int dx, int dy)
         row = std::clamp(row + dy, 0, static_cast<int>(m_scene.rows.size()) - 1);
         column = std::clamp(column + dx, 0, static_cast<int>(m_scene.columns.size()) - 1);
     }
-    const std::int64_t device = m_scene.tiles[static_cast<std::size_t>(row) * m_scene.columns.size() + static_cast<std::size_t>(column)].firstOwner;
+    const std::int64_t device =
+        m_scene.tiles[static_cast<std::size_t>(row) * m_scene.columns.size() + static_cast<std::size_t>(column)].firstOwner;
     m_document->selection()->setDevice(device);
     const QRectF tile = selectedPart();
     if (!m_viewport.isFitted() && !tile.isEmpty()) {
@@ -739,7 +748,8 @@ QString TileCanvas::accessibleItemName(int index) const
     if (m_scene.replicated)
         return m_scene.deviceCount == 1 ? tr("whole on the one device") : tr("on all %1 devices").arg(m_scene.deviceCount);
     const auto at = static_cast<std::size_t>(index);
-    const QString held = at < m_scene.tiles.size() ? m_scene.tiles[at].devices : QString::number(m_scene.shards.mesh().deviceId(owner));
+    const QString held =
+        at < m_scene.tiles.size() ? m_scene.tiles[at].devices : QString::number(m_scene.shards.mesh().deviceId(owner));
     const QString text = tileText(owner).section(QLatin1Char('\n'), 1);
     return held.contains(QLatin1Char(' ')) ? tr("devices %1\n%2").arg(held, text) : tr("device %1\n%2").arg(held, text);
 }
@@ -769,7 +779,9 @@ int TileCanvas::accessibleCurrent() const
     if (m_weight < 0 || device < 0 || device >= m_scene.deviceCount)
         return -1;
     const auto tiles = m_scene.tilesOf(device);
-    return m_scene.replicated ? 0 : tiles.empty() ? -1 : tiles.front().first * static_cast<int>(m_scene.columns.size()) + tiles.front().second;
+    return m_scene.replicated ? 0
+        : tiles.empty()       ? -1
+                              : tiles.front().first * static_cast<int>(m_scene.columns.size()) + tiles.front().second;
 }
 
 bool TileCanvas::isAccessibleSelected(int index) const
@@ -799,16 +811,21 @@ QString TileCanvas::tileText(std::int64_t position) const
         coordinates << QStringLiteral("%1 %2").arg(qstr(mesh.axis(axis).name)).arg(mesh.coordinate(position, axis));
     const QString where = coordinates.isEmpty() ? QString() : QStringLiteral(" · ") + coordinates.join(QStringLiteral(", "));
     QString out = tr("device %1%2\n%3\n%4")
-                      .arg(QString::number(mesh.deviceId(position)), where, shardText(shard), exactBytesText(bytesOf(shard.elements(), m_spec.dtype)));
+                      .arg(QString::number(mesh.deviceId(position)), where, shardText(shard),
+                           exactBytesText(bytesOf(shard.elements(), m_spec.dtype)));
     const auto held = m_scene.tilesOf(position);
     for (const int dim : { m_scene.rowDim, m_scene.columnDim }) {
         if (dim < 0 || held.empty())
             continue;
-        const Band& band = dim == m_scene.rowDim ? m_scene.rows[static_cast<std::size_t>(held.front().first)] : m_scene.columns[static_cast<std::size_t>(held.front().second)];
+        const Band& band = dim == m_scene.rowDim ? m_scene.rows[static_cast<std::size_t>(held.front().first)]
+                                                 : m_scene.columns[static_cast<std::size_t>(held.front().second)];
         const DimCut& cut = m_scene.shards.cuts()[static_cast<std::size_t>(dim)];
         if (band.uneven)
             out += QLatin1Char('\n')
-                + (band.padded ? tr("dim %1: %2, padded to %3") : tr("dim %1: %2, uneven, others have %3")).arg(dim).arg(cut.partSize(band.part)).arg(cut.largest());
+                + (band.padded ? tr("dim %1: %2, padded to %3") : tr("dim %1: %2, uneven, others have %3"))
+                      .arg(dim)
+                      .arg(cut.partSize(band.part))
+                      .arg(cut.largest());
     }
     return out;
 }

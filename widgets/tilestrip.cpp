@@ -98,7 +98,8 @@ void TileStrip::paintTiles(QPainter& painter, const QRectF& room)
         painter.fillRect(box, color.fill);
         if (color.hatch != Qt::NoBrush)
             painter.fillRect(box, QBrush(color.hatchColor, color.hatch));
-        paintTileEdge(painter, box.toRect(), m_scene.rows[static_cast<std::size_t>(tile.row)], m_scene.columns[static_cast<std::size_t>(tile.column)], color.label);
+        paintTileEdge(painter, box.toRect(), m_scene.rows[static_cast<std::size_t>(tile.row)],
+                      m_scene.columns[static_cast<std::size_t>(tile.column)], color.label);
         if (!labelled)
             continue;
         painter.setPen(color.label);

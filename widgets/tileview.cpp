@@ -171,8 +171,7 @@ void TileView::arrange()
     const int sideWidth = static_cast<int>(kSideWidth * textScale(this));
     m_side->setMaximumWidth(m_sideBelow ? QWIDGETSIZE_MAX : sideWidth);
     m_side->setMinimumWidth(m_sideBelow ? 0 : sideWidth);
-    m_side->layout()->setContentsMargins(m_sideBelow ? kPanelMargin : 0, m_sideBelow ? 0 : 36, kPanelMargin,
-                                         m_sideBelow ? 4 : 0);
+    m_side->layout()->setContentsMargins(m_sideBelow ? kPanelMargin : 0, m_sideBelow ? 0 : 36, kPanelMargin, m_sideBelow ? 4 : 0);
     if (const WeightLayout* weight = selectedWeight(*document()))
         showSpec(*weight);
 }
@@ -263,12 +262,15 @@ void TileView::showModel()
     }
     if (const QString text = m_find->wanted(); !text.isEmpty()) {
         const auto found = static_cast<std::int64_t>(m_model->matches().size());
-        m_header->setDetail(found > 0 ? counted(found, tr("weight"), tr("weights")) : tr("no weight has “%1”; Esc shows all").arg(text));
+        m_header->setDetail(found > 0 ? counted(found, tr("weight"), tr("weights"))
+                                      : tr("no weight has “%1”; Esc shows all").arg(text));
         return;
     }
     const QString device = QString::number(evaluation->plan.mesh.deviceId(m_model->heldDevice()));
-    m_header->setDetail(m_held->isChecked() ? tr("device %1 holds %2 of %3").arg(device, bytesText(m_model->heldBytes()), bytesText(m_model->allBytes()))
-                                            : tr("%1 · area by bytes").arg(bytesText(m_model->allBytes())));
+    m_header->setDetail(
+        m_held->isChecked()
+            ? tr("device %1 holds %2 of %3").arg(device, bytesText(m_model->heldBytes()), bytesText(m_model->allBytes()))
+            : tr("%1 · area by bytes").arg(bytesText(m_model->allBytes())));
 }
 
 void TileView::findNext(bool back)
@@ -362,9 +364,8 @@ void TileView::showShard()
     }
     const Shard shard = weight->shards.shardAt(device);
     const std::int64_t bytes = bytesOf(shard.elements(), weight->spec.dtype);
-    m_shard->setText(
-        tr("Shard of device %1  %2 · %3 · %4")
-            .arg(QString::number(document()->design().mesh.deviceId(device)), shardText(shard), bytesText(bytes), on));
+    m_shard->setText(tr("Shard of device %1  %2 · %3 · %4")
+                         .arg(QString::number(document()->design().mesh.deviceId(device)), shardText(shard), bytesText(bytes), on));
     m_shard->setToolTip(exactBytesText(bytes));
 }
 
@@ -430,8 +431,7 @@ void TileView::fillMenu(QMenu* menu)
         for (int dim = -1; dim < static_cast<int>(weight->spec.shape.size()); ++dim) {
             if (dim == now || (dim < 0 && now < 0))
                 continue;
-            QAction* action
-                = menu->addAction(dim < 0 ? tr("Take %1 off").arg(name) : tr("Cut dim %1 over %2").arg(dim).arg(name));
+            QAction* action = menu->addAction(dim < 0 ? tr("Take %1 off").arg(name) : tr("Cut dim %1 over %2").arg(dim).arg(name));
             const QString refusal = judge(axis, dim);
             action->setEnabled(refusal.isEmpty());
             action->setToolTip(refusal);

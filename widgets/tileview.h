@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The selected weight, large, or all weights on one canvas. Of one: tiles, spec in the notations of the field, the shard of the device under the mouse, and
-// the edits that cut its dims over mesh axes: by dropping an axis, from the context menu, by key.
+// The selected weight, large, or all weights on one canvas. Of one: tiles, spec in the notations of the field, the shard of the
+// device under the mouse, and the edits that cut its dims over mesh axes: by dropping an axis, from the context menu, by key.
 #pragma once
 
 #include "widgets/documentview.h"

@@ -39,10 +39,11 @@ QString torusName(const Level& level)
         shape << QString::number(extent);
     const bool all = std::all_of(level.wraps.begin(), level.wraps.end(), [](bool wrap) { return wrap; });
     const bool any = std::any_of(level.wraps.begin(), level.wraps.end(), [](bool wrap) { return wrap; });
-    return QObject::tr("torus %1, %2").arg(shape.join(QStringLiteral(" × ")),
-                                           all   ? QObject::tr("wraparound")
-                                           : any ? QObject::tr("wraparound on some dims")
-                                                 : QObject::tr("no wraparound"));
+    return QObject::tr("torus %1, %2")
+        .arg(shape.join(QStringLiteral(" × ")),
+             all       ? QObject::tr("wraparound")
+                 : any ? QObject::tr("wraparound on some dims")
+                       : QObject::tr("no wraparound"));
 }
 
 QString levelName(const Level& level, std::size_t index, std::int64_t members)
@@ -107,7 +108,11 @@ TopologyView::TopologyView(Document* document, QWidget* parent)
 
 QSize TopologyView::sizeHint() const
 {
-    return { 300, m_lines.empty() ? 0 : static_cast<int>(2 * kPadding + kLine * textScale(this) * static_cast<double>(std::max<std::size_t>(m_lines.size(), 2))) };
+    return { 300,
+             m_lines.empty()
+                 ? 0
+                 : static_cast<int>(2 * kPadding
+                                    + kLine * textScale(this) * static_cast<double>(std::max<std::size_t>(m_lines.size(), 2))) };
 }
 QSize TopologyView::minimumSizeHint() const { return { 120, sizeHint().height() }; }
 
@@ -260,10 +265,12 @@ void TopologyView::paintDots(QPainter& painter, const QRectF& rect, std::int64_t
 {
     const Theme& theme = Theme::of(this);
     constexpr double kDot = 6;
-    const auto most = std::max<std::int64_t>(1, static_cast<std::int64_t>(rect.width() / kDot)) * std::max<std::int64_t>(1, static_cast<std::int64_t>(rect.height() / kDot));
+    const auto most = std::max<std::int64_t>(1, static_cast<std::int64_t>(rect.width() / kDot))
+        * std::max<std::int64_t>(1, static_cast<std::int64_t>(rect.height() / kDot));
     const std::int64_t shown = std::min(count, most);
-    const auto columns = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(shown) * rect.width() / std::max(1.0, rect.height())))), 1,
-                                                  std::max<std::int64_t>(1, static_cast<std::int64_t>(rect.width() / kDot)));
+    const auto columns = std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(shown) * rect.width() / std::max(1.0, rect.height())))),
+        1, std::max<std::int64_t>(1, static_cast<std::int64_t>(rect.width() / kDot)));
     const std::int64_t rows = (shown + columns - 1) / columns;
     painter.setPen(Qt::NoPen);
     painter.setBrush(theme.accent);
@@ -278,14 +285,17 @@ void TopologyView::paintDots(QPainter& painter, const QRectF& rect, std::int64_t
 void TopologyView::paintTorus(QPainter& painter, const QRectF& rect, const Level& level) const
 {
     const Theme& theme = Theme::of(this);
-    const auto extent = [&](std::size_t dim) { return dim < level.shape.size() ? std::clamp<std::int64_t>(level.shape[dim], 1, 4) : 1; };
+    const auto extent = [&](std::size_t dim) {
+        return dim < level.shape.size() ? std::clamp<std::int64_t>(level.shape[dim], 1, 4) : 1;
+    };
     const auto wraps = [&](std::size_t dim) { return dim < level.wraps.size() && level.wraps[dim]; };
     const std::int64_t rows = extent(0);
     const std::int64_t columns = extent(1);
     const double stepX = rect.width() / static_cast<double>(columns);
     const double stepY = rect.height() / static_cast<double>(rows);
     const auto at = [&](std::int64_t row, std::int64_t column) {
-        return QPointF(rect.left() + (static_cast<double>(column) + 0.5) * stepX, rect.top() + (static_cast<double>(row) + 0.5) * stepY);
+        return QPointF(rect.left() + (static_cast<double>(column) + 0.5) * stepX,
+                       rect.top() + (static_cast<double>(row) + 0.5) * stepY);
     };
     painter.setBrush(Qt::NoBrush);
     painter.setPen(QPen(theme.quiet, 1));
@@ -324,12 +334,18 @@ bool TopologyView::event(QEvent* event)
         for (const Chip& chip : chips())
             if (chip.rect.contains(help->pos())) {
                 showToolTip(help->globalPos(),
-                            tr("groups of mesh axis %1: %2").arg(qstr(m_mesh.axis(chip.axis).name), qstr(describe(footprintOf({ chip.axis }, m_mesh, m_hardware), m_hardware))), this);
+                            tr("groups of mesh axis %1: %2")
+                                .arg(qstr(m_mesh.axis(chip.axis).name),
+                                     qstr(describe(footprintOf({ chip.axis }, m_mesh, m_hardware), m_hardware))),
+                            this);
                 return true;
             }
         for (std::size_t i = 0; i < m_lines.size(); ++i)
             if (help->pos().y() >= lineTop(i) && help->pos().y() < lineTop(i) + kLine * textScale(this)) {
-                showToolTip(help->globalPos(), m_lines[i].name + QLatin1Char('\n') + m_lines[i].link + QStringLiteral(", ") + m_lines[i].rate + QLatin1Char('\n') + m_lines[i].source, this);
+                showToolTip(help->globalPos(),
+                            m_lines[i].name + QLatin1Char('\n') + m_lines[i].link + QStringLiteral(", ") + m_lines[i].rate
+                                + QLatin1Char('\n') + m_lines[i].source,
+                            this);
                 return true;
             }
         QToolTip::hideText();

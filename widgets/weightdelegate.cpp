@@ -33,8 +33,7 @@ void paintGroup(QPainter* painter, const QRect& rect, const QModelIndex& index, 
     else
         painter->drawPolyline(QPolygonF({ centre + QPointF(-2, -4), centre + QPointF(2, 0), centre + QPointF(-2, 4) }));
     painter->setPen(theme.text);
-    painter->drawText(rect.adjusted(WeightDelegate::kIndent, 0, -80, 0), Qt::AlignLeft | Qt::AlignVCenter,
-                      index.data().toString());
+    painter->drawText(rect.adjusted(WeightDelegate::kIndent, 0, -80, 0), Qt::AlignLeft | Qt::AlignVCenter, index.data().toString());
 }
 
 } // namespace
@@ -88,8 +87,8 @@ void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     const QRect lower(upper.left(), upper.bottom() + 2, upper.width(), smallMetrics.height());
     const qlonglong amount = index.data(WeightModel::BytesPerDeviceRole).toLongLong();
     const QString bytes = amount < 0 ? QStringLiteral("–") : bytesText(amount);
-    const int bytesWidth
-        = std::max(smallMetrics.horizontalAdvance(QStringLiteral("0.888 GiB")), smallMetrics.horizontalAdvance(bytes));
+    const int bytesWidth =
+        std::max(smallMetrics.horizontalAdvance(QStringLiteral("0.888 GiB")), smallMetrics.horizontalAdvance(bytes));
     const int thumbLeft = upper.right() - bytesWidth - 8 - kSide;
 
     // Without a mark the name may run on over the column of the bytes only as far as the thumbnail; smaller before it is cut short.
@@ -114,9 +113,9 @@ void WeightDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
     }
     painter->setFont(smallFont);
     painter->setPen(theme.quiet);
-    painter->drawText(lower, Qt::AlignLeft | Qt::AlignVCenter,
-                      smallMetrics.elidedText(index.data(WeightModel::ShapeRole).toString(), Qt::ElideRight,
-                                              thumbLeft - lower.left() - 4));
+    painter->drawText(
+        lower, Qt::AlignLeft | Qt::AlignVCenter,
+        smallMetrics.elidedText(index.data(WeightModel::ShapeRole).toString(), Qt::ElideRight, thumbLeft - lower.left() - 4));
     painter->setPen(attention ? theme.attention : theme.quiet);
     painter->drawText(lower, Qt::AlignRight | Qt::AlignVCenter, bytes);
     const QRectF thumb(thumbLeft, rect.top() + (rect.height() - kSide) / 2, kSide, kSide);

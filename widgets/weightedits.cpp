@@ -5,8 +5,7 @@
 
 namespace shardboard {
 
-WeightEdit strategyEdit(const Document& document, const std::vector<int>& weights, const Strategy& strategy,
-                        const QString& text)
+WeightEdit strategyEdit(const Document& document, const std::vector<int>& weights, const Strategy& strategy, const QString& text)
 {
     WeightEdit out { document.design(), text };
     for (const int weight : weights)
@@ -22,8 +21,7 @@ WeightEdit axisEdit(const Document& document, const std::vector<int>& weights, i
         const auto& layout = evaluation->weights[static_cast<std::size_t>(weight)].layout;
         if (dim >= static_cast<int>(layout.dims.size()))
             continue;
-        out.design
-            = Document::withStrategy(out.design, document.patternOf(weight), document.withAxisOnDim(weight, axis, dim));
+        out.design = Document::withStrategy(out.design, document.patternOf(weight), document.withAxisOnDim(weight, axis, dim));
     }
     return out;
 }

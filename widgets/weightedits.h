@@ -18,8 +18,7 @@ struct WeightEdit {
 };
 
 /// `strategy` for all these weights. Written as one entry per weight pattern.
-WeightEdit strategyEdit(const Document& document, const std::vector<int>& weights, const Strategy& strategy,
-                        const QString& text);
+WeightEdit strategyEdit(const Document& document, const std::vector<int>& weights, const Strategy& strategy, const QString& text);
 /// Mesh axis `axis` onto tensor dim `dim` of these weights (-1: off). Weights without such a dim are left alone.
 WeightEdit axisEdit(const Document& document, const std::vector<int>& weights, int axis, int dim);
 

@@ -51,7 +51,8 @@ void paintPixels(QImage& image, const QRect& room, const TileScene& scene)
     for (int y = 0; y < room.height(); ++y)
         for (int x = 0; x < room.width(); ++x)
             image.setPixel(room.left() + x, room.top() + y,
-                           partColor(colorOfParts(scene, band(scene.rows, y, room.height()), band(scene.columns, x, room.width()))).fill.rgba());
+                           partColor(colorOfParts(scene, band(scene.rows, y, room.height()), band(scene.columns, x, room.width())))
+                               .fill.rgba());
 }
 
 } // namespace
@@ -75,12 +76,15 @@ QImage cutThumbnail(const WeightLayout& weight, const QColor& empty, const QColo
         return image;
     }
     const auto place = [](int from, int length, std::int64_t at, std::int64_t size) {
-        return from + static_cast<int>(std::lround(static_cast<double>(length) * static_cast<double>(at) / static_cast<double>(size)));
+        return from
+            + static_cast<int>(std::lround(static_cast<double>(length) * static_cast<double>(at) / static_cast<double>(size)));
     };
     for (const Band& row : scene.rows)
         for (const Band& column : scene.columns) {
-            QRect rect(QPoint(place(room.left(), room.width(), column.range.lo, scene.columnSize), place(room.top(), room.height(), row.range.lo, scene.rowSize)),
-                       QPoint(place(room.left(), room.width(), column.range.hi, scene.columnSize) - 1, place(room.top(), room.height(), row.range.hi, scene.rowSize) - 1));
+            QRect rect(QPoint(place(room.left(), room.width(), column.range.lo, scene.columnSize),
+                              place(room.top(), room.height(), row.range.lo, scene.rowSize)),
+                       QPoint(place(room.left(), room.width(), column.range.hi, scene.columnSize) - 1,
+                              place(room.top(), room.height(), row.range.hi, scene.rowSize) - 1));
             if (scene.columns.size() > 1 && rect.width() > 5)
                 rect.setWidth(rect.width() - 2);
             if (scene.rows.size() > 1 && rect.height() > 5)
@@ -167,13 +171,15 @@ void WeightModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, co
     for (std::size_t i = 0; i < m_nodes.size(); ++i)
         if (m_nodes[i].weight >= 0)
             m_ofWeight[static_cast<std::size_t>(m_nodes[i].weight)] = static_cast<int>(i);
-    const bool same = m_top == top && std::equal(m_nodes.begin(), m_nodes.end(), nodes.begin(), nodes.end(), [](const Node& x, const Node& y) {
-        return x.weight == y.weight && x.parent == y.parent && x.row == y.row && x.children == y.children && x.title == y.title;
-    });
+    const bool same =
+        m_top == top && std::equal(m_nodes.begin(), m_nodes.end(), nodes.begin(), nodes.end(), [](const Node& x, const Node& y) {
+            return x.weight == y.weight && x.parent == y.parent && x.row == y.row && x.children == y.children && x.title == y.title;
+        });
     if (same) { // the usual edit: the same rows, some with other content, so that views keep what they have laid out
         for (std::size_t i = 0; i < m_nodes.size(); ++i)
             if (!sameLook || !before || tellsOther(m_nodes[i], nodes[i], *before))
-                Q_EMIT dataChanged(createIndex(m_nodes[i].row, 0, static_cast<quintptr>(i)), createIndex(m_nodes[i].row, 0, static_cast<quintptr>(i)));
+                Q_EMIT dataChanged(createIndex(m_nodes[i].row, 0, static_cast<quintptr>(i)),
+                                   createIndex(m_nodes[i].row, 0, static_cast<quintptr>(i)));
             else
                 m_nodes[i].thumbnail = nodes[i].thumbnail;
         return;
@@ -195,8 +201,8 @@ bool WeightModel::tellsOther(const Node& now, const Node& then, const Evaluation
         return false;
     const WeightLayout& a = m_evaluation->weights[static_cast<std::size_t>(now.weight)];
     const WeightLayout& b = before.weights[static_cast<std::size_t>(then.weight)];
-    return !(a.layout == b.layout && a.strategy == b.strategy && a.cut == b.cut && a.spec == b.spec && a.unknownShape == b.unknownShape
-             && a.shards.mesh() == b.shards.mesh());
+    return !(a.layout == b.layout && a.strategy == b.strategy && a.cut == b.cut && a.spec == b.spec
+             && a.unknownShape == b.unknownShape && a.shards.mesh() == b.shards.mesh());
 }
 
 QModelIndex WeightModel::indexOfWeight(int weight) const
@@ -360,7 +366,8 @@ WeightFilter::WeightFilter(QObject* parent)
 
 void WeightFilter::setText(const QString& text)
 {
-    // Of thousands of rows those that go would be told in thousands of runs, each of which views follow: it is quicker to begin anew.
+    // Of thousands of rows those that go would be told in thousands of runs, each of which views follow: it is quicker to begin
+    // anew.
     QAbstractItemModel* const source = sourceModel();
     setSourceModel(nullptr);
     m_pattern = WeightPattern(text);

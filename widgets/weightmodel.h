@@ -77,8 +77,8 @@ private:
 /// The cut of a weight in 24 x 24 pixels: tiles in the owners' colours, an empty frame where it is whole everywhere.
 QImage cutThumbnail(const WeightLayout& weight, const QColor& empty, const QColor& outline);
 
-/// What a person types to find weights: `*.mlp.*` (glob), `proj` (part of the name), `dim 0 = model`, `replicated`. Read once, for many
-/// weights.
+/// What a person types to find weights: `*.mlp.*` (glob), `proj` (part of the name), `dim 0 = model`, `replicated`. Read once, for
+/// many weights.
 class WeightPattern {
 public:
     WeightPattern() = default;

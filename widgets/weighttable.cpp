@@ -47,8 +47,7 @@ constexpr SortChoice kSorts[] = {
     { QT_TRANSLATE_NOOP("WeightPanel", "in model order"), WeightModel::OrderRole, Qt::AscendingOrder },
     { QT_TRANSLATE_NOOP("WeightPanel", "by name"), WeightModel::NameRole, Qt::AscendingOrder },
     { QT_TRANSLATE_NOOP("WeightPanel", "largest first"), WeightModel::BytesRole, Qt::DescendingOrder },
-    { QT_TRANSLATE_NOOP("WeightPanel", "most bytes per device first"), WeightModel::BytesPerDeviceRole,
-      Qt::DescendingOrder },
+    { QT_TRANSLATE_NOOP("WeightPanel", "most bytes per device first"), WeightModel::BytesPerDeviceRole, Qt::DescendingOrder },
     { QT_TRANSLATE_NOOP("WeightPanel", "by layout"), WeightModel::LayoutRole, Qt::AscendingOrder },
 };
 
@@ -103,10 +102,12 @@ WeightPanel::WeightPanel(Document* document, QWidget* parent)
                 out.push_back(m_filter->index(row, 0, index).data(WeightModel::WeightRole).toInt());
         return out;
     });
-    makeCopyable(m_tree, [this] { return selectedTable(); }, [document](QMimeData* copied) {
-        if (const WeightLayout* current = selectedWeight(*document)) // to paste onto other weights
-            copied->setData(QLatin1String(kStrategyMimeType), strategyData(current->strategy));
-    });
+    makeCopyable(
+        m_tree, [this] { return selectedTable(); },
+        [document](QMimeData* copied) {
+            if (const WeightLayout* current = selectedWeight(*document)) // to paste onto other weights
+                copied->setData(QLatin1String(kStrategyMimeType), strategyData(current->strategy));
+        });
     start();
 }
 
@@ -192,8 +193,7 @@ void WeightPanel::refresh()
         if (const QModelIndex top = m_filter->index(row, 0); m_filter->hasChildren(top) && !m_tree->isExpanded(top))
             collapsed.insert(top.data().toString());
     m_following = true;
-    m_model->setEvaluation(document()->evaluation(), theme.track, blended(theme.panel, theme.quiet, 0.45),
-                           document()->notation());
+    m_model->setEvaluation(document()->evaluation(), theme.track, blended(theme.panel, theme.quiet, 0.45), document()->notation());
     for (int row = 0; row < m_filter->rowCount(); ++row)
         if (const QModelIndex top = m_filter->index(row, 0); !collapsed.contains(top.data().toString()))
             m_tree->expand(top);
@@ -217,12 +217,13 @@ void WeightPanel::showCount()
     std::int64_t count = 0;
     for (const WeightLayout& weight : evaluation->weights)
         count += weight.spec.role == TensorRole::Weight ? weight.copies : 0;
-    const bool unknown = std::any_of(evaluation->weights.begin(), evaluation->weights.end(),
-                                     [](const auto& w) { return w.unknownShape; });
-    m_header->setDetail(QStringLiteral("%1 · %2").arg(
-        countText(count), unknown ? tr("sizes unknown") : bytesText(evaluation->weightBytes)));
+    const bool unknown =
+        std::any_of(evaluation->weights.begin(), evaluation->weights.end(), [](const auto& w) { return w.unknownShape; });
+    m_header->setDetail(
+        QStringLiteral("%1 · %2").arg(countText(count), unknown ? tr("sizes unknown") : bytesText(evaluation->weightBytes)));
     const bool none = m_filter->rowCount() == 0;
-    m_empty->setText(tr("No weight matches “%1”. <a href=\"clear\">Clear filter</a> (Esc)").arg(m_filterEdit->text().toHtmlEscaped()));
+    m_empty->setText(
+        tr("No weight matches “%1”. <a href=\"clear\">Clear filter</a> (Esc)").arg(m_filterEdit->text().toHtmlEscaped()));
     m_empty->setVisible(none);
 }
 
@@ -252,8 +253,7 @@ void WeightPanel::followRows()
     m_following = true;
     const int current = m_tree->currentIndex().data(WeightModel::WeightRole).toInt();
     const auto selected = selectedWeights();
-    if (m_tree->currentIndex().isValid() && current >= 0
-        && m_tree->selectionModel()->isSelected(m_tree->currentIndex()))
+    if (m_tree->currentIndex().isValid() && current >= 0 && m_tree->selectionModel()->isSelected(m_tree->currentIndex()))
         selection()->setWeights(selected, current);
     else if (!selected.empty())
         selection()->setWeights(selected, selected.front());
@@ -274,8 +274,7 @@ void WeightPanel::selectionChanged()
         m_tree->selectionModel()->setCurrentIndex(index, QItemSelectionModel::ClearAndSelect);
         m_tree->scrollTo(index);
         for (const int weight : selection()->weights())
-            m_tree->selectionModel()->select(m_filter->mapFromSource(m_model->indexOfWeight(weight)),
-                                             QItemSelectionModel::Select);
+            m_tree->selectionModel()->select(m_filter->mapFromSource(m_model->indexOfWeight(weight)), QItemSelectionModel::Select);
     }
     m_following = false;
 }
@@ -319,8 +318,8 @@ void WeightPanel::fillMenu(QMenu* menu)
         const int index = mesh.find(axis.name);
         for (const int dim : { 0, 1, -1 }) {
             const WeightEdit edit = axisEdit(*document(), weights, index, dim);
-            addAction(menu, dim < 0 ? tr("Take %1 off").arg(name) : tr("Add %1 to dim %2").arg(name).arg(dim),
-                      edit.design, edit.text);
+            addAction(menu, dim < 0 ? tr("Take %1 off").arg(name) : tr("Add %1 to dim %2").arg(name).arg(dim), edit.design,
+                      edit.text);
         }
     }
     menu->addSeparator();
@@ -351,8 +350,11 @@ TableText WeightPanel::selectedTable() const
     TableText out { { tr("weight"), tr("type"), tr("shape"), tr("layers"), tr("layout"), tr("bytes per device") }, {} };
     for (const int weight : selectedWeights()) {
         const WeightLayout& at = document()->evaluation()->weights[static_cast<std::size_t>(weight)];
-        out.rows << QStringList { qstr(at.spec.name), qstr(dtypeName(at.spec.dtype)), at.unknownShape ? QString() : shapeLabel(at.spec.shape),
-                                  QString::number(at.copies), shownSpec(*document(), at.layout).marked(),
+        out.rows << QStringList { qstr(at.spec.name),
+                                  qstr(dtypeName(at.spec.dtype)),
+                                  at.unknownShape ? QString() : shapeLabel(at.spec.shape),
+                                  QString::number(at.copies),
+                                  shownSpec(*document(), at.layout).marked(),
                                   at.unknownShape ? QString() : QString::number(at.bytesPerDevice) };
     }
     return out;

@@ -56,8 +56,7 @@ std::vector<Alternative> weightCandidates(const Document& document, int weight)
         out.push_back(std::move(alternative));
     };
     add(QObject::tr("replicate"),
-        strategyEdit(document, { weight }, Strategy {},
-                     QObject::tr("Replicate %1").arg(weightsText(document, { weight }))));
+        strategyEdit(document, { weight }, Strategy {}, QObject::tr("Replicate %1").arg(weightsText(document, { weight }))));
     const int dims = static_cast<int>(std::min<std::size_t>(now.spec.shape.size(), 2));
     int tried = 0;
     for (int axis = 0; axis < mesh.axisCount() && tried < kMostAxes; ++axis) {
@@ -67,14 +66,14 @@ std::vector<Alternative> weightCandidates(const Document& document, int weight)
         const QString name = qstr(mesh.axis(axis).name);
         for (int dim = -1; dim < dims; ++dim)
             if (dim != dimOfAxis(now.layout, axis))
-                add(dim < 0 ? QObject::tr("take %1 off").arg(name)
-                            : QObject::tr("cut dim %1 over %2").arg(dim).arg(name),
+                add(dim < 0 ? QObject::tr("take %1 off").arg(name) : QObject::tr("cut dim %1 over %2").arg(dim).arg(name),
                     axisEdit(document, { weight }, axis, dim));
     }
     return out;
 }
 
-std::vector<Alternative> judgedAlternatives(std::vector<Alternative> candidates, int weight, Notation notation, const std::atomic<bool>* stop)
+std::vector<Alternative> judgedAlternatives(std::vector<Alternative> candidates, int weight, Notation notation,
+                                            const std::atomic<bool>* stop)
 {
     std::vector<Alternative> out;
     for (Alternative& alternative : candidates) {
@@ -118,7 +117,8 @@ void AlternativesJudge::ask(std::vector<Alternative> candidates, int weight, Not
         giveWay();
         if (!pauseUnlessStopped(*stop))
             return;
-        auto judged = std::make_shared<std::vector<Alternative>>(judgedAlternatives(std::move(*wanted), weight, notation, stop.get()));
+        auto judged =
+            std::make_shared<std::vector<Alternative>>(judgedAlternatives(std::move(*wanted), weight, notation, stop.get()));
         // Posted to this object, which outlives the pool's work; what is still posted when it dies is dropped.
         QMetaObject::invokeMethod(
             this,

@@ -31,10 +31,11 @@ struct Alternative {
 std::vector<Alternative> weightCandidates(const Document& document, int weight);
 /// Evaluates all but the current one; what comes to the same layout is left out, the rest ordered by time. Knows no document, so
 /// that it can run anywhere. Ends early, with nothing, when `stop` is set.
-std::vector<Alternative> judgedAlternatives(std::vector<Alternative> candidates, int weight, Notation notation, const std::atomic<bool>* stop = nullptr);
+std::vector<Alternative> judgedAlternatives(std::vector<Alternative> candidates, int weight, Notation notation,
+                                            const std::atomic<bool>* stop = nullptr);
 
-/// The same off the GUI thread; only the latest request is answered. Lives on the GUI thread; destroying it waits for the evaluation
-/// that runs.
+/// The same off the GUI thread; only the latest request is answered. Lives on the GUI thread; destroying it waits for the
+/// evaluation that runs.
 class AlternativesJudge : public QObject {
     Q_OBJECT
 public:

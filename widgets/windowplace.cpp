@@ -13,7 +13,8 @@ QRect placedWithin(const QRect& wanted, const QRect& screen, const QSize& frame)
 {
     const QSize size = wanted.size().boundedTo(screen.size() - frame);
     const int x = std::clamp(wanted.x(), screen.left(), std::max(screen.left(), screen.right() + 1 - size.width() - frame.width()));
-    const int y = std::clamp(wanted.y(), screen.top(), std::max(screen.top(), screen.bottom() + 1 - size.height() - frame.height()));
+    const int y =
+        std::clamp(wanted.y(), screen.top(), std::max(screen.top(), screen.bottom() + 1 - size.height() - frame.height()));
     return { QPoint(x, y), size };
 }
 

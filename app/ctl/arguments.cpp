@@ -100,8 +100,7 @@ Result<std::int64_t> Arguments::integer(const std::string& option, std::int64_t 
     if (!value && !isDigits(text(option)))
         return usageError(option, "'" + text(option) + "' is not a whole number", "give a number");
     if (!value || *value < least || *value > most)
-        return inputError(option, text(option) + " cannot be used",
-                          "use " + std::to_string(least) + " to " + std::to_string(most));
+        return inputError(option, text(option) + " cannot be used", "use " + std::to_string(least) + " to " + std::to_string(most));
     return *value;
 }
 

@@ -19,7 +19,8 @@ std::string percentText(double part) { return std::to_string(static_cast<int>(10
 Result<BenchmarkReport> benchCalibration(bool quick)
 {
     const std::atomic<bool> never { false }; // Ctrl-C ends the program, and with it the worker
-    const auto answer = askWorker({}, { { "type", "calibrate" }, { "options", toJson(CalibrationOptions { "cpu", quick }) } }, {}, never);
+    const auto answer =
+        askWorker({}, { { "type", "calibrate" }, { "options", toJson(CalibrationOptions { "cpu", quick }) } }, {}, never);
     if (!answer.ok())
         return answer.error();
     const auto measured = calibrationFromJson(answer.value().value("calibration", nlohmann::json()));
@@ -37,10 +38,20 @@ Result<BenchmarkReport> benchCalibration(bool quick)
         table.add({ point.what, secondsText(point.seconds), percentText(point.spread),
                     std::to_string(static_cast<int>(rate / 1e9 + 0.5)) + (gemm ? " GFLOP/s" : " GB/s"), percentText(share),
                     point.ofCopy > 0 ? percentText(point.ofCopy) : "" });
-        report.rows.push_back({ { "name", "engine" }, { "kind", point.kind }, { "what", point.what }, { "group_size", point.groupSize },
-                                { "message_bytes", point.messageBytes }, { "seconds", point.seconds }, { "spread", point.spread },
-                                { "settled", point.settled }, { "rate", rate }, { "of_best", share }, { "of_copy", point.ofCopy },
-                                { "copy_rate", point.copyRate }, { "store_rate", point.storeRate }, { "read_rate", point.readRate } });
+        report.rows.push_back({ { "name", "engine" },
+                                { "kind", point.kind },
+                                { "what", point.what },
+                                { "group_size", point.groupSize },
+                                { "message_bytes", point.messageBytes },
+                                { "seconds", point.seconds },
+                                { "spread", point.spread },
+                                { "settled", point.settled },
+                                { "rate", rate },
+                                { "of_best", share },
+                                { "of_copy", point.ofCopy },
+                                { "copy_rate", point.copyRate },
+                                { "store_rate", point.storeRate },
+                                { "read_rate", point.readRate } });
     }
     report.text = table.text(0);
     return report;

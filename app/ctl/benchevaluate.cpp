@@ -53,7 +53,8 @@ Result<BenchmarkReport> benchEvaluate()
     constexpr double kFrame = 0.016;
     constexpr std::size_t kRounds = 31;
     BenchmarkReport report;
-    Table table({ "evaluate after an edit", "workload", ">layers", "mesh", ">devices", ">median", ">of a 16 ms frame", ">of the first" });
+    Table table(
+        { "evaluate after an edit", "workload", ">layers", "mesh", ">devices", ">median", ">of a 16 ms frame", ">of the first" });
     double first = 0;
     for (const Scale& scale : scales) {
         const auto design = designOf(scale);
@@ -65,8 +66,9 @@ Result<BenchmarkReport> benchEvaluate()
             return inputError("bench", "the benchmark's own design cannot be evaluated");
         first = first > 0 ? first : seconds;
         const auto ratio = [](double value) { return std::to_string(value).substr(0, 5); };
-        table.add({ scale.model, workloadName(scale.workload), std::to_string(design.value().model.layers), scale.mesh, countText(design.value().mesh.deviceCount()), secondsText(seconds),
-                    ratio(seconds / kFrame), ratio(seconds / first) });
+        table.add({ scale.model, workloadName(scale.workload), std::to_string(design.value().model.layers), scale.mesh,
+                    countText(design.value().mesh.deviceCount()), secondsText(seconds), ratio(seconds / kFrame),
+                    ratio(seconds / first) });
         report.rows.push_back({ { "name", "evaluate" },
                                 { "model", scale.model },
                                 { "mesh", scale.mesh },

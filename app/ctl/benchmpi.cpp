@@ -55,7 +55,8 @@ Result<BenchmarkReport> benchMpi(const EngineStart& start)
         if (const auto status = measure({ start.engine, processes, start.hosts }, rows); !status.ok())
             return status.error();
     BenchmarkReport report;
-    Table table({ "between processes", ">processes", ">hosts", ">bytes each", ">seconds", ">MPI library", ">times faster", ">of the copy rate", "right" });
+    Table table({ "between processes", ">processes", ">hosts", ">bytes each", ">seconds", ">MPI library", ">times faster",
+                  ">of the copy rate", "right" });
     for (const nlohmann::json& row : rows) {
         const auto add = [&](const std::string& name, const char* seconds, const char* times) {
             table.add({ name, std::to_string(messageWhole(row, "processes")), std::to_string(messageWhole(row, "hosts")),

@@ -94,10 +94,11 @@ Result<BenchmarkReport> benchPick()
             });
             if (moved == 0)
                 return inputError("bench", "the benchmark's own operations move nothing");
-            const double each = seconds / static_cast<double>(kRepeats) / static_cast<double>(prepared.value().size()) / mesh.axisCount();
+            const double each =
+                seconds / static_cast<double>(kRepeats) / static_cast<double>(prepared.value().size()) / mesh.axisCount();
             constexpr double kMicrosecond = 1e-6;
-            table.add({ std::string(ruleProfileName(profile)), pickerOf(kind).name(), text, countText(mesh.deviceCount()), secondsText(each),
-                        std::to_string(each / kMicrosecond).substr(0, 5) });
+            table.add({ std::string(ruleProfileName(profile)), pickerOf(kind).name(), text, countText(mesh.deviceCount()),
+                        secondsText(each), std::to_string(each / kMicrosecond).substr(0, 5) });
             report.rows.push_back({ { "name", "pick" },
                                     { "profile", ruleProfileName(profile) },
                                     { "picker", pickerOf(kind).name() },

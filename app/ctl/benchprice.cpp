@@ -22,7 +22,8 @@ Result<BenchmarkReport> benchPrice()
     const Scale scales[] { { "pod=4,data=8,fsdp=64,model=8", "tp-sp+fsdp", 2048, 1 },
                            { "stage=16,fsdp=128,model=8", "pp-1f1b", 2048, 16 } };
     BenchmarkReport report;
-    Table table({ "price a plan again", ">devices", "mesh", ">kernels", ">collectives", ">plan", ">nothing changed", ">a link changed", ">of 20 us" });
+    Table table({ "price a plan again", ">devices", "mesh", ">kernels", ">collectives", ">plan", ">nothing changed",
+                  ">a link changed", ">of 20 us" });
     for (const Scale& scale : scales) {
         Design design;
         auto model = builtinModel("llama3.1-405b");
@@ -45,25 +46,36 @@ Result<BenchmarkReport> benchPrice()
         const Plan& plan = evaluation.value()->plan;
         CompiledCost compiled(evaluation.value()->graph, plan, design.workload.dtype);
         double sum = compiled.on(hardware.value()).seconds;
-        const double unchanged = medianSeconds(kRounds, [&] {
-            for (int i = 0; i < kAtOnce; ++i)
-                sum += compiled.on(hardware.value()).seconds;
-        }) / kAtOnce;
+        const double unchanged = medianSeconds(kRounds,
+                                               [&] {
+                                                   for (int i = 0; i < kAtOnce; ++i)
+                                                       sum += compiled.on(hardware.value()).seconds;
+                                               })
+            / kAtOnce;
         // Every evaluation is of another rate of the outermost link, so that nothing can be remembered.
         Hardware changed = hardware.value();
-        const double seconds = medianSeconds(kRounds, [&] {
-            for (int i = 0; i < kAtOnce; ++i) {
-                changed.levels.back().link.bytesPerSecond *= 1.0001;
-                sum += compiled.on(changed).seconds;
-            }
-        }) / kAtOnce;
+        const double seconds = medianSeconds(kRounds,
+                                             [&] {
+                                                 for (int i = 0; i < kAtOnce; ++i) {
+                                                     changed.levels.back().link.bytesPerSecond *= 1.0001;
+                                                     sum += compiled.on(changed).seconds;
+                                                 }
+                                             })
+            / kAtOnce;
         if (!(sum > 0))
             return inputError("bench", "the benchmark's own plan takes no time");
         const double planning = medianSeconds(5, [&] { sum += evaluate(design, Misfits::Replicate).value()->plan.seconds(); });
         table.add({ "llama3.1-405b, train", countText(design.mesh.deviceCount()), scale.mesh, std::to_string(compiled.kernels()),
-                    std::to_string(compiled.collectives()), secondsText(planning), secondsText(unchanged), secondsText(seconds), std::to_string(seconds / 20e-6).substr(0, 5) });
-        report.rows.push_back({ { "name", "price" }, { "model", "llama3.1-405b" }, { "mesh", scale.mesh }, { "kernels", compiled.kernels() },
-                                { "collectives", compiled.collectives() }, { "plan_seconds", planning }, { "unchanged_seconds", unchanged }, { "seconds", seconds } });
+                    std::to_string(compiled.collectives()), secondsText(planning), secondsText(unchanged), secondsText(seconds),
+                    std::to_string(seconds / 20e-6).substr(0, 5) });
+        report.rows.push_back({ { "name", "price" },
+                                { "model", "llama3.1-405b" },
+                                { "mesh", scale.mesh },
+                                { "kernels", compiled.kernels() },
+                                { "collectives", compiled.collectives() },
+                                { "plan_seconds", planning },
+                                { "unchanged_seconds", unchanged },
+                                { "seconds", seconds } });
     }
     report.text = table.text(0);
     return report;

@@ -103,10 +103,12 @@ Result<BenchmarkReport> benchReshard()
                 good = planner.steps(pair.from, pair.to, tensor, "bench").ok() && good;
         };
         const double count = static_cast<double>(pairs.size());
-        const double first = medianSeconds(kRounds, [&] {
-            ReshardPlanner fresh(mesh.value(), hardware.value());
-            all(fresh);
-        }) / count;
+        const double first = medianSeconds(kRounds,
+                                           [&] {
+                                               ReshardPlanner fresh(mesh.value(), hardware.value());
+                                               all(fresh);
+                                           })
+            / count;
         const double again = medianSeconds(kRounds, [&] { all(remembers); }) / count;
         const auto ratio = [](double value) { return std::to_string(value).substr(0, 5); };
         table.add({ "64 x 8192 x 16384, bf16", std::to_string(axes), secondsText(first), secondsText(again),

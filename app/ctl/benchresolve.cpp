@@ -168,15 +168,14 @@ Result<BenchmarkReport> benchResolve()
         }
     constexpr double kFrame = 0.016;
     BenchmarkReport report;
-    Table table({ "resolve every weight", "by", ">devices", ">weights", ">all", ">a weight", ">of 8 devices",
-                  ">peak memory grew", ">evaluate", ">of a 16 ms frame" });
+    Table table({ "resolve every weight", "by", ">devices", ">weights", ">all", ">a weight", ">of 8 devices", ">peak memory grew",
+                  ">evaluate", ">of a 16 ms frame" });
     for (const Row& row : rows) {
         const double each = row.seconds / static_cast<double>(row.weights);
         const double ratio = row.seconds / onFew[row.by];
-        table.add({ model.value().name, row.by, countText(row.devices),
-                    countText(static_cast<std::int64_t>(row.weights)), secondsText(row.seconds), secondsText(each),
-                    ratioText(ratio), bytesText(row.grew), secondsText(row.evaluateSeconds),
-                    ratioText(row.evaluateSeconds / kFrame) });
+        table.add({ model.value().name, row.by, countText(row.devices), countText(static_cast<std::int64_t>(row.weights)),
+                    secondsText(row.seconds), secondsText(each), ratioText(ratio), bytesText(row.grew),
+                    secondsText(row.evaluateSeconds), ratioText(row.evaluateSeconds / kFrame) });
         report.rows.push_back({ { "name", "resolve" },
                                 { "model", model.value().name },
                                 { "by", row.by },

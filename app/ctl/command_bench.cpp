@@ -23,12 +23,13 @@ int benchCommand(const Arguments& arguments)
     const auto mpi = [&] { return benchMpi(start.value()); };
     using Benchmark = std::function<Result<BenchmarkReport>()>;
     const std::pair<const char*, Benchmark> all[] = { { "resolve", benchResolve },
-                                                     { "engine", wanted == "engine" ? benchEngine : benchEngineQuick },
-                                                     { "mpi", wanted == "mpi" ? Benchmark(mpi) : Benchmark() }, // of no use without MPI
-                                                     { "evaluate", benchEvaluate },
-                                                     { "pick", benchPick },
-                                                     { "price", benchPrice },
-                                                     { "reshard", benchReshard } };
+                                                      { "engine", wanted == "engine" ? benchEngine : benchEngineQuick },
+                                                      { "mpi",
+                                                        wanted == "mpi" ? Benchmark(mpi) : Benchmark() }, // of no use without MPI
+                                                      { "evaluate", benchEvaluate },
+                                                      { "pick", benchPick },
+                                                      { "price", benchPrice },
+                                                      { "reshard", benchReshard } };
     nlohmann::json list = nlohmann::json::array();
     std::string text;
     for (const auto& [name, run] : all) {
@@ -41,7 +42,8 @@ int benchCommand(const Arguments& arguments)
         text += (text.empty() ? "" : "\n") + result.value().text;
     }
     if (text.empty())
-        return report(usageError("shardctl bench", "there is no benchmark '" + wanted + "'", "benchmarks are engine, evaluate, mpi, pick, price, reshard and resolve"));
+        return report(usageError("shardctl bench", "there is no benchmark '" + wanted + "'",
+                                 "benchmarks are engine, evaluate, mpi, pick, price, reshard and resolve"));
     std::cout << (arguments.has("--json") ? jsonText(nlohmann::json { { "benchmarks", list } }, 1) + "\n" : text);
     return kDone;
 }

@@ -35,24 +35,26 @@ void printFit(const Calibration& calibration, const MachineFit& fit, const std::
     print("%s: %s, %lld worker %s, %lld points measured\n", path.c_str(), calibration.machine.c_str(),
           static_cast<long long>(calibration.workers), calibration.workers == 1 ? "thread" : "threads",
           static_cast<long long>(calibration.points.size()));
-    print("  a device is one thread: products %.0f GFLOP/s (float32), of which %.0f %%; attention %.0f %%\n", *device.peak.fp32 / 1e9,
-          100 * device.kernels.gemmEfficiency, 100 * device.kernels.attentionEfficiency);
+    print("  a device is one thread: products %.0f GFLOP/s (float32), of which %.0f %%; attention %.0f %%\n",
+          *device.peak.fp32 / 1e9, 100 * device.kernels.gemmEfficiency, 100 * device.kernels.attentionEfficiency);
     print("  memory %.1f GB/s read and written, of which %.0f %%; a kernel starts in %s\n", device.memoryBytesPerSecond / 1e9,
           100 * device.kernels.memoryEfficiency, secondsText(device.kernels.launchSeconds).c_str());
     if (device.cache)
-        print("  of what a kernel moves, the first %s at %.1f GB/s, from caches\n", bytesText(static_cast<std::int64_t>(device.cache->bytes)).c_str(),
-              device.cache->bytesPerSecond / 1e9);
+        print("  of what a kernel moves, the first %s at %.1f GB/s, from caches\n",
+              bytesText(static_cast<std::int64_t>(device.cache->bytes)).c_str(), device.cache->bytesPerSecond / 1e9);
     if (const auto& packing = device.kernels.gemmPacking)
         print("  products pack their operands before they compute, at %.1f GB/s beyond %s%s\n", packing->bytesPerSecond / 1e9,
               bytesText(static_cast<std::int64_t>(packing->freeBytes)).c_str(),
-              packing->unpackedEfficiency ? ("; unpacked they reach " + std::to_string(std::lround(100 * *packing->unpackedEfficiency)) + " %").c_str() : "");
+              packing->unpackedEfficiency
+                  ? ("; unpacked they reach " + std::to_string(std::lround(100 * *packing->unpackedEfficiency)) + " %").c_str()
+                  : "");
     if (const auto& packing = device.kernels.attentionPacking)
         print("  attention moves its operands before it computes, at %.1f GB/s\n", packing->bytesPerSecond / 1e9);
     print("  collectives %.1f GB/s read and written, of all devices together, and %s to start%s\n", link.bytesPerSecond / 1e9,
           secondsText(link.messageSeconds.value_or(link.alphaSeconds)).c_str(), link.messageSeconds ? " a piece" : "");
     if (link.cache)
-        print("  of what they move, the first %s at %.1f GB/s, from caches\n", bytesText(static_cast<std::int64_t>(link.cache->bytes)).c_str(),
-              link.cache->bytesPerSecond / 1e9);
+        print("  of what they move, the first %s at %.1f GB/s, from caches\n",
+              bytesText(static_cast<std::int64_t>(link.cache->bytes)).c_str(), link.cache->bytesPerSecond / 1e9);
     print("\n");
     Table table({ "what the model says of", ">points", ">mean error", ">worst" });
     for (const FitReport& report : fit.fits)
@@ -78,19 +80,20 @@ Result<Calibration> measured(const Arguments& arguments, ProgressLine& line)
     const auto engine = engineCommandFor(options.backend, start.value(), kAsManyAsCores);
     if (!engine.ok())
         return engine.error();
-    const auto answer = askWorker(engine.value(), { { "type", "calibrate" }, { "options", toJson(options) } },
-                                  [&](const nlohmann::json& message) {
-                                      const std::string type = messageText(message, "type");
-                                      if (type == "waiting")
-                                          std::cerr << visibleText(messageText(message, "what")) << "\n";
-                                      else if (type == "announce")
-                                          std::fprintf(stderr, "needs %s of memory and about %s on this machine, if nothing else runs\n",
-                                                       bytesText(messageWhole(message, "bytes")).c_str(),
-                                                       secondsText(messageNumber(message, "seconds")).c_str());
-                                      else if (type == "progress")
-                                          line.show(messageWhole(message, "step"), messageWhole(message, "of"), messageText(message, "what"));
-                                  },
-                                  InterruptGuard::flag());
+    const auto answer = askWorker(
+        engine.value(), { { "type", "calibrate" }, { "options", toJson(options) } },
+        [&](const nlohmann::json& message) {
+            const std::string type = messageText(message, "type");
+            if (type == "waiting")
+                std::cerr << visibleText(messageText(message, "what")) << "\n";
+            else if (type == "announce")
+                std::fprintf(stderr, "needs %s of memory and about %s on this machine, if nothing else runs\n",
+                             bytesText(messageWhole(message, "bytes")).c_str(),
+                             secondsText(messageNumber(message, "seconds")).c_str());
+            else if (type == "progress")
+                line.show(messageWhole(message, "step"), messageWhole(message, "of"), messageText(message, "what"));
+        },
+        InterruptGuard::flag());
     line.clear();
     if (answer.cancelled())
         return Cancelled {};
@@ -128,7 +131,8 @@ int calibrateCommand(const Arguments& arguments)
     document["calibration"] = calibrationRecord(calibration.value(), fit.value());
     // What is written must be what the other commands take.
     if (const auto back = hardwareFromJson(document, path); !back.ok())
-        return report(engineError("what was measured makes no hardware: " + back.error().text(), "calibration", "run it again while nothing else runs"));
+        return report(engineError("what was measured makes no hardware: " + back.error().text(), "calibration",
+                                  "run it again while nothing else runs"));
     if (auto status = writeFileAtomically(path, jsonText(document, 1) + "\n"); !status.ok())
         return report(status.error());
     if (arguments.has("--json"))

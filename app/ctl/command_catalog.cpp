@@ -60,11 +60,13 @@ std::string linkText(const Level& level)
     if (link.shared && link.messageSeconds)
         out += ", " + digitsOf(*link.messageSeconds * 1e6) + " us a piece";
     if (link.cache)
-        out += ", the first " + digitsOf(link.cache->bytes / 1e6) + " MB at " + digitsOf(link.cache->bytesPerSecond / 1e9) + " GB/s";
+        out +=
+            ", the first " + digitsOf(link.cache->bytes / 1e6) + " MB at " + digitsOf(link.cache->bytesPerSecond / 1e9) + " GB/s";
     if (level.nicsPerDevice != 1)
         out += ", " + digitsOf(level.nicsPerDevice) + " NICs a device";
     if (level.inSwitch)
-        out += "; sums in the switch: " + digitsOf(level.inSwitch->startSeconds * 1e6) + " us, efficiency " + digitsOf(level.inSwitch->efficiency);
+        out += "; sums in the switch: " + digitsOf(level.inSwitch->startSeconds * 1e6) + " us, efficiency "
+            + digitsOf(level.inSwitch->efficiency);
     return out;
 }
 
@@ -76,13 +78,17 @@ std::string describedHardware(const Hardware& hardware)
     std::string sources = "\nSources\n  " + hardware.id + ": " + hardware.source + "\n  " + device.id + ": " + device.source + "\n";
     table.add({ "device " + device.id, device.name + ": " + ratesText(device.peak) });
     table.add({ "memory", digitsOf(device.memoryBytes / 1e9) + " GB at " + digitsOf(device.memoryBytesPerSecond / 1e9) + " GB/s" });
-    table.add({ "kernels", digitsOf(kernels.launchSeconds * 1e6) + " us a launch; of the peak: products " + digitsOf(kernels.gemmEfficiency)
+    table.add({ "kernels",
+                digitsOf(kernels.launchSeconds * 1e6) + " us a launch; of the peak: products " + digitsOf(kernels.gemmEfficiency)
                     + ", attention " + digitsOf(kernels.attentionEfficiency) + ", memory " + digitsOf(kernels.memoryEfficiency) });
     if (device.cache)
-        table.add({ "caches", "the first " + digitsOf(device.cache->bytes / 1e6) + " MB that a kernel moves at " + digitsOf(device.cache->bytesPerSecond / 1e9) + " GB/s" });
+        table.add({ "caches",
+                    "the first " + digitsOf(device.cache->bytes / 1e6) + " MB that a kernel moves at "
+                        + digitsOf(device.cache->bytesPerSecond / 1e9) + " GB/s" });
     if (kernels.gemmPacking)
-        table.add({ "packing", "operands of products before they are computed with, at " + digitsOf(kernels.gemmPacking->bytesPerSecond / 1e9) + " GB/s beyond "
-                        + digitsOf(kernels.gemmPacking->freeBytes / 1e6) + " MB" });
+        table.add({ "packing",
+                    "operands of products before they are computed with, at " + digitsOf(kernels.gemmPacking->bytesPerSecond / 1e9)
+                        + " GB/s beyond " + digitsOf(kernels.gemmPacking->freeBytes / 1e6) + " MB" });
     if (kernels.attentionPacking)
         table.add({ "packing", "operands of attention, at " + digitsOf(kernels.attentionPacking->bytesPerSecond / 1e9) + " GB/s" });
     for (std::size_t i = 0; i < hardware.levels.size(); ++i) {
@@ -100,8 +106,8 @@ std::string describedHardware(const Hardware& hardware)
 int modelsCommand(const Arguments& arguments)
 {
     nlohmann::json list = nlohmann::json::array();
-    Table table({ "name", "family", ">parameters", ">active", ">experts", ">layers", ">hidden", ">heads", ">KV heads",
-                  ">vocabulary" });
+    Table table(
+        { "name", "family", ">parameters", ">active", ">experts", ">layers", ">hidden", ">heads", ">KV heads", ">vocabulary" });
     for (const std::string& name : builtinModelNames()) {
         const auto model = builtinModel(name);
         if (!model.ok())
@@ -110,15 +116,25 @@ int modelsCommand(const Arguments& arguments)
         const ModelSize size = modelSize(m).value_or(ModelSize {});
         const bool moe = m.moe.present();
         table.add({ name, m.family, countText(size.total), moe ? countText(size.active) : "",
-                    moe ? std::to_string(m.moe.chosen) + " of " + std::to_string(m.moe.experts) : "",
-                    std::to_string(m.layers), std::to_string(m.hiddenSize), std::to_string(m.heads), std::to_string(m.kvHeads), std::to_string(m.vocabSize) });
-        list.push_back({ { "name", name }, { "family", m.family }, { "parameters", size.total },
-                         { "active_parameters", size.active }, { "experts", m.moe.experts },
-                         { "experts_per_token", m.moe.chosen }, { "has_graph", m.hasGraph() },
-                         { "published_parameters", publishedParameters(name) }, { "layers", m.layers },
-                         { "hidden_size", m.hiddenSize }, { "heads", m.heads }, { "kv_heads", m.kvHeads },
-                         { "head_dim", m.headDim }, { "vocab_size", m.vocabSize },
-                         { "intermediate_size", m.intermediateSize }, { "tied_embeddings", m.tiedEmbeddings } });
+                    moe ? std::to_string(m.moe.chosen) + " of " + std::to_string(m.moe.experts) : "", std::to_string(m.layers),
+                    std::to_string(m.hiddenSize), std::to_string(m.heads), std::to_string(m.kvHeads),
+                    std::to_string(m.vocabSize) });
+        list.push_back({ { "name", name },
+                         { "family", m.family },
+                         { "parameters", size.total },
+                         { "active_parameters", size.active },
+                         { "experts", m.moe.experts },
+                         { "experts_per_token", m.moe.chosen },
+                         { "has_graph", m.hasGraph() },
+                         { "published_parameters", publishedParameters(name) },
+                         { "layers", m.layers },
+                         { "hidden_size", m.hiddenSize },
+                         { "heads", m.heads },
+                         { "kv_heads", m.kvHeads },
+                         { "head_dim", m.headDim },
+                         { "vocab_size", m.vocabSize },
+                         { "intermediate_size", m.intermediateSize },
+                         { "tied_embeddings", m.tiedEmbeddings } });
     }
     std::cout << (arguments.has("--json") ? jsonText(nlohmann::json { { "models", list } }, 1) + "\n" : table.text(0));
     return kDone;
@@ -134,8 +150,8 @@ int hardwareCommand(const Arguments& arguments)
         return kDone;
     }
     nlohmann::json list = nlohmann::json::array();
-    Table table({ "id", "device and links", ">memory", ">bf16 TFLOP/s", ">memory GB/s", ">link GB/s", ">network GB/s",
-                  ">devices a node" });
+    Table table(
+        { "id", "device and links", ">memory", ">bf16 TFLOP/s", ">memory GB/s", ">link GB/s", ">network GB/s", ">devices a node" });
     const auto whole = [](double value) { return std::to_string(static_cast<std::int64_t>(value + 0.5)); };
     for (const Hardware& h : hardwarePresets()) {
         const std::int64_t joined = h.levels.front().size;
@@ -143,9 +159,14 @@ int hardwareCommand(const Arguments& arguments)
         table.add({ h.id, h.name, bytesText(static_cast<std::int64_t>(h.memoryBytes())), whole(h.peakFlops(DType::BF16) / 1e12),
                     whole(h.memoryBytesPerSecond() / 1e9), whole(h.innerLink().bytesPerSecond / 1e9),
                     network ? digitsOf(h.outerLink().bytesPerSecond / 1e9) : "", joined > 0 ? std::to_string(joined) : "all" });
-        list.push_back({ { "id", h.id }, { "name", h.name }, { "source", h.source }, { "memory_bytes", h.memoryBytes() },
-                         { "flops_bf16", h.peakFlops(DType::BF16) }, { "flops_f32", h.peakFlops(DType::F32) },
-                         { "memory_bytes_per_second", h.memoryBytesPerSecond() }, { "devices_per_node", joined },
+        list.push_back({ { "id", h.id },
+                         { "name", h.name },
+                         { "source", h.source },
+                         { "memory_bytes", h.memoryBytes() },
+                         { "flops_bf16", h.peakFlops(DType::BF16) },
+                         { "flops_f32", h.peakFlops(DType::F32) },
+                         { "memory_bytes_per_second", h.memoryBytesPerSecond() },
+                         { "devices_per_node", joined },
                          { "intra_bytes_per_second", h.innerLink().bytesPerSecond },
                          { "inter_bytes_per_second", h.outerLink().bytesPerSecond } });
     }

@@ -46,9 +46,7 @@ void printNumbered(const std::vector<DesignFinding>& findings)
                   << inputError(finding.where, finding.kind + ": " + finding.message, costText(finding)).text() << "\n   "
                   << inputError({},
                                 finding.repair
-                                    + (finding.fix
-                                           ? " [--repair " + std::to_string(i + 1) + ": " + finding.fix->text + "]"
-                                           : ""))
+                                    + (finding.fix ? " [--repair " + std::to_string(i + 1) + ": " + finding.fix->text + "]" : ""))
                          .text()
                   << "\n";
     }
@@ -61,13 +59,14 @@ std::optional<std::pair<int, int>> placeOf(const DesignChange& change)
 {
     return std::visit(
         [](const auto& c) -> std::optional<std::pair<int, int>> {
-            using Change = std::decay_t<decltype(c)>;
-            if constexpr (requires { c.index; })
-                return std::pair { requires { c.pin; } || std::is_same_v<Change, RemovePin> ? 2 : requires { c.rule; } || std::is_same_v<Change, RemoveRule> ? 1 : 0,
-                                   c.index };
-            else
-                return std::nullopt;
-        },
+        using Change = std::decay_t<decltype(c)>;
+        if constexpr (requires { c.index; })
+            return std::pair { requires { c.pin; } || std::is_same_v<Change, RemovePin> ? 2 : requires {
+        c.rule; } || std::is_same_v<Change, RemoveRule> ? 1 : 0,
+                                   c.index
+};
+else return std::nullopt;
+},
         change);
 }
 

@@ -38,8 +38,7 @@ Result<Layout> layoutOf(const Arguments& arguments, const Mesh& mesh, std::size_
     for (const std::string_view name : split(names, ',')) {
         const int axis = mesh.find(name);
         if (axis < 0)
-            return inputError("--axis", "the mesh has no axis '" + std::string(name) + "'",
-                              "its axes are " + mesh.text());
+            return inputError("--axis", "the mesh has no axis '" + std::string(name) + "'", "its axes are " + mesh.text());
         axes.push_back(AxisRef { axis });
     }
     if (auto status = verifyLayout(layout, mesh, rank, "--axis"); !status.ok())
@@ -64,8 +63,7 @@ std::string differenceText(const CutRow& row, const CutComparison& comparison, c
     const auto ranges = differingPositions(row, comparison, mesh);
     std::vector<std::string> devices;
     for (std::size_t i = 0; i < std::min(kMostRuns, ranges.size()); ++i)
-        devices.push_back(std::to_string(ranges[i].lo)
-                          + (ranges[i].size() > 1 ? "-" + std::to_string(ranges[i].hi - 1) : ""));
+        devices.push_back(std::to_string(ranges[i].lo) + (ranges[i].size() > 1 ? "-" + std::to_string(ranges[i].hi - 1) : ""));
     return joined(devices, ",") + (ranges.size() > kMostRuns ? ",..." : "");
 }
 
@@ -73,12 +71,10 @@ std::string comparisonText(const CutComparison& comparison, std::size_t dim, con
 {
     std::string out = "dim " + std::to_string(dim) + ": " + countText(comparison.size) + " elements over "
         + joined(axisNames(comparison, mesh)) + " (" + countText(comparison.parts) + " parts)\n";
-    Table table(
-        { "rule", "used by", ">largest", ">smallest", ">padding", "parts", "other elements than balanced on devices" });
+    Table table({ "rule", "used by", ">largest", ">smallest", ">padding", "parts", "other elements than balanced on devices" });
     for (const CutRow& row : comparison.rows) {
         if (row.refused)
-            table.add(
-                { cutRuleName(row.rule), cutRuleUser(row.rule), "", "", "", "refused: " + row.refused->what, "" });
+            table.add({ cutRuleName(row.rule), cutRuleUser(row.rule), "", "", "", "refused: " + row.refused->what, "" });
         else
             table.add({ cutRuleName(row.rule), cutRuleUser(row.rule), countText(row.largest), countText(row.smallest),
                         countText(row.padding), runsText(row.sizes), differenceText(row, comparison, mesh) });
@@ -127,8 +123,7 @@ int cutsCommand(const Arguments& arguments)
 {
     for (const char* required : { "--shape", "--mesh" })
         if (!arguments.has(required))
-            return report(
-                usageError("shardctl cuts", std::string(required) + " is missing", "see shardctl cuts --help"));
+            return report(usageError("shardctl cuts", std::string(required) + " is missing", "see shardctl cuts --help"));
     const auto shape = parseShape(arguments.text("--shape"));
     if (!shape.ok())
         return report(shape.error());
@@ -155,10 +150,12 @@ int cutsCommand(const Arguments& arguments)
             text += comparisonText(comparison, dim, mesh.value());
     }
     if (dims.empty() && text.empty())
-        return report(inputError("--spec", "it cuts no dim",
-                                 "name a mesh axis on a dim, e.g. P('" + mesh.value().axis(0).name + "')"));
+        return report(
+            inputError("--spec", "it cuts no dim", "name a mesh axis on a dim, e.g. P('" + mesh.value().axis(0).name + "')"));
     std::cout << (arguments.has("--json")
-                      ? jsonText(nlohmann::json { { "shape", shape.value() }, { "mesh", mesh.value().text() }, { "dims", dims } }, 1) + "\n"
+                      ? jsonText(nlohmann::json { { "shape", shape.value() }, { "mesh", mesh.value().text() }, { "dims", dims } },
+                                 1)
+                          + "\n"
                       : text);
     return kDone;
 }

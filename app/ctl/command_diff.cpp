@@ -41,7 +41,8 @@ Result<RuleSubject> subjectOf(const Arguments& arguments)
     if (!table.ok())
         return table.error();
     RuleSubject subject { logicalDumpOf(table.value()), std::nullopt };
-    std::erase_if(subject.logical.entries, [](const LogicalEntry& entry) { return entry.names.empty() && entry.shape && !entry.shape->empty(); });
+    std::erase_if(subject.logical.entries,
+                  [](const LogicalEntry& entry) { return entry.names.empty() && entry.shape && !entry.shape->empty(); });
     if (subject.logical.entries.empty())
         return inputError(table.value().source, "none of its tensors has logical names", "give a logical_shardings.json");
     if (arguments.has("--design"))
@@ -97,16 +98,25 @@ void printJson(const LayoutComparison& comparison, const LayoutTable& left, cons
 {
     nlohmann::json differences = nlohmann::json::array();
     for (const LayoutDifference& difference : comparison.differences)
-        differences.push_back({ { "tensor", difference.tensor }, { "activation", difference.activation },
-                                { "what", differenceName(difference.what) }, { "left", difference.left },
-                                { "right", difference.right }, { "same_shards", difference.sameShards }, { "left_bytes_per_device", bytesJson(difference.leftBytes) },
+        differences.push_back({ { "tensor", difference.tensor },
+                                { "activation", difference.activation },
+                                { "what", differenceName(difference.what) },
+                                { "left", difference.left },
+                                { "right", difference.right },
+                                { "same_shards", difference.sameShards },
+                                { "left_bytes_per_device", bytesJson(difference.leftBytes) },
                                 { "right_bytes_per_device", bytesJson(difference.rightBytes) } });
     const bool sameMesh = comparison.leftMesh == comparison.rightMesh;
     const nlohmann::json mesh { { "left", comparison.leftMesh }, { "right", comparison.rightMesh } };
-    std::cout << jsonText(nlohmann::json { { "equal", comparison.equal() }, { "left", left.source }, { "right", right.source },
-                                  { "mesh", sameMesh ? nlohmann::json(nullptr) : mesh }, { "compared", comparison.compared },
-                                  { "differences", differences }, { "left_bytes_per_device", comparison.leftBytes },
-                                  { "right_bytes_per_device", comparison.rightBytes } }, 1)
+    std::cout << jsonText(nlohmann::json { { "equal", comparison.equal() },
+                                           { "left", left.source },
+                                           { "right", right.source },
+                                           { "mesh", sameMesh ? nlohmann::json(nullptr) : mesh },
+                                           { "compared", comparison.compared },
+                                           { "differences", differences },
+                                           { "left_bytes_per_device", comparison.leftBytes },
+                                           { "right_bytes_per_device", comparison.rightBytes } },
+                          1)
               << "\n";
 }
 

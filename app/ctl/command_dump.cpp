@@ -21,8 +21,8 @@ int dumpCommand(const Arguments& arguments)
     const auto counts = writeDump(open.value().design, *open.value().evaluation, folder);
     if (!counts.ok())
         return report(counts.error());
-    std::cout << folder << ": " << countText(counts.value().weights) << " weights, " << countText(counts.value().activations) << " activations on mesh "
-              << open.value().design.mesh.text() << "\n";
+    std::cout << folder << ": " << countText(counts.value().weights) << " weights, " << countText(counts.value().activations)
+              << " activations on mesh " << open.value().design.mesh.text() << "\n";
     return kDone;
 }
 

@@ -43,7 +43,8 @@ int explainCommand(const Arguments& arguments)
         return kDone;
     }
     // What is left of a glob is told without evaluating the design for each.
-    const ExplainOptions options { targets.value().size() > 1 && !arguments.has("--what-if") ? 0 : static_cast<int>(effects.value()) };
+    const ExplainOptions options { targets.value().size() > 1 && !arguments.has("--what-if") ? 0
+                                                                                             : static_cast<int>(effects.value()) };
     nlohmann::json list = nlohmann::json::array();
     bool first = true;
     for (const ExplainTarget& target : targets.value()) {
@@ -56,8 +57,9 @@ int explainCommand(const Arguments& arguments)
         first = false;
     }
     if (json)
-        std::cout << jsonText(nlohmann::json { { "format", "shardboard-explain" }, { "version", 1 }, { "asked", asked }, { "explanations", list } }, 1)
-                  << "\n";
+        std::cout << jsonText(
+            nlohmann::json { { "format", "shardboard-explain" }, { "version", 1 }, { "asked", asked }, { "explanations", list } },
+            1) << "\n";
     return kDone;
 }
 

@@ -68,7 +68,8 @@ Result<Workload> workloadOf(const Arguments& arguments, const ModelSpec& model, 
     workload.overlap = *overlap;
     const auto software = softwareFromName(arguments.text("--software", "fused"));
     if (!software)
-        return usageError("--software", "there is no software '" + arguments.text("--software") + "'", "use fused, compiled or eager");
+        return usageError("--software", "there is no software '" + arguments.text("--software") + "'",
+                          "use fused, compiled or eager");
     workload.software = *software;
     const auto batch = arguments.integer("--batch", defaultBatch(mesh, std::min<std::int64_t>(workload.microBatches, 1 << 20)), 1,
                                          std::int64_t { 1 } << 31);
@@ -109,8 +110,8 @@ Result<OpenedModel> modelOf(const Arguments& arguments)
     for (const auto* size : { &inDim, &outDim })
         if (!size->ok())
             return size->error();
-    ModelSpec model = columnParallelModel({ inDim.value(), outDim.value(), arguments.has("--bias"), arguments.has("--tied") },
-                                          DType::BF16);
+    ModelSpec model =
+        columnParallelModel({ inDim.value(), outDim.value(), arguments.has("--bias"), arguments.has("--tied") }, DType::BF16);
     if (auto status = verifyModel(model, "--tied"); !status.ok()) {
         Error error = status.error(); // the sizes are good: only a tied weight with a bias is refused
         error.where = "--tied";
@@ -125,9 +126,13 @@ void printSummary(const Design& design, const Evaluation& evaluation, const std:
     if (!design.model.hasGraph())
         tensors = static_cast<std::int64_t>(design.model.looseWeights.size());
     if (json) {
-        std::cout << jsonText(nlohmann::json { { "path", path }, { "model", design.model.name }, { "parameters", evaluation.parameters },
-                                               { "weights", tensors }, { "weight_bytes", evaluation.weightBytes },
-                                               { "graph", design.model.hasGraph() } }, 1)
+        std::cout << jsonText(nlohmann::json { { "path", path },
+                                               { "model", design.model.name },
+                                               { "parameters", evaluation.parameters },
+                                               { "weights", tensors },
+                                               { "weight_bytes", evaluation.weightBytes },
+                                               { "graph", design.model.hasGraph() } },
+                              1)
                   << "\n";
         return;
     }
@@ -152,8 +157,8 @@ Status checkOptions(const Arguments& arguments)
     if (arguments.has("--mesh") && (devices || arguments.has("--slices")))
         return usageError("shardctl new", "--mesh and the number of devices both give the mesh", "give one of them");
     if (!arguments.has("--mesh") && !devices)
-        return usageError("shardctl new", "--mesh is missing", rules ? "or give --devices-per-slice, for the mesh of the rules"
-                                                                     : "see shardctl new --help");
+        return usageError("shardctl new", "--mesh is missing",
+                          rules ? "or give --devices-per-slice, for the mesh of the rules" : "see shardctl new --help");
     return done();
 }
 
@@ -167,8 +172,7 @@ void warnOfRest(const RuleSetup& setup, bool meshGiven)
         if (meshGiven && value != defaultParallelism(option))
             warn(option + "=" + std::to_string(value) + " is not looked at, because --mesh gives the sizes");
     if (setup.inputNames != RuleSetup {}.inputNames)
-        warn("input_data_sharding_logical_axes is not kept in a design: tokens are laid out by "
-             + joined(RuleSetup {}.inputNames));
+        warn("input_data_sharding_logical_axes is not kept in a design: tokens are laid out by " + joined(RuleSetup {}.inputNames));
 }
 
 /// Mesh and rules. With --rules no strategy is made: entries come before rules, so one for `*` would hide them all.

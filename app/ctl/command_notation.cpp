@@ -56,8 +56,7 @@ Result<Mesh> meshOf(const Arguments& arguments)
     for (const std::string_view word : split(list, ',')) {
         const auto id = parseInteger(word);
         if (!id)
-            return inputError("--device-ids", "'" + std::string(word) + "' is not a device id",
-                              "write them like 0,2,1,3");
+            return inputError("--device-ids", "'" + std::string(word) + "' is not a device id", "write them like 0,2,1,3");
         ids.push_back(*id);
     }
     return Mesh::make(mesh.value().axes(), std::move(ids), "--device-ids");
@@ -114,8 +113,7 @@ std::string layoutText(const Layout& layout, const Mesh& mesh, const TensorDims&
     Table table({ "notation", "text, or why it cannot be said" });
     for (const Notation notation : kNotations) {
         const auto text = writeLayout(notation, layout, mesh);
-        table.add(
-            { notationTitle(notation), text.ok() ? forTerminal(text.value()) : "cannot: " + reasonOf(text.error()) });
+        table.add({ notationTitle(notation), text.ok() ? forTerminal(text.value()) : "cannot: " + reasonOf(text.error()) });
     }
     std::string out = compactText(layout, mesh);
     if (tensor.shape)

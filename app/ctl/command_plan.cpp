@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl plan: the collectives of a design with their causes, and memory and time per device.
 #include "app/ctl/commands.h"
-#include "app/ctl/memoryoptions.h"
 #include "app/ctl/comparetext.h"
+#include "app/ctl/memoryoptions.h"
 #include "app/ctl/partstext.h"
 #include "app/ctl/table.h"
 #include "model/core/jsonwriter.h"
@@ -41,7 +41,8 @@ std::string axesText(const Collective& collective, const Mesh& mesh)
 /// `G1`, `shardboard, partials-only`
 std::string pickerText(const PickerOptions& options)
 {
-    return profileName(options.profile) + (options.picker == PlanPicker::Greedy ? std::string() : ", " + planPickerName(options.picker));
+    return profileName(options.profile)
+        + (options.picker == PlanPicker::Greedy ? std::string() : ", " + planPickerName(options.picker));
 }
 
 /// `bf16`, `f8e4m3 (bf16 on a100-sxm-80)`; with the software where that is not the usual one.
@@ -58,16 +59,16 @@ std::string computedText(const Design& design)
 std::string headline(const Design& design, const Evaluation& evaluation)
 {
     return design.model.name + ", " + workloadName(design.workload.kind) + ", batch " + std::to_string(design.workload.batch)
-        + ", sequence " + std::to_string(design.workload.sequence) + ", " + computedText(design) + "; mesh "
-        + design.mesh.text() + " (" + countText(design.mesh.deviceCount()) + " devices, " + design.hardware + "); picker "
-        + pickerText(design.picker) + "\n" + countText(evaluation.parameters) + " parameters, "
-        + bytesText(evaluation.weightBytes) + "\n";
+        + ", sequence " + std::to_string(design.workload.sequence) + ", " + computedText(design) + "; mesh " + design.mesh.text()
+        + " (" + countText(design.mesh.deviceCount()) + " devices, " + design.hardware + "); picker " + pickerText(design.picker)
+        + "\n" + countText(evaluation.parameters) + " parameters, " + bytesText(evaluation.weightBytes) + "\n";
 }
 
 /// What goes from stage to stage is between the layers, and not in each of them.
 bool isBetweenStages(const Collective& collective, const Plan& plan)
 {
-    return plan.pipeline && collective.kind == CollectiveKind::SendRecv && collective.axes == std::vector<int> { plan.pipeline->axis };
+    return plan.pipeline && collective.kind == CollectiveKind::SendRecv
+        && collective.axes == std::vector<int> { plan.pipeline->axis };
 }
 
 /// `forward, block x 32, each: 2 all-reduce over model`; parts without a collective are left out.
@@ -79,7 +80,8 @@ std::string perLayer(const Plan& plan)
     for (std::size_t i = 0; i < plan.segments.size(); ++i) {
         std::map<std::string, int> counts;
         for (const Collective& collective : plan.collectives)
-            if (collective.plannedSegment == static_cast<int>(i) && collective.kind != CollectiveKind::LocalSlice && !isBetweenStages(collective, plan))
+            if (collective.plannedSegment == static_cast<int>(i) && collective.kind != CollectiveKind::LocalSlice
+                && !isBetweenStages(collective, plan))
                 ++counts[collectiveName(collective.kind) + " over " + axesText(collective, plan.mesh)];
         if (counts.empty())
             continue;
@@ -99,13 +101,15 @@ std::string perLayer(const Plan& plan)
 std::string collectivesTable(const Evaluation& evaluation)
 {
     const Plan& plan = evaluation.plan;
-    Table table({ ">count", "collective", "over", ">group", "link", "algorithm", "tensor", ">bytes", ">time", "wanted by", "caused by" });
+    Table table(
+        { ">count", "collective", "over", ">group", "link", "algorithm", "tensor", ">bytes", ">time", "wanted by", "caused by" });
     for (const Collective& c : plan.collectives) {
         const PlannedSegment& segment = plan.segments[static_cast<std::size_t>(c.plannedSegment)];
         const std::int64_t groups = plan.mesh.deviceCount() / c.groupSize;
         table.add({ std::to_string(c.count), collectiveName(c.kind), axesText(c, plan.mesh),
-                    std::to_string(groups) + " x " + std::to_string(c.groupSize), c.link, c.algorithm, evaluation.graph.tensor(c.tensor).name,
-                    bytesText(c.bytes), secondsText(c.seconds), segment.name + "/" + evaluation.graph.op(c.op).name, c.cause });
+                    std::to_string(groups) + " x " + std::to_string(c.groupSize), c.link, c.algorithm,
+                    evaluation.graph.tensor(c.tensor).name, bytesText(c.bytes), secondsText(c.seconds),
+                    segment.name + "/" + evaluation.graph.op(c.op).name, c.cause });
     }
     if (table.empty())
         return "No collective: every operation finds its operands where it needs them.\n";
@@ -189,12 +193,18 @@ std::vector<std::string> notesOf(const Design& design, const Plan& plan)
 nlohmann::json fitJson(const FitAdvice& advice)
 {
     const auto option = [](const FitOption& o) {
-        return nlohmann::json { { "what", o.what }, { "peak_bytes", o.peakBytes }, { "seconds", o.seconds }, { "lost_seconds", o.lostSeconds }, // below 0: faster
-                               
+        return nlohmann::json { { "what", o.what },
+                                { "peak_bytes", o.peakBytes },
+                                { "seconds", o.seconds },
+                                { "lost_seconds", o.lostSeconds }, // below 0: faster
+
                                 { "devices", o.devices } };
     };
-    nlohmann::json out { { "fits", advice.fits() }, { "limit_bytes", advice.limitBytes }, { "missing_bytes", advice.missing() },
-                         { "tried", advice.tried }, { "fixes", nlohmann::json::array() } };
+    nlohmann::json out { { "fits", advice.fits() },
+                         { "limit_bytes", advice.limitBytes },
+                         { "missing_bytes", advice.missing() },
+                         { "tried", advice.tried },
+                         { "fixes", nlohmann::json::array() } };
     for (const FitOption& fix : advice.fixes)
         out["fixes"].push_back(option(fix));
     if (!advice.nearest.empty())
@@ -269,8 +279,8 @@ int compareWith(const OpenDesign& design, const Arguments& arguments)
     const auto other = openDesign(otherPath);
     if (!other.ok())
         return report(other.error());
-    const DesignComparison comparison
-        = compareDesigns(other.value().design, *other.value().evaluation, design.design, *design.evaluation);
+    const DesignComparison comparison =
+        compareDesigns(other.value().design, *other.value().evaluation, design.design, *design.evaluation);
     if (arguments.has("--json"))
         std::cout << jsonText(comparisonToJson(comparison), 1) << "\n";
     else
@@ -283,8 +293,8 @@ int compareWith(const OpenDesign& design, const Arguments& arguments)
 
 int planCommand(const Arguments& arguments)
 {
-    const auto opened = openDesign(arguments.positional().front(), Misfits::Refuse,
-                                   [&](Design& design) { return chooseRun(arguments, design); });
+    const auto opened =
+        openDesign(arguments.positional().front(), Misfits::Refuse, [&](Design& design) { return chooseRun(arguments, design); });
     if (!opened.ok())
         return report(opened.error());
     const Design& design = opened.value().design;
@@ -312,19 +322,19 @@ int planCommand(const Arguments& arguments)
     std::cout << memoryText(evaluation.plan.memory) << recomputedText(evaluation);
     if (const auto& pipeline = evaluation.plan.pipeline)
         std::cout << "pipeline of " << pipeline->stages << " stages over " << evaluation.plan.mesh.axis(pipeline->axis).name << ", "
-                  << (pipeline->chunks > 1 ? "interleaved, " + std::to_string(pipeline->chunks) + " runs of layers on each" : std::string("1F1B"))
-                  << ": " << evaluation.plan.microBatches << " micro-batches, bubble " << percentText(evaluation.plan.seconds() > 0 ? pipeline->bubbleSeconds() / evaluation.plan.seconds() : 0)
-                  << " of the step; predicted step: "
-                  << secondsText(evaluation.plan.seconds()) << " = " << secondsText(pipeline->stageSeconds)
-                  << " of the busiest stage + bubble " << secondsText(pipeline->bubbleSeconds())
-                  << " + update " << secondsText(pipeline->updateSeconds) << "\n";
+                  << (pipeline->chunks > 1 ? "interleaved, " + std::to_string(pipeline->chunks) + " runs of layers on each"
+                                           : std::string("1F1B"))
+                  << ": " << evaluation.plan.microBatches << " micro-batches, bubble "
+                  << percentText(evaluation.plan.seconds() > 0 ? pipeline->bubbleSeconds() / evaluation.plan.seconds() : 0)
+                  << " of the step; predicted step: " << secondsText(evaluation.plan.seconds()) << " = "
+                  << secondsText(pipeline->stageSeconds) << " of the busiest stage + bubble "
+                  << secondsText(pipeline->bubbleSeconds()) << " + update " << secondsText(pipeline->updateSeconds) << "\n";
     else if (design.model.hasGraph())
         std::cout << "predicted step: " << secondsText(evaluation.plan.seconds()) << " = compute "
-                  << secondsText(evaluation.plan.computeSeconds) << " + collectives "
-                  << secondsText(evaluation.plan.exposedSeconds)
-                  << (design.workload.overlap == Overlap::None ? std::string()
-                                                               : " of " + secondsText(evaluation.plan.collectiveSeconds)
-                              + ", the rest beside the computation")
+                  << secondsText(evaluation.plan.computeSeconds) << " + collectives " << secondsText(evaluation.plan.exposedSeconds)
+                  << (design.workload.overlap == Overlap::None
+                          ? std::string()
+                          : " of " + secondsText(evaluation.plan.collectiveSeconds) + ", the rest beside the computation")
                   << "\n";
     if (const auto& pipeline = evaluation.plan.pipeline)
         std::cout << stagesText(*pipeline);

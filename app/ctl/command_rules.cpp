@@ -30,8 +30,7 @@ int listRules(const Arguments& arguments)
         const RuleSetup& setup = preset.value();
         const bool many = setup.meshAxes.size() > 7;
         table.add({ name, std::to_string(setup.rules.size()),
-                    many ? std::to_string(setup.meshAxes.size()) + " axes" : joined(setup.meshAxes),
-                    rulePresetSummary(name) });
+                    many ? std::to_string(setup.meshAxes.size()) + " axes" : joined(setup.meshAxes), rulePresetSummary(name) });
         list.push_back({ { "name", name },
                          { "mesh_axes", setup.meshAxes },
                          { "rules", setup.rules.size() },
@@ -53,22 +52,20 @@ int showRules(const Arguments& arguments)
         for (const LogicalRule& rule : setup.rules)
             rules.push_back({ { "name", rule.name }, { "axes", rule.axes }, { "place", rule.place } });
         std::cout << linesOf({ { "name", setup.name },
-                                { "mesh_axes", setup.meshAxes },
-                                { "data_sharding", setup.dataSharding },
-                                { "input_names", setup.inputNames },
-                                { "context_axis", setup.contextAxis },
-                                { "rules", rules },
-                                { "warnings", setup.warnings } });
+                               { "mesh_axes", setup.meshAxes },
+                               { "data_sharding", setup.dataSharding },
+                               { "input_names", setup.inputNames },
+                               { "context_axis", setup.contextAxis },
+                               { "rules", rules },
+                               { "warnings", setup.warnings } });
         return kDone;
     }
-    std::cout << setup.name << "\nmesh axes      " << joined(setup.meshAxes) << "\ndata sharding  "
-              << joined(setup.dataSharding) << "\ninput names    " << joined(setup.inputNames) << "\ncontext axis   "
-              << setup.contextAxis << "\n\n";
+    std::cout << setup.name << "\nmesh axes      " << joined(setup.meshAxes) << "\ndata sharding  " << joined(setup.dataSharding)
+              << "\ninput names    " << joined(setup.inputNames) << "\ncontext axis   " << setup.contextAxis << "\n\n";
     Table table({ ">rule", "logical name", "mesh axes, major first", "where" });
     for (std::size_t i = 0; i < setup.rules.size(); ++i) {
         const LogicalRule& rule = setup.rules[i];
-        table.add(
-            { std::to_string(i + 1), rule.name, rule.axes.empty() ? "(replicated)" : joined(rule.axes), rule.place });
+        table.add({ std::to_string(i + 1), rule.name, rule.axes.empty() ? "(replicated)" : joined(rule.axes), rule.place });
     }
     std::cout << table.text(0);
     return kDone;
@@ -122,8 +119,7 @@ Result<Resolved> resolveFiles(const LogicalFiles& files, RulesOnMesh& rules, boo
             return dump.error();
         out.entries += dump.value().entries.size();
         for (const ActivationEntry& entry : dump.value().entries) {
-            out.tensors.push_back(
-                tensorJson(entry.name, entry.names.value_or(std::vector<std::string> {}), entry.spec));
+            out.tensors.push_back(tensorJson(entry.name, entry.names.value_or(std::vector<std::string> {}), entry.spec));
             if (!entry.names)
                 out.tensors.back()["names"] = nullptr;
         }
@@ -149,8 +145,8 @@ Status writeResolved(const Resolved& resolved, const std::string& target, bool i
 int resolveRules(const Arguments& arguments)
 {
     if (!arguments.has("--logical"))
-        return report(usageError("shardctl rules resolve", "--logical is missing",
-                                 "name logical_shardings.json, or the folder of a dump"));
+        return report(
+            usageError("shardctl rules resolve", "--logical is missing", "name logical_shardings.json, or the folder of a dump"));
     const bool json = arguments.has("--json");
     auto rules = rulesOnMeshFrom(arguments);
     if (!rules.ok())
@@ -159,8 +155,8 @@ int resolveRules(const Arguments& arguments)
     if (!files.ok())
         return report(files.error());
     if (files.value().isFolder && !arguments.has("-o") && !json)
-        return report(usageError("shardctl rules resolve", "-o is missing, and a folder has several files",
-                                 "name a folder to write to"));
+        return report(
+            usageError("shardctl rules resolve", "-o is missing, and a folder has several files", "name a folder to write to"));
     const auto resolved = resolveFiles(files.value(), rules.value(), json);
     printWarnings(rules.value().setup.warnings);
     if (!resolved.ok())
@@ -174,16 +170,16 @@ int resolveRules(const Arguments& arguments)
     const RuleSetup& setup = rules.value().setup;
     if (json)
         std::cout << linesOf({ { "rules", setup.name },
-                                { "mesh", meshJson(rules.value().mesh) },
-                                { "context_axis", setup.contextAxis },
-                                { "data_sharding", setup.dataSharding },
-                                { "input_names", setup.inputNames },
-                                { "input_spec", specJson(input.value()) },
-                                { "warnings", setup.warnings },
-                                { "tensors", resolved.value().tensors } });
+                               { "mesh", meshJson(rules.value().mesh) },
+                               { "context_axis", setup.contextAxis },
+                               { "data_sharding", setup.dataSharding },
+                               { "input_names", setup.inputNames },
+                               { "input_spec", specJson(input.value()) },
+                               { "warnings", setup.warnings },
+                               { "tensors", resolved.value().tensors } });
     else if (arguments.has("-o"))
-        std::cout << arguments.text("-o") << ": " << resolved.value().entries << " entries, rules " << setup.name
-                  << ", mesh " << meshText(rules.value().mesh) << "\n";
+        std::cout << arguments.text("-o") << ": " << resolved.value().entries << " entries, rules " << setup.name << ", mesh "
+                  << meshText(rules.value().mesh) << "\n";
     else
         std::cout << resolved.value().files.front().second; // as MaxText writes it, without a last line break
     return kDone;
@@ -197,8 +193,8 @@ int rulesCommand(const Arguments& arguments)
     const std::string& action = words.front();
     const bool named = words.size() > 1;
     if (named && (action != "show" || arguments.has("--rules")))
-        return report(usageError("shardctl rules " + action, "'" + words[1] + "' is one argument too many",
-                                 "see shardctl rules --help"));
+        return report(
+            usageError("shardctl rules " + action, "'" + words[1] + "' is one argument too many", "see shardctl rules --help"));
     if (action == "list")
         return listRules(arguments);
     if (action == "show")
@@ -207,8 +203,8 @@ int rulesCommand(const Arguments& arguments)
         return resolveRules(arguments);
     if (action == "explain")
         return explainRules(arguments);
-    return report(usageError("shardctl rules", "there is no action '" + action + "'",
-                             "actions are resolve, explain, list and show"));
+    return report(
+        usageError("shardctl rules", "there is no action '" + action + "'", "actions are resolve, explain, list and show"));
 }
 
 } // namespace shardboard

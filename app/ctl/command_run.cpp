@@ -78,7 +78,8 @@ int runDesignCommand(const Arguments& arguments)
     if (!command.ok())
         return report(command.error());
     if (command.value().options.designDtype && bitsOf(design.workload.dtype) < 16)
-        return report(inputError(arguments.positional().front(), "values of " + dtypeName(design.workload.dtype) + " cannot be imitated on the CPU",
+        return report(inputError(arguments.positional().front(),
+                                 "values of " + dtypeName(design.workload.dtype) + " cannot be imitated on the CPU",
                                  "run it with --dtype f32"));
     RunCommand run = command.value();
     const auto start = engineStartOf(arguments, run.options.backend);

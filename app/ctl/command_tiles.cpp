@@ -30,8 +30,10 @@ Status readParameters(const Arguments& arguments, Strategy& strategy)
 {
     const StrategyParameters has = parametersOf(strategy.kind);
     const bool hasDefault = strategy.kind == StrategyKind::GateUp;
-    for (const auto& [option, takes, needs] : { std::tuple { "--dim", has.dim, !hasDefault }, { "--num-heads", has.heads, true },
-                                                { "--head-dim", has.heads, true }, { "--segment", has.segments, true } })
+    for (const auto& [option, takes, needs] : { std::tuple { "--dim", has.dim, !hasDefault },
+                                                { "--num-heads", has.heads, true },
+                                                { "--head-dim", has.heads, true },
+                                                { "--segment", has.segments, true } })
         if (auto status = checkTakes(arguments, option, takes, needs, strategy); !status.ok())
             return status;
     const auto dim = arguments.integer("--dim", defaultDim(strategy.kind), -16, 15);
@@ -115,7 +117,8 @@ void printJson(const ShardMap& shards, DType dtype)
         axes.push_back(axis.name);
         sizes.push_back(axis.size);
     }
-    const nlohmann::json head { { "shape", shards.shape() }, { "mesh", { { "axes", axes }, { "sizes", sizes } } },
+    const nlohmann::json head { { "shape", shards.shape() },
+                                { "mesh", { { "axes", axes }, { "sizes", sizes } } },
                                 { "join_dim", shards.joinDim() < 0 ? nlohmann::json(nullptr) : nlohmann::json(shards.joinDim()) },
                                 { "bytes_per_device", bytesOf(shards.maxElements(), dtype) },
                                 { "replication", shards.replication() } };
@@ -127,7 +130,9 @@ void printJson(const ShardMap& shards, DType dtype)
         nlohmann::json pieces = nlohmann::json::array();
         for (const Piece& piece : shard.pieces)
             pieces.push_back(rangesJson(piece));
-        const nlohmann::json entry { { "device", shards.mesh().deviceId(position) }, { "shape", shard.shape() }, { "pieces", pieces } };
+        const nlohmann::json entry { { "device", shards.mesh().deviceId(position) },
+                                     { "shape", shard.shape() },
+                                     { "pieces", pieces } };
         std::cout << (position > 0 ? ",\n" : "\n") << jsonText(entry);
     }
     std::cout << "\n]}\n";
@@ -150,9 +155,8 @@ std::string tilesText(const ShardMap& shards, const Layout& layout, DType dtype)
     constexpr std::int64_t kMostRows = 256;
     const Mesh& mesh = shards.mesh();
     std::string out = shapeText(shards.shape()) + " " + dtypeName(dtype) + " on " + mesh.text() + "  " + specText(layout, mesh)
-        + "  placements " + placementsText(layout, mesh) + "\n" + bytesText(bytesOf(shards.maxElements(), dtype))
-        + " a device, " + countText(shards.replication()) + (shards.replication() == 1 ? " copy" : " copies")
-        + " of each element\n";
+        + "  placements " + placementsText(layout, mesh) + "\n" + bytesText(bytesOf(shards.maxElements(), dtype)) + " a device, "
+        + countText(shards.replication()) + (shards.replication() == 1 ? " copy" : " copies") + " of each element\n";
     Table table({ ">device", "at", ">shape", "holds" });
     for (std::int64_t position = 0; position < std::min(mesh.deviceCount(), kMostRows); ++position) {
         std::vector<std::string> at;
@@ -204,9 +208,10 @@ int tilesCommand(const Arguments& arguments)
     const bool heads = parametersOf(strategy.value().kind).heads; // whole heads are the grain
     const bool takesGrain = cut == CutRule::GrainBalanced && !heads;
     if (arguments.has("--grain") != takesGrain)
-        return report(usageError("--grain", takesGrain ? "the rule grain-balanced needs it"
-                                     : heads           ? strategyKindName(strategy.value().kind) + " keeps its heads whole and takes none"
-                                                       : "only the rule grain-balanced takes it",
+        return report(usageError("--grain",
+                                 takesGrain  ? "the rule grain-balanced needs it"
+                                     : heads ? strategyKindName(strategy.value().kind) + " keeps its heads whole and takes none"
+                                             : "only the rule grain-balanced takes it",
                                  "give the elements that stay together, such as the head dim"));
     const std::vector<std::int64_t> grains(shape.value().size(), grain.value());
     const auto shards = shardsOf(strategy.value(), shape.value(), mesh.value(), cut, where, grains);

@@ -13,52 +13,78 @@ namespace shardboard {
 const std::vector<Command>& commands()
 {
     static const OptionSpec kJson { "--json", "", "one JSON document on stdout" };
-    static const OptionSpec kRanks { "--ranks", "N", "processes that mpirun starts for mpi (one for each device, at most the cores; of --hosts all) or nccl (one)" };
-    static const OptionSpec kHosts { "--hosts", "LIST", "on other hosts, for mpi and nccl: host1:2,host2:2 or a hostfile (this host)" };
+    static const OptionSpec kRanks {
+        "--ranks", "N",
+        "processes that mpirun starts for mpi (one for each device, at most the cores; of --hosts all) or nccl (one)"
+    };
+    static const OptionSpec kHosts { "--hosts", "LIST",
+                                     "on other hosts, for mpi and nccl: host1:2,host2:2 or a hostfile (this host)" };
     static const std::vector<Command> kCommands {
         { "models", "lists the built-in models", {}, { kJson }, modelsCommand, {} },
-        { "hardware", "lists the hardware presets, or shows one with its units and sources", { "[ID]" }, { kJson }, hardwareCommand,
-          "With --json one preset is printed as a hardware file, to be edited and given to --hardware; ID can be such a file, too.\n"
+        { "hardware",
+          "lists the hardware presets, or shows one with its units and sources",
+          { "[ID]" },
+          { kJson },
+          hardwareCommand,
+          "With --json one preset is printed as a hardware file, to be edited and given to --hardware; ID can be such a file, "
+          "too.\n"
           "{\"format\": \"shardboard-hardware\", \"version\": 1, \"base\": \"dgx-h100\", \"levels\": [{}, {\"link\":\n"
           "{\"bytes_per_second\": 2e10}}]} says only what differs.\n" },
-        { "new", "makes a design from a model and a mesh", {},
-          withMemoryOptions({ { "--model", "MODEL", "built-in name, config.json, checkpoint folder, or FILE.safetensors" },
-            { "--in-dim", "N", "for --model column-parallel-linear, one module alone: y = x Wt, W [out, in]" },
-            { "--out-dim", "N", "for the same" },
-            { "--bias", "", "for the same: add a bias" },
-            { "--tied", "", "for the same: its weight is an embedding table too, in which tokens are looked up" },
-            { "--mesh", "AXES", "device mesh, e.g. data=2,model=4" },
-            { "--hardware", "ID", "hardware preset, or a hardware file *.json (dgx-h100)" },
-            { "--workload", "KIND", "prefill, decode or train (prefill)" },
-            { "--micro-batches", "N", "train: the batch goes through in so many parts (1)" },
-            { "--recompute", "WHAT", "train: none, selective or full (none)" },
-            { "--shard-optimizer", "AXES", "train: mesh axes that cut the optimizer states where the weights are whole (ZeRO-1)" },
-            { "--shard-gradients", "", "train: gradients too, in every micro-batch (ZeRO-2)" },
-            { "--attention", "KERNEL", "flash, or unfused: scores are written to memory (flash)" },
-            { "--overlap", "WHAT", "collectives that run while the device computes: none, weights (those of weights and their"
-                                   " gradients, as FSDP) or all (none)" },
-            { "--batch", "N", "sequences in a step (8)" },
-            { "--sequence", "N", "tokens of a sequence; for decode, entries of the KV cache (4096)" },
-            { "--software", "WHOSE", "kernels beside products: fused (Megatron-LM, XLA), compiled (torch.compile) or eager (fused)" },
-            { "--dtype", "TYPE", "bf16, f16, f32 or f8e4m3 (as released); training in f8e4m3 keeps bf16 but in the products of the"
-                                 " layers; a device without fp8 computes in bf16" },
-            { "--preset", "NAME", "replicate, megatron-tp, tp-sp, fsdp, hsdp, tp+fsdp, tp-sp+fsdp, ep, ep+tp, cp-ring, cp-all-gather,\ncp-ulysses, pp-1f1b or pp-interleaved (replicate; for a module megatron-tp)" },
-            { "--pin", "PIN", "where activations lie, '*:batch=data,fsdp', or which row operations take,"
-                              " 'block/self_attn.attention@context=S1 R R -> S1'; may be repeated", true },
-            { "--rules", "FILE", "logical axis rules instead: mesh-and-rule file (YAML) or built-in rule set; no strategy is made then,"
-                                 " because strategies come before rules" },
-            { "--devices-per-slice", "N", "with --rules: the mesh is the one of the rules, on so many devices" },
-            { "--topology", "NAME", "accelerator instead, e.g. tpu7x-16" },
-            { "--slices", "N", "slices (1)" },
-            { "--base", "FILE", "with --rules: base.yml, or a built-in rule set (default)" },
-            { "--set", "KEY=VALUE", "with --rules: an option as on MaxText's command line; may be repeated", true },
-            { "-o", "FILE", "design file to write" }, kJson }),
-          newCommand, {} },
-        { "tiles", "shows the shards of one weight", {},
+        { "new",
+          "makes a design from a model and a mesh",
+          {},
+          withMemoryOptions(
+              { { "--model", "MODEL", "built-in name, config.json, checkpoint folder, or FILE.safetensors" },
+                { "--in-dim", "N", "for --model column-parallel-linear, one module alone: y = x Wt, W [out, in]" },
+                { "--out-dim", "N", "for the same" },
+                { "--bias", "", "for the same: add a bias" },
+                { "--tied", "", "for the same: its weight is an embedding table too, in which tokens are looked up" },
+                { "--mesh", "AXES", "device mesh, e.g. data=2,model=4" },
+                { "--hardware", "ID", "hardware preset, or a hardware file *.json (dgx-h100)" },
+                { "--workload", "KIND", "prefill, decode or train (prefill)" },
+                { "--micro-batches", "N", "train: the batch goes through in so many parts (1)" },
+                { "--recompute", "WHAT", "train: none, selective or full (none)" },
+                { "--shard-optimizer", "AXES",
+                  "train: mesh axes that cut the optimizer states where the weights are whole (ZeRO-1)" },
+                { "--shard-gradients", "", "train: gradients too, in every micro-batch (ZeRO-2)" },
+                { "--attention", "KERNEL", "flash, or unfused: scores are written to memory (flash)" },
+                { "--overlap", "WHAT",
+                  "collectives that run while the device computes: none, weights (those of weights and their"
+                  " gradients, as FSDP) or all (none)" },
+                { "--batch", "N", "sequences in a step (8)" },
+                { "--sequence", "N", "tokens of a sequence; for decode, entries of the KV cache (4096)" },
+                { "--software", "WHOSE",
+                  "kernels beside products: fused (Megatron-LM, XLA), compiled (torch.compile) or eager (fused)" },
+                { "--dtype", "TYPE",
+                  "bf16, f16, f32 or f8e4m3 (as released); training in f8e4m3 keeps bf16 but in the products of the"
+                  " layers; a device without fp8 computes in bf16" },
+                { "--preset", "NAME",
+                  "replicate, megatron-tp, tp-sp, fsdp, hsdp, tp+fsdp, tp-sp+fsdp, ep, ep+tp, cp-ring, cp-all-gather,\ncp-ulysses, "
+                  "pp-1f1b or pp-interleaved (replicate; for a module megatron-tp)" },
+                { "--pin", "PIN",
+                  "where activations lie, '*:batch=data,fsdp', or which row operations take,"
+                  " 'block/self_attn.attention@context=S1 R R -> S1'; may be repeated",
+                  true },
+                { "--rules", "FILE",
+                  "logical axis rules instead: mesh-and-rule file (YAML) or built-in rule set; no strategy is made then,"
+                  " because strategies come before rules" },
+                { "--devices-per-slice", "N", "with --rules: the mesh is the one of the rules, on so many devices" },
+                { "--topology", "NAME", "accelerator instead, e.g. tpu7x-16" },
+                { "--slices", "N", "slices (1)" },
+                { "--base", "FILE", "with --rules: base.yml, or a built-in rule set (default)" },
+                { "--set", "KEY=VALUE", "with --rules: an option as on MaxText's command line; may be repeated", true },
+                { "-o", "FILE", "design file to write" },
+                kJson }),
+          newCommand,
+          {} },
+        { "tiles",
+          "shows the shards of one weight",
+          {},
           { { "--shape", "SIZES", "of the weight, e.g. 6144,4096" },
             { "--mesh", "AXES", "device mesh, e.g. model=4" },
-            { "--strategy", "KIND", "replicate, rowwise (dim 0), columnwise (dim 1), axiswise, head-aware-columnwise,"
-                                    " stacked-qkv, gate-up, segmented" },
+            { "--strategy", "KIND",
+              "replicate, rowwise (dim 0), columnwise (dim 1), axiswise, head-aware-columnwise,"
+              " stacked-qkv, gate-up, segmented" },
             { "--dim", "N", "tensor dim for axiswise, gate-up (2) and segmented; negative counts from the end" },
             { "--num-heads", "N", "heads, for head-aware-columnwise and stacked-qkv" },
             { "--head-dim", "N", "elements of a head, for the same" },
@@ -67,34 +93,48 @@ const std::vector<Command>& commands()
             { "--spec", "SPEC", "a layout in any notation instead, e.g. \"P(None,'model')\" or \"R, S(1)\"" },
             { "--cut", "RULE", "strict, ceil-flat, ceil-nested, balanced, grain-balanced (strategies: balanced; --spec: strict)" },
             { "--grain", "N", "elements that stay together, for --cut grain-balanced" },
-            { "--dtype", "TYPE", "for the bytes (bf16)" }, kJson },
-          tilesCommand, "MAX's rowwise cuts dim 0, which others call column-parallel; columnwise cuts dim 1, row-parallel.\n" },
-        { "module", "shows what a module makes of its weights under a strategy", { "REQUEST" },
-          { { "-o", "FILE", "also write a design of the module, to plan and run it (ColumnParallelLinear)" }, kJson }, moduleCommand,
+            { "--dtype", "TYPE", "for the bytes (bf16)" },
+            kJson },
+          tilesCommand,
+          "MAX's rowwise cuts dim 0, which others call column-parallel; columnwise cuts dim 1, row-parallel.\n" },
+        { "module",
+          "shows what a module makes of its weights under a strategy",
+          { "REQUEST" },
+          { { "-o", "FILE", "also write a design of the module, to plan and run it (ColumnParallelLinear)" }, kJson },
+          moduleCommand,
           moduleHelp() },
-        { "notation", "reads a layout in one notation and writes it in the others", { "TEXT" },
+        { "notation",
+          "reads a layout in one notation and writes it in the others",
+          { "TEXT" },
           { { "--mesh", "AXES", "device mesh, e.g. data=2,model=4" },
             { "--device-ids", "IDS", "the device of each mesh position, row-major (0,1,2,…)" },
             { "--rank", "N", "tensor dims (2)" },
             { "--shape", "SIZES", "of the tensor instead, e.g. 16,8" },
             { "--from", "NOTATION", "jax, shardy, hlo, hlo-v1, dtensor or max (by its looks)" },
             { "--to", "NOTATION", "write this one alone; exit 3 where it cannot say the layout" },
-            { "--dtype", "TYPE", "for the short form with sizes (bf16)" }, kJson },
+            { "--dtype", "TYPE", "for the short form with sizes (bf16)" },
+            kJson },
           notationCommand,
-          "TEXT is for example \"P(('model','data'))\", '[{\"model\"}, {}]', '{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}',\n"
+          "TEXT is for example \"P(('model','data'))\", '[{\"model\"}, {}]', '{devices=[4,1,2]<=[2,4]T(1,0) "
+          "last_tile_dim_replicate}',\n"
           "'R, S(0)' (one placement per mesh axis) or 'Replicated, Sharded(0)'. Mesh axes of size 1 cut nothing: HloSharding does\n"
           "not say them, DTensor and MAX not their place in an order. DTensor's _S is torch's private _StridedShard.\n" },
-        { "cuts", "compares the five cut rules for one tensor", {},
+        { "cuts",
+          "compares the five cut rules for one tensor",
+          {},
           { { "--shape", "SIZES", "of the tensor, e.g. 10,4" },
             { "--mesh", "AXES", "device mesh, e.g. data=2,model=3" },
             { "--dim", "N", "the dim to cut; negative counts from the end" },
             { "--axis", "NAMES", "mesh axes to cut it over, major first" },
             { "--spec", "SPEC", "a layout in any notation instead, e.g. \"P(('data','model'))\"" },
-            { "--grain", "N", "elements that stay together, which grain-balanced needs" }, kJson },
+            { "--grain", "N", "elements that stay together, which grain-balanced needs" },
+            kJson },
           cutsCommand,
           "Padding is what is added when every part is padded to the largest. Devices are mesh positions, row-major; in JSON\n"
           "runs of them are half-open, and sizes are pairs of a size and how many parts have it.\n" },
-        { "rules", "logical axis rules of MaxText: resolve, explain, list, show", { "ACTION", "[RULES]" },
+        { "rules",
+          "logical axis rules of MaxText: resolve, explain, list, show",
+          { "ACTION", "[RULES]" },
           { { "--base", "FILE", "base.yml, or a built-in rule set (default)" },
             { "--model-rules", "FILE", "a model's YAML file, whose rules are merged" },
             { "--set", "KEY=VALUE", "an option as on MaxText's command line; may be repeated", true },
@@ -108,44 +148,67 @@ const std::vector<Command>& commands()
             { "--tensor", "NAME", "explain: a tensor of the dump, or the last parts of its name" },
             { "--names", "NAMES", "explain: logical names by hand instead, e.g. embed,layers,mlp; null for none" },
             { "--shape", "SIZES", "explain: of the tensor of --names" },
-            { "--dtype", "TYPE", "explain: for the bytes (f32)" }, kJson },
+            { "--dtype", "TYPE", "explain: for the bytes (f32)" },
+            kJson },
           rulesCommand,
           "  resolve   turns logical names into specs: named_shardings.json as MaxText dumps it\n"
           "  explain   which rule decided each dim of a tensor, which were skipped and why\n"
           "  list      the built-in rule sets\n"
           "  show      all rules of a rule set or file, in order\n" },
-        { "pick", "shows what MAX's picker, or ours, picks for one operation, and every candidate", { "REQUEST" },
-          { { "--report", "", "also tell on stderr what moves and what else there was, whatever the mode" }, kJson }, pickCommand,
+        { "pick",
+          "shows what MAX's picker, or ours, picks for one operation, and every candidate",
+          { "REQUEST" },
+          { { "--report", "", "also tell on stderr what moves and what else there was, whatever the mode" }, kJson },
+          pickCommand,
           pickHelp() },
-        { "plan", "shows collectives with their causes, time and memory", { "DESIGN" },
-          withMemoryOptions({ { "--hardware", "ID", "hardware preset or file in place of the design's" },
-            { "--picker", "NAME", "greedy, partials-only or none" },
-            { "--profile", "NAME", "shardboard (pins, vocabulary-parallel embedding), or MAX's G0, G1 (greedy), G2, G3 (auto_reshard)" },
-            { "--on-reshard", "MODE", "silent, warn (tells on stderr what moves) or raise (exit 3 when anything does)" },
-            { "--allow-partial-to-sharded", "", "let partial values be reduced to shards (reduce-scatter; not in G2 and G3)" },
-            { "--allow-transitions", "SET", "in G2 and G3: DEFAULT, ALL, or pairs such as P->R,S->R" },
-            { "--budget", "BYTES", "in G0: the most that a device may hold of an operation's operands; 0: no limit" },
-            { "--parts", "", "also time and memory of each part of the model and phase (in JSON they always are)" },
-            { "--against", "OTHER", "what differs from another design, and what each of them costs" }, kJson }),
+        { "plan",
+          "shows collectives with their causes, time and memory",
+          { "DESIGN" },
+          withMemoryOptions(
+              { { "--hardware", "ID", "hardware preset or file in place of the design's" },
+                { "--picker", "NAME", "greedy, partials-only or none" },
+                { "--profile", "NAME",
+                  "shardboard (pins, vocabulary-parallel embedding), or MAX's G0, G1 (greedy), G2, G3 (auto_reshard)" },
+                { "--on-reshard", "MODE", "silent, warn (tells on stderr what moves) or raise (exit 3 when anything does)" },
+                { "--allow-partial-to-sharded", "", "let partial values be reduced to shards (reduce-scatter; not in G2 and G3)" },
+                { "--allow-transitions", "SET", "in G2 and G3: DEFAULT, ALL, or pairs such as P->R,S->R" },
+                { "--budget", "BYTES", "in G0: the most that a device may hold of an operation's operands; 0: no limit" },
+                { "--parts", "", "also time and memory of each part of the model and phase (in JSON they always are)" },
+                { "--against", "OTHER", "what differs from another design, and what each of them costs" },
+                kJson }),
           planCommand,
           "In JSON lost_seconds of a fix is against the design as it is: below 0 it is faster. Of a pipeline totals.seconds is\n"
-          "pipeline.stage_seconds + bubble_seconds + update_seconds; compute, collectives and exposed add up all stages, as parts do.\n"
+          "pipeline.stage_seconds + bubble_seconds + update_seconds; compute, collectives and exposed add up all stages, as parts "
+          "do.\n"
           "All rows of a plan are sound in every profile. MAX has none for attention, experts, the loss and gradients: those of\n"
-          "profile shardboard are used, without vocabulary parallel embedding and rings. Pins count in profile shardboard alone.\n" },
-        { "explain", "why a tensor, operation or collective is as it is, and what else there was", { "DESIGN", "WHAT" },
-          { { "--what-if", "N", "evaluate the design with the pin of the N cheapest alternatives (3; for several things 0)" }, kJson },
+          "profile shardboard are used, without vocabulary parallel embedding and rings. Pins count in profile shardboard "
+          "alone.\n" },
+        { "explain",
+          "why a tensor, operation or collective is as it is, and what else there was",
+          { "DESIGN", "WHAT" },
+          { { "--what-if", "N", "evaluate the design with the pin of the N cheapest alternatives (3; for several things 0)" },
+            kJson },
           explainCommand,
-          "WHAT is a collective's id, an operation (block/self_attn.q_proj), or a tensor (a weight, with * or a layer's number; an\n"
-          "activation); the last part of such a name; or a glob. A row's price is that of its own reshards: profile shardboard ranks\n"
+          "WHAT is a collective's id, an operation (block/self_attn.q_proj), or a tensor (a weight, with * or a layer's number; "
+          "an\n"
+          "activation); the last part of such a name; or a glob. A row's price is that of its own reshards: profile shardboard "
+          "ranks\n"
           "by their time, those of MAX by bytes. A pin that takes another row is written as for shardctl new --pin.\n" },
-        { "check", "lists findings with the smallest repair; exit 1 when there are warnings or errors", { "DESIGN" },
+        { "check",
+          "lists findings with the smallest repair; exit 1 when there are warnings or errors",
+          { "DESIGN" },
           { { "--repair", "N", "makes the repair of finding N, or of all, and lists what is left" },
-            { "-o", "FILE", "design file to write, with --repair" }, kJson },
+            { "-o", "FILE", "design file to write, with --repair" },
+            kJson },
           checkCommand,
-          "Errors cannot be planned or do not fit, warnings cost something that was hardly meant, notes are worth knowing: with notes\n"
-          "alone it exits with 0. In JSON cost_kind tells whether cost_bytes are held (memory of a device) or moved (by collectives, in\n"
+          "Errors cannot be planned or do not fit, warnings cost something that was hardly meant, notes are worth knowing: with "
+          "notes\n"
+          "alone it exits with 0. In JSON cost_kind tells whether cost_bytes are held (memory of a device) or moved (by "
+          "collectives, in\n"
           "a step); none: the kind has no bytes.\n" },
-        { "run", "runs the plan with real data and checks its numbers", { "DESIGN" },
+        { "run",
+          "runs the plan with real data and checks its numbers",
+          { "DESIGN" },
           { { "--backend", "NAME", "cpu, mpi, cuda or nccl, as far as the worker has them (cpu)" },
             { "--layers", "N", "layers to run (all)" },
             { "--steps", "N", "timed repetitions (1)" },
@@ -153,35 +216,56 @@ const std::vector<Command>& commands()
             { "--verify", "", "compare every operation with the unsharded computation" },
             { "--no-ends", "", "leave out embedding and head" },
             { "--profile", "FILE", "write what every operation and collective took on every device" },
-            { "--profile-mode", "MODE", "serial: one device alone at a time, for its cost; batched: all at once, for throughput (batched)" },
+            { "--profile-mode", "MODE",
+              "serial: one device alone at a time, for its cost; batched: all at once, for throughput (batched)" },
             { "--trace", "FILE", "write a timeline that Perfetto and chrome://tracing open" },
-            { "--project", "HARDWARE", "also tell a step with communication, overlap and bubbles as this hardware has them, by the cost model" },
+            { "--project", "HARDWARE",
+              "also tell a step with communication, overlap and bubbles as this hardware has them, by the cost model" },
             { "--seed", "N", "of the made-up weights (1)" },
-            kRanks, kHosts,
+            kRanks,
+            kHosts,
             { "--engine", "COMMAND", "command that starts the worker (shardboard-engine beside shardctl)" },
-            { "--break-collective", "ID", "test hook: execute this collective (or any) wrongly" }, kJson },
-          runDesignCommand, {} },
-        { "calibrate", "measures this machine and writes hardware for designs: --hardware FILE", {},
+            { "--break-collective", "ID", "test hook: execute this collective (or any) wrongly" },
+            kJson },
+          runDesignCommand,
+          {} },
+        { "calibrate",
+          "measures this machine and writes hardware for designs: --hardware FILE",
+          {},
           { { "--backend", "NAME", "cpu, mpi, cuda or nccl, as far as the worker has them (cpu)" },
             { "-o", "FILE", "hardware file to write" },
-            { "--quick", "", "fewer and smaller sizes: below 20 seconds" }, kRanks, kHosts,
-            { "--engine", "COMMAND", "command that starts the worker (shardboard-engine beside shardctl)" }, kJson },
+            { "--quick", "", "fewer and smaller sizes: below 20 seconds" },
+            kRanks,
+            kHosts,
+            { "--engine", "COMMAND", "command that starts the worker (shardboard-engine beside shardctl)" },
+            kJson },
           calibrateCommand,
-          "A logical device is one thread with a core of its own; all devices share the memory (for mpi: collectives between processes of one\n"
+          "A logical device is one thread with a core of its own; all devices share the memory (for mpi: collectives between "
+          "processes of one\n"
           "host). Fits products, kernels bound by memory,\n"
-          "attention and collectives, and says how far the measured times lie from the model's. Medians are taken, but a machine that\n"
+          "attention and collectives, and says how far the measured times lie from the model's. Medians are taken, but a machine "
+          "that\n"
           "does other things is measured as slower than it is. The engine computes in float32, whatever a design's dtype.\n" },
-        { "export", "writes the configuration of another framework, and shards.json", { "DESIGN" },
+        { "export",
+          "writes the configuration of another framework, and shards.json",
+          { "DESIGN" },
           { { "--to", "TARGET", "jax" }, { "-o", "FOLDER", "where to write" } },
           exportCommand,
-          "Weights and inputs are laid out. What the design says besides (pins, overlap, recompute, …) is told on stderr and at the head of\n"
-          "export.py. A design that JAX would hold otherwise is refused: cuts in whole heads, dims that do not divide, pipelines. export.py\n"
+          "Weights and inputs are laid out. What the design says besides (pins, overlap, recompute, …) is told on stderr and at "
+          "the head of\n"
+          "export.py. A design that JAX would hold otherwise is refused: cuts in whole heads, dims that do not divide, pipelines. "
+          "export.py\n"
           "and shards.json replace files of these names; a link of such a name is refused, because it leads out of the folder.\n" },
-        { "dump", "writes the layout as golden files, for diff in a CI", { "DESIGN" },
+        { "dump",
+          "writes the layout as golden files, for diff in a CI",
+          { "DESIGN" },
           { { "-o", "FOLDER", "where to write logical_, named_ and input_shardings.json" } },
-          dumpCommand, "The files have the form of MaxText's sharding dumps. Values that stay partial are left out.\n"
+          dumpCommand,
+          "The files have the form of MaxText's sharding dumps. Values that stay partial are left out.\n"
           "A link in place of one of the files is refused, because it leads out of the folder.\n" },
-        { "diff", "compares two layouts entry by entry; exit 1 when they differ", { "LEFT", "RIGHT" },
+        { "diff",
+          "compares two layouts entry by entry; exit 1 when they differ",
+          { "LEFT", "RIGHT" },
           { { "--logical", "FILE", "for two rule sets: logical names of tensors, a logical_shardings.json" },
             { "--design", "DESIGN", "or the design whose weights and mesh they are applied to" },
             { "--devices-per-slice", "N", "with --logical: devices of a slice" },
@@ -189,12 +273,19 @@ const std::vector<Command>& commands()
             { "--base", "FILE", "base configuration under rule files (built in)" },
             { "--model-rules", "FILE", "a model's own rules" },
             { "--set", "KEY=VALUE", "options, e.g. ici_fsdp_parallelism=-1; several", true },
-            { "--dtype", "TYPE", "of tensors that do not say theirs, for the bytes (f32)" }, kJson },
+            { "--dtype", "TYPE", "of tensors that do not say theirs, for the bytes (f32)" },
+            kJson },
           diffCommand,
           "LEFT and RIGHT are each a design, a folder of dumps or one of its files, a shards.json, a MaxText rule file\n"
           "(*.yml), or the name of a built-in rule set. What one side does not say is not compared.\n" },
-        { "bench", "measures how long an edit takes to evaluate and all weights to resolve, small and large", { "[NAME]" },
-          { kRanks, kHosts, { "--engine", "COMMAND", "for mpi: command that starts the worker (shardboard-engine beside shardctl)" }, kJson }, benchCommand,
+        { "bench",
+          "measures how long an edit takes to evaluate and all weights to resolve, small and large",
+          { "[NAME]" },
+          { kRanks,
+            kHosts,
+            { "--engine", "COMMAND", "for mpi: command that starts the worker (shardboard-engine beside shardctl)" },
+            kJson },
+          benchCommand,
           "  engine    products and collectives of the worker by the best rates of this machine (all sizes when named, else few)\n"
           "  evaluate  from an edit to its consequences: layouts, plan, memory, findings\n"
           "  mpi       collectives between processes beside those of the MPI library (only when named)\n"

@@ -75,8 +75,9 @@ private:
         const PlannedSegment& segment = plan().segments[static_cast<std::size_t>(plannedSegment)];
         std::string out = phaseName(segment.phase) + ", " + segment.name;
         if (graph().segments[static_cast<std::size_t>(segment.segment)].isLayer)
-            out += segment.count > 1 ? ", layers " + std::to_string(segment.firstLayer) + "-" + std::to_string(segment.firstLayer + segment.count - 1)
-                                     : ", layer " + std::to_string(segment.firstLayer);
+            out += segment.count > 1
+                ? ", layers " + std::to_string(segment.firstLayer) + "-" + std::to_string(segment.firstLayer + segment.count - 1)
+                : ", layer " + std::to_string(segment.firstLayer);
         return out;
     }
 
@@ -94,10 +95,10 @@ private:
         line("  id       " + it.id);
         line("  moves    " + tensorText(it.tensor));
         line("           " + specText(it.step.before, m_mesh, true) + "  ->  " + specText(it.step.after, m_mesh, true));
-        line("  costs    " + bytesText(it.bytes) + " on each of " + countText(it.groupSize) + " devices, " + secondsText(it.seconds) + "; "
-             + countText(it.count) + (it.count == 1 ? " time a step" : " times a step = " + secondsText(all)) + share(all));
-        line("  for      " + operationId(m_evaluation, m_it.segment, m_it.op) + ", operand " + std::to_string(it.operand + 1) + " of "
-             + std::to_string(graph().op(it.op).operands.size()) + " (" + opKindName(graph().op(it.op).kind) + ")");
+        line("  costs    " + bytesText(it.bytes) + " on each of " + countText(it.groupSize) + " devices, " + secondsText(it.seconds)
+             + "; " + countText(it.count) + (it.count == 1 ? " time a step" : " times a step = " + secondsText(all)) + share(all));
+        line("  for      " + operationId(m_evaluation, m_it.segment, m_it.op) + ", operand " + std::to_string(it.operand + 1)
+             + " of " + std::to_string(graph().op(it.op).operands.size()) + " (" + opKindName(graph().op(it.op).kind) + ")");
     }
 
     std::string share(double seconds) const
@@ -116,13 +117,15 @@ private:
             return;
         const Op& op = graph().op(planned->op);
         const bool activation = m_it.target.kind == ExplainTarget::Kind::Activation;
-        line((activation ? m_it.target.name + ", made by " : std::string()) + operationId(m_evaluation, m_it.segment, m_it.op) + "  "
-             + opKindName(op.kind) + "  (" + place(m_it.segment) + ")");
+        line((activation ? m_it.target.name + ", made by " : std::string()) + operationId(m_evaluation, m_it.segment, m_it.op)
+             + "  " + opKindName(op.kind) + "  (" + place(m_it.segment) + ")");
         Table table({ "", "tensor", "shape", "arrives as", "taken as" });
         for (const OperandUse& use : planned->operands)
-            table.add({ "takes", graph().tensor(use.tensor).name, shapeText(graph().tensor(use.tensor).shape), specText(use.before, m_mesh, true),
+            table.add({ "takes", graph().tensor(use.tensor).name, shapeText(graph().tensor(use.tensor).shape),
+                        specText(use.before, m_mesh, true),
                         use.before == use.layout ? "the same" : specText(use.layout, m_mesh, true) });
-        table.add({ "makes", graph().tensor(op.result).name, shapeText(graph().tensor(op.result).shape), "", specText(planned->result, m_mesh, true) });
+        table.add({ "makes", graph().tensor(op.result).name, shapeText(graph().tensor(op.result).shape), "",
+                    specText(planned->result, m_mesh, true) });
         m_out += table.text();
         const double all = planned->seconds * static_cast<double>(planned->count);
         line("  " + secondsText(planned->seconds) + " on a device, " + countText(planned->count)
@@ -167,8 +170,9 @@ private:
         for (const int index : m_it.collectives) {
             const Collective& c = plan().collectives[static_cast<std::size_t>(index)];
             const PlannedSegment& segment = plan().segments[static_cast<std::size_t>(c.plannedSegment)];
-            table.add({ collectiveName(c.kind), names(c.axes), graph().tensor(c.tensor).name, bytesText(c.bytes), secondsText(c.seconds),
-                        std::to_string(c.count), segment.name + "/" + graph().op(c.op).name, phaseName(segment.phase) });
+            table.add({ collectiveName(c.kind), names(c.axes), graph().tensor(c.tensor).name, bytesText(c.bytes),
+                        secondsText(c.seconds), std::to_string(c.count), segment.name + "/" + graph().op(c.op).name,
+                        phaseName(segment.phase) });
         }
         m_out += table.text();
     }
@@ -200,17 +204,20 @@ private:
                 }
                 const bool possible = row.verdict != RankedRow::Verdict::Impossible;
                 const bool byPin = axis.by == AxisExplanation::By::Pin && row.why == axis.why;
-                const std::string note = row.verdict == RankedRow::Verdict::Refused ? "refused" + (byPin ? " by the pin" : ": " + row.why)
-                    : !possible                                                  ? "cannot be: " + row.why
-                    : !row.sound                                                 ? "unsound"
-                                                                                 : "";
+                const std::string note = row.verdict == RankedRow::Verdict::Refused
+                    ? "refused" + (byPin ? " by the pin" : ": " + row.why)
+                    : !possible  ? "cannot be: " + row.why
+                    : !row.sound ? "unsound"
+                                 : "";
                 table.add({ row.verdict == RankedRow::Verdict::Picked ? "*" : "", row.row,
-                            possible ? secondsText(row.seconds) : "-", possible ? bytesText(static_cast<std::int64_t>(std::llround(row.cost))) : "-",
+                            possible ? secondsText(row.seconds) : "-",
+                            possible ? bytesText(static_cast<std::int64_t>(std::llround(row.cost))) : "-",
                             possible ? moves(row) : "", note });
             }
             m_out += table.text();
             if (partialOnly > 0)
-                line("  and " + std::to_string(partialOnly) + (partialOnly == 1 ? " row" : " rows") + " for operands that are partial, which these are not");
+                line("  and " + std::to_string(partialOnly) + (partialOnly == 1 ? " row" : " rows")
+                     + " for operands that are partial, which these are not");
         }
         if (!m_it.axes.empty())
             line("  (" + m_it.picker + "; of the row's own reshards: time on " + m_design.hardware + ", bytes as MAX counts them)");
@@ -233,10 +240,11 @@ private:
     {
         if (!it.refusal.empty())
             return "refused: " + it.refusal;
-        return "step " + secondsText(it.secondsBefore) + " -> " + secondsText(it.seconds) + " (" + change(it.secondsBefore, it.seconds) + "), moved "
-            + bytesText(it.bytesBefore) + " -> " + bytesText(it.bytes) + ", peak " + bytesText(it.peakBefore) + " -> " + bytesText(it.peak) + " ("
-            + change(static_cast<double>(it.peakBefore), static_cast<double>(it.peak)) + "), " + countText(it.collectivesBefore) + " -> "
-            + countText(it.collectives) + " collectives";
+        return "step " + secondsText(it.secondsBefore) + " -> " + secondsText(it.seconds) + " ("
+            + change(it.secondsBefore, it.seconds) + "), moved " + bytesText(it.bytesBefore) + " -> " + bytesText(it.bytes)
+            + ", peak " + bytesText(it.peakBefore) + " -> " + bytesText(it.peak) + " ("
+            + change(static_cast<double>(it.peakBefore), static_cast<double>(it.peak)) + "), " + countText(it.collectivesBefore)
+            + " -> " + countText(it.collectives) + " collectives";
     }
 
     void effects()
@@ -253,8 +261,8 @@ private:
             }
         for (const AxisExplanation& axis : m_it.axes)
             if (axis.unpin)
-                line("\npinned over " + m_mesh.axis(axis.axis).name + " by pin " + std::to_string(axis.pin + 1) + " of the design: "
-                     + pinText(m_design.pins[static_cast<std::size_t>(axis.pin)]));
+                line("\npinned over " + m_mesh.axis(axis.axis).name + " by pin " + std::to_string(axis.pin + 1)
+                     + " of the design: " + pinText(m_design.pins[static_cast<std::size_t>(axis.pin)]));
     }
 
     void layouts()

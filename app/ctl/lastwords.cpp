@@ -94,19 +94,22 @@ std::string whatHappened(const Said& said)
             return "mpirun has lost the host " + lostNode(block);
     for (const std::string& block : said.framed)
         if (contains(block, "unable to reliably start one or more daemons")) {
-            const auto reason = std::find_if(said.lines.begin(), said.lines.end(), [](const std::string& line) { return !flat(line).empty(); });
-            return "mpirun cannot start its daemon on all hosts" + (reason != said.lines.end() ? ": " + flat(*reason) : std::string()); // ssh's
+            const auto reason =
+                std::find_if(said.lines.begin(), said.lines.end(), [](const std::string& line) { return !flat(line).empty(); });
+            return "mpirun cannot start its daemon on all hosts"
+                + (reason != said.lines.end() ? ": " + flat(*reason) : std::string()); // ssh's
         }
     for (const std::string& block : said.framed)
         if (contains(block, "OMPI was not built with SLURM's"))
-            return "srun starts it by another interface than Open MPI knows: try srun --mpi=pmix ('srun --mpi=list' shows what there is), or mpirun within salloc";
+            return "srun starts it by another interface than Open MPI knows: try srun --mpi=pmix ('srun --mpi=list' shows what "
+                   "there is), or mpirun within salloc";
     for (const std::string& line : said.lines)
         if (contains(line, "shardboard-engine: "))
             return flat(line);
     // What others notice of it is of no use to anybody.
     for (const std::string& block : said.framed)
-        if (!contains(block, "peer process has unexpectedly") && !contains(block, "failed to TCP connect") && !contains(block, "MPI_ABORT was")
-            && !contains(block, "Per user-direction"))
+        if (!contains(block, "peer process has unexpectedly") && !contains(block, "failed to TCP connect")
+            && !contains(block, "MPI_ABORT was") && !contains(block, "Per user-direction"))
             return firstParagraph(block);
     for (const std::string& line : said.lines)
         if (line.starts_with("srun: error: ") || (line.starts_with("slurmstepd") && contains(line, ": error: ")))

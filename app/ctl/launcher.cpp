@@ -110,7 +110,8 @@ Result<std::string> engineCommandFor(const std::string& backend, const EngineSta
     if (!start.engine.empty() || !together || std::getenv("SHARDBOARD_ENGINE") != nullptr)
         return start.engine;
     if (!isOnPath("mpirun"))
-        return Error { ErrorCode::Engine, "--backend", "the backend " + backend + " is started by mpirun for that, which is not here",
+        return Error { ErrorCode::Engine, "--backend",
+                       "the backend " + backend + " is started by mpirun for that, which is not here",
                        "install openmpi-bin, or name the command with --engine (srun …)" };
     const bool here = start.hosts.empty();
     const std::int64_t cores = std::max<std::int64_t>(2, std::thread::hardware_concurrency());

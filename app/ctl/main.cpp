@@ -53,8 +53,8 @@ int dispatch(const std::vector<std::string>& words)
         std::cout << "shardctl " SHARDBOARD_VERSION "\n";
         return kDone;
     }
-    const auto command = std::find_if(commands().begin(), commands().end(),
-                                      [&](const Command& c) { return c.name == words.front(); });
+    const auto command =
+        std::find_if(commands().begin(), commands().end(), [&](const Command& c) { return c.name == words.front(); });
     if (command == commands().end())
         return report(usageError("shardctl", "there is no command '" + words.front() + "'", "see shardctl --help"));
     const std::vector<std::string> rest(words.begin() + 1, words.end());
@@ -83,7 +83,8 @@ int main(int argc, char** argv)
             return report(inputError("standard output", "the result could not be written", "check the disk or the reader"));
         return code;
     } catch (const std::bad_alloc&) {
-        std::cerr << "shardctl: not enough memory for this; use a smaller mesh or model, or raise the limit on memory (ulimit -v)\n";
+        std::cerr
+            << "shardctl: not enough memory for this; use a smaller mesh or model, or raise the limit on memory (ulimit -v)\n";
         return kInput;
     } catch (const std::exception& e) { // of the libraries: nothing of ours throws
         return report(inputError("shardctl", std::string("cannot go on: ") + e.what(), "check names and permissions of the files"));

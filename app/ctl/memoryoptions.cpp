@@ -24,11 +24,12 @@ std::optional<double> numberIn(const std::string& text)
 std::vector<OptionSpec> withMemoryOptions(std::vector<OptionSpec> options)
 {
     const auto last = options.empty() ? options.end() : options.end() - 1; // --json comes last
-    options.insert(last, { { "--gather-ahead", "N", "layers whose weights are gathered ahead (1)" },
-                           { "--reserve", "PERCENT", "what the allocator holds on top of activations and gathered weights (5)" },
-                           { "--loss", "KIND", "train: unfused, with the logits and their gradient in f32, or fused (unfused)" },
-                           { "--context", "MIB", "what a process takes on a GPU before it allocates (512)" },
-                           { "--communicator", "MIB", "buffers of a communicator, one for each set of mesh axes (128)" } });
+    options.insert(last,
+                   { { "--gather-ahead", "N", "layers whose weights are gathered ahead (1)" },
+                     { "--reserve", "PERCENT", "what the allocator holds on top of activations and gathered weights (5)" },
+                     { "--loss", "KIND", "train: unfused, with the logits and their gradient in f32, or fused (unfused)" },
+                     { "--context", "MIB", "what a process takes on a GPU before it allocates (512)" },
+                     { "--communicator", "MIB", "buffers of a communicator, one for each set of mesh axes (128)" } });
     return options;
 }
 
@@ -52,7 +53,8 @@ Status chooseMemory(const Arguments& arguments, MemorySettings& settings)
             return usageError("--loss", "there is no loss '" + loss + "'", "use fused or unfused");
         settings.logitsInF32 = loss == "unfused";
     }
-    for (const auto& [option, bytes] : { std::pair { "--context", &settings.contextBytes }, { "--communicator", &settings.communicatorBytes } }) {
+    for (const auto& [option, bytes] :
+         { std::pair { "--context", &settings.contextBytes }, { "--communicator", &settings.communicatorBytes } }) {
         if (!arguments.has(option))
             continue;
         const auto mib = arguments.integer(option, 0, 0, kMostMib);

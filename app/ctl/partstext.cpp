@@ -24,16 +24,19 @@ std::string shareText(double part, double whole)
 
 std::string partsText(const Graph& graph, const Plan& plan)
 {
-    Table table({ "part", "phase", ">layers", ">compute", ">collectives", ">exposed", ">time", ">share", ">of a layer", ">moved", ">kept" });
+    Table table({ "part", "phase", ">layers", ">compute", ">collectives", ">exposed", ">time", ">share", ">of a layer", ">moved",
+                  ">kept" });
     const double whole = plan.computeSeconds + plan.exposedSeconds;
     for (const PartCost& part : partCosts(graph, plan)) {
         const double seconds = part.seconds();
-        table.add({ part.name, part.plannedSegment < 0 ? std::string("all") : phaseName(part.phase), std::to_string(part.layers), secondsText(part.compute), secondsText(part.collectives),
-                    secondsText(part.exposed), secondsText(seconds), shareText(seconds, whole),
-                    secondsText(seconds / static_cast<double>(part.layers)), bytesText(part.moved), bytesText(part.kept) });
+        table.add({ part.name, part.plannedSegment < 0 ? std::string("all") : phaseName(part.phase), std::to_string(part.layers),
+                    secondsText(part.compute), secondsText(part.collectives), secondsText(part.exposed), secondsText(seconds),
+                    shareText(seconds, whole), secondsText(seconds / static_cast<double>(part.layers)), bytesText(part.moved),
+                    bytesText(part.kept) });
     }
     return "Parts of the model in one step (time: compute and exposed collectives"
-        + std::string(plan.pipeline ? ", of all stages" : "") + "; kept: for the backward pass, per device, one micro-batch)\n" + table.text();
+        + std::string(plan.pipeline ? ", of all stages" : "") + "; kept: for the backward pass, per device, one micro-batch)\n"
+        + table.text();
 }
 
 nlohmann::json partsJson(const Graph& graph, const Plan& plan)

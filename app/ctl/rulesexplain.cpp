@@ -47,13 +47,14 @@ std::vector<NamedTensor> tensorsOf(const LogicalFiles& files)
             out.push_back({ entry.name, entry.names, entry.shape, false });
     if (files.activations)
         for (const ActivationEntry& entry : files.activations->entries)
-            out.push_back({ entry.name, entry.names.value_or(std::vector<std::string> {}), activationShape(entry.name),
-                            !entry.names });
+            out.push_back(
+                { entry.name, entry.names.value_or(std::vector<std::string> {}), activationShape(entry.name), !entry.names });
     return out;
 }
 
 /// Those that fit, without the optimizer's copies of a weight when the weight itself is among them.
-template <class Fits> std::vector<NamedTensor> matching(const std::vector<NamedTensor>& tensors, Fits fits)
+template <class Fits>
+std::vector<NamedTensor> matching(const std::vector<NamedTensor>& tensors, Fits fits)
 {
     std::vector<NamedTensor> out;
     for (const NamedTensor& tensor : tensors)
@@ -69,23 +70,19 @@ Result<NamedTensor> findTensor(const std::vector<NamedTensor>& tensors, const st
 {
     constexpr std::size_t kMostListed = 4;
     const std::string plain = plainName(pattern);
-    auto found
-        = matching(tensors, [&](const NamedTensor& t) { return t.name == pattern || plainName(t.name) == plain; });
+    auto found = matching(tensors, [&](const NamedTensor& t) { return t.name == pattern || plainName(t.name) == plain; });
     if (found.empty())
         found = matching(tensors, [&](const NamedTensor& t) { return plainName("/" + t.name).ends_with("/" + plain); });
     if (found.empty())
-        found = matching(tensors,
-                         [&](const NamedTensor& t) { return plainName(t.name).find(plain) != std::string::npos; });
+        found = matching(tensors, [&](const NamedTensor& t) { return plainName(t.name).find(plain) != std::string::npos; });
     if (found.empty() || plain.empty())
-        return inputError("--tensor", "no tensor is called '" + pattern + "'",
-                          "give a name of the dump, or its last parts");
+        return inputError("--tensor", "no tensor is called '" + pattern + "'", "give a name of the dump, or its last parts");
     if (found.size() == 1)
         return found.front();
     std::vector<std::string> names;
     for (std::size_t i = 0; i < std::min(found.size(), kMostListed); ++i)
         names.push_back(plainName(found[i].name));
-    const std::string more
-        = found.size() > kMostListed ? " and " + std::to_string(found.size() - kMostListed) + " more" : "";
+    const std::string more = found.size() > kMostListed ? " and " + std::to_string(found.size() - kMostListed) + " more" : "";
     return inputError("--tensor", "'" + pattern + "' fits " + std::to_string(found.size()) + " tensors",
                       "give more of the name: " + joined(names) + more);
 }
@@ -117,8 +114,7 @@ Result<NamedTensor> tensorByHand(const Arguments& arguments)
 Result<NamedTensor> tensorFrom(const Arguments& arguments)
 {
     if (arguments.has("--logical") == arguments.has("--names"))
-        return usageError("shardctl rules explain", "give either --logical with --tensor, or --names",
-                          "see shardctl rules --help");
+        return usageError("shardctl rules explain", "give either --logical with --tensor, or --names", "see shardctl rules --help");
     if (arguments.has("--names"))
         return tensorByHand(arguments);
     if (!arguments.has("--tensor"))
@@ -129,8 +125,7 @@ Result<NamedTensor> tensorFrom(const Arguments& arguments)
     const auto tensors = tensorsOf(files.value());
     auto found = findTensor(tensors, arguments.text("--tensor"));
     if (found.ok() && found.value().unknown)
-        return inputError("--tensor",
-                          found.value().name + " was dumped without logical names, so no rule made its spec", {});
+        return inputError("--tensor", found.value().name + " was dumped without logical names, so no rule made its spec", {});
     return found;
 }
 
@@ -225,9 +220,7 @@ void printJson(const NamedTensor& tensor, const RulesOnMesh& rules, const Resolu
     Json dims = Json::array();
     for (std::size_t dim = 0; dim < tensor.names.size(); ++dim)
         dims.push_back(dimJson(dim, tensor, rules, resolution, texts[dim]));
-    Json out = {
-        { "tensor", tensor.name }, { "rules", rules.setup.name }, { "mesh", meshJson(rules.mesh) }, { "dims", dims }
-    };
+    Json out = { { "tensor", tensor.name }, { "rules", rules.setup.name }, { "mesh", meshJson(rules.mesh) }, { "dims", dims } };
     out["partition_spec"] = specJson(resolution.spec);
     out["cut_spec"] = specJson(withoutUselessAxes(resolution.spec, rules.mesh));
     out["replication"] = replicationOf(resolution.spec, rules.mesh);

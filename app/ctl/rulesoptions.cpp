@@ -14,8 +14,7 @@ namespace {
 Result<std::int64_t> devicesFrom(const Arguments& arguments)
 {
     if (arguments.has("--devices-per-slice") == arguments.has("--topology"))
-        return usageError("shardctl rules", "give either --devices-per-slice or --topology",
-                          "see shardctl rules --help");
+        return usageError("shardctl rules", "give either --devices-per-slice or --topology", "see shardctl rules --help");
     if (arguments.has("--topology"))
         return devicesPerSlice(arguments.text("--topology"), "--topology");
     return arguments.integer("--devices-per-slice", 1, 1, kMaxDevices);
@@ -118,8 +117,7 @@ std::string meshText(const Mesh& mesh)
 
 nlohmann::ordered_json meshJson(const Mesh& mesh)
 {
-    nlohmann::ordered_json out
-        = { { "axes", nlohmann::ordered_json::array() }, { "sizes", nlohmann::ordered_json::array() } };
+    nlohmann::ordered_json out = { { "axes", nlohmann::ordered_json::array() }, { "sizes", nlohmann::ordered_json::array() } };
     for (const MeshAxis& axis : mesh.axes()) {
         out["axes"].push_back(axis.name);
         out["sizes"].push_back(axis.size);

@@ -31,8 +31,9 @@ Result<RunResult> runInWorker(const Graph& graph, const Plan& plan, const RunCom
     if (!result.ok())
         return engineError(result.error().what, result.error().where);
     if (command.options.profile != ProfileMode::None) {
-        auto profile = message.contains("profile") ? profileFromJson(message["profile"])
-                                                   : Result<RunProfile>(engineError("it measured no profile", "engine", "use programs of the same version"));
+        auto profile = message.contains("profile")
+            ? profileFromJson(message["profile"])
+            : Result<RunProfile>(engineError("it measured no profile", "engine", "use programs of the same version"));
         if (!profile.ok())
             return engineError(profile.error().what, profile.error().where, profile.error().fix);
         if (reports.profile)

@@ -39,13 +39,16 @@ std::string errorText(double error)
 
 void printTable(const RunResult& result)
 {
-    Table table(result.compared ? std::vector<std::string> { "operation", "kind", ">times", ">seconds each", ">predicted",
-                                                            ">bytes", ">relative error" }
-                                : std::vector<std::string> { "operation", "kind", ">times", ">seconds each", ">predicted",
-                                                            ">bytes" });
+    Table table(
+        result.compared
+            ? std::vector<std::string> { "operation", "kind", ">times", ">seconds each", ">predicted", ">bytes", ">relative error" }
+            : std::vector<std::string> { "operation", "kind", ">times", ">seconds each", ">predicted", ">bytes" });
     for (const RunOperation& operation : result.operations) {
-        std::vector<std::string> row { operation.id, operation.kind, std::to_string(operation.count),
-                                       secondsText(operation.medianSeconds), secondsText(operation.predictedSeconds),
+        std::vector<std::string> row { operation.id,
+                                       operation.kind,
+                                       std::to_string(operation.count),
+                                       secondsText(operation.medianSeconds),
+                                       secondsText(operation.predictedSeconds),
                                        operation.bytes > 0 ? bytesText(operation.bytes) : "" };
         if (result.compared)
             row.push_back(errorText(operation.relativeError));
@@ -58,16 +61,14 @@ void printSummary(const RunResult& result)
 {
     print("\n%lld logical devices on %s, %lld %s, %lld %s, peak %s\n", static_cast<long long>(result.devices),
           result.backend.c_str(), static_cast<long long>(result.layers), result.layers == 1 ? "layer" : "layers",
-          static_cast<long long>(result.steps), result.steps == 1 ? "step" : "steps",
-          bytesText(result.peakBytes).c_str());
+          static_cast<long long>(result.steps), result.steps == 1 ? "step" : "steps", bytesText(result.peakBytes).c_str());
     print("a step on the slowest logical device: median %s (min %s, max %s); predicted for the design's hardware %s\n",
-          secondsText(result.stepMedian).c_str(), secondsText(result.stepMin).c_str(),
-          secondsText(result.stepMax).c_str(), secondsText(result.predictedStepSeconds).c_str());
+          secondsText(result.stepMedian).c_str(), secondsText(result.stepMin).c_str(), secondsText(result.stepMax).c_str(),
+          secondsText(result.predictedStepSeconds).c_str());
     if (!result.compared)
         return;
     print("largest relative error %s at %s: %s the tolerance %.0e\n", errorText(result.maxRelativeError).c_str(),
-          result.worstOp.empty() ? "no operation" : result.worstOp.c_str(), result.verified ? "within" : "above",
-          result.tolerance);
+          result.worstOp.empty() ? "no operation" : result.worstOp.c_str(), result.verified ? "within" : "above", result.tolerance);
     if (!result.verified)
         print("verification FAILED; the first that deviates is %s\n", result.firstDeviation.c_str());
 }
@@ -77,9 +78,11 @@ std::string percentText(double part) { return part > 0 ? formatted("%.0f %%", 10
 void printProfile(const RunProfile& profile)
 {
     const MachineLimits& limits = profile.limits;
-    print("\nprofile, %s, %lld worker %s; products %.0f GFLOP/s and copies %.1f GB/s (read and written) of one thread, %.0f and %.1f of all\n",
-          profileModeName(profile.mode).c_str(), static_cast<long long>(profile.workers), profile.workers == 1 ? "thread" : "threads",
-          limits.gemmFlopsOne / 1e9, limits.copyBytesOne / 1e9, limits.gemmFlopsAll / 1e9, limits.copyBytesAll / 1e9);
+    print("\nprofile, %s, %lld worker %s; products %.0f GFLOP/s and copies %.1f GB/s (read and written) of one thread, %.0f and "
+          "%.1f of all\n",
+          profileModeName(profile.mode).c_str(), static_cast<long long>(profile.workers),
+          profile.workers == 1 ? "thread" : "threads", limits.gemmFlopsOne / 1e9, limits.copyBytesOne / 1e9,
+          limits.gemmFlopsAll / 1e9, limits.copyBytesAll / 1e9);
     const std::vector<ProfileSummary> summaries = summarize(profile);
     Table table({ "operation", "kind", ">samples", ">median", ">quartiles", ">of the limit", ">algbw", ">busbw" });
     for (std::size_t i = 0; i < summaries.size(); ++i) {
@@ -92,7 +95,10 @@ void printProfile(const RunProfile& profile)
         const double rate = summary.seconds > 0 ? static_cast<double>(operation.bytes) / summary.seconds / 1e9 : 0;
         table.add({ operation.id, operation.kind, std::to_string(summary.samples.size()), secondsText(spread.median),
                     secondsText(spread.quartile1) + " to " + secondsText(spread.quartile3),
-                    percentText(share) + (share <= 0 ? "" : summary.gemmShare >= summary.copyShare ? " gemm" : " copy"),
+                    percentText(share)
+                        + (share <= 0                                   ? ""
+                               : summary.gemmShare >= summary.copyShare ? " gemm"
+                                                                        : " copy"),
                     operation.collective ? formatted("%.1f GB/s", rate) : "",
                     operation.collective ? formatted("%.1f GB/s", rate * busFactor(operation.kind, operation.groupSize)) : "" });
     }
@@ -122,17 +128,19 @@ void printProjection(const Projection& projection)
           secondsText(projection.collectiveSeconds).c_str());
     if (projection.notRun.empty() && projection.pipeline && projection.pipeline->stages > 1) {
         const PlannedPipeline& pipeline = *projection.pipeline;
-        print("  the whole model: %s = %s of the busiest stage + %s in which it waits + %s updating\n", secondsText(projection.wholeSeconds()).c_str(),
-              secondsText(pipeline.stageSeconds).c_str(), secondsText(pipeline.bubbleSeconds()).c_str(), secondsText(pipeline.updateSeconds).c_str());
+        print("  the whole model: %s = %s of the busiest stage + %s in which it waits + %s updating\n",
+              secondsText(projection.wholeSeconds()).c_str(), secondsText(pipeline.stageSeconds).c_str(),
+              secondsText(pipeline.bubbleSeconds()).c_str(), secondsText(pipeline.updateSeconds).c_str());
         print("    of all %lld stages together %s computing and %s communicating", static_cast<long long>(pipeline.stages),
               secondsText(projection.wholeComputeSeconds).c_str(), secondsText(projection.wholeCollectiveSeconds).c_str());
         if (projection.overlap != Overlap::None) // the difference of two sums: without overlap it is what their rounding leaves
-            print(", of which %s hide behind computation", secondsText(std::max(0.0, projection.wholeCollectiveSeconds - projection.exposedSeconds)).c_str());
+            print(", of which %s hide behind computation",
+                  secondsText(std::max(0.0, projection.wholeCollectiveSeconds - projection.exposedSeconds)).c_str());
         print("\n");
     } else if (projection.notRun.empty()) {
-        print("  the whole model: %s = %s computing + %s communicating that nothing hides, of %s\n", secondsText(projection.wholeSeconds()).c_str(),
-              secondsText(projection.wholeComputeSeconds).c_str(), secondsText(projection.exposedSeconds).c_str(),
-              secondsText(projection.wholeCollectiveSeconds).c_str());
+        print("  the whole model: %s = %s computing + %s communicating that nothing hides, of %s\n",
+              secondsText(projection.wholeSeconds()).c_str(), secondsText(projection.wholeComputeSeconds).c_str(),
+              secondsText(projection.exposedSeconds).c_str(), secondsText(projection.wholeCollectiveSeconds).c_str());
     }
     print("  %s\n", projection.statement().c_str());
 }
@@ -150,7 +158,8 @@ MemoryPrediction predictionOf(const Plan& plan, const RunCommand& command)
     const MemoryBytes& memory = plan.memory;
     const double planned = static_cast<double>(memory.activations + memory.logits + memory.gathered + memory.reshard);
     out.inRunBytes = static_cast<std::int64_t>(planned * 32 / static_cast<double>(bitsOf(command.dtype))) + memory.gradients;
-    out.note = "activations, logits, gathered weights, reshards in float32, and gradients; weights and cache exist only while they are read";
+    out.note = "activations, logits, gathered weights, reshards in float32, and gradients; weights and cache exist only while they "
+               "are read";
     return out;
 }
 

@@ -35,7 +35,7 @@ public:
     static const std::atomic<bool>& flag();
 
 private:
-    struct sigaction m_before {};
+    struct sigaction m_before { };
 };
 
 /// Whether a file can be written there, asked before work of minutes begins: its folder is one and lets us, and it is no folder

@@ -25,10 +25,7 @@ namespace shardboard {
 
 namespace {
 
-double clockSeconds()
-{
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double clockSeconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 std::string besideThisProgram(const std::string& name)
 {
@@ -59,8 +56,7 @@ struct Pipes {
     }
     bool open()
     {
-        return pipe2(input.data(), O_CLOEXEC) == 0 && pipe2(output.data(), O_CLOEXEC) == 0
-            && pipe2(errors.data(), O_CLOEXEC) == 0;
+        return pipe2(input.data(), O_CLOEXEC) == 0 && pipe2(output.data(), O_CLOEXEC) == 0 && pipe2(errors.data(), O_CLOEXEC) == 0;
     }
 };
 
@@ -114,8 +110,8 @@ std::string statusText(int status)
 /// Whether that is said by a program, or by who loads it, for want of memory.
 bool wantsMemory(const std::string& errors)
 {
-    for (const char* words : { "failed to map segment", "annot allocate memory", "cannot map zero-fill pages", "bad_alloc", "not enough memory",
-                               "Resource temporarily unavailable" })
+    for (const char* words : { "failed to map segment", "annot allocate memory", "cannot map zero-fill pages", "bad_alloc",
+                               "not enough memory", "Resource temporarily unavailable" })
         if (errors.find(words) != std::string::npos)
             return true;
     return false;
@@ -241,7 +237,8 @@ Error WorkerProcess::endedError()
     const bool ran = m_spoke || (m_ended && WIFSIGNALED(m_status));
     return Error { ErrorCode::Engine, m_command, what,
                    wantsMemory(m_errorTail) ? "give it more memory (ulimit -v, a container's limit)"
-                       : ran ? "run it again, with fewer --layers where memory is short" : "see that this command starts the worker of this version" };
+                       : ran                ? "run it again, with fewer --layers where memory is short"
+                                            : "see that this command starts the worker of this version" };
 }
 
 Status WorkerProcess::send(const nlohmann::json& message)

@@ -88,8 +88,8 @@ Error whyStopped(WorkerProcess& worker)
         if (auto line = worker.readLine(0.2); !line.ok())
             return line.error();
     const std::string words = lastWords(worker.errors());
-    return engineError("it has stopped and does not say why" + (words.empty() ? std::string() : ", last words: " + words), worker.command(),
-                       "run it again");
+    return engineError("it has stopped and does not say why" + (words.empty() ? std::string() : ", last words: " + words),
+                       worker.command(), "run it again");
 }
 
 } // namespace

@@ -64,10 +64,7 @@ void Actions::setEnabled(const QString& id, bool enabled, const QString& whyNot)
     updateTip(id);
 }
 
-QString Actions::whyNot(const QAction* action)
-{
-    return action->isEnabled() ? QString() : action->property(kWhyNot).toString();
-}
+QString Actions::whyNot(const QAction* action) { return action->isEnabled() ? QString() : action->property(kWhyNot).toString(); }
 
 /// An action that has neither a tip nor keys keeps the tool tip that it came with.
 void Actions::updateTip(const QString& id)
@@ -101,7 +98,8 @@ void Actions::setShortcuts(const QString& id, const QList<QKeySequence>& shortcu
     action->setShortcuts(shortcuts);
     updateTip(id);
     if (m_settings != nullptr)
-        m_settings->setShortcuts(id, isChanged(id) ? std::optional(QKeySequence::listToString(shortcuts, QKeySequence::PortableText)) : std::nullopt);
+        m_settings->setShortcuts(
+            id, isChanged(id) ? std::optional(QKeySequence::listToString(shortcuts, QKeySequence::PortableText)) : std::nullopt);
     Q_EMIT shortcutsChanged(id);
 }
 

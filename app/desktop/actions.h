@@ -36,8 +36,8 @@ public:
     void setTip(const QString& id, const QString& tip);
     /// `whyNot` says why a disabled one cannot be used now; it is its tool tip then, and what the command palette says.
     void setEnabled(const QString& id, bool enabled, const QString& whyNot);
-    /// Why a disabled action cannot be used now: as setEnabled() has it, or its property `whyNot`, which those set that disable actions
-    /// without a registry. Empty when nobody said so.
+    /// Why a disabled action cannot be used now: as setEnabled() has it, or its property `whyNot`, which those set that disable
+    /// actions without a registry. Empty when nobody said so.
     static QString whyNot(const QAction* action);
 
     /// Shortcuts with which the program starts; the first one is shown in menus.

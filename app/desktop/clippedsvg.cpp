@@ -31,8 +31,8 @@ QString xmlText(const QString& text)
     return out;
 }
 
-/// Hands everything on to another painter, cut to the clip of the one that draws. Coordinates that Qt's engines call logical are those
-/// before the painter's transform, which is handed on, too.
+/// Hands everything on to another painter, cut to the clip of the one that draws. Coordinates that Qt's engines call logical are
+/// those before the painter's transform, which is handed on, too.
 class ClippingEngine : public QPaintEngine {
 public:
     explicit ClippingEngine(QPainter& out)
@@ -167,7 +167,10 @@ public:
         fill(letters.intersected(ownClip()), m_out.pen().brush());
     }
 
-    void drawPixmap(const QRectF& to, const QPixmap& pixmap, const QRectF& from) override { drawImage(to, pixmap.toImage(), from, Qt::AutoColor); }
+    void drawPixmap(const QRectF& to, const QPixmap& pixmap, const QRectF& from) override
+    {
+        drawImage(to, pixmap.toImage(), from, Qt::AutoColor);
+    }
     void drawImage(const QRectF& to, const QImage& image, const QRectF& from, Qt::ImageConversionFlags) override
     {
         if (seen(to) == Seen::Not || to.isEmpty())
@@ -175,7 +178,8 @@ public:
         const QRectF part = seen(to) == Seen::Whole ? to : to.intersected(ownClip().boundingRect());
         const double x = from.width() / to.width();
         const double y = from.height() / to.height();
-        const QRectF source(from.left() + (part.left() - to.left()) * x, from.top() + (part.top() - to.top()) * y, part.width() * x, part.height() * y);
+        const QRectF source(from.left() + (part.left() - to.left()) * x, from.top() + (part.top() - to.top()) * y, part.width() * x,
+                            part.height() * y);
         const QRect pixels = source.toAlignedRect().intersected(image.rect());
         if (!pixels.isEmpty()) // the generator writes whole images
             m_out.drawImage(part, image.copy(pixels));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector pictures in which nothing lies beyond its frame. QSvgGenerator writes no clip paths, so what is drawn is cut here, before it
-// is written: shapes to the part that is seen, text that is cut to its outlines. Text that is seen whole stays text.
+// Vector pictures in which nothing lies beyond its frame. QSvgGenerator writes no clip paths, so what is drawn is cut here, before
+// it is written: shapes to the part that is seen, text that is cut to its outlines. Text that is seen whole stays text.
 #pragma once
 
 #include <QByteArray>

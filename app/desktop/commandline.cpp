@@ -59,8 +59,9 @@ Status setOption(CommandLine& line, const QString& name, const QString& value)
 
 bool takesValue(const QString& name)
 {
-    static const QStringList names { QStringLiteral("--picture"), QStringLiteral("--view"), QStringLiteral("--scale"), QStringLiteral("--export"),
-                                     QStringLiteral("--tour"), QStringLiteral("--theme"), QStringLiteral("--size") };
+    static const QStringList names { QStringLiteral("--picture"), QStringLiteral("--view"), QStringLiteral("--scale"),
+                                     QStringLiteral("--export"),  QStringLiteral("--tour"), QStringLiteral("--theme"),
+                                     QStringLiteral("--size") };
     return names.contains(name);
 }
 

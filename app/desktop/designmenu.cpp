@@ -3,8 +3,8 @@
 
 #include "app/desktop/banner.h"
 #include "app/desktop/memorymenu.h"
-#include "model/hardware/hardware.h"
 #include "model/design/presets.h"
+#include "model/hardware/hardware.h"
 #include "model/session/document.h"
 #include "widgets/format.h"
 #include "widgets/pickermenu.h"
@@ -98,19 +98,22 @@ void DesignMenu::addHardware(QMenu* menu)
     for (const Hardware& hardware : hardwarePresets())
         choices.append({ qstr(hardware.id), qstr(hardware.name) });
     menu->setToolTipsVisible(true);
-    m_hardware = addChoices(menu, choices, 
-                            [](Design& design, const QString& id) {
-                                if (auto preset = findHardware(id.toStdString()); preset.ok())
-                                    setHardware(design, std::move(preset).value());
-                            },
-                            tr("Hardware %1"));
+    m_hardware = addChoices(
+        menu, choices,
+        [](Design& design, const QString& id) {
+            if (auto preset = findHardware(id.toStdString()); preset.ok())
+                setHardware(design, std::move(preset).value());
+        },
+        tr("Hardware %1"));
 }
 
 void DesignMenu::addWorkload(QMenu* menu)
 {
     m_workloads = addChoices(
-        menu, { { QStringLiteral("prefill"), tr("Whole sequences at once") }, { QStringLiteral("decode"), tr("One token each, with a KV cache") },
-                { QStringLiteral("train"), tr("Forward, backward, and the optimizer's step") } },
+        menu,
+        { { QStringLiteral("prefill"), tr("Whole sequences at once") },
+          { QStringLiteral("decode"), tr("One token each, with a KV cache") },
+          { QStringLiteral("train"), tr("Forward, backward, and the optimizer's step") } },
         [](Design& design, const QString& name) {
             design.workload.kind = workloadFromName(name.toStdString()).value_or(WorkloadKind::Prefill);
             if (design.workload.kind == WorkloadKind::Train) {
@@ -132,35 +135,39 @@ void DesignMenu::addWorkload(QMenu* menu)
     QMenu* recompute = menu->addMenu(tr("&Recompute"));
     recompute->setObjectName(QStringLiteral("recomputeMenu"));
     recompute->setToolTipsVisible(true);
-    m_recompute = addChoices(recompute,
-                             { { QStringLiteral("none"), tr("Every activation that the backward pass needs is kept") },
-                               { QStringLiteral("selective"), tr("What is cheap to compute and large to keep is computed again") },
-                               { QStringLiteral("full"), tr("Only what enters a layer is kept, the layer is computed again") } },
-                             [](Design& design, const QString& name) {
-                                 design.workload.recompute = recomputeFromName(name.toStdString()).value_or(Recompute::None);
-                             },
-                             tr("Recompute %1"));
+    m_recompute = addChoices(
+        recompute,
+        { { QStringLiteral("none"), tr("Every activation that the backward pass needs is kept") },
+          { QStringLiteral("selective"), tr("What is cheap to compute and large to keep is computed again") },
+          { QStringLiteral("full"), tr("Only what enters a layer is kept, the layer is computed again") } },
+        [](Design& design, const QString& name) {
+            design.workload.recompute = recomputeFromName(name.toStdString()).value_or(Recompute::None);
+        },
+        tr("Recompute %1"));
     QMenu* attention = menu->addMenu(tr("&Attention"));
     attention->setObjectName(QStringLiteral("attentionMenu"));
     attention->setToolTipsVisible(true);
-    m_attention = addChoices(attention,
-                             { { QStringLiteral("flash"), tr("One kernel: the scores never reach memory") },
-                               { QStringLiteral("unfused"), tr("Two matrix products with softmax in between: the scores are written, read and kept") } },
-                             [](Design& design, const QString& name) {
-                                 design.workload.attention = attentionKernelFromName(name.toStdString()).value_or(AttentionKernel::Flash);
-                             },
-                             tr("Attention %1"));
+    m_attention = addChoices(
+        attention,
+        { { QStringLiteral("flash"), tr("One kernel: the scores never reach memory") },
+          { QStringLiteral("unfused"), tr("Two matrix products with softmax in between: the scores are written, read and kept") } },
+        [](Design& design, const QString& name) {
+            design.workload.attention = attentionKernelFromName(name.toStdString()).value_or(AttentionKernel::Flash);
+        },
+        tr("Attention %1"));
     QMenu* overlap = menu->addMenu(tr("&Overlap of Collectives"));
     overlap->setObjectName(QStringLiteral("overlapMenu"));
     overlap->setToolTipsVisible(true);
-    m_overlap = addChoices(overlap,
-                           { { QStringLiteral("none"), tr("Every collective is waited for") },
-                             { QStringLiteral("weights"), tr("Those of weights and their gradients run beside the computation of their layer, as FSDP fetches ahead") },
-                             { QStringLiteral("all"), tr("All run beside the computation of their layer: a lower bound that no framework reaches") } },
-                           [](Design& design, const QString& name) {
-                               design.workload.overlap = overlapFromName(name.toStdString()).value_or(Overlap::None);
-                           },
-                           tr("Overlap %1"));
+    m_overlap = addChoices(
+        overlap,
+        { { QStringLiteral("none"), tr("Every collective is waited for") },
+          { QStringLiteral("weights"),
+            tr("Those of weights and their gradients run beside the computation of their layer, as FSDP fetches ahead") },
+          { QStringLiteral("all"), tr("All run beside the computation of their layer: a lower bound that no framework reaches") } },
+        [](Design& design, const QString& name) {
+            design.workload.overlap = overlapFromName(name.toStdString()).value_or(Overlap::None);
+        },
+        tr("Overlap %1"));
 }
 
 QActionGroup* DesignMenu::addChoices(QMenu* menu, const QList<QPair<QString, QString>>& choices,

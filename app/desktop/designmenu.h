@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Design menu: preset, picker, hardware, workload, optimizer states and memory of the open design. Each choice is one undo step; a refused one
-// shows its reason in the banner and changes nothing.
+// The Design menu: preset, picker, hardware, workload, optimizer states and memory of the open design. Each choice is one undo
+// step; a refused one shows its reason in the banner and changes nothing.
 #pragma once
 
 #include "model/design/design.h"
@@ -31,8 +31,7 @@ private:
     void addWorkload(QMenu* menu);
     QActionGroup* addChoices(QMenu* menu, const QList<QPair<QString, QString>>& choices,
                              const std::function<void(Design&, const QString&)>& change, const QString& editText);
-    QSpinBox* addNumber(QMenu* menu, const QString& label, const QString& name,
-                        const std::function<void(Design&, qint64)>& change);
+    QSpinBox* addNumber(QMenu* menu, const QString& label, const QString& name, const std::function<void(Design&, qint64)>& change);
     void applyPreset(const QString& name);
     void edit(const Design& edited, const QString& text);
     void showState();

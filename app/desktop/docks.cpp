@@ -27,7 +27,8 @@ constexpr int kLeastRight = 300;
 int defaultSize(Docks::Place place, const QWidget* window)
 {
     // Larger text needs more of it, but the centre keeps the most: both sides together get no more than half of the window for it.
-    const double most = place == Docks::Place::Bottom ? 1.5 : std::clamp(window->width() * 0.5 / (kLeastLeft + kLeastRight), 1.0, 1.5);
+    const double most =
+        place == Docks::Place::Bottom ? 1.5 : std::clamp(window->width() * 0.5 / (kLeastLeft + kLeastRight), 1.0, 1.5);
     const double scale = std::min(textScale(window), most);
     const auto scaled = [scale](int pixels) { return static_cast<int>(pixels * scale); };
     switch (place) {
@@ -99,8 +100,7 @@ void Docks::wake(QDockWidget* dock, bool seen) const
 
 QDockWidget* Docks::find(const QString& name) const
 {
-    const auto it
-        = std::find_if(m_docks.begin(), m_docks.end(), [&](const QDockWidget* d) { return d->objectName() == name; });
+    const auto it = std::find_if(m_docks.begin(), m_docks.end(), [&](const QDockWidget* d) { return d->objectName() == name; });
     return it == m_docks.end() ? nullptr : *it;
 }
 
@@ -200,7 +200,8 @@ void Docks::settle()
     QList<QDockWidget*> docks;
     QList<int> wanted;
     for (QDockWidget* dock : m_seen)
-        if (const auto side = m_widths.find(m_window->dockWidgetArea(dock)); side != m_widths.end() && widths.contains(side->first) && !dock->isFloating()) {
+        if (const auto side = m_widths.find(m_window->dockWidgetArea(dock));
+            side != m_widths.end() && widths.contains(side->first) && !dock->isFloating()) {
             docks << dock;
             wanted << side->second;
         }

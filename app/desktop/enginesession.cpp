@@ -45,7 +45,8 @@ QString deviceText(const json& backend)
         return line;
     const json& device = devices->front();
     if (whole(device, "threads") > 0)
-        line += (whole(device, "threads") == 1 ? EngineSession::tr(" · %1 thread") : EngineSession::tr(" · %1 threads")).arg(whole(device, "threads"));
+        line += (whole(device, "threads") == 1 ? EngineSession::tr(" · %1 thread") : EngineSession::tr(" · %1 threads"))
+                    .arg(whole(device, "threads"));
     if (whole(device, "memory_bytes") > 0)
         line += QStringLiteral(" · ") + bytesText(whole(device, "memory_bytes"));
     return line.mid(3);
@@ -64,7 +65,10 @@ std::vector<EngineBackend> backendsOf(const json& hello)
         const auto usable = backend.find("usable");
         const bool can = usable == backend.end() || !usable->is_boolean() || usable->get<bool>();
         const QString reason = text(backend, "reason");
-        out.push_back({ text(backend, "name"), deviceText(backend), can ? QString() : reason.isEmpty() ? EngineSession::tr("the engine does not say why") : reason });
+        out.push_back({ text(backend, "name"), deviceText(backend),
+                        can                    ? QString()
+                            : reason.isEmpty() ? EngineSession::tr("the engine does not say why")
+                                               : reason });
     }
     return out;
 }
@@ -98,8 +102,10 @@ QStringList mpiCommand(const QString& engine, int processes)
     if (::geteuid() == 0) // the user is asked whether that is wise by whoever made this machine, not by us
         out << QStringLiteral("OMPI_ALLOW_RUN_AS_ROOT=1") << QStringLiteral("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1");
     // More processes than cores are fine: who waits sleeps.
-    return out << mpirun << QStringLiteral("-n") << QString::number(processes)
-               << QStringLiteral("--oversubscribe --bind-to none --mca btl self,vader --mca mpi_yield_when_idle 1").split(QLatin1Char(' ')) << engine;
+    return out
+        << mpirun << QStringLiteral("-n") << QString::number(processes)
+        << QStringLiteral("--oversubscribe --bind-to none --mca btl self,vader --mca mpi_yield_when_idle 1").split(QLatin1Char(' '))
+        << engine;
 }
 
 EngineSession::EngineSession(QStringList command, QObject* parent)
@@ -218,13 +224,15 @@ void EngineSession::onTimeout()
     } else if (m_state == State::Running && !m_cancelling) {
         fail(tr("The engine gave up the run though nobody had cancelled it. “Restart engine” starts another."));
     } else if (m_state == State::Running) {
-        fail(tr("The engine did not answer the cancel within %1 s and was ended. “Restart engine” starts another.").arg(m_cancelTimeout / 1000.0));
+        fail(tr("The engine did not answer the cancel within %1 s and was ended. “Restart engine” starts another.")
+                 .arg(m_cancelTimeout / 1000.0));
     }
 }
 
 const EngineBackend* EngineSession::backend(const QString& name) const
 {
-    const auto it = std::find_if(m_backends.begin(), m_backends.end(), [&](const EngineBackend& backend) { return backend.name == name; });
+    const auto it =
+        std::find_if(m_backends.begin(), m_backends.end(), [&](const EngineBackend& backend) { return backend.name == name; });
     return it == m_backends.end() ? nullptr : &*it;
 }
 
@@ -325,7 +333,8 @@ void EngineSession::receiveHello(const json& message)
     m_backends = backendsOf(message);
     m_description = describe(m_backends);
     if (m_running == m_command)
-        m_mpiStartable = !m_mpiCommand.isEmpty() && backend(QStringLiteral("mpi")) && backend(QStringLiteral("mpi"))->unusable.contains(QLatin1String("mpirun"));
+        m_mpiStartable = !m_mpiCommand.isEmpty() && backend(QStringLiteral("mpi"))
+            && backend(QStringLiteral("mpi"))->unusable.contains(QLatin1String("mpirun"));
     if (m_waiting && commandFor(QString::fromStdString(m_waiting->backend)) != m_running) {
         dropClient();
         setState(State::Off);
@@ -341,9 +350,12 @@ void EngineSession::receiveResult(const json& message)
 {
     m_timer.stop();
     const auto run = message.find("run");
-    const auto result = run == message.end() ? Result<RunResult>(inputError("run", "is missing", "use programs of the same version")) : runResultFromJson(*run);
+    const auto result = run == message.end()
+        ? Result<RunResult>(inputError("run", "is missing", "use programs of the same version"))
+        : runResultFromJson(*run);
     if (!result.ok()) {
-        fail(tr("The engine's result cannot be read: %1. Use an engine of this version, then “Restart engine”.").arg(QString::fromStdString(result.error().text())));
+        fail(tr("The engine's result cannot be read: %1. Use an engine of this version, then “Restart engine”.")
+                 .arg(QString::fromStdString(result.error().text())));
         return;
     }
     setState(State::Ready);

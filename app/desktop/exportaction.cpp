@@ -34,7 +34,10 @@ Result<QString> writeFiles(const std::vector<ExportedFile>& files, const QString
         .arg(names.join(QStringLiteral(", ")), QDir::toNativeSeparators(folder));
 }
 
-Result<QString> readBack(const Document& document, const QString& folder) { return readBack(document.design(), *document.evaluation(), folder); }
+Result<QString> readBack(const Document& document, const QString& folder)
+{
+    return readBack(document.design(), *document.evaluation(), folder);
+}
 
 Result<QString> readBack(const Design& design, const Evaluation& evaluation, const QString& folder)
 {
@@ -47,7 +50,8 @@ Result<QString> readBack(const Design& design, const Evaluation& evaluation, con
     // What only a design knows (activations, logical names) is not in the file.
     for (const LayoutDifference& difference : comparison.differences)
         if (!difference.activation && difference.what != LayoutDifference::What::LogicalNames)
-            return inputError(path + ": " + difference.tensor, "does not read back as it was written (" + differenceName(difference.what) + ")",
+            return inputError(path + ": " + difference.tensor,
+                              "does not read back as it was written (" + differenceName(difference.what) + ")",
                               "keep this export apart and report it");
     return QCoreApplication::translate("shardboard", "%1 tensors read back equal").arg(comparison.compared);
 }

@@ -21,7 +21,8 @@ struct ExportedFile;
 Result<QString> exportTo(const QString& target, const Document& document, const QString& folder);
 /// Writes files that are made already; also on another thread. `stopped` is asked before anything is written and before each file;
 /// when it says so, it is cancelled and the files before stay.
-Result<QString> writeFiles(const std::vector<ExportedFile>& files, const QString& folder, const std::function<bool()>& stopped = {});
+Result<QString> writeFiles(const std::vector<ExportedFile>& files, const QString& folder,
+                           const std::function<bool()>& stopped = {});
 
 /// Reads an export back and compares it with the design, tensor by tensor: a sentence that says that all are equal, or the error
 /// that names the first that is not.

@@ -37,9 +37,9 @@ bool sameContent(const QString& path, const TextSource& text, std::int64_t bytes
 {
     QFile file(path);
     return file.size() == bytes && file.open(QIODevice::ReadOnly) && text([&](std::string_view piece) {
-        const auto size = static_cast<qsizetype>(piece.size());
-        return !stop && file.read(size) == QByteArray::fromRawData(piece.data(), size);
-    });
+               const auto size = static_cast<qsizetype>(piece.size());
+               return !stop && file.read(size) == QByteArray::fromRawData(piece.data(), size);
+           });
 }
 
 } // namespace
@@ -59,7 +59,8 @@ std::vector<FileChange> changesOf(const std::vector<ExportedFile>& files, const 
         const bool readable = change.there && !change.link && there.isFile(); // a pipe would keep its reader waiting
         constexpr auto kMost = static_cast<std::int64_t>(kMostCompared);
         change.large = change.bytes > kMost || (readable && there.size() > kMost);
-        change.diff = lineDiff(readable && !change.large ? textOfFile(path) : QString(), QString::fromStdString(change.large ? beginning.substr(0, kBeginning) : beginning));
+        change.diff = lineDiff(readable && !change.large ? textOfFile(path) : QString(),
+                               QString::fromStdString(change.large ? beginning.substr(0, kBeginning) : beginning));
         change.same = readable && (change.large ? sameContent(path, file.text, change.bytes, stop) : change.diff.same());
         out.push_back(std::move(change));
     }

@@ -217,7 +217,9 @@ bool ExportDialog::folderIsFile() const { return QFileInfo(folder()).isFile(); }
 void ExportDialog::showNote(const QString& text)
 {
     m_note->setText(text);
-    setTextColor(m_note, (folderIsFile() || !linkInTheWay().isEmpty()) && m_files != nullptr ? Theme::of(this).error : Theme::of(this).quiet);
+    setTextColor(m_note,
+                 (folderIsFile() || !linkInTheWay().isEmpty()) && m_files != nullptr ? Theme::of(this).error
+                                                                                     : Theme::of(this).quiet);
 }
 
 /// What can be said at once; the folder is looked into when nobody types any more.
@@ -227,7 +229,7 @@ void ExportDialog::folderChanged()
     for (FileChange& change : m_changes)
         change.link = false; // of the folder before
     m_export->setEnabled(m_files != nullptr && named && !folderIsFile());
-    showNote(!m_refusals.empty()  ? tr("Nothing is written.")
+    showNote(!m_refusals.empty()      ? tr("Nothing is written.")
                  : m_files == nullptr ? tr("Preparing the files …")
                                       : tr("Comparing with what is in the folder …"));
     if (m_files == nullptr)
@@ -260,19 +262,20 @@ void ExportDialog::showChanges()
     for (std::size_t i = 0; i < m_changes.size(); ++i) {
         const FileChange& change = m_changes[i];
         const ExportedFile& file = (*m_files)[i];
-        const QString state = change.link   ? tr("a link")
-            : !change.there                 ? tr("new")
-            : change.same                   ? tr("unchanged")
-            : change.large                  ? tr("replaced, %1").arg(bytesText(change.bytes))
-                                            : tr("+%1 −%2 lines").arg(change.diff.added).arg(change.diff.removed);
+        const QString state = change.link ? tr("a link")
+            : !change.there               ? tr("new")
+            : change.same                 ? tr("unchanged")
+            : change.large                ? tr("replaced, %1").arg(bytesText(change.bytes))
+                                          : tr("+%1 −%2 lines").arg(change.diff.added).arg(change.diff.removed);
         new QListWidgetItem(QStringLiteral("%1\n%2").arg(qstr(file.name), state), m_list);
         anyThere = anyThere || change.there;
         anyDifferent = anyDifferent || !change.same;
     }
     const QString link = linkInTheWay();
     m_export->setEnabled(named && !folderIsFile() && link.isEmpty());
-    showNote(!named           ? tr("Name a folder.")
-                 : !link.isEmpty() ? tr("%1 is a link in this folder, which leads out of it: remove it, or choose another folder.").arg(link)
+    showNote(!named ? tr("Name a folder.")
+                 : !link.isEmpty()
+                 ? tr("%1 is a link in this folder, which leads out of it: remove it, or choose another folder.").arg(link)
                  : folderIsFile() ? tr("%1 is a file, not a folder.").arg(shownText(m_folder->text()))
                  : !anyThere      ? tr("The folder has no export yet.")
                  : anyDifferent   ? tr("Files that are there are replaced.")

@@ -111,7 +111,8 @@ void FileActions::open()
 bool FileActions::openPath(const QString& path)
 {
     if (const QFileInfo info(path); info.exists() && isModel(info)) {
-        m_banner->showError(tr("%1: is a model and no design; choose File ▸ New and name it there, or drop it on the window").arg(path));
+        m_banner->showError(
+            tr("%1: is a model and no design; choose File ▸ New and name it there, or drop it on the window").arg(path));
         return false;
     }
     const Status status = m_document->open(path);
@@ -146,10 +147,7 @@ void FileActions::reload()
         openPath(path);
 }
 
-bool FileActions::save()
-{
-    return m_document->filePath().isEmpty() ? saveAs() : saveTo(m_document->filePath());
-}
+bool FileActions::save() { return m_document->filePath().isEmpty() ? saveAs() : saveTo(m_document->filePath()); }
 
 bool FileActions::saveAs()
 {
@@ -159,7 +157,8 @@ bool FileActions::saveAs()
     const QString proposal = current.isEmpty()
         ? m_settings.lastFolder() + QLatin1Char('/') + fileNamePart(qstr(m_document->design().model.name)) + kSuffix
         : current;
-    const QString path = saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Design As"), proposal, filter()), { kSuffix });
+    const QString path =
+        saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Design As"), proposal, filter()), { kSuffix });
     return !path.isEmpty() && saveTo(path);
 }
 
@@ -203,8 +202,9 @@ void FileActions::exportJax()
         return;
     const QString file = m_document->filePath();
     const QString folder = !m_exportFolder.isEmpty() ? m_exportFolder
-        : file.isEmpty()                             ? m_settings.lastFolder() + QStringLiteral("/%1-jax").arg(fileNamePart(qstr(m_document->design().model.name)))
-                                                     : QFileInfo(file).absolutePath() + QStringLiteral("/%1-jax").arg(QFileInfo(file).completeBaseName());
+        : file.isEmpty()
+        ? m_settings.lastFolder() + QStringLiteral("/%1-jax").arg(fileNamePart(qstr(m_document->design().model.name)))
+        : QFileInfo(file).absolutePath() + QStringLiteral("/%1-jax").arg(QFileInfo(file).completeBaseName());
     ExportDialog dialog(*m_document, QStringLiteral("jax"), folder, m_window);
     if (dialog.exec() != QDialog::Accepted) {
         if (!dialog.wantedWeight().isEmpty())
@@ -223,7 +223,8 @@ void FileActions::writeExport(std::shared_ptr<const std::vector<ExportedFile>> f
     m_writtenTo = folder;
     const auto design = std::make_shared<const Design>(m_document->design());
     m_work->start(tr("Writing %1 …").arg(QDir::toNativeSeparators(folder)),
-                  [this, folder, files = std::move(files), state = m_export, design, evaluation = m_document->evaluation()](LongWork::Control& control) -> LongWork::Answer {
+                  [this, folder, files = std::move(files), state = m_export, design,
+                   evaluation = m_document->evaluation()](LongWork::Control& control) -> LongWork::Answer {
                       const auto written = writeFiles(*files, folder, [&] { return control.stopped() || !state->begin(); });
                       if (written.ok())
                           state->finish();
@@ -273,10 +274,11 @@ bool FileActions::mayReplace()
 {
     if (!m_document->hasDesign() || !m_document->isModified())
         return true;
-    const QString name = m_document->filePath().isEmpty() ? qstr(m_document->design().model.name)
-                                                          : QFileInfo(m_document->filePath()).fileName();
-    const auto box = plainBox(QMessageBox::Question, tr("Unsaved Changes"), tr("Save the changes to “%1”?").arg(shortened(shownText(name), kLongestName)),
-                              tr("They are lost otherwise."), QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, m_window);
+    const QString name =
+        m_document->filePath().isEmpty() ? qstr(m_document->design().model.name) : QFileInfo(m_document->filePath()).fileName();
+    const auto box = plainBox(
+        QMessageBox::Question, tr("Unsaved Changes"), tr("Save the changes to “%1”?").arg(shortened(shownText(name), kLongestName)),
+        tr("They are lost otherwise."), QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, m_window);
     box->setObjectName(QStringLiteral("unsavedBox"));
     box->setDefaultButton(QMessageBox::Save);
     switch (box->exec()) {

@@ -89,8 +89,7 @@ void FileConflict::showDifference(const QString& path, const std::string& mine)
 {
     const auto theirs = readTextFile(QFile::encodeName(path).toStdString(), kMostCompared);
     if (!theirs.ok() || mine.size() > kMostCompared) {
-        m_difference->setPlainText(theirs.ok() ? tr("They are too large to be compared here.")
-                                               : qstr(theirs.error().text()));
+        m_difference->setPlainText(theirs.ok() ? tr("They are too large to be compared here.") : qstr(theirs.error().text()));
         return;
     }
     const LineDiff diff = lineDiff(QString::fromStdString(theirs.value()), QString::fromStdString(mine));
@@ -112,10 +111,9 @@ FileConflict::Answer FileConflict::askBeforeSave(const QString& path, const std:
     const Choice saveAs { Answer::SaveAs, tr("Save &As …"), "saveAs" };
     const Choice cancel { Answer::Cancel, tr("Cancel"), "cancel" };
     if (!now.exists()) {
-        FileConflict box(
-            tr("%1 is not there any more.").arg(QDir::toNativeSeparators(path)),
-            tr("Another program has removed or renamed it since this design was read from it or saved to it."), path,
-            mine, { saveAs, { Answer::Overwrite, tr("&Write It Again"), "overwrite" }, cancel }, window);
+        FileConflict box(tr("%1 is not there any more.").arg(QDir::toNativeSeparators(path)),
+                         tr("Another program has removed or renamed it since this design was read from it or saved to it."), path,
+                         mine, { saveAs, { Answer::Overwrite, tr("&Write It Again"), "overwrite" }, cancel }, window);
         box.setWindowTitle(tr("File Removed"));
         return box.ask();
     }
@@ -137,9 +135,8 @@ FileConflict::Answer FileConflict::askBeforeSave(const QString& path, const std:
 FileConflict::Answer FileConflict::askBeforeRestore(const QString& path, const std::string& mine, QWidget* window)
 {
     const FileIdentity now = outsideOf(path);
-    const QString what = now.exists()
-        ? tr("%1 is not what these changes were made to.").arg(QDir::toNativeSeparators(path))
-        : tr("%1 is not there any more.").arg(QDir::toNativeSeparators(path));
+    const QString what = now.exists() ? tr("%1 is not what these changes were made to.").arg(QDir::toNativeSeparators(path))
+                                      : tr("%1 is not there any more.").arg(QDir::toNativeSeparators(path));
     const QString more = now.exists() ? tr("It was changed since; what is there is from %1. Restoring leaves it as it "
                                            "is, and saving asks again. Lines with − are "
                                            "only in the file, lines with + only in what was kept.")

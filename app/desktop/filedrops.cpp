@@ -31,7 +31,8 @@ bool FileDrops::eventFilter(QObject* watched, QEvent* event)
         return false;
     drop->acceptProposedAction();
     if (type == QEvent::Drop)
-        QMetaObject::invokeMethod(this, [this, path] { Q_EMIT dropped(path); }, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(
+            this, [this, path] { Q_EMIT dropped(path); }, Qt::QueuedConnection);
     return true;
 }
 

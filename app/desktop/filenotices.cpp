@@ -15,7 +15,8 @@
 
 namespace shardboard {
 
-FileNotices::FileNotices(Document* document, FileActions* files, Recovery* recovery, FileWatch* watch, Banner* banner, QWidget* window)
+FileNotices::FileNotices(Document* document, FileActions* files, Recovery* recovery, FileWatch* watch, Banner* banner,
+                         QWidget* window)
     : QObject(window)
     , m_document(document)
     , m_fileActions(files)
@@ -47,13 +48,15 @@ void FileNotices::offerRecovery()
         offerRecovery();
     };
     if (!newest.problem.isEmpty()) {
-        m_banner->ask(tr("What a window that ended unexpectedly has left behind cannot be restored: %1").arg(newest.problem), { { tr("Discard"), discard } });
+        m_banner->ask(tr("What a window that ended unexpectedly has left behind cannot be restored: %1").arg(newest.problem),
+                      { { tr("Discard"), discard } });
         return;
     }
-    m_banner->ask(tr("Unsaved changes of %1 from %2 were left behind by a window that ended unexpectedly.")
-                      .arg(newest.file.path.isEmpty() ? shownText(newest.name) : shownText(QDir::toNativeSeparators(newest.file.path)),
-                           QLocale().toString(newest.kept, QLocale::ShortFormat)),
-                  { { tr("Restore"), restore }, { tr("Discard"), discard } });
+    m_banner->ask(
+        tr("Unsaved changes of %1 from %2 were left behind by a window that ended unexpectedly.")
+            .arg(newest.file.path.isEmpty() ? shownText(newest.name) : shownText(QDir::toNativeSeparators(newest.file.path)),
+                 QLocale().toString(newest.kept, QLocale::ShortFormat)),
+        { { tr("Restore"), restore }, { tr("Discard"), discard } });
 }
 
 /// Not before it was said that the file is another one by now.

@@ -24,7 +24,8 @@ HardwareFiles::HardwareFiles(HardwareView* view, Settings& settings, Banner* ban
 
 void HardwareFiles::open()
 {
-    const QString path = QFileDialog::getOpenFileName(m_window, tr("Hardware"), m_settings.lastFolder(), tr("Hardware (*.json);;All files (*)"));
+    const QString path =
+        QFileDialog::getOpenFileName(m_window, tr("Hardware"), m_settings.lastFolder(), tr("Hardware (*.json);;All files (*)"));
     if (path.isEmpty())
         return;
     const Status status = m_view->open(path);
@@ -34,7 +35,9 @@ void HardwareFiles::open()
 
 void HardwareFiles::save()
 {
-    const QString path = saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Hardware"), m_settings.lastFolder(), tr("Hardware (*.json)")), { QStringLiteral(".json") });
+    const QString path = saveName(
+        m_window, QFileDialog::getSaveFileName(m_window, tr("Save Hardware"), m_settings.lastFolder(), tr("Hardware (*.json)")),
+        { QStringLiteral(".json") });
     if (path.isEmpty())
         return;
     const Status status = m_view->save(path);

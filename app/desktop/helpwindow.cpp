@@ -57,9 +57,10 @@ void loosen(QTextDocument* document)
 
 const QStringList& HelpWindow::pages()
 {
-    static const QStringList list = QStringLiteral("index first-steps weights mesh tiles flow inspector strategy history collectives cost "
-                                                   "explain pins cuts findings rules memory compare run hardware window notation module files export")
-                                        .split(QLatin1Char(' '));
+    static const QStringList list =
+        QStringLiteral("index first-steps weights mesh tiles flow inspector strategy history collectives cost "
+                       "explain pins cuts findings rules memory compare run hardware window notation module files export")
+            .split(QLatin1Char(' '));
     return list;
 }
 
@@ -148,8 +149,8 @@ QString HelpWindow::shortcuts() const
     QString text = tr("# Shortcuts\n\n*Help ▸ Keyboard Shortcuts …* changes them.\n\n| keys | what |\n| --- | --- |\n");
     for (const QAction* action : m_actions.all()) {
         if (!action->shortcut().isEmpty())
-            text += QStringLiteral("| **%1** | %2 |\n").arg(markdownText(action->shortcut().toString(QKeySequence::NativeText)),
-                                                          markdownText(plainText(action)));
+            text += QStringLiteral("| **%1** | %2 |\n")
+                        .arg(markdownText(action->shortcut().toString(QKeySequence::NativeText)), markdownText(plainText(action)));
     }
     return text;
 }

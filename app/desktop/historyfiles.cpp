@@ -40,10 +40,12 @@ HistoryFiles::HistoryFiles(Document* document, HistoryView* view, Settings& sett
 void HistoryFiles::save()
 {
     const QString file = m_document->filePath();
-    const QString name = file.isEmpty() ? m_settings.lastFolder() + QLatin1Char('/') + fileNamePart(qstr(m_document->design().model.name))
-                                        : QFileInfo(file).absolutePath() + QLatin1Char('/') + QFileInfo(file).completeBaseName();
+    const QString name = file.isEmpty()
+        ? m_settings.lastFolder() + QLatin1Char('/') + fileNamePart(qstr(m_document->design().model.name))
+        : QFileInfo(file).absolutePath() + QLatin1Char('/') + QFileInfo(file).completeBaseName();
     const QString suffix = QStringLiteral(".edits.json");
-    const QString path = saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Edits"), name + suffix, filter()), { suffix, QStringLiteral(".json") });
+    const QString path = saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Edits"), name + suffix, filter()),
+                                  { suffix, QStringLiteral(".json") });
     if (!path.isEmpty())
         saveTo(path);
 }
@@ -75,16 +77,21 @@ bool HistoryFiles::replayFrom(const QString& path)
     const QString madeText = counted(made, tr("edit"), tr("edits"));
     QString alreadyText;
     if (there > 0)
-        alreadyText = tr("%1 there already").arg(made > 0 ? there == 1 ? tr("1 was") : tr("%1 were").arg(there) : counted(there, tr("edit is"), tr("edits are")));
+        alreadyText = tr("%1 there already")
+                          .arg(made > 0 ? there == 1 ? tr("1 was") : tr("%1 were").arg(there)
+                                        : counted(there, tr("edit is"), tr("edits are")));
     if (!status.ok()) {
         QStringList parts;
         if (made > 0)
             parts << tr("%1 of %2 edits were made").arg(made).arg(edits.value().size());
         if (there > 0)
             parts << alreadyText;
-        m_banner->showError(parts.isEmpty() ? qstr(status.error().text()) : tr("%1, then: %2").arg(parts.join(QStringLiteral(", ")), qstr(status.error().text())));
+        m_banner->showError(parts.isEmpty()
+                                ? qstr(status.error().text())
+                                : tr("%1, then: %2").arg(parts.join(QStringLiteral(", ")), qstr(status.error().text())));
     } else if (made == 0) {
-        m_banner->showInfo(there > 0 ? tr("%1: nothing changes").arg(alreadyText) : tr("%1 holds no edits: nothing changes").arg(path));
+        m_banner->showInfo(there > 0 ? tr("%1: nothing changes").arg(alreadyText)
+                                     : tr("%1 holds no edits: nothing changes").arg(path));
     } else {
         const int kept = m_document->undoStack()->index(); // fewer than were made where the history is full
         const QString told = kept < made ? tr("%1 made again; undo takes the last %2 back one by one").arg(madeText).arg(kept)

@@ -9,7 +9,8 @@ namespace {
 
 bool isModifier(int key)
 {
-    return key == Qt::Key_Shift || key == Qt::Key_Control || key == Qt::Key_Meta || key == Qt::Key_Alt || key == Qt::Key_AltGr || key == Qt::Key_unknown || key == 0;
+    return key == Qt::Key_Shift || key == Qt::Key_Control || key == Qt::Key_Meta || key == Qt::Key_Alt || key == Qt::Key_AltGr
+        || key == Qt::Key_unknown || key == 0;
 }
 
 /// Keys by which the field is left, as everywhere.
@@ -35,7 +36,8 @@ QKeySequence chordOf(const QKeyEvent& event)
     Qt::KeyboardModifiers held = event.modifiers() & ~(Qt::KeypadModifier | Qt::GroupSwitchModifier);
     // Shift makes another character of a key that is no letter: `?`, not Shift+?.
     const QString text = event.text();
-    if ((held & Qt::ShiftModifier) && !text.isEmpty() && text.front().isPrint() && !text.front().isLetterOrNumber() && !text.front().isSpace())
+    if ((held & Qt::ShiftModifier) && !text.isEmpty() && text.front().isPrint() && !text.front().isLetterOrNumber()
+        && !text.front().isSpace())
         held &= ~Qt::ShiftModifier;
     return QKeySequence(QKeyCombination(held, static_cast<Qt::Key>(event.key())));
 }
@@ -74,7 +76,8 @@ void KeyField::keyPressEvent(QKeyEvent* event)
     event->accept();
     if (isModifier(event->key()))
         return;
-    const bool empties = (event->key() == Qt::Key_Backspace || event->key() == Qt::Key_Delete) && event->modifiers() == Qt::NoModifier;
+    const bool empties =
+        (event->key() == Qt::Key_Backspace || event->key() == Qt::Key_Delete) && event->modifiers() == Qt::NoModifier;
     const QKeySequence pressed = empties ? QKeySequence() : chordOf(*event);
     if (pressed == m_keys)
         return;

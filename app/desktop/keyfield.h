@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A field that takes the keys that are pressed in it as a shortcut: one chord, at once. Tab, Esc and Enter keep their meaning; Backspace
-// empties it.
+// A field that takes the keys that are pressed in it as a shortcut: one chord, at once. Tab, Esc and Enter keep their meaning;
+// Backspace empties it.
 #pragma once
 
 #include <QKeySequence>

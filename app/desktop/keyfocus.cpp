@@ -28,8 +28,9 @@ namespace {
 /// Their parts are Qt's business.
 bool isWhole(const QWidget* widget)
 {
-    return qobject_cast<const QAbstractItemView*>(widget) || qobject_cast<const QAbstractSpinBox*>(widget) || qobject_cast<const QComboBox*>(widget)
-        || qobject_cast<const QLineEdit*>(widget) || qobject_cast<const QPlainTextEdit*>(widget) || qobject_cast<const QTextEdit*>(widget);
+    return qobject_cast<const QAbstractItemView*>(widget) || qobject_cast<const QAbstractSpinBox*>(widget)
+        || qobject_cast<const QComboBox*>(widget) || qobject_cast<const QLineEdit*>(widget)
+        || qobject_cast<const QPlainTextEdit*>(widget) || qobject_cast<const QTextEdit*>(widget);
 }
 
 void collect(QWidget* widget, std::vector<QWidget*>& out);
@@ -78,7 +79,8 @@ void collect(QWidget* widget, std::vector<QWidget*>& out)
         auto* part = qobject_cast<QWidget*>(child);
         if (part == nullptr || part->isWindow())
             continue;
-        const bool met = std::any_of(placed.begin(), placed.end(), [part](const QWidget* one) { return part == one || part->isAncestorOf(one); });
+        const bool met = std::any_of(placed.begin(), placed.end(),
+                                     [part](const QWidget* one) { return part == one || part->isAncestorOf(one); });
         if (!met)
             collect(part, out);
     }
@@ -157,7 +159,8 @@ bool KeyFocus::eventFilter(QObject* watched, QEvent* event)
     if (reason != Qt::TabFocusReason && reason != Qt::BacktabFocusReason && reason != Qt::ShortcutFocusReason)
         return false; // the mouse was there, or a dialog is gone
     for (QWidget* at = widget->parentWidget(); at != nullptr && !at->isWindow(); at = at->parentWidget())
-        if (auto* area = qobject_cast<QScrollArea*>(at); area != nullptr && area->widget() != nullptr && area->widget()->isAncestorOf(widget))
+        if (auto* area = qobject_cast<QScrollArea*>(at);
+            area != nullptr && area->widget() != nullptr && area->widget()->isAncestorOf(widget))
             area->ensureWidgetVisible(widget, 4, 4);
     return false;
 }

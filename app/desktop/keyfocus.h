@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The focus as keys move it in the main window: Tab goes through a panel in the order of its layouts, whatever of it was made when, and
-// what gets the focus is scrolled into sight. Qt itself puts widgets that come later behind all others of the window, and scrolls only
-// where the focus was in that area before.
+// The focus as keys move it in the main window: Tab goes through a panel in the order of its layouts, whatever of it was made when,
+// and what gets the focus is scrolled into sight. Qt itself puts widgets that come later behind all others of the window, and
+// scrolls only where the focus was in that area before.
 #pragma once
 
 #include <QObject>

@@ -89,7 +89,8 @@ LineDiff lineDiff(const QString& before, const QString& after, int around)
     int skipped = 0;
     const auto gap = [&] {
         if (skipped > 0)
-            out.lines.push_back({ Kind::Gap, QCoreApplication::translate("shardboard::LineDiff", "… %1 equal lines").arg(skipped) });
+            out.lines.push_back(
+                { Kind::Gap, QCoreApplication::translate("shardboard::LineDiff", "… %1 equal lines").arg(skipped) });
         skipped = 0;
     };
     for (std::size_t i = 0; i < all.size(); ++i) {

@@ -108,7 +108,7 @@ int main(int argc, char** argv)
     if (!tour)
         return showWindow(line, application);
     const Status status = !line.exportFolder.isEmpty() ? writeExportOf(line)
-        : line.picture.isEmpty()                          ? writeTour(application, line)
-                                                          : writeOnePicture(application, line);
+        : line.picture.isEmpty()                       ? writeTour(application, line)
+                                                       : writeOnePicture(application, line);
     return status.ok() ? 0 : fail(status.error());
 }

@@ -39,8 +39,8 @@
 #include "widgets/hardwareview.h"
 #include "widgets/historyview.h"
 #include "widgets/inspector.h"
-#include "widgets/longwork.h"
 #include "widgets/listfilter.h"
+#include "widgets/longwork.h"
 #include "widgets/memoryview.h"
 #include "widgets/meshview.h"
 #include "widgets/pinsview.h"
@@ -279,8 +279,7 @@ void MainWindow::createDocks()
     add("run", tr("Run"), m_runPanel, Place::Bottom);
     add("history", tr("History"), history, Place::Right);
     // It lays out all of its rows at every edit, seen or not.
-    connect(m_docks->find(QStringLiteral("history")), &QDockWidget::visibilityChanged, history,
-            &HistoryView::setSeen);
+    connect(m_docks->find(QStringLiteral("history")), &QDockWidget::visibilityChanged, history, &HistoryView::setSeen);
     auto* hardware = new HardwareView(m_document);
     connect(hardware, &HardwareView::refused, m_banner, &Banner::showError);
     m_hardwareFiles = new HardwareFiles(hardware, m_settings, m_banner, this);
@@ -338,9 +337,7 @@ void MainWindow::selectFirstCut()
     const auto cut = std::find_if(weights.begin(), weights.end(), [](const WeightLayout& weight) {
         return weight.firstLayer >= 0 && weight.spec.shape.size() > 1 && !weight.layout.isReplicated();
     });
-    m_document->selection()->setWeight(weights.empty() ? -1
-                                           : cut == weights.end() ? 0
-                                                                  : static_cast<int>(cut - weights.begin()));
+    m_document->selection()->setWeight(weights.empty() ? -1 : cut == weights.end() ? 0 : static_cast<int>(cut - weights.begin()));
 }
 
 void MainWindow::showRun() { m_docks->raise(QStringLiteral("run")); }
@@ -387,12 +384,14 @@ void MainWindow::openPalette()
 {
     const auto entries = [this] {
         std::vector<PaletteEntry> all = designEntries(m_document);
-        const std::vector<PaletteEntry> commands = commandEntries(menuBar(), m_actions->all(), m_document->hasDesign() ? QString() : tr("no design is open"));
+        const std::vector<PaletteEntry> commands =
+            commandEntries(menuBar(), m_actions->all(), m_document->hasDesign() ? QString() : tr("no design is open"));
         all.insert(all.begin(), commands.begin(), commands.end());
         return all;
     };
     if (m_palette == nullptr)
-        m_palette = new CommandPalette(entries, [this](const QString& typed) { return deviceEntries(m_document, typed); }, this);
+        m_palette = new CommandPalette(
+            entries, [this](const QString& typed) { return deviceEntries(m_document, typed); }, this);
     m_palette->open();
 }
 
@@ -419,17 +418,19 @@ void MainWindow::showShortcuts()
 
 void MainWindow::showAbout()
 {
-    const auto box = plainBox(QMessageBox::NoIcon, tr("About Shardboard"), tr("Shardboard %1").arg(QApplication::applicationVersion()),
-                              tr("Designs how a neural network is sharded over a device mesh.\n\n"
-                                 "Own code: Apache-2.0. This program links QCustomPlot (GPL-3), so that it is distributed under "
-                                 "GPL-3 as a whole.\nQt %1")
-                                  .arg(QString::fromLatin1(qVersion())),
-                              QMessageBox::Ok, this);
+    const auto box =
+        plainBox(QMessageBox::NoIcon, tr("About Shardboard"), tr("Shardboard %1").arg(QApplication::applicationVersion()),
+                 tr("Designs how a neural network is sharded over a device mesh.\n\n"
+                    "Own code: Apache-2.0. This program links QCustomPlot (GPL-3), so that it is distributed under "
+                    "GPL-3 as a whole.\nQt %1")
+                     .arg(QString::fromLatin1(qVersion())),
+                 QMessageBox::Ok, this);
     box->setIconPixmap(windowIcon().pixmap(64, 64));
     box->exec();
 }
 
-/// For Qt panels behind other tabs are visible (it moves them out of the window), and so is a tab bar without tabs. Tab leaves them out.
+/// For Qt panels behind other tabs are visible (it moves them out of the window), and so is a tab bar without tabs. Tab leaves them
+/// out.
 bool MainWindow::focusNextPrevChild(bool next)
 {
     constexpr int kMost = 2000; // there is always one that can be seen

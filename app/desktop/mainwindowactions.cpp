@@ -37,7 +37,8 @@ void MainWindow::createActions()
     m_actions->add(id("file.open"), tr("&Open …"), QKeySequence::Open, [this] { m_fileActions->open(); });
     m_actions->add(id("file.sample"), tr("Open S&ample"), {}, [this] { m_fileActions->openSample(); });
     for (const Sample& sample : samples()) {
-        m_actions->add(QStringLiteral("file.sample.") + sample.id, sample.title, {}, [this, sample] { m_fileActions->openSample(sample.id); });
+        m_actions->add(QStringLiteral("file.sample.") + sample.id, sample.title, {},
+                       [this, sample] { m_fileActions->openSample(sample.id); });
         m_actions->setTip(QStringLiteral("file.sample.") + sample.id, sample.text);
     }
     m_actions->add(id("file.save"), tr("&Save"), QKeySequence::Save, [this] { m_fileActions->save(); });
@@ -55,7 +56,8 @@ void MainWindow::createActions()
     m_actions->setDefaultShortcuts(id("edit.palette"), { QKeySequence(tr("Ctrl+K")), QKeySequence(tr("Ctrl+Shift+P")) });
     m_actions->setTip(id("edit.palette"), tr("Find anything by its name"));
     m_actions->add(id("edit.strategy"), tr("Edit &Strategy"), tr("Ctrl+L"), [this] { editStrategy(false); });
-    m_actions->add(id("hardware.edit"), tr("&Edit Hardware …"), tr("Ctrl+H"), [this] { m_docks->raise(QStringLiteral("hardware")); });
+    m_actions->add(id("hardware.edit"), tr("&Edit Hardware …"), tr("Ctrl+H"),
+                   [this] { m_docks->raise(QStringLiteral("hardware")); });
     m_actions->add(id("hardware.open"), tr("Hardware from &File …"), {}, [this] { m_hardwareFiles->open(); });
     m_actions->add(id("compare.keep"), tr("&Keep for Comparison"), tr("Ctrl+Shift+K"), [this] {
         m_docks->raise(QStringLiteral("compare"));
@@ -71,9 +73,7 @@ void MainWindow::createActions()
     m_actions->add(id("run.cancel"), tr("&Cancel"), tr("Shift+F5"), [this] { m_engine->cancel(); });
     m_actions->add(id("run.restart"), tr("Restart &Engine"), {}, [this] { m_engine->restart(); });
     m_actions->add(id("view.allWeights"), tr("&All Weights"), tr("Ctrl+Shift+A"), [this] { m_tileView->showAll(true); });
-    m_actions->add(id("view.oneDevice"), tr("All &on One Device"), tr("Ctrl+Shift+D"), [this] {
-        m_tileView->showHeld();
-    });
+    m_actions->add(id("view.oneDevice"), tr("All &on One Device"), tr("Ctrl+Shift+D"), [this] { m_tileView->showHeld(); });
     m_actions->add(id("view.reset"), tr("&Reset Layout"), {}, [this] { resetLayout(); });
     m_actions->add(id("help.show"), tr("&Help"), QKeySequence::HelpContents, [this] { showHelp(); });
     m_actions->add(id("help.shortcuts"), tr("&Keyboard Shortcuts …"), tr("?"), [this] { showShortcuts(); });
@@ -155,7 +155,9 @@ void MainWindow::updateActions()
     using State = EngineSession::State;
     const bool design = m_document->hasDesign();
     const State state = m_engine->state();
-    const auto enable = [this, why = tr("no design is open")](const char* id, bool on) { m_actions->setEnabled(QString::fromLatin1(id), on, why); };
+    const auto enable = [this, why = tr("no design is open")](const char* id, bool on) {
+        m_actions->setEnabled(QString::fromLatin1(id), on, why);
+    };
     enable("file.save", design);
     enable("file.saveAs", design);
     enable("file.exportJax", design);
@@ -170,9 +172,12 @@ void MainWindow::updateActions()
     enable("compare.keep", design);
     enable("compare.open", design);
     m_actions->setEnabled(QStringLiteral("run.start"), m_runPanel->canRun(),
-                          !design ? tr("no design is open") : state == State::Running ? tr("a run is under way") : tr("this design has nothing to run"));
+                          !design                       ? tr("no design is open")
+                              : state == State::Running ? tr("a run is under way")
+                                                        : tr("this design has nothing to run"));
     m_actions->setEnabled(QStringLiteral("run.cancel"), state == State::Running || state == State::Starting, tr("nothing runs"));
-    m_actions->setEnabled(QStringLiteral("run.restart"), state == State::Ready || state == State::Failed, tr("the engine has not been started"));
+    m_actions->setEnabled(QStringLiteral("run.restart"), state == State::Ready || state == State::Failed,
+                          tr("the engine has not been started"));
 }
 
 } // namespace shardboard

@@ -64,15 +64,17 @@ void MemoryMenu::addMemory()
     m_prefetch = addNumber(tr("Layers gathered ahead"), QStringLiteral("memory.prefetchedLayers"),
                            tr("Whose weights are whole beside those of the layer that works; FSDP2 gathers one ahead"), 64, 0, {},
                            [](MemorySettings& memory, double value) { memory.prefetchedLayers = std::llround(value); });
-    m_reserve = addNumber(tr("Allocator's reserve"), QStringLiteral("memory.reserve"),
-                          tr("What the allocator holds on top of activations, logits and gathered weights, because free blocks do not fit"), 100, 1,
-                          tr(" %"), [](MemorySettings& memory, double value) { memory.reserveShare = value / kPercent; });
+    m_reserve =
+        addNumber(tr("Allocator's reserve"), QStringLiteral("memory.reserve"),
+                  tr("What the allocator holds on top of activations, logits and gathered weights, because free blocks do not fit"),
+                  100, 1, tr(" %"), [](MemorySettings& memory, double value) { memory.reserveShare = value / kPercent; });
     m_context = addNumber(tr("Context of a device"), QStringLiteral("memory.context"),
                           tr("What a process takes on a GPU before it allocates anything"), kMostMib, 0, tr(" MiB"),
                           [](MemorySettings& memory, double value) { memory.contextBytes = std::llround(value * kMib); });
-    m_communicators = addNumber(tr("Buffers of a communicator"), QStringLiteral("memory.communicator"),
-                                tr("One for each set of mesh axes that collectives run over; on GPUs"), kMostMib, 0, tr(" MiB"),
-                                [](MemorySettings& memory, double value) { memory.communicatorBytes = std::llround(value * kMib); });
+    m_communicators =
+        addNumber(tr("Buffers of a communicator"), QStringLiteral("memory.communicator"),
+                  tr("One for each set of mesh axes that collectives run over; on GPUs"), kMostMib, 0, tr(" MiB"),
+                  [](MemorySettings& memory, double value) { memory.communicatorBytes = std::llround(value * kMib); });
     m_memory->addSeparator();
     m_logits = m_memory->addAction(tr("&Logits and Their Gradient in f32"));
     m_logits->setObjectName(QStringLiteral("memory.logits"));
@@ -92,8 +94,8 @@ void MemoryMenu::addMemory()
     });
 }
 
-QDoubleSpinBox* MemoryMenu::addNumber(const QString& label, const QString& name, const QString& toolTip, double most, int decimals, const QString& unit,
-                                      const std::function<void(MemorySettings&, double)>& change)
+QDoubleSpinBox* MemoryMenu::addNumber(const QString& label, const QString& name, const QString& toolTip, double most, int decimals,
+                                      const QString& unit, const std::function<void(MemorySettings&, double)>& change)
 {
     auto* row = new QWidget(m_memory);
     row->setToolTip(toolTip);
@@ -172,7 +174,9 @@ void MemoryMenu::showAxes()
             action->setObjectName(QStringLiteral("optimizer.over.") + name);
             action->setData(name);
             action->setCheckable(true);
-            action->setToolTip(tr("ZeRO-1: each device along %1 holds and updates its part of the states of weights that %1 does not cut").arg(name));
+            action->setToolTip(
+                tr("ZeRO-1: each device along %1 holds and updates its part of the states of weights that %1 does not cut")
+                    .arg(name));
             connect(action, &QAction::triggered, this, [this, name](bool on) { chooseAxis(name.toStdString(), on); });
             m_optimizer->insertAction(below, action);
             m_axes << action;
@@ -198,7 +202,8 @@ void MemoryMenu::showState()
         action->setEnabled(train);
         action->setProperty("whyNot", tr("only a training step has an optimizer"));
     }
-    m_gradients->setProperty("whyNot", train ? tr("no mesh axis shards the optimizer's states") : tr("only a training step has gradients"));
+    m_gradients->setProperty("whyNot",
+                             train ? tr("no mesh axis shards the optimizer's states") : tr("only a training step has gradients"));
     m_logits->setProperty("whyNot", tr("only a training step has a loss"));
     m_usual->setProperty("whyNot", tr("everything is as usual already"));
     m_gradients->setEnabled(train && workload.optimizer.present());

@@ -27,8 +27,8 @@ public:
 private:
     void addGradients();
     void addMemory();
-    QDoubleSpinBox* addNumber(const QString& label, const QString& name, const QString& toolTip, double most, int decimals, const QString& unit,
-                              const std::function<void(MemorySettings&, double)>& change);
+    QDoubleSpinBox* addNumber(const QString& label, const QString& name, const QString& toolTip, double most, int decimals,
+                              const QString& unit, const std::function<void(MemorySettings&, double)>& change);
     void chooseAxis(const std::string& axis, bool on);
     void edit(const Design& edited, const QString& text);
     void showState();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/newdialog.h"
 
-#include "model/hardware/hardware.h"
 #include "model/design/evaluate.h"
 #include "model/design/presets.h"
 #include "model/formats/openmodel.h"
+#include "model/hardware/hardware.h"
 #include "model/rules/rulesetup.h"
 #include "widgets/format.h"
 #include "widgets/plaintext.h"
@@ -79,7 +79,8 @@ NewDialog::NewDialog(QWidget* parent)
         m_model->addItem(qstr(name));
     m_model->insertSeparator(m_model->count());
     m_model->addItem(kModule);
-    m_model->setItemData(m_model->count() - 1, tr("One module alone: a matmul per device, its bias, the all-gather"), Qt::ToolTipRole);
+    m_model->setItemData(m_model->count() - 1, tr("One module alone: a matmul per device, its bias, the all-gather"),
+                         Qt::ToolTipRole);
     m_model->setCurrentText(QStringLiteral("llama3-8b"));
     m_mesh->setToolTip(tr("Mesh axes in order, the first slowest: NAME=SIZE,NAME=SIZE"));
     m_hardware->setObjectName(QStringLiteral("new.hardware"));
@@ -99,11 +100,13 @@ NewDialog::NewDialog(QWidget* parent)
     for (const AttentionKernel kernel : { AttentionKernel::Flash, AttentionKernel::Unfused })
         m_attention->addItem(qstr(attentionKernelName(kernel)), static_cast<int>(kernel));
     m_overlap->setObjectName(QStringLiteral("new.overlap"));
-    m_overlap->setToolTip(tr("Collectives that run while the device computes: none, those of weights and gradients, or all (a lower bound)"));
+    m_overlap->setToolTip(
+        tr("Collectives that run while the device computes: none, those of weights and gradients, or all (a lower bound)"));
     for (const Overlap overlap : { Overlap::None, Overlap::Weights, Overlap::All })
         m_overlap->addItem(qstr(overlapName(overlap)), static_cast<int>(overlap));
     m_software->setObjectName(QStringLiteral("new.software"));
-    m_software->setToolTip(tr("Whose kernels run beside the products: fused (Megatron-LM, XLA), compiled (torch.compile) or eager (PyTorch alone)"));
+    m_software->setToolTip(
+        tr("Whose kernels run beside the products: fused (Megatron-LM, XLA), compiled (torch.compile) or eager (PyTorch alone)"));
     for (const Software software : { Software::Fused, Software::Compiled, Software::Eager })
         m_software->addItem(qstr(softwareName(software)), static_cast<int>(software));
     m_presetWhat->setObjectName(QStringLiteral("new.presetWhat"));
@@ -111,7 +114,8 @@ NewDialog::NewDialog(QWidget* parent)
     m_presetWhat->setTextFormat(Qt::PlainText);
     setTextColor(m_presetWhat, Theme::of(this).quiet);
     m_dtype->setObjectName(QStringLiteral("new.dtype"));
-    m_dtype->setToolTip(tr("f8e4m3: one byte for everything in inference; in training the layers' products alone, the rest stays bf16"));
+    m_dtype->setToolTip(
+        tr("f8e4m3: one byte for everything in inference; in training the layers' products alone, the rest stays bf16"));
     for (const DType type : computeTypes())
         m_dtype->addItem(qstr(dtypeName(type)), static_cast<int>(type));
     for (const std::string& name : presetNames()) {
@@ -260,8 +264,8 @@ NewDesign NewDialog::wanted() const
     wanted.rules = m_preset->currentData().toString().toStdString();
     if (isModule())
         wanted.module = LinearModule { m_inDim->value(), m_outDim->value(), m_bias->isChecked(), m_tied->isChecked() };
-    wanted.workload = { static_cast<WorkloadKind>(m_workload->currentData().toInt()), m_batch->value(),
-                        m_sequence->value(), static_cast<DType>(m_dtype->currentData().toInt()) };
+    wanted.workload = { static_cast<WorkloadKind>(m_workload->currentData().toInt()), m_batch->value(), m_sequence->value(),
+                        static_cast<DType>(m_dtype->currentData().toInt()) };
     wanted.workload.attention = static_cast<AttentionKernel>(m_attention->currentData().toInt());
     wanted.workload.overlap = static_cast<Overlap>(m_overlap->currentData().toInt());
     wanted.workload.software = static_cast<Software>(m_software->currentData().toInt());

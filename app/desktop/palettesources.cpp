@@ -23,8 +23,11 @@ PaletteEntry command(QAction* action, const QString& path, const QString& otherw
 {
     const QString text = plainText(action);
     const QString why = Actions::whyNot(action);
-    PaletteEntry entry { action->isChecked() ? text + QStringLiteral(" ✓") : text, path, action->shortcut().toString(QKeySequence::NativeText),
-                         action->toolTip(), action->isEnabled() ? QString() : why.isEmpty() ? otherwise : why };
+    PaletteEntry entry { action->isChecked() ? text + QStringLiteral(" ✓") : text, path,
+                         action->shortcut().toString(QKeySequence::NativeText), action->toolTip(),
+                         action->isEnabled() ? QString()
+                             : why.isEmpty() ? otherwise
+                                             : why };
     entry.run = [action = QPointer<QAction>(action)] {
         if (action)
             action->trigger();
@@ -32,7 +35,8 @@ PaletteEntry command(QAction* action, const QString& path, const QString& otherw
     return entry;
 }
 
-void addMenu(const QMenu* menu, const QString& path, std::vector<PaletteEntry>& out, QSet<const QAction*>& seen, const QString& otherwise)
+void addMenu(const QMenu* menu, const QString& path, std::vector<PaletteEntry>& out, QSet<const QAction*>& seen,
+             const QString& otherwise)
 {
     for (QAction* action : menu->actions()) {
         const QString text = plainText(action);
@@ -84,8 +88,9 @@ std::vector<PaletteEntry> designEntries(Document* document)
     for (std::size_t i = 0; i < evaluation->weights.size(); ++i) {
         const WeightLayout& weight = evaluation->weights[i];
         const QString copies = weight.copies > 1 ? QObject::tr("weight of %1 layers").arg(weight.copies) : QObject::tr("weight");
-        PaletteEntry entry = place(shortName(weight.spec.name), copies, weight.unknownShape ? QString() : shapeLabel(weight.spec.shape),
-                                   [selection, i] { selection->setWeight(static_cast<int>(i)); });
+        PaletteEntry entry =
+            place(shortName(weight.spec.name), copies, weight.unknownShape ? QString() : shapeLabel(weight.spec.shape),
+                  [selection, i] { selection->setWeight(static_cast<int>(i)); });
         entry.toolTip = qstr(weight.spec.name);
         out.push_back(std::move(entry));
     }
@@ -97,7 +102,8 @@ std::vector<PaletteEntry> designEntries(Document* document)
                                 [selection, s, o] { selection->setOperation(static_cast<int>(s), static_cast<int>(o)); }));
     for (std::size_t i = 0; i < plan.collectives.size(); ++i) {
         const Collective& collective = plan.collectives[i];
-        out.push_back(place(QStringLiteral("%1 %2").arg(qstr(collectiveName(collective.kind)), qstr(evaluation->graph.tensor(collective.tensor).name)),
+        out.push_back(place(QStringLiteral("%1 %2").arg(qstr(collectiveName(collective.kind)),
+                                                        qstr(evaluation->graph.tensor(collective.tensor).name)),
                             QObject::tr("collective"), secondsText(collective.seconds * static_cast<double>(collective.count)),
                             [selection, i] { selection->setCollective(static_cast<int>(i)); }));
     }
@@ -109,7 +115,8 @@ std::vector<PaletteEntry> designEntries(Document* document)
 
 std::vector<PaletteEntry> deviceEntries(Document* document, const QString& typed)
 {
-    static const QRegularExpression form(QStringLiteral("^\\s*(?:device\\s*)?(\\d{1,8})\\s*$"), QRegularExpression::CaseInsensitiveOption);
+    static const QRegularExpression form(QStringLiteral("^\\s*(?:device\\s*)?(\\d{1,8})\\s*$"),
+                                         QRegularExpression::CaseInsensitiveOption);
     const auto match = form.match(typed);
     if (!match.hasMatch() || !document->hasDesign())
         return {};
@@ -122,7 +129,8 @@ std::vector<PaletteEntry> deviceEntries(Document* document, const QString& typed
         for (int axis = 0; axis < mesh.axisCount(); ++axis)
             coordinates << QStringLiteral("%1 %2").arg(qstr(mesh.axis(axis).name)).arg(mesh.coordinate(position, axis));
         Selection* selection = document->selection();
-        return { place(QObject::tr("device %1").arg(id), coordinates.join(QStringLiteral(", ")), {}, [selection, position] { selection->setDevice(position); }) };
+        return { place(QObject::tr("device %1").arg(id), coordinates.join(QStringLiteral(", ")), {},
+                       [selection, position] { selection->setDevice(position); }) };
     }
     PaletteEntry none = place(QObject::tr("device %1").arg(id), {}, {}, {});
     none.refusal = QObject::tr("the mesh has %1 devices").arg(mesh.deviceCount());

@@ -16,7 +16,8 @@
 
 namespace shardboard {
 
-PictureActions::PictureActions(Document* document, Settings& settings, Banner* banner, QWidget* window, std::function<QWidget*(const QString&)> show)
+PictureActions::PictureActions(Document* document, Settings& settings, Banner* banner, QWidget* window,
+                               std::function<QWidget*(const QString&)> show)
     : QObject(window)
     , m_document(document)
     , m_settings(settings)
@@ -51,7 +52,8 @@ void PictureActions::save(const View& view)
     QWidget* widget = m_show(view.name);
     if (widget == nullptr)
         return;
-    PictureDialog dialog(view.title, { folder + QLatin1Char('/') + pictureName(design, view.name) + QLatin1Char('.') + m_suffix, m_options },
+    PictureDialog dialog(view.title,
+                         { folder + QLatin1Char('/') + pictureName(design, view.name) + QLatin1Char('.') + m_suffix, m_options },
                          !widget->isWindow(), m_window);
     if (dialog.exec() != QDialog::Accepted)
         return;

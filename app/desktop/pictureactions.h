@@ -29,7 +29,8 @@ public:
         QString title;
     };
     /// `show` brings a view to the front and returns it.
-    PictureActions(Document* document, Settings& settings, Banner* banner, QWidget* window, std::function<QWidget*(const QString&)> show);
+    PictureActions(Document* document, Settings& settings, Banner* banner, QWidget* window,
+                   std::function<QWidget*(const QString&)> show);
 
     void add(Actions* actions, const std::vector<View>& views);
     void attach(QMenu* menu) const;

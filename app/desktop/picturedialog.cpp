@@ -91,7 +91,8 @@ PictureDialog::PictureDialog(const QString& view, const Choice& proposal, bool h
     m_path->setText(proposal.path);
     const QString suffix = QFileInfo(proposal.path).suffix().toLower();
     for (int i = 0; i < m_form->count(); ++i)
-        if (m_form->itemData(i).toString() == suffix && (suffix != QLatin1String("png") || m_form->itemData(i, kScaleRole).toInt() == proposal.options.scale))
+        if (m_form->itemData(i).toString() == suffix
+            && (suffix != QLatin1String("png") || m_form->itemData(i, kScaleRole).toInt() == proposal.options.scale))
             m_form->setCurrentIndex(i);
     connect(m_form, &QComboBox::currentIndexChanged, this, &PictureDialog::formChanged);
     connect(m_path, &QLineEdit::textChanged, this, &PictureDialog::pathChanged);
@@ -129,8 +130,8 @@ void PictureDialog::pathChanged()
     const bool folder = file.absoluteDir().exists();
     m_save->setEnabled(named && folder);
     m_save->setText(named && file.exists() ? tr("Replace") : tr("Save"));
-    m_note->setText(!named      ? tr("Name a file.")
-                        : !folder ? tr("There is no folder %1.").arg(shownText(QDir::toNativeSeparators(file.absolutePath())))
+    m_note->setText(!named              ? tr("Name a file.")
+                        : !folder       ? tr("There is no folder %1.").arg(shownText(QDir::toNativeSeparators(file.absolutePath())))
                         : file.exists() ? tr("%1 is there and will be replaced.").arg(shownText(file.fileName()))
                         : file.fileName() != QFileInfo(typed).fileName() ? tr("It will be %1.").arg(shownText(file.fileName()))
                                                                          : QString());
@@ -140,8 +141,9 @@ void PictureDialog::pathChanged()
 void PictureDialog::browse()
 {
     const QString suffix = m_form->currentData().toString();
-    const QString path = QFileDialog::getSaveFileName(this, windowTitle(), choice().path, QStringLiteral("%1 (*.%2)").arg(suffix.toUpper(), suffix), nullptr,
-                                                      QFileDialog::DontConfirmOverwrite);
+    const QString path =
+        QFileDialog::getSaveFileName(this, windowTitle(), choice().path, QStringLiteral("%1 (*.%2)").arg(suffix.toUpper(), suffix),
+                                     nullptr, QFileDialog::DontConfirmOverwrite);
     if (!path.isEmpty())
         m_path->setText(withSuffix(path, suffix));
 }

@@ -76,9 +76,12 @@ Status writePicture(QWidget* view, const QString& path, const PictureOptions& op
         whole.emplace(view);
     const QSize size = view->size();
     const bool pixels = suffix == QLatin1String("png");
-    if (pixels && (std::max(size.width(), size.height()) * options.scale > kMostSide
-                   || double(size.width()) * size.height() * options.scale * options.scale > kMostPixels))
-        return inputError(where, "would have " + std::to_string(size.width() * options.scale) + " × " + std::to_string(size.height() * options.scale) + " pixels, which is too many",
+    if (pixels
+        && (std::max(size.width(), size.height()) * options.scale > kMostSide
+            || double(size.width()) * size.height() * options.scale * options.scale > kMostPixels))
+        return inputError(where,
+                          "would have " + std::to_string(size.width() * options.scale) + " × "
+                              + std::to_string(size.height() * options.scale) + " pixels, which is too many",
                           "write it as .svg or .pdf, at a lower scale, or what is in sight only");
     const QByteArray content = pixels ? png(view, options.scale) : suffix == QLatin1String("svg") ? svgOf(view) : pdf(view);
     whole.reset();
@@ -87,9 +90,6 @@ Status writePicture(QWidget* view, const QString& path, const PictureOptions& op
     return writeFileAtomically(QFile::encodeName(path).toStdString(), content.toStdString());
 }
 
-QString pictureName(const QString& design, const QString& view)
-{
-    return fileNamePart(design) + QLatin1Char('-') + view;
-}
+QString pictureName(const QString& design, const QString& view) { return fileNamePart(design) + QLatin1Char('-') + view; }
 
 } // namespace shardboard

@@ -45,10 +45,14 @@ std::string fileName(const QString& path) { return QFile::encodeName(path).toStd
 
 std::string headOf(const FileIdentity& file, const QString& name)
 {
-    const QJsonObject identity { { QStringLiteral("path"), file.path }, { QStringLiteral("size"), file.size }, { QStringLiteral("modified"), file.modified },
+    const QJsonObject identity { { QStringLiteral("path"), file.path },
+                                 { QStringLiteral("size"), file.size },
+                                 { QStringLiteral("modified"), file.modified },
                                  { QStringLiteral("sha256"), QString::fromLatin1(file.digest.toHex()) } };
-    const QJsonObject head { { QStringLiteral("format"), QLatin1String(kFormat) }, { QStringLiteral("version"), kVersion },
-                             { QStringLiteral("file"), identity }, { QStringLiteral("name"), name } };
+    const QJsonObject head { { QStringLiteral("format"), QLatin1String(kFormat) },
+                             { QStringLiteral("version"), kVersion },
+                             { QStringLiteral("file"), identity },
+                             { QStringLiteral("name"), name } };
     return QJsonDocument(head).toJson(QJsonDocument::Compact).toStdString() + '\n';
 }
 
@@ -121,7 +125,8 @@ bool writeKept(const QString& path, const std::string& text)
     const QString part = path + kPart;
     QFile file(part);
     const auto size = static_cast<qint64>(text.size());
-    const bool written = file.open(QIODevice::WriteOnly | QIODevice::Truncate) && file.write(text.data(), size) == size && file.flush();
+    const bool written =
+        file.open(QIODevice::WriteOnly | QIODevice::Truncate) && file.write(text.data(), size) == size && file.flush();
     file.close();
     if (written && file.error() == QFile::NoError && std::rename(fileName(part).c_str(), fileName(path).c_str()) == 0)
         return true;
@@ -171,7 +176,8 @@ void Recovery::keep()
     const bool kept = m_lock != nullptr && m_lock->isLocked()
         && writeKept(m_path, headOf(m_document->file(), name) + designText(m_document->design()));
     if (!kept && !m_failed)
-        Q_EMIT failed(tr("Unsaved changes cannot be kept for the case of a crash: %1 cannot be written. Save the design.").arg(m_path));
+        Q_EMIT failed(
+            tr("Unsaved changes cannot be kept for the case of a crash: %1 cannot be written. Save the design.").arg(m_path));
     m_failed = !kept;
 }
 
@@ -187,7 +193,8 @@ void Recovery::forget()
 QList<Recovery::Left> Recovery::leftBehind() const
 {
     QList<Left> out;
-    const QFileInfoList files = QDir(m_folder).entryInfoList({ QLatin1Char('*') + kSuffix, QLatin1Char('*') + kSuffix + kPart }, QDir::Files);
+    const QFileInfoList files =
+        QDir(m_folder).entryInfoList({ QLatin1Char('*') + kSuffix, QLatin1Char('*') + kSuffix + kPart }, QDir::Files);
     for (const QFileInfo& info : files) {
         QString path = info.filePath();
         const bool part = path.endsWith(kPart);

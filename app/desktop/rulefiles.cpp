@@ -62,8 +62,9 @@ bool RuleFiles::openPath(const QString& path)
 void RuleFiles::save()
 {
     const QString proposal = m_settings.lastFolder() + QStringLiteral("/rules.yml");
-    const QString path = saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Rules"), proposal, filter()),
-                                  { QStringLiteral(".yml"), QStringLiteral(".yaml"), QStringLiteral(".json"), QStringLiteral(".py") });
+    const QString path =
+        saveName(m_window, QFileDialog::getSaveFileName(m_window, tr("Save Rules"), proposal, filter()),
+                 { QStringLiteral(".yml"), QStringLiteral(".yaml"), QStringLiteral(".json"), QStringLiteral(".py") });
     if (!path.isEmpty())
         saveTo(path);
 }

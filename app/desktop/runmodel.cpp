@@ -15,10 +15,7 @@ namespace {
 
 QString say(const char* text) { return QCoreApplication::translate("shardboard::RunModel", text); }
 
-bool isCollective(const RunOperation& operation)
-{
-    return collectiveFromName(operation.kind).has_value();
-}
+bool isCollective(const RunOperation& operation) { return collectiveFromName(operation.kind).has_value(); }
 
 bool isText(int column) { return column == RunModel::Operation || column == RunModel::Kind; }
 
@@ -140,7 +137,8 @@ QVariant RunModel::data(const QModelIndex& index, int role) const
     case Qt::ToolTipRole:
         if (index.column() == Operation)
             return wholeText(operation);
-        return m_stale.isValid() ? say("Stale: of an earlier layout. ") + exactText(operation, index.column()) : exactText(operation, index.column());
+        return m_stale.isValid() ? say("Stale: of an earlier layout. ") + exactText(operation, index.column())
+                                 : exactText(operation, index.column());
     case Qt::ForegroundRole:
         return m_stale.isValid() ? QVariant(m_stale) : QVariant();
     case Qt::TextAlignmentRole:
@@ -174,7 +172,7 @@ QVariant RunModel::headerData(int section, Qt::Orientation orientation, int role
     static constexpr const char* kNames[ColumnCount] = {
         QT_TRANSLATE_NOOP("shardboard::RunModel", "operation"), QT_TRANSLATE_NOOP("shardboard::RunModel", "measured"),
         QT_TRANSLATE_NOOP("shardboard::RunModel", "predicted"), QT_TRANSLATE_NOOP("shardboard::RunModel", "error"),
-        QT_TRANSLATE_NOOP("shardboard::RunModel", "kind"), QT_TRANSLATE_NOOP("shardboard::RunModel", "bytes"),
+        QT_TRANSLATE_NOOP("shardboard::RunModel", "kind"),      QT_TRANSLATE_NOOP("shardboard::RunModel", "bytes"),
         QT_TRANSLATE_NOOP("shardboard::RunModel", "× a step"),
     };
     // The run is on this machine, the prediction for another one: say so where the numbers stand.

@@ -274,9 +274,9 @@ void RunPanel::fillBackends()
         const EngineBackend* told = m_session->backend(name);
         const QString why = m_session->whyNot(name);
         m_backend->addChoice(why.isEmpty() ? name : tr("%1 – not here").arg(name),
-                             !why.isEmpty()                  ? why
-                                 : told && told->usable()      ? told->description
-                                 : told                        ? tr("several processes, started by mpirun")
+                             !why.isEmpty()                      ? why
+                                 : told && told->usable()        ? told->description
+                                 : told                          ? tr("several processes, started by mpirun")
                                  : m_session->backends().empty() ? tr("not asked yet")
                                                                  : QString(),
                              name);
@@ -291,7 +291,9 @@ void RunPanel::explainBackend()
     const QString why = m_session->whyNot(m_wanted);
     if (why.isEmpty() || m_session->state() == EngineSession::State::Failed)
         return;
-    showProblem(tr("%1 cannot be used here: %2.\nThe cpu plays the same devices, runs the same plan and checks the same numbers, only slower.").arg(m_wanted, why));
+    showProblem(tr("%1 cannot be used here: %2.\nThe cpu plays the same devices, runs the same plan and checks the same numbers, "
+                   "only slower.")
+                    .arg(m_wanted, why));
     m_useCpu->setVisible(m_wanted != QLatin1String("cpu") && m_session->whyNot(QStringLiteral("cpu")).isEmpty());
 }
 
@@ -382,7 +384,8 @@ void RunPanel::updateSilence()
     const bool silent = m_session->isSilent();
     m_restart->setVisible(silent || m_session->state() == EngineSession::State::Failed);
     if (silent)
-        showProblem(tr("The engine has not answered for %1 s: it hangs, or its machine is overloaded. “Restart engine” ends this run; the design is untouched.")
+        showProblem(tr("The engine has not answered for %1 s: it hangs, or its machine is overloaded. “Restart engine” ends this "
+                       "run; the design is untouched.")
                         .arg(m_session->silenceLimit() / 1000.0),
                     m_session->log());
     else if (m_session->state() == EngineSession::State::Running)
@@ -413,7 +416,9 @@ void RunPanel::showProgress()
     const auto& [step, of, what] = m_told;
     m_progress->setRange(0, static_cast<int>(qMin<qint64>(of, INT_MAX)));
     m_progress->setValue(static_cast<int>(qMin(step, of)));
-    m_progress->setFormat(what.isEmpty() ? QStringLiteral("%p %") : QStringLiteral("%p %   ") + QString(what).replace(QLatin1Char('%'), QStringLiteral("%%")));
+    m_progress->setFormat(what.isEmpty()
+                              ? QStringLiteral("%p %")
+                              : QStringLiteral("%p %   ") + QString(what).replace(QLatin1Char('%'), QStringLiteral("%%")));
 }
 
 void RunPanel::onFinished(const RunResult& result)
@@ -424,8 +429,8 @@ void RunPanel::onFinished(const RunResult& result)
     m_model->setResult(result, hardware);
     measureTable();
     m_needs->setFullText(tr("step %1 on %2, held %3 · predicted on %4: %5")
-                         .arg(secondsText(result.stepMedian), qstr(result.backend), bytesText(result.peakBytes), hardware,
-                              secondsText(result.predictedStepSeconds)));
+                             .arg(secondsText(result.stepMedian), qstr(result.backend), bytesText(result.peakBytes), hardware,
+                                  secondsText(result.predictedStepSeconds)));
     updateVerdict();
 }
 
@@ -434,7 +439,7 @@ void RunPanel::updateVerdict()
     const Theme& theme = Theme::of(this);
     if (m_fresh) {
         m_verdict->setFullText(tr("A run executes the plan with made-up data on logical devices of the engine, measures every "
-                              "operation and collective, and checks the numbers."));
+                                  "operation and collective, and checks the numbers."));
         setColor(m_verdict, theme.quiet);
         return;
     }
@@ -464,14 +469,16 @@ void RunPanel::measureTable()
         ColumnWish& wish = m_wishes[static_cast<std::size_t>(column)];
         wish.natural = std::max(contents, header->sectionSizeHint(column));
         const int brief = header->shortWidth(column);
-        wish.least = std::max(contents, brief < wish.natural ? brief : std::min(wish.natural, 7 * em)); // numbers are never cut, long headings may be
+        wish.least = std::max(
+            contents, brief < wish.natural ? brief : std::min(wish.natural, 7 * em)); // numbers are never cut, long headings may be
     }
     ColumnWish& names = m_wishes[Column::Operation];
     names.natural = std::min(names.natural, 24 * em);
     names.least = std::min(names.natural, 9 * em);
     names.narrowest = std::min(names.natural, 4 * em);
     int rank = 0;
-    for (const int column : { Column::Operation, Column::Measured, Column::Predicted, Column::RelativeError, Column::Bytes, Column::Kind, Column::Count }) {
+    for (const int column : { Column::Operation, Column::Measured, Column::Predicted, Column::RelativeError, Column::Bytes,
+                              Column::Kind, Column::Count }) {
         m_wishes[static_cast<std::size_t>(column)].rank = rank;
         m_wishes[static_cast<std::size_t>(column)].mayHide = rank > 1;
         ++rank;
@@ -497,12 +504,14 @@ void RunPanel::fitWords()
 {
     const QWidget* words = m_words->widget();
     const int width = m_words->width() - m_words->verticalScrollBar()->sizeHint().width() - 2 * m_words->frameWidth();
-    const int wanted = (words->layout()->hasHeightForWidth() ? words->layout()->totalHeightForWidth(width) : words->sizeHint().height()) + 2 * m_words->frameWidth();
+    const int wanted =
+        (words->layout()->hasHeightForWidth() ? words->layout()->totalHeightForWidth(width) : words->sizeHint().height())
+        + 2 * m_words->frameWidth();
     const int row = m_table->verticalHeader()->defaultSectionSize();
     const int rows = m_table->model()->rowCount() > 0 ? 2 : 0;
     m_table->setMinimumHeight(std::max(20, rows * row));
-    const int room = height() - layout()->contentsMargins().top() - layout()->contentsMargins().bottom() - m_table->minimumHeight() - 4
-        - (m_progress->isVisibleTo(this) ? m_progress->sizeHint().height() + 4 : 0);
+    const int room = height() - layout()->contentsMargins().top() - layout()->contentsMargins().bottom() - m_table->minimumHeight()
+        - 4 - (m_progress->isVisibleTo(this) ? m_progress->sizeHint().height() + 4 : 0);
     const int given = std::clamp(room, std::min(wanted, leastWords()), std::max(wanted, 1));
     m_words->setFixedHeight(given);
     const bool scrolls = given < wanted;

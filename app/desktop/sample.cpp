@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/sample.h"
 
-#include "model/hardware/hardware.h"
 #include "model/design/presets.h"
 #include "model/formats/designfile.h"
 #include "model/formats/hardwarefile.h"
 #include "model/formats/openmodel.h"
+#include "model/hardware/hardware.h"
 #include "model/rules/rulesetup.h"
 
 #include <QCoreApplication>
@@ -75,11 +75,16 @@ const std::vector<Sample>& samples()
 {
     const auto tr = [](const char* text) { return QCoreApplication::translate("Samples", text); };
     static const std::vector<Sample> list {
-        { QStringLiteral("llama3-8b"), tr("Llama 3 8B on 8 GPUs"), tr("tensor parallelism in a DGX H100: where to look around first") },
-        { QStringLiteral("llama3-8b-mistake"), tr("Llama 3 8B with a mistake"), tr("rules that leave the largest weights whole on every device: find it, mend it") },
-        { QStringLiteral("llama3-8b-one-gpu"), tr("Llama 3 8B on one GPU"), tr("decoding with a KV cache, no collectives: what one device costs") },
-        { QStringLiteral("llama3.1-405b-train"), tr("Llama 3.1 405B on 1,024 GPUs"), tr("training, fully sharded data parallelism with tensor and sequence parallelism") },
-        { QStringLiteral("deepseek3-671b-experts"), tr("DeepSeek V3 671B on 64 GPUs"), tr("256 experts over the devices, tokens sent to them by all-to-all") },
+        { QStringLiteral("llama3-8b"), tr("Llama 3 8B on 8 GPUs"),
+          tr("tensor parallelism in a DGX H100: where to look around first") },
+        { QStringLiteral("llama3-8b-mistake"), tr("Llama 3 8B with a mistake"),
+          tr("rules that leave the largest weights whole on every device: find it, mend it") },
+        { QStringLiteral("llama3-8b-one-gpu"), tr("Llama 3 8B on one GPU"),
+          tr("decoding with a KV cache, no collectives: what one device costs") },
+        { QStringLiteral("llama3.1-405b-train"), tr("Llama 3.1 405B on 1,024 GPUs"),
+          tr("training, fully sharded data parallelism with tensor and sequence parallelism") },
+        { QStringLiteral("deepseek3-671b-experts"), tr("DeepSeek V3 671B on 64 GPUs"),
+          tr("256 experts over the devices, tokens sent to them by all-to-all") },
     };
     return list;
 }

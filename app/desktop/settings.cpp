@@ -61,9 +61,10 @@ ThemeChoice Settings::theme() const
 
 void Settings::setTheme(ThemeChoice theme)
 {
-    m_settings.setValue(kTheme, theme == ThemeChoice::Light ? QStringLiteral("light")
-                            : theme == ThemeChoice::Dark    ? QStringLiteral("dark")
-                                                            : QStringLiteral("system"));
+    m_settings.setValue(kTheme,
+                        theme == ThemeChoice::Light      ? QStringLiteral("light")
+                            : theme == ThemeChoice::Dark ? QStringLiteral("dark")
+                                                         : QStringLiteral("system"));
 }
 
 bool Settings::highContrast() const { return m_settings.value(kContrast).toBool(); }
@@ -107,10 +108,7 @@ Notation Settings::notation() const
     return notationFromName(m_settings.value(kNotation).toString().toStdString()).value_or(Notation::Jax);
 }
 
-void Settings::setNotation(Notation notation)
-{
-    m_settings.setValue(kNotation, QString::fromStdString(notationName(notation)));
-}
+void Settings::setNotation(Notation notation) { m_settings.setValue(kNotation, QString::fromStdString(notationName(notation))); }
 
 bool Settings::wheelScrolls() const { return m_settings.value(kWheel).toBool(); }
 
@@ -127,10 +125,7 @@ QString Settings::engineCommand() const { return m_settings.value(kEngine).toStr
 
 void Settings::setEngineCommand(const QString& command) { m_settings.setValue(kEngine, command); }
 
-QString Settings::unsavedFolder() const
-{
-    return QFileInfo(m_settings.fileName()).absolutePath() + QStringLiteral("/unsaved");
-}
+QString Settings::unsavedFolder() const { return QFileInfo(m_settings.fileName()).absolutePath() + QStringLiteral("/unsaved"); }
 
 QString Settings::lastFolder() const { return m_settings.value(kFolder, QDir::homePath()).toString(); }
 

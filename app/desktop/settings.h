@@ -47,8 +47,8 @@ public:
     double textSize() const;
     void setTextSize(double points);
 
-    /// Keys of a command (several of them separated as QKeySequence::listFromString reads them), where they were changed; an empty text
-    /// is a command whose keys were taken away.
+    /// Keys of a command (several of them separated as QKeySequence::listFromString reads them), where they were changed; an empty
+    /// text is a command whose keys were taken away.
     std::optional<QString> shortcuts(const QString& action) const;
     void setShortcuts(const QString& action, const std::optional<QString>& keys);
 

@@ -81,7 +81,9 @@ ShortcutSheet::ShortcutSheet(Actions& actions, QWidget* parent)
         const QString id = currentId();
         for (const QKeySequence& keys : m_actions.defaultShortcuts(id))
             if (QAction* other = m_actions.conflict(keys, id)) {
-                say(tr("%1 is the key of %2 now; reset that first, or give it another one.").arg(keys.toString(QKeySequence::NativeText), plainText(other)), true);
+                say(tr("%1 is the key of %2 now; reset that first, or give it another one.")
+                        .arg(keys.toString(QKeySequence::NativeText), plainText(other)),
+                    true);
                 return;
             }
         m_actions.resetShortcuts(id);
@@ -190,7 +192,8 @@ void ShortcutSheet::fill()
                 m_list->setCurrentItem(item);
         }
         for (const ViewKey& key : viewKeys()) {
-            auto* item = new QTreeWidgetItem(m_list, { key.does.left(1).toUpper() + key.does.mid(1), tr("in views: %1").arg(key.where), keysText(key.keys) });
+            auto* item = new QTreeWidgetItem(
+                m_list, { key.does.left(1).toUpper() + key.does.mid(1), tr("in views: %1").arg(key.where), keysText(key.keys) });
             item->setSizeHint(CommandColumn, QSize(20, rowHeight(m_list)));
         }
         m_resetAll->setEnabled(changed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All commands with their keys, made of the action registry, and the place where keys are changed: choose a command, press the new keys,
-// set them. Keys that another command has are taken from it only when that is asked for. Does not block the window.
+// All commands with their keys, made of the action registry, and the place where keys are changed: choose a command, press the new
+// keys, set them. Keys that another command has are taken from it only when that is asked for. Does not block the window.
 #pragma once
 
 #include <QDialog>

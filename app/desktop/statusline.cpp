@@ -60,21 +60,21 @@ void StatusLine::update()
 {
     using State = EngineSession::State;
     const State state = m_engine->state();
-    m_engineLabel->setText(state == State::Off ? tr("engine: starts with the first run")
-                                : state == State::Starting ? tr("engine: starting")
-                                : state == State::Ready    ? tr("engine: %1 · ready").arg(m_engine->description())
-                                : state == State::Running  ? tr("engine: %1 · running").arg(m_engine->description())
-                                                           : tr("engine: ended, see Run"));
+    m_engineLabel->setText(state == State::Off            ? tr("engine: starts with the first run")
+                               : state == State::Starting ? tr("engine: starting")
+                               : state == State::Ready    ? tr("engine: %1 · ready").arg(m_engine->description())
+                               : state == State::Running  ? tr("engine: %1 · running").arg(m_engine->description())
+                                                          : tr("engine: ended, see Run"));
     if (!m_document->hasDesign()) {
         m_planLabel->setText(QString());
         m_specLabel->clear();
         return;
     }
     m_planLabel->setText(tr("plan in %1 · %2")
-                              .arg(secondsText(m_document->evaluationSeconds()),
-                                   m_document->isModified()              ? tr("not saved")
-                                       : m_document->filePath().isEmpty() ? tr("unchanged")
-                                                                          : tr("saved")));
+                             .arg(secondsText(m_document->evaluationSeconds()),
+                                  m_document->isModified()               ? tr("not saved")
+                                      : m_document->filePath().isEmpty() ? tr("unchanged")
+                                                                         : tr("saved")));
     const WeightLayout* weight = selectedWeight(*m_document);
     const Mesh& mesh = m_document->evaluation()->plan.mesh;
     QString spec;

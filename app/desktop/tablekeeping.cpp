@@ -18,7 +18,8 @@ void keepColumns(QWidget* window, Settings& settings)
         if (keeper == nullptr)
             continue;
         keeper->restore(settings.columns(name));
-        QObject::connect(keeper, &ColumnKeeper::changed, keeper, [keeper, name, &settings] { settings.setColumns(name, keeper->state()); });
+        QObject::connect(keeper, &ColumnKeeper::changed, keeper,
+                         [keeper, name, &settings] { settings.setColumns(name, keeper->state()); });
     }
 }
 

@@ -8,7 +8,8 @@ namespace shardboard {
 
 class Settings;
 
-/// Restores those of all tables that are there now, by their object names, and keeps them from now on. `settings` outlives the window.
+/// Restores those of all tables that are there now, by their object names, and keeps them from now on. `settings` outlives the
+/// window.
 void keepColumns(QWidget* window, Settings& settings);
 
 } // namespace shardboard

@@ -15,7 +15,11 @@ namespace shardboard {
 namespace {
 
 /// A tour and a test have the colours that they ask for.
-bool hasDesktop() { return QGuiApplication::platformName() != QLatin1String("offscreen") && QGuiApplication::platformName() != QLatin1String("minimal"); }
+bool hasDesktop()
+{
+    return QGuiApplication::platformName() != QLatin1String("offscreen")
+        && QGuiApplication::platformName() != QLatin1String("minimal");
+}
 
 } // namespace
 
@@ -28,7 +32,8 @@ ThemeControl::ThemeControl(QApplication& application, Settings& settings, QObjec
     , m_systemDark(systemIsDark())
     , m_highContrast(settings.highContrast())
     , m_patternsOnly(settings.patternsOnly())
-    , m_usualTextSize(application.font().pointSizeF() > 0 ? application.font().pointSizeF() : QFontInfo(application.font()).pointSizeF())
+    , m_usualTextSize(application.font().pointSizeF() > 0 ? application.font().pointSizeF()
+                                                          : QFontInfo(application.font()).pointSizeF())
     , m_textSize(m_usualTextSize)
 {
     apply();
@@ -98,14 +103,12 @@ void ThemeControl::setTextSize(double points)
     Q_EMIT changed();
 }
 
-bool ThemeControl::isDark() const
-{
-    return m_choice == ThemeChoice::Dark || (m_choice == ThemeChoice::System && m_systemDark);
-}
+bool ThemeControl::isDark() const { return m_choice == ThemeChoice::Dark || (m_choice == ThemeChoice::System && m_systemDark); }
 
 void ThemeControl::apply()
 {
-    const Theme theme = m_highContrast ? (isDark() ? Theme::contrastDark() : Theme::contrastLight()) : (isDark() ? Theme::dark() : Theme::light());
+    const Theme theme =
+        m_highContrast ? (isDark() ? Theme::contrastDark() : Theme::contrastLight()) : (isDark() ? Theme::dark() : Theme::light());
     applyTheme(m_application, theme, m_patternsOnly ? PartLook::Patterns : PartLook::Hues);
     Q_EMIT changed();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The look of the program: colours as the system has them, or light or dark by choice, with more contrast or with patterns in place of
-// hues, and the size of text. Changes at once and is remembered.
+// The look of the program: colours as the system has them, or light or dark by choice, with more contrast or with patterns in place
+// of hues, and the size of text. Changes at once and is remembered.
 #pragma once
 
 #include "app/desktop/settings.h"

@@ -20,8 +20,8 @@
 #include "widgets/designjudge.h"
 #include "widgets/fitadvisor.h"
 #include "widgets/flowview.h"
-#include "widgets/listfilter.h"
 #include "widgets/latestjob.h"
+#include "widgets/listfilter.h"
 #include "widgets/meshcanvas.h"
 #include "widgets/meshchips.h"
 #include "widgets/meshview.h"
@@ -92,8 +92,8 @@ public:
         selectExample();
         Status status = grab(QStringLiteral("main"), &m_window);
         const std::pair<const char*, const char*> views[] = {
-            { "weights", "weightPanel" }, { "mesh", "meshView" }, { "tiles", "tileView" },
-            { "flow", "flowView" }, { "inspector", "inspectorPanel" },
+            { "weights", "weightPanel" },      { "mesh", "meshView" }, { "tiles", "tileView" }, { "flow", "flowView" },
+            { "inspector", "inspectorPanel" },
         };
         for (const auto& [name, object] : views) {
             if (status.ok())
@@ -187,7 +187,8 @@ private:
         const int before = document->undoStack()->index();
         Design design = document->design();
         Status status = done();
-        if (applyPreset(design, "replicate").ok() && document->edit(design, QObject::tr("Preset replicate"), Misfits::Replicate).ok()) {
+        if (applyPreset(design, "replicate").ok()
+            && document->edit(design, QObject::tr("Preset replicate"), Misfits::Replicate).ok()) {
             m_window.docks()->raise(QStringLiteral("compare"));
             status = grab(QStringLiteral("compare-changed"), &m_window);
         }
@@ -229,7 +230,8 @@ private:
         design.workload.microBatches = 8;
         Status status = done();
         auto* coloring = m_window.findChild<QAbstractButton*>(QStringLiteral("meshColoring"));
-        if (coloring == nullptr || !applyPreset(design, "pp-1f1b").ok() || !document->edit(design, QObject::tr("Pipeline"), Misfits::Replicate).ok())
+        if (coloring == nullptr || !applyPreset(design, "pp-1f1b").ok()
+            || !document->edit(design, QObject::tr("Pipeline"), Misfits::Replicate).ok())
             return status; // not every model can be laid out so
         coloring->setChecked(true);
         status = grab(QStringLiteral("mesh-memory"), &m_window);
@@ -317,9 +319,9 @@ private:
     {
         auto* editor = m_window.findChild<StrategyEditor*>();
         m_window.docks()->raise(QStringLiteral("strategy"));
-        const std::pair<const char*, StrategyKind> kinds[]
-            = { { "strategy-heads", StrategyKind::HeadAwareColumnwise }, { "strategy-segmented", StrategyKind::Segmented },
-                { "strategy-refused", StrategyKind::StackedQkv } };
+        const std::pair<const char*, StrategyKind> kinds[] = { { "strategy-heads", StrategyKind::HeadAwareColumnwise },
+                                                               { "strategy-segmented", StrategyKind::Segmented },
+                                                               { "strategy-refused", StrategyKind::StackedQkv } };
         Status status = done();
         for (const auto& [name, kind] : kinds) {
             editor->chooseKind(kind);
@@ -471,7 +473,8 @@ private:
         ExportDialog exporting(*m_window.document(), QStringLiteral("jax"), QStringLiteral("designs/llama3-8b-jax"), &m_window);
         PictureDialog picture(QObject::tr("Mesh"), { QStringLiteral("llama3-8b-mesh.svg"), {} }, true, &m_window);
         Status status = done();
-        for (const auto& [name, dialog] : { std::pair<const char*, QDialog*>("export", &exporting), std::pair<const char*, QDialog*>("picture", &picture) }) {
+        for (const auto& [name, dialog] :
+             { std::pair<const char*, QDialog*>("export", &exporting), std::pair<const char*, QDialog*>("picture", &picture) }) {
             dialog->show();
             QElapsedTimer timer;
             timer.start();
@@ -511,8 +514,8 @@ Status openFor(const CommandLine& line, MainWindow& window)
     return design.ok() ? window.document()->setDesign(design.value()) : Status(design.error());
 }
 
-Status tourInTheme(const CommandLine& line, ThemeControl& control, Settings& settings, ThemeChoice choice,
-                   const QString& suffix, const QDir& folder)
+Status tourInTheme(const CommandLine& line, ThemeControl& control, Settings& settings, ThemeChoice choice, const QString& suffix,
+                   const QDir& folder)
 {
     control.setChoice(choice);
     MainWindow window(settings, control);
@@ -535,7 +538,8 @@ Status writeOnePicture(QApplication& application, const CommandLine& line)
     control.setChoice(line.theme == QLatin1String("dark") ? ThemeChoice::Dark : ThemeChoice::Light);
     MainWindow window(settings, control);
     if (!window.viewNames().contains(line.view))
-        return usageError("--view", "“" + line.view.toStdString() + "” is not a view", "use " + window.viewNames().join(QStringLiteral(", ")).toStdString());
+        return usageError("--view", "“" + line.view.toStdString() + "” is not a view",
+                          "use " + window.viewNames().join(QStringLiteral(", ")).toStdString());
     window.resize(line.size);
     window.show();
     const Status status = openFor(line, window);

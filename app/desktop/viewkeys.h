@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys that views have for themselves, beside the commands' keys, which are the same everywhere: what the shortcut sheet tells of
-// them. They cannot be changed.
+// The keys that views have for themselves, beside the commands' keys, which are the same everywhere: what the shortcut sheet tells
+// of them. They cannot be changed.
 #pragma once
 
 #include <QKeySequence>

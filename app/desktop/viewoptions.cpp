@@ -35,12 +35,14 @@ void addViewOptions(Actions& actions, ThemeControl& theme, QMenu* view)
                                                                       { ThemeChoice::Dark, "dark", tr("&Dark") } };
     for (const auto& [choice, name, text] : choices) {
         const ThemeChoice wanted = choice;
-        QAction* action = addChoice(actions, QStringLiteral("view.theme.") + QLatin1String(name), text, {}, [&theme, wanted] { theme.setChoice(wanted); });
+        QAction* action = addChoice(actions, QStringLiteral("view.theme.") + QLatin1String(name), text, {},
+                                    [&theme, wanted] { theme.setChoice(wanted); });
         colors->addAction(group->addAction(action));
         action->setChecked(theme.choice() == wanted);
     }
     colors->addSeparator();
-    QAction* contrast = addChoice(actions, QStringLiteral("view.contrast"), tr("High &Contrast"), tr("Stronger text, lines and focus, light or dark"),
+    QAction* contrast = addChoice(actions, QStringLiteral("view.contrast"), tr("High &Contrast"),
+                                  tr("Stronger text, lines and focus, light or dark"),
                                   [&theme] { theme.setHighContrast(!theme.isHighContrast()); });
     QAction* patterns = addChoice(actions, QStringLiteral("view.patterns"), tr("&Patterns instead of Colours"),
                                   tr("Devices, tiles and mesh axes in greys, told apart by their hatching"),
@@ -52,7 +54,8 @@ void addViewOptions(Actions& actions, ThemeControl& theme, QMenu* view)
     const auto step = [&theme](double points) { theme.setTextSize(std::round(theme.textSize()) + points); };
     text->addAction(actions.add(QStringLiteral("view.textLarger"), tr("&Larger Text"), {}, [step] { step(1); }));
     text->addAction(actions.add(QStringLiteral("view.textSmaller"), tr("&Smaller Text"), {}, [step] { step(-1); }));
-    text->addAction(actions.add(QStringLiteral("view.textUsual"), tr("&Usual Text Size"), {}, [&theme] { theme.setTextSize(theme.usualTextSize()); }));
+    text->addAction(actions.add(QStringLiteral("view.textUsual"), tr("&Usual Text Size"), {},
+                                [&theme] { theme.setTextSize(theme.usualTextSize()); }));
     // With Shift held a keyboard sends another character than the one on the key.
     const auto keys = [](const char* first, const char* second) {
         return QList<QKeySequence> { QKeySequence(QLatin1String(first)), QKeySequence(QLatin1String(second)) };
@@ -66,8 +69,10 @@ void addViewOptions(Actions& actions, ThemeControl& theme, QMenu* view)
         patterns->setChecked(theme.isPatternsOnly());
         const double size = theme.textSize();
         actions.setEnabled(QStringLiteral("view.textLarger"), size < ThemeControl::kMostText, tr("the text has its largest size"));
-        actions.setEnabled(QStringLiteral("view.textSmaller"), size > ThemeControl::kLeastText, tr("the text has its smallest size"));
-        actions.setEnabled(QStringLiteral("view.textUsual"), !qFuzzyCompare(size, theme.usualTextSize()), tr("the text has its usual size"));
+        actions.setEnabled(QStringLiteral("view.textSmaller"), size > ThemeControl::kLeastText,
+                           tr("the text has its smallest size"));
+        actions.setEnabled(QStringLiteral("view.textUsual"), !qFuzzyCompare(size, theme.usualTextSize()),
+                           tr("the text has its usual size"));
     };
     QObject::connect(&theme, &ThemeControl::changed, view, follow);
     follow();

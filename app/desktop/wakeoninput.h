@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A panel behind another tab sleeps, but may still have the keyboard's focus: its rows are then those of an earlier design. Whatever
-// input reaches a view wakes it first.
+// A panel behind another tab sleeps, but may still have the keyboard's focus: its rows are then those of an earlier design.
+// Whatever input reaches a view wakes it first.
 #pragma once
 
 #include <QObject>

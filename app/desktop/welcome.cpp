@@ -77,8 +77,8 @@ Welcome::Welcome(const Actions& actions, RecentFiles* recent, QWidget* parent)
                            1, false, this));
     column->addSpacing(12);
     column->addWidget(way(actions.get(QStringLiteral("file.sample")),
-                          tr("Llama 3 8B over 8 devices, the quickest way to look around"),
-                          QStringLiteral("welcome.sample"), true, this));
+                          tr("Llama 3 8B over 8 devices, the quickest way to look around"), QStringLiteral("welcome.sample"), true,
+                          this));
     column->addWidget(way(actions.get(QStringLiteral("file.new")), tr("From a built-in model or a checkpoint of your own"),
                           QStringLiteral("welcome.new"), false, this));
     column->addWidget(way(actions.get(QStringLiteral("file.open")), tr("A *.shardboard file; it can be dropped here too"),
@@ -109,9 +109,8 @@ Welcome::Welcome(const Actions& actions, RecentFiles* recent, QWidget* parent)
     layout->addStretch(2);
     layout->addLayout(row);
     layout->addStretch(3);
-    connect(m_list, &QListWidget::itemActivated, this, [this](const QListWidgetItem* item) {
-        Q_EMIT m_recent->chosen(item->data(Qt::UserRole).toString());
-    });
+    connect(m_list, &QListWidget::itemActivated, this,
+            [this](const QListWidgetItem* item) { Q_EMIT m_recent->chosen(item->data(Qt::UserRole).toString()); });
     connect(recent, &RecentFiles::changed, this, &Welcome::fillRecent);
     fillRecent();
 }
@@ -163,7 +162,8 @@ void Welcome::fillRecent()
     m_list->clear();
     for (const QString& path : m_recent->files()) {
         const QFileInfo info(path);
-        auto* item = new QListWidgetItem(shownText(info.fileName()) + QStringLiteral("   ") + shownText(QDir::toNativeSeparators(info.path())), m_list);
+        auto* item = new QListWidgetItem(
+            shownText(info.fileName()) + QStringLiteral("   ") + shownText(QDir::toNativeSeparators(info.path())), m_list);
         item->setData(Qt::UserRole, path);
         item->setToolTip(info.isFile() ? shownText(path) : tr("%1 is not there any more").arg(shownText(path)));
         if (!info.isFile())

@@ -60,8 +60,9 @@ void WholeView::grow()
         for (const Scrolled& scrolled : m_areas) {
             const auto* down = scrolled.area->verticalScrollBar();
             const auto* right = scrolled.area->horizontalScrollBar();
-            missing = missing.expandedTo({ scrolled.area->horizontalScrollBarPolicy() == Qt::ScrollBarAlwaysOff ? 0 : right->maximum() - right->minimum(),
-                                           down->maximum() - down->minimum() });
+            missing = missing.expandedTo(
+                { scrolled.area->horizontalScrollBarPolicy() == Qt::ScrollBarAlwaysOff ? 0 : right->maximum() - right->minimum(),
+                  down->maximum() - down->minimum() });
         }
         for (const Zoomable* canvas : m_canvases)
             missing = missing.expandedTo({ 0, canvas->missingHeight() });

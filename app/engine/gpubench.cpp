@@ -45,7 +45,10 @@ struct Setup {
 
 json sampled(const Measured& measured)
 {
-    return { { "seconds", measured.median }, { "spread", measured.spread }, { "settled", measured.settled }, { "samples", measured.samples } };
+    return { { "seconds", measured.median },
+             { "spread", measured.spread },
+             { "settled", measured.settled },
+             { "samples", measured.samples } };
 }
 
 /// What a kind does to a tensor of `floats` elements over n devices; the bytes are the least that has to be read and written.
@@ -93,7 +96,10 @@ json collective(Setup& setup, const Kind& kind, std::int64_t n, std::int64_t per
         reference.source = source;
         relativeError(plan, also, reference);
     }
-    json row { { "kind", kind.name }, { "n", n }, { "bytes_per_device", own * bytesOf(element) }, { "dtype", element == Element::BF16 ? "bf16" : "f32" } };
+    json row { { "kind", kind.name },
+               { "n", n },
+               { "bytes_per_device", own * bytesOf(element) },
+               { "dtype", element == Element::BF16 ? "bf16" : "f32" } };
     if (planning.highWater() + setup.executor.overheadBytes() > setup.executor.availableBytes()) {
         row["left_out"] = "does not fit into the memory of the GPU";
         return row;
@@ -109,7 +115,8 @@ json collective(Setup& setup, const Kind& kind, std::int64_t n, std::int64_t per
     result.setElement(element);
     result.allocate(arena);
     setup.executor.poison(result.address(0), result.bytes());
-    const Measured measured = measure([&] { return setup.executor.reshard(context, step, from, false, kind.name, result).together; }, kRules);
+    const Measured measured =
+        measure([&] { return setup.executor.reshard(context, step, from, false, kind.name, result).together; }, kRules);
     Sharded reference(shape, Layout::replicated(2), mesh);
     reference.source = source;
     row.update(sampled(measured));
@@ -199,7 +206,11 @@ public:
 
     json run()
     {
-        json row { { "devices", m_s.n }, { "batch", m_s.batch }, { "sequence", m_s.sequence }, { "hidden", m_s.hidden }, { "dtype", "bf16" } };
+        json row { { "devices", m_s.n },
+                   { "batch", m_s.batch },
+                   { "sequence", m_s.sequence },
+                   { "hidden", m_s.hidden },
+                   { "dtype", "bf16" } };
         Arena planning;
         Context plan { planning, nullptr, 1, {} };
         plan.executor = &m_setup.executor;
@@ -242,7 +253,8 @@ private:
         Sharded made(std::move(shape), layout, m_mesh);
         made.setElement(Element::BF16);
         if (isMade) {
-            made.source = Source { Generator::values(1, name, 0, 1.0 / std::sqrt(static_cast<double>(columns))), Rounding::BF16, 1 };
+            made.source =
+                Source { Generator::values(1, name, 0, 1.0 / std::sqrt(static_cast<double>(columns))), Rounding::BF16, 1 };
             materialize(context, made);
         } else {
             made.allocate(context.arena);
@@ -339,18 +351,22 @@ int run(bool standIn, const std::string& path)
     CudaExecutor executor(*runtime);
     TaskPool pool(1, nullptr);
     Setup setup { *runtime, executor, pool, standIn, 0 };
-    json out { { "device", runtime->name() }, { "stand_in", standIn }, { "memory_bytes", runtime->totalBytes() },
+    json out { { "device", runtime->name() },
+               { "stand_in", standIn },
+               { "memory_bytes", runtime->totalBytes() },
                { "clock_mhz_before", runtime->clock() } };
     const MachineLimits limits = executor.measureLimits();
     setup.copyRate = limits.copyBytesAll > 0 ? limits.copyBytesAll : 1;
-    out["limits"] = { { "copy_bytes_per_second", limits.copyBytesAll }, { "gemm_f32_flops", limits.gemmFlopsOne },
+    out["limits"] = { { "copy_bytes_per_second", limits.copyBytesAll },
+                      { "gemm_f32_flops", limits.gemmFlopsOne },
                       { "gemm_bf16_flops", limits.gemmFlopsAll } };
     std::fprintf(stderr, "%s: copies %.2f TB/s, products %.1f (f32) and %.1f (bf16) TFLOP/s\n", runtime->name().c_str(),
                  limits.copyBytesAll / 1e12, limits.gemmFlopsOne / 1e12, limits.gemmFlopsAll / 1e12);
     bool right = true;
     out["collectives"] = json::array();
-    const std::vector<std::int64_t> sizes = standIn ? std::vector<std::int64_t> { 4 * kKiB, 64 * kKiB }
-                                                    : std::vector<std::int64_t> { 16 * kKiB, 64 * kKiB, kMiB, 16 * kMiB, 64 * kMiB, 256 * kMiB, 1024 * kMiB };
+    const std::vector<std::int64_t> sizes = standIn
+        ? std::vector<std::int64_t> { 4 * kKiB, 64 * kKiB }
+        : std::vector<std::int64_t> { 16 * kKiB, 64 * kKiB, kMiB, 16 * kMiB, 64 * kMiB, 256 * kMiB, 1024 * kMiB };
     for (const Kind& kind : kKinds)
         for (const std::int64_t n : { 2, 4, 8, 16 })
             for (const std::int64_t size : sizes)
@@ -360,10 +376,10 @@ int run(bool standIn, const std::string& path)
                     json row = collective(setup, kind, n, bytes, element);
                     right = right && (!row.contains("right") || row["right"].get<bool>());
                     if (row.contains("rate"))
-                        std::fprintf(stderr, "%-14s n=%2lld %9.3f MiB %s %9.1f us %5.1f %% of the copy rate%s\n", kind.name, static_cast<long long>(n),
-                                     static_cast<double>(bytes) / static_cast<double>(kMiB), element == Element::BF16 ? "bf16" : "f32 ",
-                                     1e6 * row["seconds"].get<double>(), 100 * row["of_copy_rate"].get<double>(),
-                                     row["right"].get<bool>() ? "" : "  WRONG");
+                        std::fprintf(stderr, "%-14s n=%2lld %9.3f MiB %s %9.1f us %5.1f %% of the copy rate%s\n", kind.name,
+                                     static_cast<long long>(n), static_cast<double>(bytes) / static_cast<double>(kMiB),
+                                     element == Element::BF16 ? "bf16" : "f32 ", 1e6 * row["seconds"].get<double>(),
+                                     100 * row["of_copy_rate"].get<double>(), row["right"].get<bool>() ? "" : "  WRONG");
                     out["collectives"].push_back(std::move(row));
                 }
     out["products"] = json::array();
@@ -372,19 +388,22 @@ int run(bool standIn, const std::string& path)
     };
     const std::vector<Size> products = standIn
         ? std::vector<Size> { { 2, 16, 8, 24 } }
-        : std::vector<Size> { { 8, 4096, 4096, 4096 }, { 8, 32768, 512, 4096 }, { 8, 32768, 4096, 512 }, { 8, 32768, 1792, 4096 },
+        : std::vector<Size> { { 8, 4096, 4096, 4096 }, { 8, 32768, 512, 4096 }, { 8, 32768, 4096, 512 },  { 8, 32768, 1792, 4096 },
                               { 2, 2048, 2048, 2048 }, { 4, 2048, 2048, 2048 }, { 16, 1024, 1024, 1024 }, { 8, 512, 512, 512 } };
     for (const Size& size : products)
         for (const bool half : { true, false }) {
             json row = cuda::products(setup, size.n, size.m, size.columns, size.k, half);
             if (row.contains("batched_rate"))
-                std::fprintf(stderr, "products       n=%2lld %lldx%lldx%lld %s %7.1f TFLOP/s at once, %7.1f as one: %.3f of its time\n",
+                std::fprintf(stderr,
+                             "products       n=%2lld %lldx%lldx%lld %s %7.1f TFLOP/s at once, %7.1f as one: %.3f of its time\n",
                              static_cast<long long>(size.n), static_cast<long long>(size.m), static_cast<long long>(size.columns),
                              static_cast<long long>(size.k), half ? "bf16" : "f32 ", row["batched_rate"].get<double>() / 1e12,
                              row["one_rate"].get<double>() / 1e12, row["batched_over_one"].get<double>());
             out["products"].push_back(std::move(row));
         }
-    json block = Block(setup, standIn ? Block::Sizes { 2, 1, 8, 32, 4, 2, 8, 48 } : Block::Sizes { 8, 8, 4096, 4096, 32, 8, 128, 14336 }).run();
+    json block =
+        Block(setup, standIn ? Block::Sizes { 2, 1, 8, 32, 4, 2, 8, 48 } : Block::Sizes { 8, 8, 4096, 4096, 32, 8, 128, 14336 })
+            .run();
     right = right && (!block.contains("right") || block["right"].get<bool>());
     if (block.contains("graph"))
         std::fprintf(stderr, "a block of Llama 3 8B over 8: %.3f ms by operations, %.3f ms as a graph%s\n",

@@ -65,8 +65,10 @@ bool hasLittleMemory()
     if (!left)
         return false;
     if (*left < kLeast)
-        std::fprintf(stderr, "shardboard-engine: not enough memory: the limit on it (ulimit -v) leaves %lld MiB, and it takes at least %lld MiB\n",
-                     static_cast<long long>(*left / kMiB), static_cast<long long>(kLeast / kMiB));
+        std::fprintf(
+            stderr,
+            "shardboard-engine: not enough memory: the limit on it (ulimit -v) leaves %lld MiB, and it takes at least %lld MiB\n",
+            static_cast<long long>(*left / kMiB), static_cast<long long>(kLeast / kMiB));
     mallopt(M_ARENA_MAX, 1); // each of the others would reserve addresses, and never use most of them
     return *left < kLeast;
 }
@@ -103,7 +105,8 @@ int main(int argc, char** argv)
     }
     if (argc > 1 && !conformance && !collectives) {
         const bool help = std::strcmp(argv[1], "--help") == 0;
-        std::fputs("usage: shardboard-engine [--conformance [BACKEND] [--filter TEXT] [--devices N] [--seed N] [--same-as BACKEND] [--verbose]]\n"
+        std::fputs("usage: shardboard-engine [--conformance [BACKEND] [--filter TEXT] [--devices N] [--seed N] [--same-as BACKEND] "
+                   "[--verbose]]\n"
                    "       mpirun -n N shardboard-engine --bench-collectives [MIB]\n"
                    "       shardboard-engine --check-nccl [GPUS]\n"
                    "The worker of shardboard and shardctl, which start it. Reads requests from standard input, one JSON\n"

@@ -26,8 +26,10 @@ bool readNumber(const char* text, std::uint64_t& out)
 
 int usage(const std::string& what)
 {
-    std::fprintf(stderr, "shardboard-engine --conformance: %s\n"
-                         "usage: shardboard-engine --conformance [BACKEND] [--filter TEXT] [--devices N] [--seed N] [--same-as BACKEND] [--verbose]\n",
+    std::fprintf(stderr,
+                 "shardboard-engine --conformance: %s\n"
+                 "usage: shardboard-engine --conformance [BACKEND] [--filter TEXT] [--devices N] [--seed N] [--same-as BACKEND] "
+                 "[--verbose]\n",
                  what.c_str());
     return 2;
 }
@@ -42,8 +44,7 @@ int runCommand(int argc, char** argv)
     bool verbose = false;
     for (int i = 0; i < argc; ++i) {
         const std::string argument = argv[i];
-        const bool takes = argument == "--filter" || argument == "--devices" || argument == "--seed"
-            || argument == "--same-as";
+        const bool takes = argument == "--filter" || argument == "--devices" || argument == "--seed" || argument == "--same-as";
         if (takes && i + 1 == argc)
             return usage(argument + " needs a value");
         std::uint64_t number = 0;
@@ -73,11 +74,13 @@ int runCommand(int argc, char** argv)
     }
     engine::Backend held = *std::get<const engine::Backend*>(backend);
     if (held.mostDevices == 1 || (held.mostDevices > 0 && options.devices > held.mostDevices)) {
-        std::fprintf(stderr, "the backend '%s' takes a GPU for every logical device: the suite needs meshes of %lld devices or more and there %s; "
-                             "use --conformance cuda, which plays all devices on one GPU%s\n",
-                     name.c_str(), static_cast<long long>(std::max<std::int64_t>(2, options.devices)),
-                     held.mostDevices == 1 ? "is 1 GPU" : ("are " + std::to_string(held.mostDevices) + " GPUs").c_str(),
-                     held.mostDevices == 1 ? "" : ", or fewer --devices");
+        std::fprintf(
+            stderr,
+            "the backend '%s' takes a GPU for every logical device: the suite needs meshes of %lld devices or more and there %s; "
+            "use --conformance cuda, which plays all devices on one GPU%s\n",
+            name.c_str(), static_cast<long long>(std::max<std::int64_t>(2, options.devices)),
+            held.mostDevices == 1 ? "is 1 GPU" : ("are " + std::to_string(held.mostDevices) + " GPUs").c_str(),
+            held.mostDevices == 1 ? "" : ", or fewer --devices");
         return 4;
     }
     if (options.devices == 0 && held.mostDevices > 0 && held.mostDevices < kMostInMeshes)
@@ -85,7 +88,8 @@ int runCommand(int argc, char** argv)
     else if (options.devices == 0 && held.devicesInSteps > 1)
         options.devices = std::max(held.devicesInSteps, kMostInMeshes / held.devicesInSteps * held.devicesInSteps);
     if (options.devices % held.devicesInSteps != 0) {
-        std::fprintf(stderr, "the backend '%s' takes as many devices in each of its %lld processes: --devices must be a multiple of that\n",
+        std::fprintf(stderr,
+                     "the backend '%s' takes as many devices in each of its %lld processes: --devices must be a multiple of that\n",
                      name.c_str(), static_cast<long long>(held.devicesInSteps));
         return 4;
     }
@@ -106,9 +110,9 @@ int runCommand(int argc, char** argv)
                         result.worst, result.tolerance);
         std::fflush(stdout);
     });
-    std::printf("%s: %lld cases passed, %lld failed, %lld programs, seed %llu, %.1f s\n", name.c_str(), static_cast<long long>(summary.passed),
-                static_cast<long long>(summary.failed), static_cast<long long>(summary.programs),
-                static_cast<unsigned long long>(options.seed), engine::now() - start);
+    std::printf("%s: %lld cases passed, %lld failed, %lld programs, seed %llu, %.1f s\n", name.c_str(),
+                static_cast<long long>(summary.passed), static_cast<long long>(summary.failed),
+                static_cast<long long>(summary.programs), static_cast<unsigned long long>(options.seed), engine::now() - start);
     return summary.failed == 0 && summary.passed > 0 ? 0 : 1;
 }
 

@@ -209,13 +209,16 @@ void tryOp(Trial& trial, const OpCase& of)
 /// `seen` gets the kinds of collectives. With `execute` false only the programs are made.
 void tryReshards(Trial& trial, bool execute, std::set<CollectiveKind>& seen)
 {
-    const std::vector<Shape> shapes { { 5, 9 }, { 12, 8 }, { 3, 7, 5 }, { 1, 13 }, { 24, 12, 6 }, { 16, 48 }, { 6, 4, 300 }, { 70, 130 } };
+    const std::vector<Shape> shapes { { 5, 9 },      { 12, 8 },  { 3, 7, 5 },   { 1, 13 },
+                                      { 24, 12, 6 }, { 16, 48 }, { 6, 4, 300 }, { 70, 130 } };
     for (int i = 0; i < kReshardsInCase; ++i) {
         const Mesh& mesh = trial.anyMesh();
         const Shape& shape = shapes[trial.random()() % shapes.size()];
         const Layout from = randomLayout(trial.random(), mesh, shape.size(), true);
         Layout to = randomLayout(trial.random(), mesh, shape.size(), true);
-        std::erase_if(to.partial, [&](const AxisRef& ref) { return std::find(from.partial.begin(), from.partial.end(), ref) == from.partial.end(); });
+        std::erase_if(to.partial, [&](const AxisRef& ref) {
+            return std::find(from.partial.begin(), from.partial.end(), ref) == from.partial.end();
+        });
         const auto program = reshardProgram(shape, mesh, from, to, trial.which().dtype, trial.random(), seen);
         if (program && execute)
             trial.run(*program, mesh.text() + ": " + specText(from, mesh) + " -> " + specText(to, mesh),
@@ -250,7 +253,8 @@ void tryModel(Trial& trial, const ModelCase& of)
             const auto known = whole.find(nameOf(value));
             if (known == whole.end() || known->second.empty())
                 return trial.note(nameOf(value) + " is no result of the cpu");
-            trial.judge(errorOf(value.value, known->second.front()), engine::toleranceOf(Phase::Backward, trial.rounded()), nameOf(value));
+            trial.judge(errorOf(value.value, known->second.front()), engine::toleranceOf(Phase::Backward, trial.rounded()),
+                        nameOf(value));
             known->second.pop_front();
         };
     }

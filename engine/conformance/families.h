@@ -11,7 +11,8 @@ namespace shardboard::conformance {
 
 inline std::vector<std::string> familyNames()
 {
-    return { "llama", "mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3", "gpt_oss", "gemma", "gemma2", "gemma3_text", "falcon", "falcon-7b" };
+    return { "llama", "mixtral", "qwen3_moe",   "deepseek_v2", "deepseek_v3", "gpt_oss",
+             "gemma", "gemma2",  "gemma3_text", "falcon",      "falcon-7b" };
 }
 
 inline void addExperts(ModelSpec& model, std::int64_t experts, std::int64_t chosen, std::int64_t width)

@@ -71,8 +71,9 @@ private:
         m_layouts[tensor] = use.before;
         m_program.plan.layouts[at(tensor)] = use.before;
         const auto& presets = hardwarePresets(); // links of all sorts, so that the ways differ
-        const auto steps = reshardSteps(use.before, wanted, { m_program.graph.tensor(tensor).shape, m_program.graph.tensor(tensor).dtype, 1 },
-                                        m_program.plan.mesh, presets[m_random() % presets.size()], "t");
+        const auto steps =
+            reshardSteps(use.before, wanted, { m_program.graph.tensor(tensor).shape, m_program.graph.tensor(tensor).dtype, 1 },
+                         m_program.plan.mesh, presets[m_random() % presets.size()], "t");
         if (!steps.ok())
             return std::nullopt;
         for (const ReshardStep& step : steps.value())

@@ -6,8 +6,8 @@
 #include "engine/conformance/rowchoice.h"
 #include "model/plan/planjson.h"
 
-#include <optional>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 

@@ -57,7 +57,8 @@ void addElementwise(Cases& all)
         all.push_back(plain(kind, { x, { 18 } }, x, {}, "broadcast"));
         all.push_back(plain(kind, { x, { 5, 1 } }, x, {}, "broadcast in the last dim"));
     }
-    for (const OpKind kind : { OpKind::Silu, OpKind::Gelu, OpKind::GeluTanh, OpKind::Output, OpKind::GatherLast, OpKind::ReduceGrad }) {
+    for (const OpKind kind :
+         { OpKind::Silu, OpKind::Gelu, OpKind::GeluTanh, OpKind::Output, OpKind::GatherLast, OpKind::ReduceGrad }) {
         all.push_back(plain(kind, { x }, x));
         all.push_back(plain(kind, { large }, large));
     }
@@ -115,10 +116,11 @@ void addAttention(Cases& all)
         std::int64_t fresh, cached, heads, kvHeads, stored, width;
         double scale, cap;
     };
-    for (const Form& f : { Form { "plain", 7, 7, 4, 4, 8, 8, 0, 0 }, Form { "grouped heads", 9, 9, 12, 6, 8, 8, 0, 0 },
-                           Form { "wide values, capped", 9, 9, 6, 3, 5, 5, 0.7, 0.8 }, Form { "one new token", 1, 33, 8, 2, 8, 8, 0, 0 },
-                           Form { "a part of the values", 1, 9, 6, 1, 8, 5, 0.3, 0 }, Form { "some new tokens", 4, 19, 4, 2, 8, 8, 0, 0 },
-                           Form { "many tokens", 150, 150, 4, 2, 8, 8, 0, 0 } }) {
+    for (const Form& f :
+         { Form { "plain", 7, 7, 4, 4, 8, 8, 0, 0 }, Form { "grouped heads", 9, 9, 12, 6, 8, 8, 0, 0 },
+           Form { "wide values, capped", 9, 9, 6, 3, 5, 5, 0.7, 0.8 }, Form { "one new token", 1, 33, 8, 2, 8, 8, 0, 0 },
+           Form { "a part of the values", 1, 9, 6, 1, 8, 5, 0.3, 0 }, Form { "some new tokens", 4, 19, 4, 2, 8, 8, 0, 0 },
+           Form { "many tokens", 150, 150, 4, 2, 8, 8, 0, 0 } }) {
         const Shape q { 2, f.fresh, f.heads, 8 }, k { 2, f.cached, f.kvHeads, 8 }, v { 2, f.cached, f.kvHeads, f.stored };
         const Shape y { 2, f.fresh, f.heads, f.width };
         const auto a = with([&](OpAttributes& out) { out.scale = f.scale, out.cap = f.cap; });
@@ -184,9 +186,8 @@ void addExperts(Cases& all)
 {
     const auto softmax = with([](OpAttributes& a) { a.chosen = 2, a.scale = 1, a.normalized = true; });
     const auto grouped = with([](OpAttributes& a) { a.chosen = 3, a.scale = 4, a.groups = 4, a.chosenGroups = 2; });
-    const auto sigmoid = with([](OpAttributes& a) {
-        a.chosen = 2, a.scale = 2.5, a.normalized = a.sigmoid = true, a.groups = 4, a.chosenGroups = 2;
-    });
+    const auto sigmoid = with(
+        [](OpAttributes& a) { a.chosen = 2, a.scale = 2.5, a.normalized = a.sigmoid = true, a.groups = 4, a.chosenGroups = 2; });
     const Shape logits { 2, 6, 8 }, x { 2, 6, 10 }, spread { 8, 2, 6, 10 }, wide { 8, 2, 6, 14 };
     all.push_back(plain(OpKind::TopKGates, { logits }, logits, softmax));
     all.push_back(plain(OpKind::TopKGates, { logits }, logits, grouped, "groups"));

@@ -22,8 +22,14 @@ std::vector<OpCase> opCases();
 /// Puts a graph together. Tensors are named t0, t1, …
 class GraphMaker {
 public:
-    TensorId input(Shape shape, double mean = 0, double deviation = 1) { return add(std::move(shape), TensorRole::Input, { mean, deviation }); }
-    TensorId weight(Shape shape, double mean = 0, double deviation = 1) { return add(std::move(shape), TensorRole::Weight, { mean, deviation }); }
+    TensorId input(Shape shape, double mean = 0, double deviation = 1)
+    {
+        return add(std::move(shape), TensorRole::Input, { mean, deviation });
+    }
+    TensorId weight(Shape shape, double mean = 0, double deviation = 1)
+    {
+        return add(std::move(shape), TensorRole::Weight, { mean, deviation });
+    }
     /// Whole numbers where an embedding or a loss takes them.
     TensorId tokens(Shape shape);
     TensorId op(OpKind kind, std::vector<TensorId> operands, Shape result, const OpAttributes& attributes = {});

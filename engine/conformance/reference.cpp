@@ -40,7 +40,8 @@ Doubles normed(const Value& x, const Doubles& weight, const Doubles* bias, const
         for (std::size_t i = 0; i < n; ++i)
             square += (out[row + i] - mean) * (out[row + i] - mean) / static_cast<double>(n);
         for (std::size_t i = 0; i < n; ++i)
-            out[row + i] = (out[row + i] - mean) / std::sqrt(square + a.epsilon) * (weight[i] + a.offset) + (bias != nullptr ? (*bias)[i] : 0);
+            out[row + i] =
+                (out[row + i] - mean) / std::sqrt(square + a.epsilon) * (weight[i] + a.offset) + (bias != nullptr ? (*bias)[i] : 0);
     }
     return out;
 }
@@ -123,7 +124,8 @@ Doubles scoresOf(const Doubles& logits, bool sigmoid)
 /// The first `count` by falling value; of equal ones the lower index.
 std::vector<std::size_t> highest(std::vector<std::pair<double, std::size_t>> values, std::size_t count)
 {
-    std::sort(values.begin(), values.end(), [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+    std::sort(values.begin(), values.end(),
+              [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
     std::vector<std::size_t> out;
     for (std::size_t i = 0; i < count; ++i)
         out.push_back(values[i].second);
@@ -141,7 +143,8 @@ std::vector<std::size_t> chosenOf(const Doubles& logits, const Doubles* bias, co
     const std::size_t size = experts / groupCount;
     std::vector<std::pair<double, std::size_t>> groups;
     for (std::size_t g = 0; g < groupCount; ++g) {
-        Doubles members(choice.begin() + static_cast<std::ptrdiff_t>(g * size), choice.begin() + static_cast<std::ptrdiff_t>((g + 1) * size));
+        Doubles members(choice.begin() + static_cast<std::ptrdiff_t>(g * size),
+                        choice.begin() + static_cast<std::ptrdiff_t>((g + 1) * size));
         std::sort(members.rbegin(), members.rend());
         groups.emplace_back(a.sigmoid && size > 1 ? members[0] + members[1] : members[0], g);
     }
@@ -182,7 +185,8 @@ Doubles rotated(const Value& x, const OpAttributes& a, double sign)
     for (std::int64_t row = 0; row < volume(x.shape) / d; ++row)
         for (std::int64_t i = 0; i < count / 2; ++i) {
             const double position = static_cast<double>(a.position + row / heads % tokens);
-            const double angle = sign * position * std::pow(a.ropeTheta, -2.0 * static_cast<double>(i) / static_cast<double>(count));
+            const double angle =
+                sign * position * std::pow(a.ropeTheta, -2.0 * static_cast<double>(i) / static_cast<double>(count));
             const std::size_t first = at(row * d + a.first + i), second = first + at(count / 2);
             out[first] = x.data[first] * std::cos(angle) - x.data[second] * std::sin(angle);
             out[second] = x.data[second] * std::cos(angle) + x.data[first] * std::sin(angle);
@@ -201,7 +205,8 @@ Doubles absorbed(const Value& x, const Value& weight, bool keys, std::int64_t wi
             double sum = 0;
             for (std::int64_t i = 0; i < n; ++i)
                 sum += x.data[at(row * n + i)]
-                    * (keys ? weight.data[at((head * unit + i) * r + o)] : weight.data[at((head * unit + unit - width + o) * r + i)]);
+                    * (keys ? weight.data[at((head * unit + i) * r + o)]
+                            : weight.data[at((head * unit + unit - width + o) * r + i)]);
             out.push_back(sum);
         }
     return out;
@@ -216,7 +221,8 @@ Doubles expertLinear(const Value& x, const Value& weight, bool transposed, std::
             for (std::int64_t o = 0; o < width; ++o) {
                 double sum = 0;
                 for (std::int64_t i = 0; i < in; ++i)
-                    sum += x.data[at((e * rows + row) * in + i)] * weight.data[at(e * in * width + (transposed ? i * width + o : o * in + i))];
+                    sum += x.data[at((e * rows + row) * in + i)]
+                        * weight.data[at(e * in * width + (transposed ? i * width + o : o * in + i))];
                 out.push_back(sum);
             }
     return out;

@@ -31,7 +31,8 @@ int cutsHeads(const Row& row, const std::vector<Shape>& operands)
     return operands.size() > 2 && heads(true) ? (heads(false) ? 1 : 2) : 0;
 }
 
-bool conditionsHold(const Row& row, const RowChoice& choice, const std::vector<Shape>& operands, const Shape& result, const Mesh& mesh)
+bool conditionsHold(const Row& row, const RowChoice& choice, const std::vector<Shape>& operands, const Shape& result,
+                    const Mesh& mesh)
 {
     for (const WholeUnits& unit : row.conditions)
         if (unit.units % partsOf(choice.operands[at(unit.operand)].dims[at(unit.dim)], mesh) != 0)
@@ -62,7 +63,8 @@ RowChoice chooseRows(const std::vector<Row>& rows, const std::vector<std::size_t
         place(out.result, row.result, axis);
         cutHeads += cutsHeads(row, operands);
         for (const int operand : row.ring) {
-            auto known = std::find_if(out.rings.begin(), out.rings.end(), [&](const RowChoice::Ring& r) { return r.operand == at(operand); });
+            auto known = std::find_if(out.rings.begin(), out.rings.end(),
+                                      [&](const RowChoice::Ring& r) { return r.operand == at(operand); });
             if (known == out.rings.end())
                 known = out.rings.insert(out.rings.end(), RowChoice::Ring { at(operand), {} });
             known->axes.push_back(axis);

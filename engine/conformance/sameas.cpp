@@ -57,7 +57,8 @@ std::string difference(const std::vector<Trace>& ours, const std::vector<Trace>&
 engine::Backend sameAs(const engine::Backend& backend, const engine::Backend& other)
 {
     engine::Backend out = backend;
-    out.run = [&backend, &other](const Program& program, const RunOptions& options, const RunHooks& hooks, const engine::RunLimits& limits) {
+    out.run = [&backend, &other](const Program& program, const RunOptions& options, const RunHooks& hooks,
+                                 const engine::RunLimits& limits) {
         std::vector<Trace> ours;
         std::vector<Trace> theirs;
         RunHooks watched = hooks;

@@ -40,7 +40,8 @@ double errorOf(const engine::Sharded& y, const Value& reference)
             double value = y.layout().op == ReduceOp::Max ? -std::numeric_limits<double>::infinity() : 0;
             for (const std::int64_t member : members) {
                 const double held = double { y.data(member)[i] };
-                value = y.layout().op == ReduceOp::Max && !partial.empty() ? std::max(value, held) : (partial.empty() ? held : value + held);
+                value = y.layout().op == ReduceOp::Max && !partial.empty() ? std::max(value, held)
+                                                                           : (partial.empty() ? held : value + held);
             }
             const double expected = reference.data[at(index)];
             difference += (value - expected) * (value - expected);
@@ -51,7 +52,10 @@ double errorOf(const engine::Sharded& y, const Value& reference)
         if (!std::isfinite(difference))
             return std::numeric_limits<double>::infinity();
         const double scale = std::max(size, mean * static_cast<double>(count));
-        worst = std::max(worst, difference == 0 ? 0 : scale > 0 ? std::sqrt(difference / scale) : std::numeric_limits<double>::infinity());
+        worst = std::max(worst,
+                         difference == 0 ? 0
+                             : scale > 0 ? std::sqrt(difference / scale)
+                                         : std::numeric_limits<double>::infinity());
     }
     return worst;
 }

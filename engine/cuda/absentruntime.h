@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU that another process has. Its memory is addresses that nobody can reach, so that the books of all GPUs are the same in every
-// process; whatever it is asked to do is done by the process that has it.
+// A GPU that another process has. Its memory is addresses that nobody can reach, so that the books of all GPUs are the same in
+// every process; whatever it is asked to do is done by the process that has it.
 #pragma once
 
 #include "engine/cuda/runtime.h"
@@ -21,19 +21,20 @@ public:
 
     std::byte* allocate(std::int64_t bytes) override;
     void release(std::byte* memory) override;
-    void set(void*, int, std::int64_t) override {}
-    void copy(void*, const void*, std::int64_t) override {}
+    void set(void*, int, std::int64_t) override { }
+    void copy(void*, const void*, std::int64_t) override { }
     /// Zeros.
     void download(void* to, const void* from, std::int64_t bytes) override;
     const void* table(const void* bytes, std::int64_t) override { return bytes; }
-    void wait() override {}
-    void beginTimed() override {}
+    void wait() override { }
+    void beginTimed() override { }
     double endTimed() override { return 0; }
-    void gemm(const Gemm&) override {}
-#define SHARDBOARD_CUDA_LAUNCH(Body) void launch(const Body&, const Grid&) override {}
+    void gemm(const Gemm&) override { }
+#define SHARDBOARD_CUDA_LAUNCH(Body)                                                                                               \
+    void launch(const Body&, const Grid&) override { }
     SHARDBOARD_CUDA_BODIES(SHARDBOARD_CUDA_LAUNCH)
 #undef SHARDBOARD_CUDA_LAUNCH
-    void beginRecording() override {}
+    void beginRecording() override { }
     std::unique_ptr<Replay> endRecording() override { return nullptr; }
 
 private:

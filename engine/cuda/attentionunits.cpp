@@ -44,7 +44,9 @@ std::vector<AttentionUnit> AttentionCall::ownUnits() const
         const Box& q = m_work->q.box(device);
         if (volumeOf(q) == 0)
             continue;
-        const auto part = [&](const Sharded& tensor) { return Part { tensor.allocated() ? tensor.address(device) : nullptr, &tensor.box(device) }; };
+        const auto part = [&](const Sharded& tensor) {
+            return Part { tensor.allocated() ? tensor.address(device) : nullptr, &tensor.box(device) };
+        };
         // Heads of a sequence after each other, so that all rows of a head of a device lie together.
         for (std::int64_t head = 0; head < q[2].size(); ++head)
             for (std::int64_t batch = 0; batch < q[0].size(); ++batch) {

@@ -131,11 +131,13 @@ void checkForKernels(const Program& program)
             const Op& op = program.graph.op(planned.op);
             const std::string where = segment.name + "/" + op.name;
             const bool gates = op.kind == OpKind::TopKGates || op.kind == OpKind::BiasedTopKGates;
-            if (gates && (program.graph.tensor(op.result).shape.back() > kMostExperts || op.attributes.chosen > kMostChosen
-                          || op.attributes.groups > kMostGroups))
+            if (gates
+                && (program.graph.tensor(op.result).shape.back() > kMostExperts || op.attributes.chosen > kMostChosen
+                    || op.attributes.groups > kMostGroups))
                 throw Failure { "backend",
                                 "unusable: the CUDA router takes at most " + std::to_string(kMostExperts) + " experts, "
-                                    + std::to_string(kMostChosen) + " chosen of them and " + std::to_string(kMostGroups) + " groups",
+                                    + std::to_string(kMostChosen) + " chosen of them and " + std::to_string(kMostGroups)
+                                    + " groups",
                                 where };
         }
 }
@@ -163,20 +165,23 @@ void CudaExecutor::poison(std::byte* memory, std::int64_t bytes) { m_runtime.set
 
 double CudaExecutor::secondsOf(const Work& work) const
 {
-    return work.flops / (0.5 * m_runtime.flopsGuess(false)) + (work.generated + 4 * work.touched) * 4 / m_runtime.bytesGuess() + 0.5;
+    return work.flops / (0.5 * m_runtime.flopsGuess(false)) + (work.generated + 4 * work.touched) * 4 / m_runtime.bytesGuess()
+        + 0.5;
 }
 
 Element CudaExecutor::elementOf(Rounding rounding) const { return rounding == Rounding::BF16 ? Element::BF16 : Element::F32; }
 
 const float* CudaExecutor::anglesOf(const OpCall& call, std::int64_t sequence, std::int64_t d)
 {
-    const auto [place, isNew] = m_angles.emplace(std::tuple { call.attributes.position, sequence, d, call.attributes.ropeTheta }, nullptr);
+    const auto [place, isNew] =
+        m_angles.emplace(std::tuple { call.attributes.position, sequence, d, call.attributes.ropeTheta }, nullptr);
     if (isNew) {
         std::vector<float> table(at(sequence * d));
         for (std::int64_t s = 0; s < sequence; ++s)
-            ropeAngles(call.attributes.position + s, d, call.attributes.ropeTheta, table.data() + s * d, table.data() + s * d + d / 2);
-        place->second = static_cast<const float*>(
-            m_runtime.table(table.data(), static_cast<std::int64_t>(table.size() * sizeof(float))));
+            ropeAngles(call.attributes.position + s, d, call.attributes.ropeTheta, table.data() + s * d,
+                       table.data() + s * d + d / 2);
+        place->second =
+            static_cast<const float*>(m_runtime.table(table.data(), static_cast<std::int64_t>(table.size() * sizeof(float))));
     }
     return place->second;
 }
@@ -234,8 +239,8 @@ Timing CudaExecutor::exchange(const Sharded& before, const Sharded& after, const
     });
 }
 
-Timing CudaExecutor::reshard(Context& context, const ReshardStep& step, const Sharded& before, bool broken, const std::string& where,
-                             Sharded& after)
+Timing CudaExecutor::reshard(Context& context, const ReshardStep& step, const Sharded& before, bool broken,
+                             const std::string& where, Sharded& after)
 {
     context.work.touched += static_cast<double>(before.totalElements() + after.totalElements());
     std::vector<std::vector<Transfer>> transfers;
@@ -336,7 +341,8 @@ double CudaExecutor::relativeError(Context& context, const Sharded& y, const Sha
         items = std::max(items, tilesOf(entry.count, kCompareTile));
         all += tilesOf(entry.count, kCompareTile);
     }
-    const Block sums = context.arena.allocateOn(m_place, std::max<std::int64_t>(1, all) * 2 * static_cast<std::int64_t>(sizeof(double)));
+    const Block sums =
+        context.arena.allocateOn(m_place, std::max<std::int64_t>(1, all) * 2 * static_cast<std::int64_t>(sizeof(double)));
     if (context.planning() || entries.empty())
         return 0;
     auto* next = reinterpret_cast<double*>(sums.memory(m_place));
@@ -347,7 +353,8 @@ double CudaExecutor::relativeError(Context& context, const Sharded& y, const Sha
     CompareBody body;
     body.entries = static_cast<const CompareBody::Entry*>(
         m_runtime.table(entries.data(), static_cast<std::int64_t>(entries.size() * sizeof entries[0])));
-    body.pointers = static_cast<void* const*>(m_runtime.table(pointers.data(), static_cast<std::int64_t>(pointers.size() * sizeof(void*))));
+    body.pointers =
+        static_cast<void* const*>(m_runtime.table(pointers.data(), static_cast<std::int64_t>(pointers.size() * sizeof(void*))));
     if (reference.source)
         body.made = madeOf(*reference.source);
     m_runtime.launch(body, Grid { items, 0, static_cast<std::int64_t>(entries.size()) });
@@ -372,7 +379,8 @@ double CudaExecutor::meanSquare(Context& context, const Sharded& reference)
 {
     const std::int64_t count = reference.elements(0);
     const std::int64_t items = tilesOf(count, kCompareTile);
-    const Block sums = context.arena.allocateOn(m_place, std::max<std::int64_t>(1, items) * 2 * static_cast<std::int64_t>(sizeof(double)));
+    const Block sums =
+        context.arena.allocateOn(m_place, std::max<std::int64_t>(1, items) * 2 * static_cast<std::int64_t>(sizeof(double)));
     if (context.planning() || count == 0)
         return 0;
     CompareBody::Entry entry;
@@ -417,7 +425,8 @@ MachineLimits CudaExecutor::measureLimits()
         return {};
     std::byte* const memory = m_runtime.allocate(2 * copyBytes);
     const auto fastest = [&](const std::function<void()>& work) {
-        return measure([&] { return runTogether(m_runtime, 1, work).together; }, { .trials = 7, .mostRounds = 4, .agree = 0.02, .mostSeconds = 0.3 })
+        return measure([&] { return runTogether(m_runtime, 1, work).together; },
+                       { .trials = 7, .mostRounds = 4, .agree = 0.02, .mostSeconds = 0.3 })
             .median;
     };
     FillBody fill;

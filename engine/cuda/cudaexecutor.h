@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All logical devices of a mesh on one GPU: their shards in one heap, one launch of a kernel for all of them. The NCCL backend has one
-// for every GPU, each for the shards of one device (Sharded::shardOf).
+// All logical devices of a mesh on one GPU: their shards in one heap, one launch of a kernel for all of them. The NCCL backend has
+// one for every GPU, each for the shards of one device (Sharded::shardOf).
 #pragma once
 
 #include "engine/cuda/exchange.h"
@@ -46,8 +46,8 @@ public:
     void bringHere(const Sharded& value, Sharded& there) override;
 
     Runtime& runtime() const { return m_runtime; }
-    /// The operation with its tables and memory, for who starts it himself; only memory is counted when planning. `call` and `result`
-    /// outlive it. `part`: null for all devices.
+    /// The operation with its tables and memory, for who starts it himself; only memory is counted when planning. `call` and
+    /// `result` outlive it. `part`: null for all devices.
     std::unique_ptr<PreparedOp> prepare(Context& context, const OpCall& call, Sharded& result, const PartOf* part);
 
 private:

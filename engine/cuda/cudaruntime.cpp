@@ -24,10 +24,7 @@ constexpr std::int64_t kTableAlignment = 256;
 constexpr std::int64_t kWorkspace = std::int64_t { 32 } << 20; ///< of cuBLAS, as it advises for Hopper
 constexpr long long kGateCycles = 20'000'000; ///< about 10 ms: a gate never waits for ever
 
-[[noreturn]] void fail(const std::string& what, const std::string& why)
-{
-    throw Failure { "internal", what + ": " + why, "cuda" };
-}
+[[noreturn]] void fail(const std::string& what, const std::string& why) { throw Failure { "internal", what + ": " + why, "cuda" }; }
 
 void check(cudaError_t error, const char* what)
 {
@@ -118,12 +115,12 @@ public:
     void beginTimedUnheld() override;
     bool isDone() override;
     void gemm(const Gemm& gemm) override;
-#define SHARDBOARD_CUDA_LAUNCH(Body) \
-    void launch(const Body& body, const Grid& grid) override \
-    { \
-        use(); \
-        launchOn(m_stream, body, grid); \
-        check(cudaPeekAtLastError(), "starting " #Body); \
+#define SHARDBOARD_CUDA_LAUNCH(Body)                                                                                               \
+    void launch(const Body& body, const Grid& grid) override                                                                       \
+    {                                                                                                                              \
+        use();                                                                                                                     \
+        launchOn(m_stream, body, grid);                                                                                            \
+        check(cudaPeekAtLastError(), "starting " #Body);                                                                           \
     }
     SHARDBOARD_CUDA_BODIES(SHARDBOARD_CUDA_LAUNCH)
 #undef SHARDBOARD_CUDA_LAUNCH
@@ -174,7 +171,8 @@ CudaRuntime::CudaRuntime(int device)
     check(m_cublas->create(&m_handle), "starting cuBLAS");
     check(m_cublas->setStream(m_handle, m_stream), "cuBLAS on a stream");
     check(m_cublas->setWorkspace(m_handle, m_workspace, static_cast<std::size_t>(kWorkspace)), "memory of cuBLAS");
-    check(m_cublas->setMathMode(m_handle, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
+    check(m_cublas->setMathMode(m_handle,
+                                static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
           "precision of cuBLAS");
 }
 
@@ -258,7 +256,8 @@ const void* CudaRuntime::table(const void* bytes, std::int64_t size)
     m_chunkNext += room;
     m_chunkLeft -= room;
     const auto place = m_tables.emplace(std::move(key), memory).first;
-    check(cudaMemcpyAsync(memory, place->first.data(), static_cast<std::size_t>(size), cudaMemcpyHostToDevice, m_stream), "uploading a table");
+    check(cudaMemcpyAsync(memory, place->first.data(), static_cast<std::size_t>(size), cudaMemcpyHostToDevice, m_stream),
+          "uploading a table");
     return memory;
 }
 
@@ -351,14 +350,18 @@ void CudaRuntime::gemm(const Gemm& g)
     const int ldc = asInt(g.ldc);
     const auto count = static_cast<int>(g.products.size());
     bool even = true;
-    const std::int64_t strideA = strideOf(g.products, [](const Gemm::Product& p) { return p.a; }, even);
-    const std::int64_t strideB = strideOf(g.products, [](const Gemm::Product& p) { return p.b; }, even);
-    const std::int64_t strideC = strideOf(g.products, [](const Gemm::Product& p) { return static_cast<const void*>(p.c); }, even);
-    even = even && strideA >= 0 && strideB >= 0 && strideC >= 0 && strideA % bytes == 0 && strideB % bytes == 0 && strideC % bytesC == 0;
+    const std::int64_t strideA = strideOf(
+        g.products, [](const Gemm::Product& p) { return p.a; }, even);
+    const std::int64_t strideB = strideOf(
+        g.products, [](const Gemm::Product& p) { return p.b; }, even);
+    const std::int64_t strideC = strideOf(
+        g.products, [](const Gemm::Product& p) { return static_cast<const void*>(p.c); }, even);
+    even = even && strideA >= 0 && strideB >= 0 && strideC >= 0 && strideA % bytes == 0 && strideB % bytes == 0
+        && strideC % bytesC == 0;
     const Gemm::Product& first = g.products.front();
     if (count == 1) {
-        check(m_cublas->gemm(m_handle, opB, opA, m, n, k, &g.alpha, first.b, type, lda, first.a, type, ldb, &g.beta, first.c, typeC, ldc,
-                             CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+        check(m_cublas->gemm(m_handle, opB, opA, m, n, k, &g.alpha, first.b, type, lda, first.a, type, ldb, &g.beta, first.c, typeC,
+                             ldc, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
               "a matrix product");
     } else if (even) {
         check(m_cublas->gemmStrided(m_handle, opB, opA, m, n, k, &g.alpha, first.b, type, lda, strideB / bytes, first.a, type, ldb,

@@ -71,10 +71,7 @@ SHARDBOARD_BOTH float rounded(int how, float value)
     return floatOfBits((bits + 0xfffu + ((bits >> 13) & 1u)) & 0xffffe000u);
 }
 
-SHARDBOARD_BOTH Vector16 readVector(const void* from)
-{
-    return *static_cast<const Vector16*>(from);
-}
+SHARDBOARD_BOTH Vector16 readVector(const void* from) { return *static_cast<const Vector16*>(from); }
 SHARDBOARD_BOTH void writeVector(void* to, const Vector16& v) { *static_cast<Vector16*>(to) = v; }
 
 /// Read once and not again soon: kept out of the first cache.
@@ -165,7 +162,8 @@ struct Elements {
             Past ? writeVectorPast(address(i), v) : writeVector(address(i), v);
             return;
         }
-        const Vector16 first { bitsOfFloat(values[0]), bitsOfFloat(values[1 % W]), bitsOfFloat(values[2 % W]), bitsOfFloat(values[3 % W]) };
+        const Vector16 first { bitsOfFloat(values[0]), bitsOfFloat(values[1 % W]), bitsOfFloat(values[2 % W]),
+                               bitsOfFloat(values[3 % W]) };
         const Vector16 second { bitsOfFloat(values[4 % W]), bitsOfFloat(values[5 % W]), bitsOfFloat(values[6 % W]),
                                 bitsOfFloat(values[7 % W]) };
         if (Past) {
@@ -262,7 +260,7 @@ public:
     /// How many of `most` things a lane has to itself at most.
     static constexpr int share(int most) { return most; }
     /// What lanes wrote is there for the others.
-    void meet() const {}
+    void meet() const { }
 };
 
 } // namespace shardboard::engine::cuda

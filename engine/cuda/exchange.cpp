@@ -147,7 +147,8 @@ std::vector<ExchangeLaunch> exchangeLaunches(const Sharded& before, const Sharde
             ExchangeEntry entry;
             std::int64_t sourceBase = 0;
             std::int64_t targetBase = 0;
-            setGeometry(region.box, before.box(region.sources.front()), after.box(region.targets.front()), entry, sourceBase, targetBase);
+            setGeometry(region.box, before.box(region.sources.front()), after.box(region.targets.front()), entry, sourceBase,
+                        targetBase);
             entry.firstItem = launch.items;
             entry.sourceHalf = before.element() == Element::BF16 ? 1 : 0;
             entry.targetHalf = after.element() == Element::BF16 ? 1 : 0;
@@ -170,7 +171,8 @@ std::vector<ExchangeLaunch> exchangeLaunches(const Sharded& before, const Sharde
     return launches;
 }
 
-ExchangeLaunch copyLaunch(const Box& region, const Box& fromBox, const void* from, const Box& toBox, void* to, Element element, Combine combine)
+ExchangeLaunch copyLaunch(const Box& region, const Box& fromBox, const void* from, const Box& toBox, void* to, Element element,
+                          Combine combine)
 {
     ExchangeLaunch launch;
     ExchangeEntry entry;

@@ -34,7 +34,8 @@ struct ExchangeLaunch {
 };
 std::vector<ExchangeLaunch> exchangeLaunches(const Sharded& before, const Sharded& after, const Regions& regions);
 /// A region from one row-major buffer to another: copied, added to what is there, or the maximum of both.
-ExchangeLaunch copyLaunch(const Box& region, const Box& fromBox, const void* from, const Box& toBox, void* to, Element element, Combine combine);
+ExchangeLaunch copyLaunch(const Box& region, const Box& fromBox, const void* from, const Box& toBox, void* to, Element element,
+                          Combine combine);
 /// Device memory that it reads and writes.
 std::int64_t exchangeBytes(const Sharded& before, const Sharded& after, const Regions& regions);
 

@@ -58,7 +58,8 @@ void multiply(const Gemm& gemm, const Gemm::Product& product)
     const auto a = floatsOf(product.a, gemm.half, rowsA, columnsA, gemm.lda);
     const auto b = floatsOf(product.b, gemm.half, rowsB, columnsB, gemm.ldb);
     std::vector<float> c(at(gemm.m * gemm.n), 0.0f);
-    sgemm(gemm.transposeA, gemm.transposeB, gemm.m, gemm.n, gemm.k, gemm.alpha, a.data(), columnsA, b.data(), columnsB, 0, c.data(), gemm.n);
+    sgemm(gemm.transposeA, gemm.transposeB, gemm.m, gemm.n, gemm.k, gemm.alpha, a.data(), columnsA, b.data(), columnsB, 0, c.data(),
+          gemm.n);
     Elements out;
     out.data = product.c;
     out.half = gemm.halfC ? 1 : 0;
@@ -162,16 +163,16 @@ void HostRuntime::gemm(const Gemm& gemm)
     } }));
 }
 
-#define SHARDBOARD_CUDA_LAUNCH(Body) \
-    void HostRuntime::launch(const Body& body, const Grid& grid) \
-    { \
-        ++m_launches; \
-        ask(std::make_unique<Work>(Work { [body, grid] { \
-            const HostLanes lanes; \
-            for (std::int64_t entry = 0; entry < grid.entries; ++entry) \
-                for (std::int64_t item = 0; item < grid.items; ++item) \
-                    body(lanes, item, grid.firstEntry + entry); \
-        } })); \
+#define SHARDBOARD_CUDA_LAUNCH(Body)                                                                                               \
+    void HostRuntime::launch(const Body& body, const Grid& grid)                                                                   \
+    {                                                                                                                              \
+        ++m_launches;                                                                                                              \
+        ask(std::make_unique<Work>(Work { [body, grid] {                                                                           \
+            const HostLanes lanes;                                                                                                 \
+            for (std::int64_t entry = 0; entry < grid.entries; ++entry)                                                            \
+                for (std::int64_t item = 0; item < grid.items; ++item)                                                             \
+                    body(lanes, item, grid.firstEntry + entry);                                                                    \
+        } }));                                                                                                                     \
     }
 SHARDBOARD_CUDA_BODIES(SHARDBOARD_CUDA_LAUNCH)
 #undef SHARDBOARD_CUDA_LAUNCH

@@ -27,7 +27,7 @@ public:
     void copy(void* to, const void* from, std::int64_t bytes) override;
     void download(void* to, const void* from, std::int64_t bytes) override;
     const void* table(const void* bytes, std::int64_t size) override;
-    void wait() override {}
+    void wait() override { }
     void beginTimed() override;
     double endTimed() override;
     void gemm(const Gemm& gemm) override;

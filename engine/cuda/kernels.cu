@@ -125,7 +125,7 @@ __global__ void gateKernel(const volatile unsigned* flag, unsigned value, long l
 
 } // namespace
 
-#define SHARDBOARD_CUDA_LAUNCH(Body) \
+#define SHARDBOARD_CUDA_LAUNCH(Body)                                                                                               \
     void launchOn(CUstream_st* stream, const Body& body, const Grid& grid) { launchBody(stream, body, grid); }
 SHARDBOARD_CUDA_BODIES(SHARDBOARD_CUDA_LAUNCH)
 #undef SHARDBOARD_CUDA_LAUNCH

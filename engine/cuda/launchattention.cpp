@@ -66,8 +66,9 @@ void addToKeys(Launches& launches, const AttentionCall& attention, const std::ve
             gemm.ldb = AttentionCall::stride(right);
             gemm.ldc = strideOf(sums, unit.device);
             gemm.beta = 1;
-            products.add(unit.device, gemm,
-                         { rows[i].out.data, attention.head(right, unit.batch, unit.head, first), rowOf(sums, unit, unit.kvHead, 0) });
+            products.add(
+                unit.device, gemm,
+                { rows[i].out.data, attention.head(right, unit.batch, unit.head, first), rowOf(sums, unit, unit.kvHead, 0) });
         }
         launches.multiply(std::move(products));
     }
@@ -97,7 +98,8 @@ void launchAttention(Launches& launches, const OpCall& call, Sharded& result)
 {
     AttentionCall attention(launches, call, result);
     const auto units = attention.ownUnits();
-    Sharded& out = attention.element() == Element::F32 && result.element() == Element::BF16 ? launches.like(result, Element::F32) : result;
+    Sharded& out =
+        attention.element() == Element::F32 && result.element() == Element::BF16 ? launches.like(result, Element::F32) : result;
     const std::int64_t queries = mostQueries(units);
     attention.takeScratch(launches, static_cast<std::int64_t>(units.size()), queries, attention.work().k.shape()[1], false);
     if (launches.planning())
@@ -117,8 +119,9 @@ void launchAttention(Launches& launches, const OpCall& call, Sharded& result)
             gemm.ldc = strideOf(out, unit.device);
             gemm.halfC = out.element() == Element::BF16;
             if (rows.rows > 0 && rows.n > 0)
-                values.add(unit.device, gemm,
-                           { rows.out.data, attention.head(unit.v, unit.batch, unit.kvHead, 0), rowOf(out, unit, unit.head, first) });
+                values.add(
+                    unit.device, gemm,
+                    { rows.out.data, attention.head(unit.v, unit.batch, unit.kvHead, 0), rowOf(out, unit, unit.head, first) });
             return rows;
         });
         ProbabilityBody body;
@@ -140,7 +143,8 @@ void launchAttentionGradient(Launches& launches, const OpCall& call, Sharded& re
     const bool forSinks = !forQueries && !forKeys && !forValues;
     const auto units = attention.ownUnits();
     // Products of float32 cannot be written as bfloat16, and sums over many products are kept in float32.
-    const bool apart = result.element() == Element::BF16 && (forKeys || forValues || (forQueries && attention.element() == Element::F32));
+    const bool apart =
+        result.element() == Element::BF16 && (forKeys || forValues || (forQueries && attention.element() == Element::F32));
     Sharded& sums = apart ? launches.like(result, Element::F32) : result;
     const std::int64_t queries = mostQueries(units);
     attention.takeScratch(launches, static_cast<std::int64_t>(units.size()), queries, attention.work().k.shape()[1], !forValues);
@@ -175,8 +179,9 @@ void launchAttentionGradient(Launches& launches, const OpCall& call, Sharded& re
             gemm.ldc = strideOf(sums, unit.device);
             gemm.halfC = sums.element() == Element::BF16;
             if (forQueries && rows.rows > 0 && rows.n > 0)
-                gradients.add(unit.device, gemm,
-                              { rows.out.data, attention.head(unit.k, unit.batch, unit.kvHead, 0), rowOf(sums, unit, unit.head, first) });
+                gradients.add(
+                    unit.device, gemm,
+                    { rows.out.data, attention.head(unit.k, unit.batch, unit.kvHead, 0), rowOf(sums, unit, unit.head, first) });
             all.push_back(rows);
             return rows;
         });

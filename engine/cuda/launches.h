@@ -117,8 +117,8 @@ private:
     std::vector<std::function<void(std::int64_t, std::int64_t)>> m_steps;
 };
 
-/// The same for operations that each work for the one device of a GPU: all GPUs at once, or in a serial context one after the other.
-/// Times are by number of the operation.
+/// The same for operations that each work for the one device of a GPU: all GPUs at once, or in a serial context one after the
+/// other. Times are by number of the operation.
 Timing runBeside(const Context& context, const std::vector<Launches*>& operations);
 /// All shards at once: what is done for all devices together.
 Timing runTogether(Runtime& runtime, std::int64_t devices, const std::function<void()>& work);

@@ -70,7 +70,8 @@ NormRule ruleOf(const OpCall& call, std::int64_t n)
     NormRule rule;
     rule.epsilon = static_cast<float>(call.attributes.epsilon);
     rule.offset = static_cast<float>(call.attributes.offset);
-    rule.centred = call.kind == OpKind::LayerNorm || call.kind == OpKind::LayerNormGradX || call.kind == OpKind::LayerNormGradW ? 1 : 0;
+    rule.centred =
+        call.kind == OpKind::LayerNorm || call.kind == OpKind::LayerNormGradX || call.kind == OpKind::LayerNormGradW ? 1 : 0;
     if (rule.centred != 0)
         rule.offset = 0;
     rule.n = n;
@@ -369,7 +370,9 @@ void launchLoss(Launches& launches, const OpCall& call, Sharded& result)
     Table<LossBody::Entry> table;
     for (std::int64_t device = 0; device < result.deviceCount(); ++device) {
         LossBody::Entry entry;
-        const auto operand = [&](std::size_t i) { return i < call.operands.size() ? elementsOf(*call.operands[i], device) : Elements {}; };
+        const auto operand = [&](std::size_t i) {
+            return i < call.operands.size() ? elementsOf(*call.operands[i], device) : Elements {};
+        };
         entry.logits = operand(0);
         entry.first = operand(ofTokens ? 0 : 1);
         entry.second = operand(ofTokens ? 1 : 2);

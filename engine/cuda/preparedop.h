@@ -39,7 +39,7 @@ public:
     virtual std::vector<Values> ownStates() const { return {}; }
     virtual std::vector<Values> stateRooms() const { return {}; }
     /// With all devices on one GPU: copies what arrives before a round from where it lies.
-    virtual void bringHere(std::size_t) {}
+    virtual void bringHere(std::size_t) { }
 };
 
 /// One round, without anything from others.

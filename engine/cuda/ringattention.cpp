@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention and its gradients where every device has a range of the sequence: parts go around a ring of devices, and a running
-// softmax stands for those that were there already. As engine/executeringattention.cpp does it, with a device's units. Round by round:
-// on one GPU with all devices parts are copied, or read where they lie; on a GPU for every device they arrive before a round.
+// softmax stands for those that were there already. As engine/executeringattention.cpp does it, with a device's units. Round by
+// round: on one GPU with all devices parts are copied, or read where they lie; on a GPU for every device they arrive before a
+// round.
 #include "engine/cuda/attentionunits.h"
 #include "engine/cuda/preparedop.h"
 #include "engine/ringexchange.h"
@@ -59,7 +60,7 @@ public:
         m_states = takeStates(states);
         if (m_first > 0)
             m_rowValues = m_base.scratch(states);
-        m_values = m_first > 0 ? &m_base.like(*m_attention.work().dy, Element::F32)
+        m_values = m_first > 0                 ? &m_base.like(*m_attention.work().dy, Element::F32)
             : result.element() == Element::F32 ? &result
                                                : &m_base.like(result, Element::F32);
         const OpKind kind = call.kind;
@@ -95,9 +96,11 @@ public:
             m_rounds.push_back({ {}, [this] { sinks(); } });
         for (std::int64_t hop = 0; hop < m_hops && !forward && !forSinks; ++hop)
             if (forQueries)
-                m_rounds.push_back({ arrivalOf(hop, keysAndValues, false, true), [this, hop, to = &sums] { ofQueries(hop, *to); } });
+                m_rounds.push_back(
+                    { arrivalOf(hop, keysAndValues, false, true), [this, hop, to = &sums] { ofQueries(hop, *to); } });
             else
-                m_rounds.push_back({ arrivalOf(hop, queries, true, true), [this, hop, forValues, to = &sums] { ofKeys(hop, *to, forValues); } });
+                m_rounds.push_back(
+                    { arrivalOf(hop, queries, true, true), [this, hop, forValues, to = &sums] { ofKeys(hop, *to, forValues); } });
         if (&sums != &result)
             m_rounds.push_back({ {}, [this, from = &sums] { m_now->convert(*from, m_result); } });
     }
@@ -318,15 +321,17 @@ private:
         Launches& launches = *m_now;
         if (hop == 0) {
             clear(launches, *m_values);
-            launches.launch(StateBody {}, unitTable<StateBody::Entry>(ownUnits(), m_result.deviceCount(), [&](const AttentionUnit& unit, std::size_t) {
-                StateBody::Entry entry;
-                entry.highest = m_states.highest + unit.state;
-                entry.sum = m_states.sum + unit.state;
-                if (work.sinks != nullptr)
-                    entry.sink = elementsOf(*work.sinks, unit.device).from(unit.head);
-                entry.rows = unit.q.box->at(1).size();
-                return entry;
-            }));
+            launches.launch(
+                StateBody {},
+                unitTable<StateBody::Entry>(ownUnits(), m_result.deviceCount(), [&](const AttentionUnit& unit, std::size_t) {
+                    StateBody::Entry entry;
+                    entry.highest = m_states.highest + unit.state;
+                    entry.sum = m_states.sum + unit.state;
+                    if (work.sinks != nullptr)
+                        entry.sink = elementsOf(*work.sinks, unit.device).from(unit.head);
+                    entry.rows = unit.q.box->at(1).size();
+                    return entry;
+                }));
         }
         for (std::int64_t first = 0; first < m_queries; first += m_attention.step()) {
             Products scores;
@@ -365,25 +370,27 @@ private:
     {
         const AttentionWork& work = m_attention.work();
         Launches& launches = *m_now;
-        launches.launch(HeadRowBody {}, unitTable<HeadRowBody::Entry>(ownUnits(), m_result.deviceCount(), [&](const AttentionUnit& unit, std::size_t) {
-            HeadRowBody::Entry entry;
-            entry.result = reinterpret_cast<const float*>(rowOf(*m_values, unit, unit.head, 0));
-            entry.resultStride = strideOf(*m_values, unit.device);
-            entry.sum = m_states.sum + unit.state;
-            entry.rows = unit.q.box->at(1).size();
-            entry.n = work.valueDim;
-            if (work.dy == nullptr) {
-                entry.out.data = rowOf(m_result, unit, unit.head, 0);
-                entry.out.half = m_result.element() == Element::BF16 ? 1 : 0;
-                entry.outStride = strideOf(m_result, unit.device);
-            } else {
-                entry.dots = m_states.dots + unit.state;
-                entry.dy.data = rowOf(*work.dy, unit, unit.head, 0);
-                entry.dy.half = work.dy->element() == Element::BF16 ? 1 : 0;
-                entry.dyStride = strideOf(*work.dy, unit.device);
-            }
-            return entry;
-        }));
+        launches.launch(
+            HeadRowBody {},
+            unitTable<HeadRowBody::Entry>(ownUnits(), m_result.deviceCount(), [&](const AttentionUnit& unit, std::size_t) {
+                HeadRowBody::Entry entry;
+                entry.result = reinterpret_cast<const float*>(rowOf(*m_values, unit, unit.head, 0));
+                entry.resultStride = strideOf(*m_values, unit.device);
+                entry.sum = m_states.sum + unit.state;
+                entry.rows = unit.q.box->at(1).size();
+                entry.n = work.valueDim;
+                if (work.dy == nullptr) {
+                    entry.out.data = rowOf(m_result, unit, unit.head, 0);
+                    entry.out.half = m_result.element() == Element::BF16 ? 1 : 0;
+                    entry.outStride = strideOf(m_result, unit.device);
+                } else {
+                    entry.dots = m_states.dots + unit.state;
+                    entry.dy.data = rowOf(*work.dy, unit, unit.head, 0);
+                    entry.dy.half = work.dy->element() == Element::BF16 ? 1 : 0;
+                    entry.dyStride = strideOf(*work.dy, unit.device);
+                }
+                return entry;
+            }));
     }
 
     void ofQueries(std::int64_t hop, Sharded& sums)
@@ -410,7 +417,8 @@ private:
                 gemm.beta = 1;
                 if (rows.rows > 0 && rows.n > 0)
                     gradients.add(unit.device, gemm,
-                                  { rows.out.data, m_attention.head(unit.k, unit.batch, unit.kvHead, 0), rowOf(sums, unit, unit.head, first) });
+                                  { rows.out.data, m_attention.head(unit.k, unit.batch, unit.kvHead, 0),
+                                    rowOf(sums, unit, unit.head, first) });
                 return rows;
             });
             ScoreGradientBody body;
@@ -464,13 +472,13 @@ private:
         ScoreGradientBody body;
         body.rule = m_attention.rule();
         launches.launch(body, unitTable<AttentionRows>(units, m_result.deviceCount(), [&](const AttentionUnit& unit, std::size_t) {
-            AttentionRows rows = rowsAt(unit, 0, 0);
-            rows.rows = unit.q.box->at(1).size();
-            rows.n = 0; // no scores: what is needed of them is in the states
-            rows.out.data = nullptr;
-            rows.rowValues = m_rowValues + unit.state;
-            return rows;
-        }));
+                            AttentionRows rows = rowsAt(unit, 0, 0);
+                            rows.rows = unit.q.box->at(1).size();
+                            rows.n = 0; // no scores: what is needed of them is in the states
+                            rows.out.data = nullptr;
+                            rows.rowValues = m_rowValues + unit.state;
+                            return rows;
+                        }));
         launchSinkSums(launches, units, m_rowValues, m_result);
     }
 

@@ -69,7 +69,7 @@ public:
     /// Seconds that the device takes from begin to end, without the time to ask for it: what is asked for in between waits for
     /// the end, or for openTimed() where several devices are to work at once.
     virtual void beginTimed() = 0;
-    virtual void openTimed() {}
+    virtual void openTimed() { }
     virtual double endTimed() = 0;
     /// The same for work that waits for that of other devices: it begins at once, and the time to ask for it is not kept out.
     virtual void beginTimedUnheld() { beginTimed(); }

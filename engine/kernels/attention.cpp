@@ -47,8 +47,8 @@ void pieceSlopes(const AttentionBlock& block, const QueryPiece& piece, const flo
                  const float* capSlopes, const float* dots, float* dotsOut, float* slopes)
 {
     const std::int64_t n = piece.keyCount;
-    sgemm(false, true, piece.count, n, block.valueDim, 1, from(dy, piece.first).data, dy.stride,
-          from(v, piece.firstKey).data, v.stride, 0, slopes, n);
+    sgemm(false, true, piece.count, n, block.valueDim, 1, from(dy, piece.first).data, dy.stride, from(v, piece.firstKey).data,
+          v.stride, 0, slopes, n);
     float lanes[kLanes];
     for (std::int64_t row = 0; row < piece.count; ++row) {
         const std::int64_t lo = piece.seenFrom(block, row);
@@ -113,10 +113,10 @@ void attendHead(const AttentionBlock& block, ConstRows q, ConstRows k, ConstRows
         const QueryPiece piece = queryPiece(block, first);
         pieceScores(block, piece, q, k, scratch);
         for (std::int64_t row = 0; row < piece.count; ++row)
-            probabilityRow(scratch + row * piece.keyCount, piece.seenFrom(block, row), piece.seenTo(block, row),
-                           piece.keyCount, sink);
-        sgemm(false, false, piece.count, block.valueDim, piece.keyCount, 1, scratch, piece.keyCount,
-              from(v, piece.firstKey).data, v.stride, 0, from(out, first).data, out.stride);
+            probabilityRow(scratch + row * piece.keyCount, piece.seenFrom(block, row), piece.seenTo(block, row), piece.keyCount,
+                           sink);
+        sgemm(false, false, piece.count, block.valueDim, piece.keyCount, 1, scratch, piece.keyCount, from(v, piece.firstKey).data,
+              v.stride, 0, from(out, first).data, out.stride);
     }
 }
 
@@ -136,8 +136,8 @@ void attendHeadBackward(const AttentionBlock& block, ConstRows q, ConstRows k, C
         if (needsSlopes(gradients))
             pieceCapSlopes(block, piece, probabilities, capSlopes);
         for (std::int64_t row = 0; row < piece.count; ++row)
-            atSink[row] = probabilityRow(probabilities + row * piece.keyCount, piece.seenFrom(block, row),
-                                         piece.seenTo(block, row), piece.keyCount, sink);
+            atSink[row] = probabilityRow(probabilities + row * piece.keyCount, piece.seenFrom(block, row), piece.seenTo(block, row),
+                                         piece.keyCount, sink);
         if (needsSlopes(gradients))
             pieceSlopes(block, piece, probabilities, v, dy, capSlopes, nullptr, dots, slopes);
         pieceGradients(block, piece, probabilities, slopes, q, k, dy, false, gradients);

@@ -9,8 +9,7 @@ namespace shardboard::engine {
 
 /// out [queries, valueDim] = softmax(scale q kT over the keys that a query sees) v. A `sink` (may be null) is one more logit
 /// that has no value. A query that sees nothing gets zeros. `scratch` holds attentionScratch(block.keys) floats.
-void attendHead(const AttentionBlock& block, ConstRows q, ConstRows k, ConstRows v, const float* sink, float* scratch,
-                Rows out);
+void attendHead(const AttentionBlock& block, ConstRows q, ConstRows k, ConstRows v, const float* sink, float* scratch, Rows out);
 
 /// What is null is left out, and what only it needs is not computed.
 struct AttentionGradients {

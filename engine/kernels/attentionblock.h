@@ -34,10 +34,7 @@ struct AttentionBlock {
     double scale = 0; ///< of the scores; 0: 1 / sqrt(headDim)
     double cap = 0; ///< the scaled scores become cap * tanh(score / cap); 0: no cap
 
-    float scaleOfScores() const
-    {
-        return static_cast<float>(scale != 0 ? scale : 1.0 / std::sqrt(static_cast<double>(headDim)));
-    }
+    float scaleOfScores() const { return static_cast<float>(scale != 0 ? scale : 1.0 / std::sqrt(static_cast<double>(headDim))); }
     /// The keys that a query sees: [lo, hi) of the block's keys, possibly none.
     std::int64_t seenFrom(std::int64_t query) const
     {

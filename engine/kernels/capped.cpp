@@ -57,8 +57,8 @@ SHARDBOARD_CLONES void clampedSwigluRow(const float* gate, const float* up, floa
     }
 }
 
-SHARDBOARD_CLONES void clampedSwigluGateBackwardRow(const float* dy, const float* gate, const float* up, float limit, std::int64_t n,
-                                                    float* dGate)
+SHARDBOARD_CLONES void clampedSwigluGateBackwardRow(const float* dy, const float* gate, const float* up, float limit,
+                                                    std::int64_t n, float* dGate)
 {
     for (std::int64_t i = 0; i < n; ++i) {
         const float g = std::min(gate[i], limit);

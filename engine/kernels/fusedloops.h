@@ -31,7 +31,10 @@ private:
     static constexpr std::int64_t kFloats = Vector::kFloats;
     static constexpr std::int64_t kBytes = kFloats * 4;
 
-    static std::int64_t misalignment(const float* place) { return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(place) % kBytes); }
+    static std::int64_t misalignment(const float* place)
+    {
+        return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(place) % kBytes);
+    }
 
     static bool alignedAlike(const FusedRun& run)
     {

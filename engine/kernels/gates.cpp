@@ -93,10 +93,7 @@ void chooseExperts(const GateRule& rule, const float* logits, const float* bias,
     row.chosen = highest(row.choice, rule.k);
 }
 
-bool dividesBySum(const GateRule& rule)
-{
-    return rule.renormalise && rule.scoring != GateScoring::TopKThenSoftmax;
-}
+bool dividesBySum(const GateRule& rule) { return rule.renormalise && rule.scoring != GateScoring::TopKThenSoftmax; }
 
 void workOut(const GateRule& rule, const float* logits, const float* bias, Row& row)
 {

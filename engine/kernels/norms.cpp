@@ -26,8 +26,8 @@ void normSums(const float* dy, const float* x, const float* weight, float offset
               float* gradientLanes, float* productLanes);
 void plainSums(const float* dy, const float* x, float mean, float inverse, std::int64_t n, float* gradientLanes,
                float* productLanes);
-void normGradient(const float* dy, const float* x, const float* weight, float offset, float mean, float inverse,
-                  float gradientMean, float productMean, std::int64_t n, float* dx);
+void normGradient(const float* dy, const float* x, const float* weight, float offset, float mean, float inverse, float gradientMean,
+                  float productMean, std::int64_t n, float* dx);
 void squaredDistances(const float* x, float mean, std::int64_t n, float* lanes);
 void normOut(const float* x, const float* weight, float offset, const float* bias, float mean, float inverse, std::int64_t n,
              float* out);
@@ -56,8 +56,8 @@ SHARDBOARD_CLONES void normSums(const float* dy, const float* x, const float* we
 }
 
 /// The same without a weight: g = dy.
-SHARDBOARD_CLONES void plainSums(const float* dy, const float* x, float mean, float inverse, std::int64_t n,
-                                 float* gradientLanes, float* productLanes)
+SHARDBOARD_CLONES void plainSums(const float* dy, const float* x, float mean, float inverse, std::int64_t n, float* gradientLanes,
+                                 float* productLanes)
 {
     float sums[kLanes] = {};
     float products[kLanes] = {};
@@ -76,8 +76,8 @@ SHARDBOARD_CLONES void plainSums(const float* dy, const float* x, float mean, fl
 }
 
 /// dx = inverse * (g - gradientMean - (x - mean) * inverse * productMean)
-SHARDBOARD_CLONES void normGradient(const float* dy, const float* x, const float* weight, float offset, float mean,
-                                    float inverse, float gradientMean, float productMean, std::int64_t n, float* dx)
+SHARDBOARD_CLONES void normGradient(const float* dy, const float* x, const float* weight, float offset, float mean, float inverse,
+                                    float gradientMean, float productMean, std::int64_t n, float* dx)
 {
     if (weight == nullptr) {
         for (std::int64_t i = 0; i < n; ++i)
@@ -100,8 +100,8 @@ SHARDBOARD_CLONES void squaredDistances(const float* x, float mean, std::int64_t
     std::copy(sums, sums + kLanes, lanes);
 }
 
-SHARDBOARD_CLONES void normOut(const float* x, const float* weight, float offset, const float* bias, float mean,
-                               float inverse, std::int64_t n, float* out)
+SHARDBOARD_CLONES void normOut(const float* x, const float* weight, float offset, const float* bias, float mean, float inverse,
+                               std::int64_t n, float* out)
 {
     if (weight == nullptr)
         for (std::int64_t i = 0; i < n; ++i)
@@ -114,8 +114,7 @@ SHARDBOARD_CLONES void normOut(const float* x, const float* weight, float offset
             out[i] += bias[i];
 }
 
-SHARDBOARD_CLONES void addWeightGradient(const float* dy, const float* x, float mean, float inverse, std::int64_t n,
-                                         float* sums)
+SHARDBOARD_CLONES void addWeightGradient(const float* dy, const float* x, float mean, float inverse, std::int64_t n, float* sums)
 {
     for (std::int64_t i = 0; i < n; ++i)
         sums[i] += dy[i] * ((x[i] - mean) * inverse);
@@ -149,8 +148,7 @@ void backwardRow(const float* dy, const float* x, const float* weight, float off
     else
         normSums(dy, x, weight, offset, row.mean, row.inverse, n, gradientLanes, productLanes);
     const auto size = static_cast<double>(n);
-    normGradient(dy, x, weight, offset, row.mean, row.inverse,
-                 centred ? static_cast<float>(sumLanes(gradientLanes) / size) : 0.0f,
+    normGradient(dy, x, weight, offset, row.mean, row.inverse, centred ? static_cast<float>(sumLanes(gradientLanes) / size) : 0.0f,
                  static_cast<float>(sumLanes(productLanes) / size), n, dx);
 }
 
@@ -168,8 +166,8 @@ void weightGradient(const float* dy, const float* x, std::int64_t rows, std::int
             const std::int64_t count = std::min(kColumns, n - column);
             std::fill(sums, sums + count, 0.0f);
             for (std::int64_t r = first; r < last; ++r)
-                addWeightGradient(dy + r * n + column, x + r * n + column, scales[r - first].mean,
-                                  scales[r - first].inverse, count, sums);
+                addWeightGradient(dy + r * n + column, x + r * n + column, scales[r - first].mean, scales[r - first].inverse, count,
+                                  sums);
             for (std::int64_t i = 0; i < count; ++i)
                 dWeight[column + i] += sums[i];
         }
@@ -190,12 +188,10 @@ void rmsNormBackwardRows(const RmsNorm& norm, const float* dy, const float* x, c
                          std::int64_t n, float* dx)
 {
     for (std::int64_t r = 0; r < rows; ++r)
-        backwardRow(dy + r * n, x + r * n, weight, norm.weightOffset, rmsScale(x + r * n, n, norm.epsilon), false, n,
-                    dx + r * n);
+        backwardRow(dy + r * n, x + r * n, weight, norm.weightOffset, rmsScale(x + r * n, n, norm.epsilon), false, n, dx + r * n);
 }
 
-void rmsNormWeightGradient(const RmsNorm& norm, const float* dy, const float* x, std::int64_t rows, std::int64_t n,
-                           float* dWeight)
+void rmsNormWeightGradient(const RmsNorm& norm, const float* dy, const float* x, std::int64_t rows, std::int64_t n, float* dWeight)
 {
     weightGradient(dy, x, rows, n, dWeight, [&](const float* row) { return rmsScale(row, n, norm.epsilon); });
 }
@@ -209,15 +205,15 @@ void layerNormRows(const float* x, const float* weight, const float* bias, std::
     }
 }
 
-void layerNormBackwardRows(const float* dy, const float* x, const float* weight, std::int64_t rows, std::int64_t n,
-                           double epsilon, float* dx)
+void layerNormBackwardRows(const float* dy, const float* x, const float* weight, std::int64_t rows, std::int64_t n, double epsilon,
+                           float* dx)
 {
     for (std::int64_t r = 0; r < rows; ++r)
         backwardRow(dy + r * n, x + r * n, weight, 0, layerScale(x + r * n, n, epsilon), true, n, dx + r * n);
 }
 
-void layerNormWeightGradient(const float* dy, const float* x, std::int64_t rows, std::int64_t n, double epsilon,
-                             float* dWeight, float* dBias)
+void layerNormWeightGradient(const float* dy, const float* x, std::int64_t rows, std::int64_t n, double epsilon, float* dWeight,
+                             float* dBias)
 {
     if (dWeight != nullptr)
         weightGradient(dy, x, rows, n, dWeight, [&](const float* row) { return layerScale(row, n, epsilon); });

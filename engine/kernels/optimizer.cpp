@@ -13,8 +13,7 @@ struct AdamFactors {
 };
 
 void adamRow(const AdamFactors& factors, const float* g, std::int64_t n, float* m, float* v, float* w);
-void sgdRow(float gradientScale, float keep, float rate, float keepW, const float* g, std::int64_t n, float* momentum,
-            float* w);
+void sgdRow(float gradientScale, float keep, float rate, float keepW, const float* g, std::int64_t n, float* momentum, float* w);
 
 SHARDBOARD_CLONES void adamRow(const AdamFactors& factors, const float* g, std::int64_t n, float* m, float* v, float* w)
 {

@@ -64,8 +64,8 @@ void ringAttend(const AttentionBlock& block, ConstRows q, ConstRows k, ConstRows
     }
 }
 
-void ringMerge(std::int64_t queries, std::int64_t valueDim, const float* otherHighest, const float* otherSum,
-               ConstRows otherOut, const RingState& state)
+void ringMerge(std::int64_t queries, std::int64_t valueDim, const float* otherHighest, const float* otherSum, ConstRows otherOut,
+               const RingState& state)
 {
     for (std::int64_t query = 0; query < queries; ++query) {
         const float reached = std::max(state.highest[query], otherHighest[query]);

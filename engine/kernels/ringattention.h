@@ -22,14 +22,15 @@ void ringStart(std::int64_t queries, std::int64_t valueDim, const float* sink, c
 /// One more block of keys and values; its positions are in `block`. `scratch` holds attentionScratch(block.keys) floats.
 void ringAttend(const AttentionBlock& block, ConstRows q, ConstRows k, ConstRows v, float* scratch, const RingState& state);
 /// What `other` has seen is added to `state`: of devices that each saw some of the keys (decoding with a cut cache).
-void ringMerge(std::int64_t queries, std::int64_t valueDim, const float* otherHighest, const float* otherSum,
-               ConstRows otherOut, const RingState& state);
+void ringMerge(std::int64_t queries, std::int64_t valueDim, const float* otherHighest, const float* otherSum, ConstRows otherOut,
+               const RingState& state);
 /// out becomes the result; highest and sum stay for the backward pass. A query that saw nothing gets zeros.
 void ringFinish(std::int64_t queries, std::int64_t valueDim, const RingState& state);
 
 /// dots[query] = sum of dy * out, with the finished out.
 void ringDots(std::int64_t queries, std::int64_t valueDim, ConstRows dy, ConstRows out, float* dots);
-/// Adds one block's part to gradients.dq, and to the block's dk and dv (those that are not null; dSink is not used). `highest` and `sum` are those after all blocks.
+/// Adds one block's part to gradients.dq, and to the block's dk and dv (those that are not null; dSink is not used). `highest` and
+/// `sum` are those after all blocks.
 void ringBackward(const AttentionBlock& block, ConstRows q, ConstRows k, ConstRows v, ConstRows dy, const float* highest,
                   const float* sum, const float* dots, float* scratch, const AttentionGradients& gradients);
 /// The gradient of the sink for these queries.

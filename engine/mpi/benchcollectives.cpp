@@ -59,14 +59,27 @@ std::vector<Case> casesFor(std::int64_t n, const Shape& shape)
     const Layout rows = Layout::cut(2, 0, { 0 });
     const Layout columns = Layout::cut(2, 1, { 0 });
     return {
-        { "all-reduce", { CollectiveKind::AllReduce, { 0 }, partial, replicated }, 2 * devices * s,
-          [=](const float* from, float* to) { MPI_Allreduce(from, to, whole, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); }, {} },
-        { "all-gather", { CollectiveKind::AllGather, { 0 }, rows, replicated }, (1 + devices) * s,
-          [=](const float* from, float* to) { MPI_Allgather(from, part, MPI_FLOAT, to, part, MPI_FLOAT, MPI_COMM_WORLD); }, {} },
-        { "reduce-scatter", { CollectiveKind::ReduceScatter, { 0 }, partial, rows }, (1 + devices) * s,
-          [=](const float* from, float* to) { MPI_Reduce_scatter_block(from, to, part, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); }, {} },
-        { "all-to-all", { CollectiveKind::AllToAll, { 0 }, rows, columns }, 2 * s,
-          [=](const float* from, float* to) { MPI_Alltoall(from, part / static_cast<int>(n), MPI_FLOAT, to, part / static_cast<int>(n), MPI_FLOAT, MPI_COMM_WORLD); },
+        { "all-reduce",
+          { CollectiveKind::AllReduce, { 0 }, partial, replicated },
+          2 * devices * s,
+          [=](const float* from, float* to) { MPI_Allreduce(from, to, whole, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); },
+          {} },
+        { "all-gather",
+          { CollectiveKind::AllGather, { 0 }, rows, replicated },
+          (1 + devices) * s,
+          [=](const float* from, float* to) { MPI_Allgather(from, part, MPI_FLOAT, to, part, MPI_FLOAT, MPI_COMM_WORLD); },
+          {} },
+        { "reduce-scatter",
+          { CollectiveKind::ReduceScatter, { 0 }, partial, rows },
+          (1 + devices) * s,
+          [=](const float* from, float* to) { MPI_Reduce_scatter_block(from, to, part, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); },
+          {} },
+        { "all-to-all",
+          { CollectiveKind::AllToAll, { 0 }, rows, columns },
+          2 * s,
+          [=](const float* from, float* to) {
+              MPI_Alltoall(from, part / static_cast<int>(n), MPI_FLOAT, to, part / static_cast<int>(n), MPI_FLOAT, MPI_COMM_WORLD);
+          },
           [=, columns = columnsOfRows(n, shape)](const float* from, float* to) {
               MPI_Alltoall(from, 1, columns, to, part / static_cast<int>(n), MPI_FLOAT, MPI_COMM_WORLD);
           } },
@@ -109,7 +122,8 @@ double worstError(const Sharded& result, std::int64_t position, bool summed, std
     return worst;
 }
 
-void runCase(const Case& which, Context& context, const Mesh& mesh, const Shape& shape, int rounds, double copies, std::size_t hosts)
+void runCase(const Case& which, Context& context, const Mesh& mesh, const Shape& shape, int rounds, double copies,
+             std::size_t hosts)
 {
     const int place = context.team->place();
     const std::int64_t n = mesh.deviceCount();
@@ -154,13 +168,20 @@ void runCase(const Case& which, Context& context, const Mesh& mesh, const Shape&
         return;
     const Spread spread = spreadOf(ours);
     const Spread other = spreadOf(library);
-    nlohmann::json row { { "name", "mpi" }, { "collective", which.name }, { "processes", n }, { "hosts", hosts },
-                               { "bytes", shape[0] * shape[1] * static_cast<std::int64_t>(sizeof(float)) },
-                               { "seconds", spread.median }, { "seconds_quartiles", { spread.quartile1, spread.quartile3 } },
-                               { "library_seconds", other.median }, { "library_seconds_quartiles", { other.quartile1, other.quartile3 } },
-                               { "times_library", other.median / spread.median }, { "bytes_per_second", which.floorBytes / spread.median },
-                               { "of_copy_rate", which.floorBytes / spread.median / copies }, { "copy_bytes_per_second", copies },
-                               { "right", worstOfAll == 0 } };
+    nlohmann::json row { { "name", "mpi" },
+                         { "collective", which.name },
+                         { "processes", n },
+                         { "hosts", hosts },
+                         { "bytes", shape[0] * shape[1] * static_cast<std::int64_t>(sizeof(float)) },
+                         { "seconds", spread.median },
+                         { "seconds_quartiles", { spread.quartile1, spread.quartile3 } },
+                         { "library_seconds", other.median },
+                         { "library_seconds_quartiles", { other.quartile1, other.quartile3 } },
+                         { "times_library", other.median / spread.median },
+                         { "bytes_per_second", which.floorBytes / spread.median },
+                         { "of_copy_rate", which.floorBytes / spread.median / copies },
+                         { "copy_bytes_per_second", copies },
+                         { "right", worstOfAll == 0 } };
     if (!libraryReshard.empty()) {
         const Spread whole = spreadOf(libraryReshard);
         row["library_reshard_seconds"] = whole.median;
@@ -190,7 +211,8 @@ int benchCollectives(int mib, int rounds)
         MpiTeam team(*world, 1, false);
         TaskPool pool(1, &team.stopped());
         const std::int64_t room = 3 * rows * columns * static_cast<std::int64_t>(sizeof(float)) + (1 << 20);
-        Arena arena(Placement(mesh.value(), team.places(), team.place()), team.reserve(std::vector<std::int64_t>(static_cast<std::size_t>(n), room)));
+        Arena arena(Placement(mesh.value(), team.places(), team.place()),
+                    team.reserve(std::vector<std::int64_t>(static_cast<std::size_t>(n), room)));
         arena.onFirstUse([](std::byte* memory, std::int64_t bytes) { std::memset(memory, 0, static_cast<std::size_t>(bytes)); });
         Context context { arena, &pool, 1, {} };
         context.team = &team;

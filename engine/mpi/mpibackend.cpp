@@ -179,7 +179,8 @@ private:
             return;
         if (read.value("number", std::int64_t { 0 }) != m_number)
             return; // of a run that has been given up
-        Report report { true, read.value("ok", false),
+        Report report { true,
+                        read.value("ok", false),
                         { read.value("code", ""), read.value("message", ""), read.value("where", "") } };
         const bool failed = !report.ok;
         {
@@ -213,11 +214,18 @@ struct Lead {
     std::string broken; ///< why nothing can be run any more
 };
 
-json requestOf(const std::string& backend, const Program& program, const RunOptions& options, const RunLimits& limits, bool showsValues,
-               std::int64_t number, const json& extra)
+json requestOf(const std::string& backend, const Program& program, const RunOptions& options, const RunLimits& limits,
+               bool showsValues, std::int64_t number, const json& extra)
 {
-    return { { "type", "run" }, { "backend", backend }, { "extra", extra }, { "number", number }, { "plan", planToJson(program.graph, program.plan) }, { "options", toJson(options) },
-             { "workers", limits.workers }, { "available_bytes", limits.availableBytes }, { "poison", limits.poison },
+    return { { "type", "run" },
+             { "backend", backend },
+             { "extra", extra },
+             { "number", number },
+             { "plan", planToJson(program.graph, program.plan) },
+             { "options", toJson(options) },
+             { "workers", limits.workers },
+             { "available_bytes", limits.availableBytes },
+             { "poison", limits.poison },
              { "shows_values", showsValues } };
 }
 
@@ -228,7 +236,8 @@ Failure causeOf(const World& world, const Failure& own, const std::vector<Report
         return own;
     for (std::size_t rank = 1; rank < reports.size(); ++rank)
         if (const Report& report = reports[rank]; report.there && !report.ok && !isStop(report))
-            return { report.failure.code, world.nameOf(static_cast<int>(rank)) + ": " + report.failure.message, report.failure.where };
+            return { report.failure.code, world.nameOf(static_cast<int>(rank)) + ": " + report.failure.message,
+                     report.failure.where };
     return { "internal", "the run was stopped, and no process says why", "" };
 }
 
@@ -247,8 +256,8 @@ RunOutcome doPart(const mpi::Part& part, MpiTeam& team, const Program& program, 
 }
 
 /// Has all do what `requestFor` asks of them in the run of that number, `own` is the part of this process.
-RunOutcome leadAll(Lead& lead, const std::function<json(std::int64_t number)>& requestFor, bool showsValues, const std::atomic<bool>* cancel,
-                   const std::function<RunOutcome(MpiTeam& team)>& own)
+RunOutcome leadAll(Lead& lead, const std::function<json(std::int64_t number)>& requestFor, bool showsValues,
+                   const std::atomic<bool>* cancel, const std::function<RunOutcome(MpiTeam& team)>& own)
 {
     World& world = lead.world;
     if (!lead.broken.empty())
@@ -275,7 +284,8 @@ RunOutcome leadAll(Lead& lead, const std::function<json(std::int64_t number)>& r
         if (failure == nullptr)
             for (const Report& report : watch.reports())
                 if (report.there && !report.ok)
-                    return causeOf(world, { "cancelled", "the run was cancelled", "" }, watch.reports(), cancelled); // after our own end
+                    return causeOf(world, { "cancelled", "the run was cancelled", "" }, watch.reports(),
+                                   cancelled); // after our own end
         if (failure == nullptr && silent >= 0)
             return Failure { "lost", lead.broken, "" };
         if (failure != nullptr && silent >= 0 && failure->code == "cancelled" && !cancelled)
@@ -298,7 +308,8 @@ RunOutcome lead(Lead& lead, const std::string& backend, const mpi::Part& part, c
     limits.workers = limits.workers > 0 ? limits.workers : workersFor(lead.world);
     const bool showsValues = static_cast<bool>(hooks.value);
     return leadAll(
-        lead, [&](std::int64_t number) { return requestOf(backend, program, options, limits, showsValues, number, extra); }, showsValues, hooks.cancel,
+        lead, [&](std::int64_t number) { return requestOf(backend, program, options, limits, showsValues, number, extra); },
+        showsValues, hooks.cancel,
         [&](MpiTeam& team) {
             RunHooks mine = hooks;
             mine.cancel = &team.stopped();
@@ -307,7 +318,8 @@ RunOutcome lead(Lead& lead, const std::string& backend, const mpi::Part& part, c
 }
 
 /// Nothing of it but whether it went well: the first process has measured what the others have.
-RunOutcome calibrateInTeam(MpiTeam& team, const CalibrationOptions& options, const CalibrateHooks& hooks, int workers, Calibration& result)
+RunOutcome calibrateInTeam(MpiTeam& team, const CalibrationOptions& options, const CalibrateHooks& hooks, int workers,
+                           Calibration& result)
 {
     CalibrateHooks mine = hooks;
     mine.cancel = &team.stopped();
@@ -323,8 +335,10 @@ std::variant<Calibration, Failure> leadCalibration(Lead& lead, const Calibration
     for (int rank = 1; rank < lead.world.size(); ++rank)
         if (!lead.world.sameGroup(rank, 0))
             return Failure { "backend",
-                             "processes on several hosts are not calibrated, because the cost model's shared memory is that of one: start them on one host "
-                             "(without --hosts), and write the network between hosts into the file as its outer level ('shardctl hardware dgx-h100 --json' "
+                             "processes on several hosts are not calibrated, because the cost model's shared memory is that of "
+                             "one: start them on one host "
+                             "(without --hosts), and write the network between hosts into the file as its outer level ('shardctl "
+                             "hardware dgx-h100 --json' "
                              "has one, 'shardctl bench mpi --hosts' measures yours)",
                              "options.backend" };
     const int workers = workersFor(lead.world);
@@ -498,7 +512,10 @@ private:
         limits.poison = request.value("poison", false);
         const auto part = m_parts.find(request.value("backend", ""));
         if (part == m_parts.end())
-            return Failure { "backend", "this process was built without the backend '" + request.value("backend", "") + "'; start the same worker everywhere", "options.backend" };
+            return Failure { "backend",
+                             "this process was built without the backend '" + request.value("backend", "")
+                                 + "'; start the same worker everywhere",
+                             "options.backend" };
         return doPart(part->second, team, program.value(), options.value(), hooks, limits, request.value("extra", json()));
     }
 
@@ -522,9 +539,8 @@ Lead& leadOf(World& world)
 mpi::Part mpiPart()
 {
     mpi::Part part;
-    part.run = [](MpiTeam& team, const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits, const json&) {
-        return runProgramTogether(team, program, options, hooks, limits);
-    };
+    part.run = [](MpiTeam& team, const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits,
+                  const json&) { return runProgramTogether(team, program, options, hooks, limits); };
     return part;
 }
 
@@ -538,17 +554,21 @@ Backend mpiBackend()
     World* world = World::ofThisProcess();
     if (world == nullptr) {
         backend.unusable = std::getenv("SLURM_PROCID") != nullptr
-            ? "srun has started this worker without MPI; start it as 'srun --mpi=pmix shardboard-engine' ('srun --mpi=list' shows what "
+            ? "srun has started this worker without MPI; start it as 'srun --mpi=pmix shardboard-engine' ('srun --mpi=list' shows "
+              "what "
               "there is; mpirun within an allocation of salloc or sbatch needs none of it)"
             : "this worker was started alone; start it as 'mpirun -n 4 shardboard-engine', with srun, or let "
               "shardctl do it (without --engine)";
         return backend;
     }
     for (const mpi::Member& member : world->members())
-        backend.devices.push_back({ { "name", member.host + ", " + gemmName() }, { "threads", workersFor(*world) },
+        backend.devices.push_back({ { "name", member.host + ", " + gemmName() },
+                                    { "threads", workersFor(*world) },
                                     { "memory_bytes", member.memoryBytes } });
     backend.run = leading("mpi", mpiPart(), {});
-    backend.calibrate = [world](const CalibrationOptions& options, const CalibrateHooks& hooks) { return leadCalibration(leadOf(*world), options, hooks); };
+    backend.calibrate = [world](const CalibrationOptions& options, const CalibrateHooks& hooks) {
+        return leadCalibration(leadOf(*world), options, hooks);
+    };
     return backend;
 }
 
@@ -588,7 +608,8 @@ std::variant<std::vector<ProcessFacts>, Failure> factsOfAll(const std::string& b
                 continue;
             }
             if (std::chrono::steady_clock::now() > end)
-                return Failure { "lost", std::to_string(missing) + " of the other processes do not answer; start the worker again", "" };
+                return Failure { "lost", std::to_string(missing) + " of the other processes do not answer; start the worker again",
+                                 "" };
             pause(std::chrono::milliseconds(1));
         }
     } catch (const Failure& failure) {

@@ -100,9 +100,10 @@ private:
             if (open.message.sends)
                 open.message.pack(open.buffer.data());
             const std::lock_guard guard(m_world.lock());
-            m_world.check(open.message.sends
-                              ? MPI_Isend(open.buffer.data(), count, MPI_FLOAT, open.message.other, m_team.m_tag, m_world.data(), &open.request)
-                              : MPI_Irecv(open.buffer.data(), count, MPI_FLOAT, open.message.other, m_team.m_tag, m_world.data(), &open.request));
+            m_world.check(open.message.sends ? MPI_Isend(open.buffer.data(), count, MPI_FLOAT, open.message.other, m_team.m_tag,
+                                                         m_world.data(), &open.request)
+                                             : MPI_Irecv(open.buffer.data(), count, MPI_FLOAT, open.message.other, m_team.m_tag,
+                                                         m_world.data(), &open.request));
             ++m_running[direction];
             m_open.push_back(std::move(open));
         }
@@ -204,7 +205,8 @@ std::vector<std::vector<double>> MpiTeam::tellAll(const std::vector<double>& sai
     for (int other = 0; other < places(); ++other) {
         if (other == place())
             continue;
-        traffic.add({ true, other, floats, [&](float* buffer) { std::memcpy(buffer, said.data(), said.size() * sizeof(double)); }, {} });
+        traffic.add(
+            { true, other, floats, [&](float* buffer) { std::memcpy(buffer, said.data(), said.size() * sizeof(double)); }, {} });
         traffic.add({ false, other, floats, {}, [&all, &said, other](const float* buffer) {
                          std::memcpy(all[at(other)].data(), buffer, said.size() * sizeof(double));
                      } });
@@ -225,9 +227,12 @@ std::vector<std::vector<double>> MpiTeam::gather(const std::vector<double>& said
             const std::size_t count = std::min(kDoubles, said.size() - first);
             const auto floats = static_cast<std::int64_t>(2 * count);
             if (place() == other)
-                traffic.add({ true, 0, floats, [&said, first, count](float* buffer) {
-                                 std::memcpy(buffer, said.data() + first, count * sizeof(double));
-                             }, {} });
+                traffic.add(
+                    { true,
+                      0,
+                      floats,
+                      [&said, first, count](float* buffer) { std::memcpy(buffer, said.data() + first, count * sizeof(double)); },
+                      {} });
             else if (place() == 0)
                 traffic.add({ false, other, floats, {}, [&all, other, first, count](const float* buffer) {
                                  std::memcpy(all[at(other)].data() + first, buffer, count * sizeof(double));
@@ -271,15 +276,19 @@ bool MpiTeam::deliver(const std::vector<Delivery>& deliveries)
         any = true;
         if (!sends) {
             const std::int64_t elements = volumeOf(delivery.targetBox);
-            m_brought.push_back({ reinterpret_cast<std::byte*>(delivery.target), elements * static_cast<std::int64_t>(sizeof(float)) });
+            m_brought.push_back(
+                { reinterpret_cast<std::byte*>(delivery.target), elements * static_cast<std::int64_t>(sizeof(float)) });
             m_broughtBytes += broughtBytes(delivery);
         }
         for (Box& piece : piecesOf(delivery.region, kChunkFloats)) {
             const std::int64_t floats = volumeOf(piece);
             if (sends)
-                traffic.add({ true, delivery.to, floats, [&delivery, piece](float* buffer) {
-                                 copyRegion(piece, delivery.sourceBox, delivery.source, piece, buffer);
-                             }, {} });
+                traffic.add(
+                    { true,
+                      delivery.to,
+                      floats,
+                      [&delivery, piece](float* buffer) { copyRegion(piece, delivery.sourceBox, delivery.source, piece, buffer); },
+                      {} });
             else
                 traffic.add({ false, delivery.from, floats, {}, [&delivery, piece](const float* buffer) {
                                  copyRegion(piece, piece, buffer, delivery.targetBox, delivery.target);
@@ -290,7 +299,8 @@ bool MpiTeam::deliver(const std::vector<Delivery>& deliveries)
     return any;
 }
 
-/// Of a message to and fro each time, whose way takes as long in both directions where nothing is in its way: the quickest of a few.
+/// Of a message to and fro each time, whose way takes as long in both directions where nothing is in its way: the quickest of a
+/// few.
 std::vector<double> MpiTeam::clocks()
 {
     constexpr int kRounds = 8;
@@ -336,7 +346,8 @@ void MpiTeam::forgetBrought()
     for (const Brought& brought : m_brought)
         for (int other = 0; other < places(); ++other) {
             const auto& segment = m_segments[at(other)];
-            if (sameHost(other, place()) || brought.memory < segment->memory() || brought.memory >= segment->memory() + segment->bytes())
+            if (sameHost(other, place()) || brought.memory < segment->memory()
+                || brought.memory >= segment->memory() + segment->bytes())
                 continue;
             const auto from = reinterpret_cast<std::uintptr_t>(brought.memory) / kPage * kPage;
             const auto to = (reinterpret_cast<std::uintptr_t>(brought.memory) + at(brought.bytes) + kPage - 1) / kPage * kPage;

@@ -163,10 +163,7 @@ void World::check(int status) const
     throw Failure { "lost", "the connection between the processes failed: " + std::string(text), nameOf(m_rank) };
 }
 
-void World::abandon(MPI_Request request, std::vector<float> buffer)
-{
-    m_abandoned.push_back({ request, std::move(buffer) });
-}
+void World::abandon(MPI_Request request, std::vector<float> buffer) { m_abandoned.push_back({ request, std::move(buffer) }); }
 
 void World::post(int to, std::string text)
 {

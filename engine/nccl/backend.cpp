@@ -59,7 +59,8 @@ std::vector<nccl::SeenGpu> seenGpus()
     return out;
 }
 
-/// GPUs with NCCL between them, made with the first run on so many devices and kept: libraries and communicators take long to start.
+/// GPUs with NCCL between them, made with the first run on so many devices and kept: libraries and communicators take long to
+/// start.
 struct Machine {
     explicit Machine(int count)
     {

@@ -9,8 +9,8 @@
 
 namespace shardboard::engine {
 
-/// One rank for each GPU: of this process alone, or where a launcher has started several, of all of them. Says what is missing; never
-/// runs on something else instead.
+/// One rank for each GPU: of this process alone, or where a launcher has started several, of all of them. Says what is missing;
+/// never runs on something else instead.
 Backend ncclBackend();
 
 #if defined(SHARDBOARD_MPI) && defined(SHARDBOARD_NCCL)

@@ -136,7 +136,8 @@ private:
             return false;
         for (std::int64_t rank = 0; rank < m_before.deviceCount(); ++rank)
             if (m_before.elements(rank) > 0)
-                callsOf(rank).push_back(collective(What::AllReduce, m_before.elements(rank), { Buffer::Before, 0 }, { Buffer::After, 0 }));
+                callsOf(rank).push_back(
+                    collective(What::AllReduce, m_before.elements(rank), { Buffer::Before, 0 }, { Buffer::After, 0 }));
         return true;
     }
 
@@ -249,8 +250,8 @@ private:
                 const Combine combine = transfer.add ? m_combine : Combine::Copy;
                 const Box& source = m_before.box(transfer.from);
                 if (transfer.from == rank) {
-                    after[at(rank)].push_back(
-                        localCopy(transfer.region, { Buffer::Before, 0 }, source, { Buffer::After, 0 }, m_after.box(rank), combine));
+                    after[at(rank)].push_back(localCopy(transfer.region, { Buffer::Before, 0 }, source, { Buffer::After, 0 },
+                                                        m_after.box(rank), combine));
                     continue;
                 }
                 const std::int64_t count = volumeOf(transfer.region);

@@ -26,13 +26,19 @@ int check(int count)
     if (const std::string missing = cuda::whyNoGpu(); !missing.empty())
         throw Failure { "backend", missing, "nccl" };
     if (!whyNotTogether(1, [](const char* name) { return std::getenv(name); }).empty())
-        throw Failure { "backend", "it drives all GPUs of a machine from one process, and a launcher has started several; start it without mpirun or "
-                                   "srun, or try several processes with --conformance nccl", "nccl" };
+        throw Failure {
+            "backend",
+            "it drives all GPUs of a machine from one process, and a launcher has started several; start it without mpirun or "
+            "srun, or try several processes with --conformance nccl",
+            "nccl"
+        };
     const int there = cuda::gpuCount();
     count = count > 0 ? count : there;
     if (count < 2 || count > there)
-        throw Failure { "backend", there < 2 ? "it takes 2 GPUs or more, a rank on each, and there is 1"
-                                             : std::to_string(count) + " GPUs were asked for and there are " + std::to_string(there), "nccl" };
+        throw Failure { "backend",
+                        there < 2 ? "it takes 2 GPUs or more, a rank on each, and there is 1"
+                                  : std::to_string(count) + " GPUs were asked for and there are " + std::to_string(there),
+                        "nccl" };
     std::vector<std::unique_ptr<cuda::Runtime>> owned;
     std::vector<cuda::Runtime*> gpus;
     for (int device = 0; device < count; ++device) {
@@ -48,7 +54,11 @@ int check(int count)
     return checked.wrong.empty() && checked.steps > 0 ? 0 : 1;
 }
 #else
-int check(int) { throw Failure { "backend", "this build has no CUDA or no header of NCCL (nccl.h, 2.18 or newer); install both and build again", "nccl" }; }
+int check(int)
+{
+    throw Failure { "backend", "this build has no CUDA or no header of NCCL (nccl.h, 2.18 or newer); install both and build again",
+                    "nccl" };
+}
 #endif
 
 } // namespace

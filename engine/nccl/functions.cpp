@@ -66,9 +66,10 @@ std::string whyNoNccl()
             library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr)
         return "NCCL (libnccl.so.2) is not installed where the loader finds it; install it or add its folder to LD_LIBRARY_PATH";
-    for (const char* function : { "ncclGetVersion", "ncclGetUniqueId", "ncclCommInitAll", "ncclCommInitRankConfig", "ncclCommGetAsyncError", "ncclCommSplit", "ncclCommDestroy", "ncclCommAbort",
-                                  "ncclGroupStart",
-                                  "ncclGroupEnd", "ncclAllReduce", "ncclAllGather", "ncclReduceScatter", "ncclReduce", "ncclSend", "ncclRecv" })
+    for (const char* function :
+         { "ncclGetVersion", "ncclGetUniqueId", "ncclCommInitAll", "ncclCommInitRankConfig", "ncclCommGetAsyncError",
+           "ncclCommSplit", "ncclCommDestroy", "ncclCommAbort", "ncclGroupStart", "ncclGroupEnd", "ncclAllReduce", "ncclAllGather",
+           "ncclReduceScatter", "ncclReduce", "ncclSend", "ncclRecv" })
         if (dlsym(library, function) == nullptr)
             return std::string("this NCCL is too old: it has no ") + function + "; 2.18 or newer is needed";
     return {};

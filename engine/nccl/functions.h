@@ -10,8 +10,8 @@
 
 namespace shardboard::engine::nccl {
 
-/// Of one rank. `communicator` is the index in the plan; the table knows the rank's handle for it. Each returns an empty text, or what
-/// went wrong.
+/// Of one rank. `communicator` is the index in the plan; the table knows the rank's handle for it. Each returns an empty text, or
+/// what went wrong.
 struct Functions {
     std::function<std::string()> groupStart;
     std::function<std::string()> groupEnd;

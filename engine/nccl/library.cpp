@@ -51,7 +51,8 @@ Symbols load()
     const auto find = [&](auto& function, const char* name) {
         function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
         if (function == nullptr)
-            throw Failure { "backend", std::string("this NCCL is too old: it has no ") + name + "; 2.18 or newer is needed", "nccl" };
+            throw Failure { "backend", std::string("this NCCL is too old: it has no ") + name + "; 2.18 or newer is needed",
+                            "nccl" };
     };
     find(out.errorString, "ncclGetErrorString");
     find(out.uniqueId, "ncclGetUniqueId");
@@ -137,7 +138,8 @@ Library::Library(const std::vector<cuda::Runtime*>& gpus)
     std::vector<int> devices(gpus.size());
     std::iota(devices.begin(), devices.end(), 0);
     std::vector<ncclComm_t> all(gpus.size());
-    if (const std::string error = m_state->text(m_state->nccl.initAll(all.data(), static_cast<int>(all.size()), devices.data())); !error.empty())
+    if (const std::string error = m_state->text(m_state->nccl.initAll(all.data(), static_cast<int>(all.size()), devices.data()));
+        !error.empty())
         throw Failure { "internal", "ncclCommInitAll: " + error, "nccl" };
     m_state->communicators.push_back(std::move(all));
 }
@@ -161,7 +163,8 @@ Library::Library(const std::vector<cuda::Runtime*>& gpus, const Among& among, st
     for (std::size_t i = 0; i < gpus.size() && error.empty(); ++i) {
         error = among.choose(i);
         if (error.empty())
-            error = state.text(state.nccl.initRank(&all[i], static_cast<int>(among.ranks), id, static_cast<int>(among.first + i), &config));
+            error = state.text(
+                state.nccl.initRank(&all[i], static_cast<int>(among.ranks), id, static_cast<int>(among.first + i), &config));
     }
     try {
         const std::string end = state.text(state.nccl.groupEnd());
@@ -211,13 +214,15 @@ std::string Library::split(const Communicator& wanted, int& number)
 {
     State& state = *m_state;
     number = static_cast<int>(state.communicators.size());
-    state.communicators.emplace_back(state.gpus.size(), nullptr); // where they are, whatever happens: abandon() looks for them there
+    state.communicators.emplace_back(state.gpus.size(),
+                                     nullptr); // where they are, whatever happens: abandon() looks for them there
     std::vector<ncclComm_t>& parts = state.communicators.back();
     std::string error = state.text(state.nccl.groupStart());
     for (std::size_t i = 0; i < parts.size() && error.empty(); ++i) {
         const std::size_t rank = state.first + i;
-        error = state.text(state.nccl.split(state.communicator(0, i), wanted.color[rank] < 0 ? NCCL_SPLIT_NOCOLOR : wanted.color[rank],
-                                            wanted.key[rank], &parts[i], nullptr));
+        error =
+            state.text(state.nccl.split(state.communicator(0, i), wanted.color[rank] < 0 ? NCCL_SPLIT_NOCOLOR : wanted.color[rank],
+                                        wanted.key[rank], &parts[i], nullptr));
     }
     const std::string end = state.endGroup();
     if (!error.empty() || !end.empty())
@@ -234,16 +239,19 @@ std::vector<Functions> Library::functions()
         f.groupStart = [s] { return s->text(s->nccl.groupStart()); };
         f.groupEnd = [s] { return s->endGroup(); };
         f.allReduce = [s, rank](const void* from, void* to, std::size_t count, Element element, ReduceOp op, int c) {
-            return s->text(s->nccl.allReduce(from, to, count, typeOf(element), opOf(op), s->communicator(c, rank), s->stream(rank)));
+            return s->text(
+                s->nccl.allReduce(from, to, count, typeOf(element), opOf(op), s->communicator(c, rank), s->stream(rank)));
         };
         f.allGather = [s, rank](const void* from, void* to, std::size_t count, Element element, int c) {
             return s->text(s->nccl.allGather(from, to, count, typeOf(element), s->communicator(c, rank), s->stream(rank)));
         };
         f.reduceScatter = [s, rank](const void* from, void* to, std::size_t count, Element element, ReduceOp op, int c) {
-            return s->text(s->nccl.reduceScatter(from, to, count, typeOf(element), opOf(op), s->communicator(c, rank), s->stream(rank)));
+            return s->text(
+                s->nccl.reduceScatter(from, to, count, typeOf(element), opOf(op), s->communicator(c, rank), s->stream(rank)));
         };
         f.reduce = [s, rank](const void* from, void* to, std::size_t count, Element element, ReduceOp op, int root, int c) {
-            return s->text(s->nccl.reduce(from, to, count, typeOf(element), opOf(op), root, s->communicator(c, rank), s->stream(rank)));
+            return s->text(
+                s->nccl.reduce(from, to, count, typeOf(element), opOf(op), root, s->communicator(c, rank), s->stream(rank)));
         };
         f.send = [s, rank](const void* from, std::size_t count, Element element, int peer, int c) {
             return s->text(s->nccl.send(from, count, typeOf(element), peer, s->communicator(c, rank), s->stream(rank)));

@@ -16,8 +16,9 @@ namespace shardboard::engine::nccl {
 
 class Library {
 public:
-    /// One communicator of all (ncclCommInitAll), rank i on GPU i, whose runtime is gpus[i]: calls go to the stream of that runtime, in
-    /// order with its kernels. The runtimes must outlive it. Throws Failure "backend" with what is missing, "internal" with NCCL's error.
+    /// One communicator of all (ncclCommInitAll), rank i on GPU i, whose runtime is gpus[i]: calls go to the stream of that
+    /// runtime, in order with its kernels. The runtimes must outlive it. Throws Failure "backend" with what is missing, "internal"
+    /// with NCCL's error.
     explicit Library(const std::vector<cuda::Runtime*>& gpus);
 
     /// Where several processes make one communicator of all.
@@ -28,8 +29,8 @@ public:
         std::function<std::string(std::size_t own)> choose;
         std::vector<std::byte> id; ///< what uniqueId() gave in one of them
     };
-    /// ncclCommInitRank for every GPU of this process, gpus[i] being that of rank first + i. All processes do this at about the same
-    /// time. The communicators do not block: while this waits for others it asks `stopped` and throws Stopped when it says so.
+    /// ncclCommInitRank for every GPU of this process, gpus[i] being that of rank first + i. All processes do this at about the
+    /// same time. The communicators do not block: while this waits for others it asks `stopped` and throws Stopped when it says so.
     Library(const std::vector<cuda::Runtime*>& gpus, const Among& among, std::function<bool()> stopped);
     /// Of a new communicator: bytes that all its processes need. Throws as the constructors do.
     static std::vector<std::byte> uniqueId();
@@ -37,8 +38,8 @@ public:
     Library(const Library&) = delete;
     Library& operator=(const Library&) = delete;
 
-    /// After an error, before anything else goes: aborts all communicators, since a rank that waits for a lost one waits for ever, and
-    /// its stream with it. Nothing can be asked for afterwards.
+    /// After an error, before anything else goes: aborts all communicators, since a rank that waits for a lost one waits for ever,
+    /// and its stream with it. Nothing can be asked for afterwards.
     void abandon();
 
     /// By rank of all; empty ones for those of other processes.

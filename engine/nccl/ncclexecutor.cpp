@@ -19,7 +19,10 @@ namespace {
 
 std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
 
-std::string counted(std::int64_t count, const std::string& what) { return std::to_string(count) + " " + what + (count == 1 ? "" : "s"); }
+std::string counted(std::int64_t count, const std::string& what)
+{
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
 
 } // namespace
 
@@ -27,8 +30,9 @@ std::string whyTooFew(std::int64_t devices, std::int64_t gpus)
 {
     if (devices <= gpus)
         return {};
-    return "nccl takes a GPU for every logical device: the mesh has " + counted(devices, "device") + " and there " + (gpus == 1 ? "is " : "are ")
-        + counted(gpus, "GPU") + " here, so " + std::to_string(devices - gpus) + (devices - gpus == 1 ? " is" : " are")
+    return "nccl takes a GPU for every logical device: the mesh has " + counted(devices, "device") + " and there "
+        + (gpus == 1 ? "is " : "are ") + counted(gpus, "GPU") + " here, so " + std::to_string(devices - gpus)
+        + (devices - gpus == 1 ? " is" : " are")
         + " missing; use the backend cuda, which plays all devices on one GPU, or a mesh of at most " + counted(gpus, "device");
 }
 
@@ -51,7 +55,8 @@ NcclExecutor::NcclExecutor(const std::vector<cuda::Runtime*>& gpus, Process& pro
 
 void NcclExecutor::check(const Program& program, const RunOptions&) const
 {
-    if (const std::string missing = whyTooFew(program.plan.mesh.deviceCount(), static_cast<std::int64_t>(m_gpus.size())); !missing.empty())
+    if (const std::string missing = whyTooFew(program.plan.mesh.deviceCount(), static_cast<std::int64_t>(m_gpus.size()));
+        !missing.empty())
         throw Failure { "backend", missing, "options.backend" };
     cuda::checkForKernels(program);
 }
@@ -132,7 +137,8 @@ void NcclExecutor::waitFor(const std::vector<int>& ranks)
         if (m_others.stopped != nullptr && *m_others.stopped)
             throw Stopped {};
         if (now() - begin > m_patience)
-            throw Failure { "internal", "nccl: no end after " + std::to_string(static_cast<std::int64_t>(m_patience)) + " seconds on " + waiting
+            throw Failure { "internal",
+                            "nccl: no end after " + std::to_string(static_cast<std::int64_t>(m_patience)) + " seconds on " + waiting
                                 + "; set NCCL_DEBUG=INFO for the worker to see what it waits for, and run again",
                             "nccl" };
         std::this_thread::sleep_for(kBetween);
@@ -266,7 +272,8 @@ void NcclExecutor::arrive(Context& context, const OpCall& call, const std::vecto
             transfer.timing += timing;
 }
 
-Timing NcclExecutor::reshard(Context& context, const ReshardStep& step, const Sharded& before, bool broken, const std::string& where, Sharded& after)
+Timing NcclExecutor::reshard(Context& context, const ReshardStep& step, const Sharded& before, bool broken,
+                             const std::string& where, Sharded& after)
 {
     context.work.touched += static_cast<double>(before.totalElements() + after.totalElements());
     StepPlan plan = planStep(step, before, after, where);
@@ -282,13 +289,16 @@ Timing NcclExecutor::reshard(Context& context, const ReshardStep& step, const Sh
     std::vector<Buffers> buffers(m_gpus.size());
     for (std::size_t position = 0; position < ranks.size(); ++position) {
         const auto device = static_cast<std::int64_t>(position);
-        buffers[at(ranks[position])] = { before.address(device), after.address(device), room.memory(ranks[position]), before.element() };
+        buffers[at(ranks[position])] = { before.address(device), after.address(device), room.memory(ranks[position]),
+                                         before.element() };
     }
     plan = spread(std::move(plan), ranks, m_gpus.size());
     Timing timing = timed(ranks, where, [&] { m_process.reshard(plan, buffers); });
     for (std::int64_t device = 0; device < after.deviceCount() && broken; ++device) // nothing of what NCCL brought
         if (after.elements(device) > 0)
-            gpuOf(context, after, device).runtime().set(after.address(device), 0, after.elements(device) * bytesOf(after.element()));
+            gpuOf(context, after, device)
+                .runtime()
+                .set(after.address(device), 0, after.elements(device) * bytesOf(after.element()));
     return timing;
 }
 
@@ -305,7 +315,9 @@ Timing NcclExecutor::send(Context& context, const Sharded& value, bool broken, S
     Timing timing = move(everyone(m_gpus.size()), moves, value.element(), to, "a send between stages");
     for (std::int64_t device = 0; device < there.deviceCount() && broken; ++device)
         if (there.elements(device) > 0)
-            gpuOf(context, there, device).runtime().set(there.address(device), 0, there.elements(device) * bytesOf(there.element()));
+            gpuOf(context, there, device)
+                .runtime()
+                .set(there.address(device), 0, there.elements(device) * bytesOf(there.element()));
     return timing;
 }
 
@@ -330,12 +342,14 @@ void NcclExecutor::round(Context& context, Rounding rounding, Sharded& tensor)
 
 void NcclExecutor::add(Context& context, const Sharded& value, Sharded& sum)
 {
-    each(context, sum, [&](cuda::CudaExecutor& gpu, std::int64_t device, Sharded& shard) { gpu.add(context, value.shardOf(device), shard); });
+    each(context, sum,
+         [&](cuda::CudaExecutor& gpu, std::int64_t device, Sharded& shard) { gpu.add(context, value.shardOf(device), shard); });
 }
 
 void NcclExecutor::copy(Context& context, const Sharded& value, Sharded& copy)
 {
-    each(context, copy, [&](cuda::CudaExecutor& gpu, std::int64_t device, Sharded& shard) { gpu.copy(context, value.shardOf(device), shard); });
+    each(context, copy,
+         [&](cuda::CudaExecutor& gpu, std::int64_t device, Sharded& shard) { gpu.copy(context, value.shardOf(device), shard); });
 }
 
 void NcclExecutor::scale(Context& context, float factor, Sharded& tensor)

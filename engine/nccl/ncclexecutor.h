@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A GPU for every logical device of the mesh: operations by the CUDA backend's kernels on the GPU of the device, everything between
-// devices by NCCL, on communicators split per mesh axis. The unsharded reference lies on the first GPU. The GPUs are all in this process,
-// or in several: then each of them walks through the whole program and keeps the books of all GPUs, those of other processes are absent
-// (cuda/absentruntime.h), and of NCCL's calls each process makes those of its own.
+// devices by NCCL, on communicators split per mesh axis. The unsharded reference lies on the first GPU. The GPUs are all in this
+// process, or in several: then each of them walks through the whole program and keeps the books of all GPUs, those of other
+// processes are absent (cuda/absentruntime.h), and of NCCL's calls each process makes those of its own.
 #pragma once
 
 #include "engine/cuda/cudaexecutor.h"
@@ -48,7 +48,10 @@ public:
     Placement placementOf(const Mesh& mesh) const override;
     /// As `GPU 2`, and of another process `GPU 2 (process 1)`.
     std::string nameOf(int place) const override;
-    int processOf(int place) const override { return m_others.team == nullptr ? 0 : m_others.processes[static_cast<std::size_t>(place)]; }
+    int processOf(int place) const override
+    {
+        return m_others.team == nullptr ? 0 : m_others.processes[static_cast<std::size_t>(place)];
+    }
     std::int64_t availableBytes() const override;
     std::int64_t availableBytesAt(int place) const override;
     /// With the buffers of the communicators that the programs so far were planned with: NCCL keeps them.
@@ -72,7 +75,10 @@ public:
     void scale(Context& context, float factor, Sharded& tensor) override;
     void putTogether(Context& context, const Sharded& value, Sharded& whole) override;
     double relativeError(Context& context, const Sharded& y, const Sharded& reference, double among) override;
-    double meanSquare(Context& context, const Sharded& reference) override { return m_gpus.front()->meanSquare(context, reference); }
+    double meanSquare(Context& context, const Sharded& reference) override
+    {
+        return m_gpus.front()->meanSquare(context, reference);
+    }
     /// Where there are several processes, to the first one.
     void bringHere(const Sharded& value, Sharded& there) override;
 
@@ -83,7 +89,8 @@ private:
     void waitFor(const std::vector<int>& ranks);
     /// Asks NCCL, and waits until the GPUs are done with it. Times by entry of `ranks`.
     Timing timed(const std::vector<int>& ranks, const std::string& where, const std::function<void()>& work);
-    Timing move(const Communicator& among, const std::vector<Move>& moves, Element element, const std::vector<int>& ranks, const std::string& where);
+    Timing move(const Communicator& among, const std::vector<Move>& moves, Element element, const std::vector<int>& ranks,
+                const std::string& where);
     void arrive(Context& context, const OpCall& call, const std::vector<std::unique_ptr<Part>>& parts, std::size_t round);
     Communicator ringsOf(const OpCall& call, const Placement& placement) const;
     /// Counts one that will be split.

@@ -63,7 +63,8 @@ void endAfterError(const Functions& functions)
 /// By who is with whom: mesh axes of other names may span the same groups.
 int Process::numberOf(const Communicator& communicator)
 {
-    const auto known = std::find_if(m_known.begin(), m_known.end(), [&](const Known& k) { return k.groups == communicator.groups; });
+    const auto known =
+        std::find_if(m_known.begin(), m_known.end(), [&](const Known& k) { return k.groups == communicator.groups; });
     if (known != m_known.end())
         return known->number;
     int number = 0;
@@ -76,7 +77,9 @@ int Process::numberOf(const Communicator& communicator)
 void Process::reshard(const StepPlan& plan, const std::vector<Buffers>& buffers)
 {
     if (plan.ranks.size() != m_ranks.size() || buffers.size() != m_ranks.size())
-        throw Failure { "internal", "a step of " + std::to_string(plan.ranks.size()) + " ranks for " + std::to_string(m_ranks.size()) + " GPUs", "nccl" };
+        throw Failure { "internal",
+                        "a step of " + std::to_string(plan.ranks.size()) + " ranks for " + std::to_string(m_ranks.size()) + " GPUs",
+                        "nccl" };
     std::vector<int> numbers;
     for (const Communicator& communicator : plan.communicators)
         numbers.push_back(numberOf(communicator));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of one process, one GPU each: the calls of every rank of a reshard step in an order in which one thread can make them. Where
-// there are several processes each makes those of its own ranks, and all split the same communicators in the same order.
-// What NCCL is asked for goes into one group of calls for all GPUs of the thread, or the first would wait for ever for the second;
+// The ranks of one process, one GPU each: the calls of every rank of a reshard step in an order in which one thread can make them.
+// Where there are several processes each makes those of its own ranks, and all split the same communicators in the same order. What
+// NCCL is asked for goes into one group of calls for all GPUs of the thread, or the first would wait for ever for the second;
 // copies on the GPUs come between the groups.
 #pragma once
 
@@ -21,8 +21,8 @@ struct Turn {
     std::vector<std::pair<std::int64_t, Call>> calls; ///< with their rank
 };
 
-/// The ranks' calls in turns: of every rank all copies up to its next call of NCCL, then such calls (or groups) of all ranks, and so on.
-/// Each rank's own order stays.
+/// The ranks' calls in turns: of every rank all copies up to its next call of NCCL, then such calls (or groups) of all ranks, and
+/// so on. Each rank's own order stays.
 std::vector<Turn> turnsOf(const StepPlan& plan);
 
 class Process {

@@ -91,7 +91,8 @@ RanksChecked checkRanks(Ranks& ranks, std::int64_t count, int trials, unsigned s
             for (std::int64_t device = 0; device < got.deviceCount() && out.wrong.empty(); ++device)
                 for (std::int64_t i = 0; i < got.elements(device); ++i)
                     if (!(got.data(device)[i] == expected.tensor.data(device)[i])) {
-                        out.wrong = collectiveName(step.kind) + " on " + mesh.text() + ", rank " + std::to_string(device) + ", element " + std::to_string(i);
+                        out.wrong = collectiveName(step.kind) + " on " + mesh.text() + ", rank " + std::to_string(device)
+                            + ", element " + std::to_string(i);
                         break;
                     }
             for (const RankPlan& rank : planStep(step, value, got, "check").ranks)

@@ -16,7 +16,8 @@ class Ranks;
 /// Whole numbers, so that sums are exact in any order; others for each addend of a partial tensor.
 void fillExactly(Sharded& tensor);
 
-/// Random reshard steps, step by step held against the engine's own collectives: whole numbers, so that sums are exact in any order.
+/// Random reshard steps, step by step held against the engine's own collectives: whole numbers, so that sums are exact in any
+/// order.
 struct RanksChecked {
     int steps = 0;
     std::vector<int> byCall = std::vector<int>(9, 0); ///< by What

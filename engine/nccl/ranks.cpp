@@ -41,7 +41,8 @@ Ranks::Held Ranks::upload(const Sharded& tensor)
     Held out = room(tensor);
     for (std::size_t rank = 0; rank < m_gpus.size(); ++rank)
         if (const std::int64_t bytes = bytesAt(tensor, static_cast<std::int64_t>(rank)); bytes > 0)
-            m_gpus[rank]->copy(out.shards[rank], m_gpus[rank]->table(tensor.address(static_cast<std::int64_t>(rank)), bytes), bytes);
+            m_gpus[rank]->copy(out.shards[rank], m_gpus[rank]->table(tensor.address(static_cast<std::int64_t>(rank)), bytes),
+                               bytes);
     return out;
 }
 
@@ -59,7 +60,8 @@ void Ranks::release(Held& held)
     held.shards.clear();
 }
 
-void Ranks::reshard(const ReshardStep& step, const Sharded& before, const Held& from, const Sharded& after, const Held& to, const std::string& where)
+void Ranks::reshard(const ReshardStep& step, const Sharded& before, const Held& from, const Sharded& after, const Held& to,
+                    const std::string& where)
 {
     const StepPlan plan = planStep(step, before, after, where);
     std::vector<Buffers> buffers;

@@ -29,7 +29,8 @@ public:
     void download(const Held& held, Sharded& tensor);
     void release(Held& held);
 
-    void reshard(const ReshardStep& step, const Sharded& before, const Held& from, const Sharded& after, const Held& to, const std::string& where);
+    void reshard(const ReshardStep& step, const Sharded& before, const Held& from, const Sharded& after, const Held& to,
+                 const std::string& where);
 
 private:
     std::vector<cuda::Runtime*> m_gpus;

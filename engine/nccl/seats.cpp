@@ -13,7 +13,10 @@ using nlohmann::json;
 
 namespace {
 
-std::string counted(std::int64_t count, const std::string& what) { return std::to_string(count) + " " + what + (count == 1 ? "" : "s"); }
+std::string counted(std::int64_t count, const std::string& what)
+{
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
 
 /// For `each` ranks in every process. Empty where there are none; `lacks` is the process that has too few then, `found` how many.
 std::vector<std::vector<int>> taken(std::size_t each, const std::vector<Seen>& processes, std::size_t& lacks, std::size_t& found)
@@ -41,7 +44,10 @@ json toJson(const Seen& seen)
 {
     json gpus = json::array();
     for (const SeenGpu& gpu : seen.gpus)
-        gpus.push_back({ { "id", gpu.id }, { "name", gpu.name }, { "multiprocessors", gpu.multiprocessors }, { "memory_bytes", gpu.memoryBytes } });
+        gpus.push_back({ { "id", gpu.id },
+                         { "name", gpu.name },
+                         { "multiprocessors", gpu.multiprocessors },
+                         { "memory_bytes", gpu.memoryBytes } });
     return { { "host", seen.host }, { "missing", seen.missing }, { "gpus", std::move(gpus) } };
 }
 
@@ -51,8 +57,8 @@ Seen seenFromJson(const json& from)
     out.host = from.at("host").get<std::string>();
     out.missing = from.at("missing").get<std::string>();
     for (const json& gpu : from.at("gpus"))
-        out.gpus.push_back({ gpu.at("id").get<std::string>(), gpu.at("name").get<std::string>(), gpu.at("multiprocessors").get<int>(),
-                             gpu.at("memory_bytes").get<std::int64_t>() });
+        out.gpus.push_back({ gpu.at("id").get<std::string>(), gpu.at("name").get<std::string>(),
+                             gpu.at("multiprocessors").get<int>(), gpu.at("memory_bytes").get<std::int64_t>() });
     return out;
 }
 
@@ -82,8 +88,10 @@ std::variant<Seats, std::string> seatsFor(std::int64_t devices, const std::vecto
         while (devices % fewer != 0)
             --fewer;
         return "nccl takes as many GPUs in every process, and " + counted(devices, "logical device") + " cannot be shared out to "
-            + std::to_string(count) + " processes; start " + (fewer == 1 ? "one process without mpirun or srun" : std::to_string(fewer) + " processes")
-            + " (or another number that divides " + std::to_string(devices) + "), or use a mesh of a multiple of " + std::to_string(count) + " devices";
+            + std::to_string(count) + " processes; start "
+            + (fewer == 1 ? "one process without mpirun or srun" : std::to_string(fewer) + " processes")
+            + " (or another number that divides " + std::to_string(devices) + "), or use a mesh of a multiple of "
+            + std::to_string(count) + " devices";
     }
     const std::int64_t each = devices / count;
     std::size_t lacks = 0;
@@ -92,16 +100,18 @@ std::variant<Seats, std::string> seatsFor(std::int64_t devices, const std::vecto
     out.gpus = taken(static_cast<std::size_t>(each), processes, lacks, found);
     if (out.gpus.empty()) {
         const Seen& seen = processes[lacks];
-        const auto there = std::count_if(processes.begin(), processes.end(), [&](const Seen& other) { return other.host == seen.host; });
+        const auto there =
+            std::count_if(processes.begin(), processes.end(), [&](const Seen& other) { return other.host == seen.host; });
         std::set<std::string> ids;
         for (const Seen& other : processes)
             if (other.host == seen.host)
                 for (const SeenGpu& gpu : other.gpus)
                     ids.insert(gpu.id);
         const std::int64_t most = mostDevices(processes);
-        return "nccl takes a GPU for every logical device: " + seen.process + " needs " + counted(each, "GPU") + " for its part of a mesh of "
-            + counted(devices, "device") + " and has " + std::to_string(found) + " ("
-            + (there == 1 ? "1 process there sees " : std::to_string(there) + " processes there see ") + counted(static_cast<std::int64_t>(ids.size()), "GPU") + "); "
+        return "nccl takes a GPU for every logical device: " + seen.process + " needs " + counted(each, "GPU")
+            + " for its part of a mesh of " + counted(devices, "device") + " and has " + std::to_string(found) + " ("
+            + (there == 1 ? "1 process there sees " : std::to_string(there) + " processes there see ")
+            + counted(static_cast<std::int64_t>(ids.size()), "GPU") + "); "
             + (most > 0 ? "use a mesh of at most " + counted(most, "device") + ", or start the processes on more hosts"
                         : "start fewer processes on that host, or give the launcher more hosts")
             + "; the backend cuda plays all devices on one GPU";
@@ -125,10 +135,12 @@ std::string whyNotTogether(int together, const std::function<const char*(const c
             continue;
 #ifdef SHARDBOARD_MPI
         return "a launcher has started " + std::to_string(started)
-            + " processes that do not find each other; start them with mpirun, or with 'srun --mpi=pmix', or start one without a launcher";
+            + " processes that do not find each other; start them with mpirun, or with 'srun --mpi=pmix', or start one without a "
+              "launcher";
 #else
         return "a launcher has started " + std::to_string(started)
-            + " processes, and this build has no MPI by which they find each other; install Open MPI with its headers (libopenmpi-dev, "
+            + " processes, and this build has no MPI by which they find each other; install Open MPI with its headers "
+              "(libopenmpi-dev, "
               "openmpi-bin) and build again, or start one process without a launcher: it drives all GPUs of its machine";
 #endif
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which GPUs the processes of a launcher take for their ranks: as many in each, none twice. Pure functions of what the processes say of
-// themselves, so that it is tested without GPUs.
+// Which GPUs the processes of a launcher take for their ranks: as many in each, none twice. Pure functions of what the processes
+// say of themselves, so that it is tested without GPUs.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -46,8 +46,8 @@ Seats seatsFromJson(const nlohmann::json& json); ///< throws nlohmann::json::exc
 /// Of each host every process takes the first GPUs that no process before it has: as well where all see all of them as where the
 /// launcher has given each its own. Or what is in the way, and what to do about it.
 std::variant<Seats, std::string> seatsFor(std::int64_t devices, const std::vector<Seen>& processes);
-/// Empty, or why processes that a launcher has started do not know of each other: `together` is how many this one knows of, `variable`
-/// asks for one of the environment (null: not set). Each of them would take the same GPUs.
+/// Empty, or why processes that a launcher has started do not know of each other: `together` is how many this one knows of,
+/// `variable` asks for one of the environment (null: not set). Each of them would take the same GPUs.
 std::string whyNotTogether(int together, const std::function<const char*(const char*)>& variable);
 /// Most logical devices for which there are seats; 0: not even one in each process.
 std::int64_t mostDevices(const std::vector<Seen>& processes);

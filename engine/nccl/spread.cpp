@@ -93,7 +93,9 @@ StepPlan planMoves(const Communicator& among, const std::vector<Move>& moves, co
             continue;
         }
         if (among.color[at(move.from)] != among.color[at(move.to)] || among.color[at(move.to)] == kNoColor)
-            throw Failure { "internal", "ranks " + std::to_string(move.from) + " and " + std::to_string(move.to) + " share no communicator", "nccl" };
+            throw Failure { "internal",
+                            "ranks " + std::to_string(move.from) + " and " + std::to_string(move.to) + " share no communicator",
+                            "nccl" };
         call.count = move.count;
         call.communicator = 0;
         call.what = What::Send;

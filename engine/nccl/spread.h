@@ -28,8 +28,9 @@ struct Move {
     std::byte* target = nullptr;
     std::int64_t count = 0; ///< elements; of none nothing is called
 };
-/// All of them in one group of sends and receives, within a rank by a copy. Sender and receiver are in one group of `among`. Places are
-/// counted from `bases`, by rank, as `Before` and `After`.
-StepPlan planMoves(const Communicator& among, const std::vector<Move>& moves, const std::vector<std::byte*>& bases, Element element);
+/// All of them in one group of sends and receives, within a rank by a copy. Sender and receiver are in one group of `among`. Places
+/// are counted from `bases`, by rank, as `Before` and `After`.
+StepPlan planMoves(const Communicator& among, const std::vector<Move>& moves, const std::vector<std::byte*>& bases,
+                   Element element);
 
 } // namespace shardboard::engine::nccl

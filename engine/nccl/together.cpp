@@ -30,8 +30,8 @@ struct Machine {
             absent.push_back(own ? nullptr : std::make_unique<cuda::AbsentRuntime>());
             gpus.push_back(own ? joint->gpus()[at(rank - first)] : absent.back().get());
         }
-        process = std::make_unique<Process>(joint->functions(),
-                                            [this](const Communicator& wanted, int& number) { return joint->split(wanted, number); });
+        process = std::make_unique<Process>(
+            joint->functions(), [this](const Communicator& wanted, int& number) { return joint->split(wanted, number); });
         executor = std::make_unique<NcclExecutor>(gpus, *process);
     }
 
@@ -51,8 +51,8 @@ public:
     {
     }
 
-    RunOutcome run(mpi::MpiTeam& team, const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits,
-                   const json& extra)
+    RunOutcome run(mpi::MpiTeam& team, const Program& program, const RunOptions& options, const RunHooks& hooks,
+                   const RunLimits& limits, const json& extra)
     {
         m_stopped = &team.stopped();
         try {
@@ -69,8 +69,8 @@ public:
     }
 
 private:
-    RunOutcome attempt(mpi::MpiTeam& team, const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits,
-                       const Seats& seats)
+    RunOutcome attempt(mpi::MpiTeam& team, const Program& program, const RunOptions& options, const RunHooks& hooks,
+                       const RunLimits& limits, const Seats& seats)
     {
         meet(team, seats);
         // Before anything large is taken every process knows what each GPU has left.
@@ -137,8 +137,8 @@ mpi::Part ncclPart(std::shared_ptr<OwnGpus> own)
 {
     mpi::Part part;
     part.facts = [own] { return toJson(own->seen()); };
-    part.run = [member = std::make_shared<Member>(own)](mpi::MpiTeam& team, const Program& program, const RunOptions& options, const RunHooks& hooks,
-                                                        const RunLimits& limits, const json& extra) {
+    part.run = [member = std::make_shared<Member>(own)](mpi::MpiTeam& team, const Program& program, const RunOptions& options,
+                                                        const RunHooks& hooks, const RunLimits& limits, const json& extra) {
         return member->run(team, program, options, hooks, limits, extra);
     };
     return part;
@@ -174,7 +174,9 @@ Backend ncclTogether(const std::string& name, const mpi::Part& part)
     for (const Seen& seen : processes)
         for (const SeenGpu& gpu : seen.gpus)
             if (told.emplace(seen.host, gpu.id).second)
-                nccl.devices.push_back({ { "name", gpu.name + ", " + seen.process }, { "threads", gpu.multiprocessors }, { "memory_bytes", gpu.memoryBytes } });
+                nccl.devices.push_back({ { "name", gpu.name + ", " + seen.process },
+                                         { "threads", gpu.multiprocessors },
+                                         { "memory_bytes", gpu.memoryBytes } });
     nccl.mostDevices = mostDevices(processes);
     nccl.devicesInSteps = count;
     nccl.run = leading(name, part, [processes](const Program& program) -> std::variant<json, Failure> {

@@ -16,8 +16,7 @@ Result<DimCut> cutOf(CutRule rule, const CutComparison& comparison, const Mesh& 
                      const std::string& where)
 {
     if (rule == CutRule::GrainBalanced && !grain)
-        return inputError(where, "the rule needs a grain",
-                          "give the elements that stay together, such as the head dim");
+        return inputError(where, "the rule needs a grain", "give the elements that stay together, such as the head dim");
     return cutDim(comparison.size, comparison.axes, mesh, rule, grain.value_or(1), where);
 }
 
@@ -36,8 +35,8 @@ void addPart(CutRow& row, Range range, Range balanced)
 
 void addTotals(CutRow& row, const CutComparison& comparison)
 {
-    const auto [least, most] = std::minmax_element(row.sizes.begin(), row.sizes.end(),
-                                                   [](const SizeRun& a, const SizeRun& b) { return a.size < b.size; });
+    const auto [least, most] =
+        std::minmax_element(row.sizes.begin(), row.sizes.end(), [](const SizeRun& a, const SizeRun& b) { return a.size < b.size; });
     row.smallest = least->size;
     row.largest = most->size;
     const auto padded = checkedMultiply(row.largest, comparison.parts);
@@ -52,13 +51,13 @@ std::string runsText(const std::vector<SizeRun>& runs, std::size_t most)
 {
     std::string out;
     for (std::size_t i = 0; i < std::min(most, runs.size()); ++i)
-        out += (i == 0 ? "" : ", ") + std::to_string(runs[i].size)
-            + (runs[i].count > 1 ? " x " + std::to_string(runs[i].count) : "");
+        out +=
+            (i == 0 ? "" : ", ") + std::to_string(runs[i].size) + (runs[i].count > 1 ? " x " + std::to_string(runs[i].count) : "");
     return runs.size() > most ? out + ", ..." : out;
 }
 
-CutComparison compareCuts(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh,
-                          std::optional<std::int64_t> grain, const std::string& where)
+CutComparison compareCuts(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, std::optional<std::int64_t> grain,
+                          const std::string& where)
 {
     CutComparison comparison { size, axes, partsOf(axes, mesh), {} };
     for (std::size_t i = 0; i < comparison.rows.size(); ++i) {

@@ -44,8 +44,8 @@ struct CutComparison {
 
 /// Compares the rules for a dim of `size` elements cut over `axes` (of a verified layout). Without `grain`, the unit of
 /// grain-balanced, that row is refused. A refused rule is a row, not an error.
-CutComparison compareCuts(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh,
-                          std::optional<std::int64_t> grain, const std::string& where);
+CutComparison compareCuts(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, std::optional<std::int64_t> grain,
+                          const std::string& where);
 
 /// The mesh positions whose part differs, as half-open ranges in order.
 std::vector<Range> differingPositions(const CutRow& row, const CutComparison& comparison, const Mesh& mesh);

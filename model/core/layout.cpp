@@ -33,10 +33,7 @@ bool Layout::isReplicated() const
     return partial.empty() && std::all_of(dims.begin(), dims.end(), [](const auto& dim) { return dim.empty(); });
 }
 
-std::int64_t sizeOf(const AxisRef& ref, const Mesh& mesh)
-{
-    return ref.whole() ? mesh.axis(ref.axis).size : ref.size;
-}
+std::int64_t sizeOf(const AxisRef& ref, const Mesh& mesh) { return ref.whole() ? mesh.axis(ref.axis).size : ref.size; }
 
 std::int64_t coordinateOf(const AxisRef& ref, const Mesh& mesh, std::int64_t position)
 {
@@ -67,15 +64,16 @@ namespace {
 Status checkRef(const AxisRef& ref, const Mesh& mesh, const std::string& where)
 {
     if (ref.axis < 0 || ref.axis >= mesh.axisCount())
-        return inputError(where, "the layout uses mesh axis number " + std::to_string(ref.axis) + ", but the mesh has "
+        return inputError(where,
+                          "the layout uses mesh axis number " + std::to_string(ref.axis) + ", but the mesh has "
                               + std::to_string(mesh.axisCount()),
                           "use an axis of the mesh");
     if (ref.whole())
         return done();
     const MeshAxis& axis = mesh.axis(ref.axis);
-    if (ref.pre < 1 || ref.size < 2 || ref.pre > axis.size || axis.size % ref.pre != 0
-        || (axis.size / ref.pre) % ref.size != 0)
-        return inputError(where, "sub-axis " + axis.name + ":(" + std::to_string(ref.pre) + ")" + std::to_string(ref.size)
+    if (ref.pre < 1 || ref.size < 2 || ref.pre > axis.size || axis.size % ref.pre != 0 || (axis.size / ref.pre) % ref.size != 0)
+        return inputError(where,
+                          "sub-axis " + axis.name + ":(" + std::to_string(ref.pre) + ")" + std::to_string(ref.size)
                               + " does not divide mesh axis '" + axis.name + "' of size " + std::to_string(axis.size),
                           "pre times size must divide the axis");
     return done();
@@ -98,7 +96,8 @@ bool apart(const AxisRef& a, const AxisRef& b)
 Status verifyLayout(const Layout& layout, const Mesh& mesh, std::size_t rank, const std::string& where)
 {
     if (layout.dims.size() != rank)
-        return inputError(where, "the layout has " + std::to_string(layout.dims.size()) + " entries for a tensor of "
+        return inputError(where,
+                          "the layout has " + std::to_string(layout.dims.size()) + " entries for a tensor of "
                               + std::to_string(rank) + " dims",
                           "give one entry per tensor dim");
     std::vector<AxisRef> seen;

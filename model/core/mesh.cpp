@@ -21,9 +21,9 @@ bool isAxisName(std::string_view name)
 Status checkDeviceIds(const std::vector<std::int64_t>& ids, std::int64_t count, const std::string& where)
 {
     if (static_cast<std::int64_t>(ids.size()) != count)
-        return inputError(where, "the device order lists " + std::to_string(ids.size()) + " ids for "
-                              + std::to_string(count) + " positions",
-                          "list each position's device id once, row-major");
+        return inputError(
+            where, "the device order lists " + std::to_string(ids.size()) + " ids for " + std::to_string(count) + " positions",
+            "list each position's device id once, row-major");
     auto sorted = ids;
     std::sort(sorted.begin(), sorted.end());
     if (sorted.front() < 0)
@@ -31,8 +31,7 @@ Status checkDeviceIds(const std::vector<std::int64_t>& ids, std::int64_t count, 
                           "use ids of at least 0");
     const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
     if (twice != sorted.end())
-        return inputError(where, "the device order lists id " + std::to_string(*twice) + " twice",
-                          "list each device once");
+        return inputError(where, "the device order lists id " + std::to_string(*twice) + " twice", "list each device once");
     return done();
 }
 
@@ -50,12 +49,12 @@ Result<Mesh> Mesh::make(std::vector<MeshAxis> axes, std::vector<std::int64_t> de
             if (axes[j].name == axis.name)
                 return inputError(where, "mesh axis '" + axis.name + "' is there twice", "give each axis its own name");
         if (axis.size < 1)
-            return inputError(where, "mesh axis '" + axis.name + "' has size " + std::to_string(axis.size),
-                              "sizes are at least 1");
+            return inputError(where, "mesh axis '" + axis.name + "' has size " + std::to_string(axis.size), "sizes are at least 1");
         const auto count = checkedMultiply(mesh.m_deviceCount, axis.size);
         if (!count || *count > kMaxDevices)
-            return inputError(where, "the mesh has more than " + std::to_string(kMaxDevices) + " devices at axis '"
-                                  + axis.name + "' of size " + std::to_string(axis.size),
+            return inputError(where,
+                              "the mesh has more than " + std::to_string(kMaxDevices) + " devices at axis '" + axis.name
+                                  + "' of size " + std::to_string(axis.size),
                               "use smaller sizes");
         mesh.m_deviceCount = *count;
     }
@@ -88,8 +87,7 @@ Result<Mesh> Mesh::parse(std::string_view text, const std::string& where)
             return inputError(where, "'" + std::string(part) + "' has no size", form);
         const auto size = parseInteger(trimmed(part.substr(equals + 1)));
         if (!size)
-            return inputError(where, "'" + std::string(trimmed(part.substr(equals + 1))) + "' is not a size of a mesh axis",
-                              form);
+            return inputError(where, "'" + std::string(trimmed(part.substr(equals + 1))) + "' is not a size of a mesh axis", form);
         axes.push_back({ std::string(trimmed(part.substr(0, equals))), *size });
     }
     return make(std::move(axes), {}, where);

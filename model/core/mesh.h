@@ -63,10 +63,7 @@ public:
     /// `data=2,model=4`
     std::string text() const;
 
-    friend bool operator==(const Mesh& a, const Mesh& b)
-    {
-        return a.m_axes == b.m_axes && a.m_deviceIds == b.m_deviceIds;
-    }
+    friend bool operator==(const Mesh& a, const Mesh& b) { return a.m_axes == b.m_axes && a.m_deviceIds == b.m_deviceIds; }
 
 private:
     std::vector<MeshAxis> m_axes;

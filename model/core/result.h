@@ -29,8 +29,8 @@ Error inputError(std::string where, std::string what, std::string fix = {});
 /// A wrong use of a command at `where` (an option or argument).
 Error usageError(std::string where, std::string what, std::string fix = {});
 
-struct Cancelled {};
-struct Unit {};
+struct Cancelled { };
+struct Unit { };
 
 template <class T>
 class [[nodiscard]] Result {

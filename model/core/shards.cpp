@@ -142,8 +142,7 @@ bool partsNest(std::int64_t size, std::int64_t parts)
     return rest <= 1 || rest == parts - 1;
 }
 
-Range partRange(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, const Cutting& cutting,
-                std::int64_t index)
+Range partRange(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, const Cutting& cutting, std::int64_t index)
 {
     if (axes.empty())
         return { 0, size };
@@ -226,8 +225,8 @@ std::int64_t ShardMap::maxElements() const
     return count;
 }
 
-Result<DimCut> cutDim(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, CutRule rule,
-                      std::int64_t grain, const std::string& where)
+Result<DimCut> cutDim(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, CutRule rule, std::int64_t grain,
+                      const std::string& where)
 {
     const std::int64_t parts = partsOf(axes, mesh);
     if (rule == CutRule::Strict && size % parts != 0)
@@ -237,8 +236,8 @@ Result<DimCut> cutDim(std::int64_t size, const std::vector<AxisRef>& axes, const
     return DimCut(axes, mesh, rule, { { 0, size, unit, 1, 1 } });
 }
 
-Result<ShardMap> shardsOf(const Shape& shape, const Layout& layout, const Mesh& mesh, CutRule rule,
-                          const std::string& where, const std::vector<std::int64_t>& grains)
+Result<ShardMap> shardsOf(const Shape& shape, const Layout& layout, const Mesh& mesh, CutRule rule, const std::string& where,
+                          const std::vector<std::int64_t>& grains)
 {
     std::vector<DimCut> cuts;
     for (std::size_t dim = 0; dim < shape.size(); ++dim) {

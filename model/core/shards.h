@@ -84,8 +84,7 @@ private:
 };
 
 /// The range of part `index` of a dim of `size` over `axes`.
-Range partRange(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, const Cutting& cutting,
-                std::int64_t index);
+Range partRange(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, const Cutting& cutting, std::int64_t index);
 /// Elements of the largest such part.
 std::int64_t largestPart(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, const Cutting& cutting);
 /// The cutting that gives the same parts and compares equal to all that do: the balanced one where that is so.
@@ -120,13 +119,13 @@ private:
 
 /// Cuts a dim of `size` over `axes`. Errors (strict only): the size does not divide; the text names dim, size, parts.
 /// `grain` is the indivisible unit of GrainBalanced in elements (1 otherwise).
-Result<DimCut> cutDim(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, CutRule rule,
-                      std::int64_t grain, const std::string& where);
+Result<DimCut> cutDim(std::int64_t size, const std::vector<AxisRef>& axes, const Mesh& mesh, CutRule rule, std::int64_t grain,
+                      const std::string& where);
 
 /// Shards of a tensor under a layout, which must be verified. Axes in `partial` do not cut: a partial value
 /// has the shards of its dims on every device of the partial axes. `grains` has the unit of each dim for GrainBalanced
 /// (elements; empty: 1 each).
-Result<ShardMap> shardsOf(const Shape& shape, const Layout& layout, const Mesh& mesh, CutRule rule,
-                          const std::string& where, const std::vector<std::int64_t>& grains = {});
+Result<ShardMap> shardsOf(const Shape& shape, const Layout& layout, const Mesh& mesh, CutRule rule, const std::string& where,
+                          const std::vector<std::int64_t>& grains = {});
 
 } // namespace shardboard

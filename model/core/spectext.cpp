@@ -66,7 +66,8 @@ public:
         if (m_at != m_text.size())
             return fail("there is text after the spec");
         if (layout.dims.size() > rank)
-            return inputError(m_where, "the spec has " + std::to_string(layout.dims.size()) + " entries, but the tensor has "
+            return inputError(m_where,
+                              "the spec has " + std::to_string(layout.dims.size()) + " entries, but the tensor has "
                                   + std::to_string(rank) + " dims",
                               "leave out the entries that are too many");
         layout.dims.resize(rank);
@@ -193,7 +194,8 @@ private:
             return fail("an entry follows unreduced");
         if (const auto before = m_at; word("UNCONSTRAINED") || (word("P") && token('.')) || (word("PartitionSpec") && token('.'))) {
             m_at = before;
-            return fail("dim " + std::to_string(layout.dims.size()) + " is unconstrained: its layout is known only after propagation");
+            return fail("dim " + std::to_string(layout.dims.size())
+                        + " is unconstrained: its layout is known only after propagation");
         }
         auto& dim = layout.dims.emplace_back();
         if (word("None"))

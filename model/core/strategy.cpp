@@ -11,8 +11,8 @@ namespace shardboard {
 
 namespace {
 
-constexpr std::array<const char*, 11> kKinds { "replicate",   "rowwise",  "columnwise", "axiswise", "head-aware-columnwise",
-                                               "stacked-qkv", "gate-up",  "segmented",  "spec",     "tensor-parallel",
+constexpr std::array<const char*, 11> kKinds { "replicate",      "rowwise", "columnwise", "axiswise", "head-aware-columnwise",
+                                               "stacked-qkv",    "gate-up", "segmented",  "spec",     "tensor-parallel",
                                                "expert-parallel" };
 constexpr std::int64_t kLargestSize = std::int64_t { 1 } << 40;
 
@@ -22,8 +22,9 @@ Result<int> dimOf(const Strategy& strategy, std::size_t rank, const std::string&
     const int ranks = static_cast<int>(rank);
     const int dim = parametersOf(strategy.kind).dim ? strategy.dim : defaultDim(strategy.kind);
     if (dim < -ranks || dim >= ranks)
-        return inputError(where, strategyKindName(strategy.kind) + " cuts dim " + std::to_string(dim)
-                              + ", but the tensor has " + std::to_string(rank) + (rank == 1 ? " dim" : " dims"),
+        return inputError(where,
+                          strategyKindName(strategy.kind) + " cuts dim " + std::to_string(dim) + ", but the tensor has "
+                              + std::to_string(rank) + (rank == 1 ? " dim" : " dims"),
                           "choose a strategy that cuts a dim of the tensor");
     return dim < 0 ? dim + ranks : dim;
 }
@@ -52,8 +53,9 @@ Result<Segments> headAware(const Strategy& strategy, std::int64_t size, const st
         segment.numerator = 3;
         segment.denominator = 4;
     } else if (size != segment.size) {
-        return inputError(where, "dim 1 has " + std::to_string(size) + " columns, but " + std::to_string(strategy.numHeads)
-                              + " heads of " + std::to_string(strategy.headDim) + " are " + std::to_string(segment.size)
+        return inputError(where,
+                          "dim 1 has " + std::to_string(size) + " columns, but " + std::to_string(strategy.numHeads) + " heads of "
+                              + std::to_string(strategy.headDim) + " are " + std::to_string(segment.size)
                               + " (or half of that packed as FP4, three quarters as MXFP6)",
                           "give the heads that the columns are made of (MAX itself does not check this)");
     }
@@ -70,7 +72,8 @@ Result<Segments> stackedQkv(const Strategy& strategy, std::int64_t size, const s
                           "use segmented where K and V have fewer heads");
     const std::int64_t third = size / 3;
     if (third != elements.value())
-        return inputError(where, "a third of dim 0 is " + std::to_string(third) + ", but " + std::to_string(strategy.numHeads)
+        return inputError(where,
+                          "a third of dim 0 is " + std::to_string(third) + ", but " + std::to_string(strategy.numHeads)
                               + " heads of " + std::to_string(strategy.headDim) + " are " + std::to_string(elements.value()),
                           "give the heads of Q; where K and V have fewer heads, use segmented");
     Segments segments;
@@ -82,9 +85,9 @@ Result<Segments> stackedQkv(const Strategy& strategy, std::int64_t size, const s
 Result<Segments> gateUp(std::int64_t size, int dim, const std::string& where)
 {
     if (size % 2 != 0)
-        return inputError(where, "dim " + std::to_string(dim) + " of size " + std::to_string(size)
-                              + " is odd and so not the halves gate and up",
-                          "choose the dim along which gate and up are joined");
+        return inputError(
+            where, "dim " + std::to_string(dim) + " of size " + std::to_string(size) + " is odd and so not the halves gate and up",
+            "choose the dim along which gate and up are joined");
     return Segments { { 0, size / 2, 1, 1, 1 }, { size / 2, size / 2, 1, 1, 1 } };
 }
 
@@ -103,7 +106,8 @@ Result<Segments> segmented(const Strategy& strategy, std::int64_t size, int dim,
     }
     const bool packed = sum == size * 2 && sum != size;
     if (segments.empty() || (sum != size && !packed))
-        return inputError(where, "the segments add up to " + std::to_string(sum) + ", but dim " + std::to_string(dim) + " has "
+        return inputError(where,
+                          "the segments add up to " + std::to_string(sum) + ", but dim " + std::to_string(dim) + " has "
                               + std::to_string(size) + " elements",
                           "give segments that make up the whole dim (or twice of it, where two elements are packed in one)");
     for (CutSegment& segment : segments)
@@ -139,7 +143,8 @@ Status checkStrict(const Segments& segments, std::int64_t parts, const std::stri
 {
     for (const CutSegment& segment : segments)
         if (segment.size % (segment.unit * parts) != 0)
-            return inputError(where, std::to_string(segment.size / segment.unit) + (segment.unit > 1 ? " heads do" : " does")
+            return inputError(where,
+                              std::to_string(segment.size / segment.unit) + (segment.unit > 1 ? " heads do" : " does")
                                   + " not divide by " + std::to_string(parts),
                               "cut over another mesh axis, or choose an uneven cut rule such as balanced");
     return done();
@@ -222,15 +227,14 @@ Result<Layout> layoutOf(const Strategy& strategy, const Mesh& mesh, std::size_t 
     if (strategy.kind == StrategyKind::Spec)
         return parseSpec(strategy.spec, mesh, rank, where);
     if (strategy.kind == StrategyKind::TensorParallel || strategy.kind == StrategyKind::ExpertParallel)
-        return inputError(where, strategyKindName(strategy.kind)
-                              + " is a strategy of modules (attention, MLP, MoE), not of a single weight",
-                          "see shardctl module, or use rowwise (dim 0) or columnwise (dim 1) for the weight");
+        return inputError(
+            where, strategyKindName(strategy.kind) + " is a strategy of modules (attention, MLP, MoE), not of a single weight",
+            "see shardctl module, or use rowwise (dim 0) or columnwise (dim 1) for the weight");
     const auto dim = dimOf(strategy, rank, where);
     if (!dim.ok())
         return dim.error();
     if (strategy.axes.empty())
-        return inputError(where, strategyKindName(strategy.kind) + " names no mesh axis to cut over",
-                          "name one of " + mesh.text());
+        return inputError(where, strategyKindName(strategy.kind) + " names no mesh axis to cut over", "name one of " + mesh.text());
     std::vector<int> axes;
     for (const std::string& name : strategy.axes) {
         axes.push_back(mesh.find(name));
@@ -244,8 +248,8 @@ Result<Layout> layoutOf(const Strategy& strategy, const Mesh& mesh, std::size_t 
     return layout;
 }
 
-Result<ShardMap> shardsOf(const Strategy& strategy, const Shape& shape, const Mesh& mesh, CutRule rule,
-                          const std::string& where, const std::vector<std::int64_t>& grains)
+Result<ShardMap> shardsOf(const Strategy& strategy, const Shape& shape, const Mesh& mesh, CutRule rule, const std::string& where,
+                          const std::vector<std::int64_t>& grains)
 {
     const auto layout = layoutOf(strategy, mesh, shape.size(), where);
     if (!layout.ok())
@@ -268,8 +272,7 @@ Result<ShardMap> shardsOf(const Strategy& strategy, const Shape& shape, const Me
     std::vector<DimCut> cuts;
     for (std::size_t i = 0; i < shape.size(); ++i) {
         const auto& axes = layout.value().dims[i];
-        cuts.emplace_back(axes, mesh, rule,
-                          static_cast<int>(i) == dim ? segments : Segments { { 0, shape[i], 1, 1, 1 } });
+        cuts.emplace_back(axes, mesh, rule, static_cast<int>(i) == dim ? segments : Segments { { 0, shape[i], 1, 1, 1 } });
     }
     if (rule == CutRule::Strict)
         if (auto status = checkStrict(segments, cuts[static_cast<std::size_t>(dim)].count(), where + " dim " + std::to_string(dim));

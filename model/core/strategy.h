@@ -84,7 +84,7 @@ Result<Layout> layoutOf(const Strategy& strategy, const Mesh& mesh, std::size_t 
 /// Q, K and V of that many heads; an odd dim for gate-up; segments that do not add up to the dim (or to twice of it,
 /// packed); columns that are not heads x head dim, a half or three quarters of it (where MAX does not check).
 /// `grains` as in shardsOf of a layout.
-Result<ShardMap> shardsOf(const Strategy& strategy, const Shape& shape, const Mesh& mesh, CutRule rule,
-                          const std::string& where, const std::vector<std::int64_t>& grains = {});
+Result<ShardMap> shardsOf(const Strategy& strategy, const Shape& shape, const Mesh& mesh, CutRule rule, const std::string& where,
+                          const std::vector<std::int64_t>& grains = {});
 
 } // namespace shardboard

@@ -120,8 +120,7 @@ Result<Shape> parseShape(std::string_view text, const std::string& where)
     }
     const auto elements = elementCount(shape);
     if (!elements || !checkedMultiply(*elements, 64))
-        return inputError(where, "a tensor of " + shapeText(shape) + " has too many elements to count",
-                          "use smaller sizes");
+        return inputError(where, "a tensor of " + shapeText(shape) + " has too many elements to count", "use smaller sizes");
     return shape;
 }
 

@@ -16,8 +16,28 @@ using Shape = std::vector<std::int64_t>;
 
 /// Element types, with the safetensors spelling of each (F4 … C64). Sizes are in bits, because some are below a byte.
 enum class DType {
-    Bool, F4, F6E2M3, F6E3M2, U8, I8, F8E5M2, F8E4M3, F8E8M0, F8E4M3Fnuz, F8E5M2Fnuz,
-    I16, U16, F16, BF16, I32, U32, F32, C64, F64, I64, U64
+    Bool,
+    F4,
+    F6E2M3,
+    F6E3M2,
+    U8,
+    I8,
+    F8E5M2,
+    F8E4M3,
+    F8E8M0,
+    F8E4M3Fnuz,
+    F8E5M2Fnuz,
+    I16,
+    U16,
+    F16,
+    BF16,
+    I32,
+    U32,
+    F32,
+    C64,
+    F64,
+    I64,
+    U64
 };
 
 int bitsOf(DType type);

@@ -18,8 +18,7 @@ struct Character {
 /// The first character of a text that is not empty (The Unicode Standard, table 3-7).
 Character firstCharacter(std::string_view text)
 {
-    const auto byteAt
-        = [&](std::size_t index) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[index])); };
+    const auto byteAt = [&](std::size_t index) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[index])); };
     const std::uint32_t lead = byteAt(0);
     if (lead < 0x80)
         return { 1, lead, true };

@@ -20,10 +20,7 @@ Price ringSum(const Group& g) { return PriceLine { g.start + 2 * g.lapReducing, 
 Price chainTree(const Group& g) { return PriceLine { g.start + 2 * g.chains, 2 * g.byteSeconds }; }
 Price doubleTree(const Group& g) { return PriceLine { g.start + 2 * g.roundsReducing, 2 * g.byteSeconds }; }
 Price doubling(const Group& g) { return PriceLine { g.start + g.rounds, others(g) * g.byteSeconds + own(g) }; }
-Price doublingSum(const Group& g)
-{
-    return PriceLine { g.start + g.roundsReducing, std::ceil(std::log2(g.n)) * g.byteSeconds };
-}
+Price doublingSum(const Group& g) { return PriceLine { g.start + g.roundsReducing, std::ceil(std::log2(g.n)) * g.byteSeconds }; }
 Price rabenseifner(const Group& g) { return PriceLine { g.start + 2 * g.roundsReducing, 2 * others(g) * g.byteSeconds + own(g) }; }
 Price oneShot(const Group& g) { return PriceLine { g.start + g.lowStep, (g.n - 1) * g.byteSeconds }; }
 Price twoShot(const Group& g) { return PriceLine { g.start + 2 * g.lowStep, 2 * others(g) * g.byteSeconds + own(g) }; }
@@ -41,8 +38,9 @@ Price nvls(const Group& g)
         return std::nullopt;
     return PriceLine { g.start + g.inSwitch->startSeconds, others(g) * g.byteSeconds / g.inSwitch->efficiency + own(g) };
 }
-/// The switches of the network sum what goes up and send the result down: every port carries its share of S once each way. An island
-/// sums inside before and spreads the result after that, in its own switch or directly, all at the same time (NCCL's CollNet).
+/// The switches of the network sum what goes up and send the result down: every port carries its share of S once each way. An
+/// island sums inside before and spreads the result after that, in its own switch or directly, all at the same time (NCCL's
+/// CollNet).
 Price sharpSum(const Group& g)
 {
     if (g.sharp == nullptr)
@@ -62,7 +60,8 @@ Price nvlsTree(const Group& g)
     const double rounds = std::ceil(std::log2(g.outer));
     const double inside = (1 + 1 / g.inner) * g.innerByteSeconds;
     const double between = (g.outer > 2 ? 2 : 1) * g.outerByteSeconds;
-    return PriceLine { g.start + g.inSwitch->startSeconds + 2 * rounds * g.step, std::max(inside, between) / g.inSwitch->efficiency };
+    return PriceLine { g.start + g.inSwitch->startSeconds + 2 * rounds * g.step,
+                       std::max(inside, between) / g.inSwitch->efficiency };
 }
 /// NCCL has it for one device in a node; its tuner counts three quarters of the rate.
 Price pat(const Group& g)

@@ -94,7 +94,8 @@ Error tooFew(const std::string& where, std::size_t count)
 
 Error notPositive(const std::string& where, std::size_t index)
 {
-    return inputError(where, "point " + std::to_string(index) + " has a value that is no positive number", "measure it again, or leave it out");
+    return inputError(where, "point " + std::to_string(index) + " has a value that is no positive number",
+                      "measure it again, or leave it out");
 }
 
 /// Which points the memory bounds: one bit each is not enough for many, so a list.
@@ -123,7 +124,8 @@ struct Roofline {
         bool anyMemory = false;
         for (std::size_t i = 0; i < points.size(); ++i) {
             const bool memory = bounds[i];
-            equations.push_back({ { 1, memory ? 0 : computeSeconds(points[i]), memory ? memorySeconds(points[i]) : 0 }, points[i].seconds });
+            equations.push_back(
+                { { 1, memory ? 0 : computeSeconds(points[i]), memory ? memorySeconds(points[i]) : 0 }, points[i].seconds });
             anyCompute = anyCompute || !memory;
             anyMemory = anyMemory || memory;
         }
@@ -156,13 +158,15 @@ Result<LinkFit> fitLink(const std::vector<LinkPoint>& points, const std::string&
     }
     auto found = leastSquares(equations, { true, true, false });
     if (!found)
-        return inputError(where, "the points are all of one size, which does not tell latency and rate apart", "measure sizes from a few bytes to many megabytes");
+        return inputError(where, "the points are all of one size, which does not tell latency and rate apart",
+                          "measure sizes from a few bytes to many megabytes");
     if ((*found)[0] < 0)
         found = leastSquares(equations, { false, true, false });
     if (!found || !positive((*found)[1]))
         return inputError(where, "the times do not grow with the bytes", "measure larger sizes too");
     LinkFit out { (*found)[0], 1 / (*found)[1], {} };
-    out.residual = residualOf(points, [&](const LinkPoint& point) { return point.steps * out.alphaSeconds + point.bytes / out.bytesPerSecond; });
+    out.residual = residualOf(
+        points, [&](const LinkPoint& point) { return point.steps * out.alphaSeconds + point.bytes / out.bytesPerSecond; });
     return out;
 }
 
@@ -199,16 +203,19 @@ std::optional<CachedFit> fitCached(const std::vector<LinkPoint>& points)
 namespace {
 
 /// Constants for points of which some are unpacked.
-std::optional<PackingFit> packingFor(const std::vector<KernelPoint>& points, const DeviceSpec& device, double freeBytes, double leastIntensity)
+std::optional<PackingFit> packingFor(const std::vector<KernelPoint>& points, const DeviceSpec& device, double freeBytes,
+                                     double leastIntensity)
 {
     std::vector<Equation> packed;
     std::vector<Equation> unpacked;
     for (const KernelPoint& point : points) {
         const double compute = point.flops / device.peakFlops(point.dtype);
         if (point.flops / point.bytes >= leastIntensity)
-            packed.push_back({ { compute, std::max(0.0, point.bytes - freeBytes), 0 }, point.seconds, device.kernels.launchSeconds });
+            packed.push_back(
+                { { compute, std::max(0.0, point.bytes - freeBytes), 0 }, point.seconds, device.kernels.launchSeconds });
         else
-            unpacked.push_back({ { compute, 0, 0 }, point.seconds, device.kernels.launchSeconds + memorySeconds(point.bytes, device) });
+            unpacked.push_back(
+                { { compute, 0, 0 }, point.seconds, device.kernels.launchSeconds + memorySeconds(point.bytes, device) });
     }
     const auto found = leastSquares(packed, { true, true, false });
     if (!found || !positive((*found)[0]) || !positive((*found)[1]))
@@ -222,7 +229,8 @@ std::optional<PackingFit> packingFor(const std::vector<KernelPoint>& points, con
     }
     out.residual = residualOf(points, [&](const KernelPoint& point) {
         return device.kernels.launchSeconds
-            + packedSeconds(out.packing, point.flops, point.flops / (out.efficiency * device.peakFlops(point.dtype)), point.bytes, point.dtype, device);
+            + packedSeconds(out.packing, point.flops, point.flops / (out.efficiency * device.peakFlops(point.dtype)), point.bytes,
+                            point.dtype, device);
     });
     return out;
 }
@@ -266,7 +274,8 @@ Result<KernelFit> fitKernels(const std::vector<KernelPoint>& points, const Devic
     if (points.size() < 3)
         return tooFew(where, points.size());
     for (std::size_t i = 0; i < points.size(); ++i)
-        if (!(points[i].flops >= 0) || !positive(points[i].bytes) || !positive(points[i].seconds) || !std::isfinite(points[i].flops))
+        if (!(points[i].flops >= 0) || !positive(points[i].bytes) || !positive(points[i].seconds)
+            || !std::isfinite(points[i].flops))
             return notPositive(where, i);
     const Roofline model { points, device };
     std::optional<KernelFit> best;
@@ -281,7 +290,9 @@ Result<KernelFit> fitKernels(const std::vector<KernelPoint>& points, const Devic
                 const auto fitted = model.constants(bounds, device.kernels);
                 if (!fitted)
                     break;
-                KernelFit fit { *fitted, residualOf(points, [&](const KernelPoint& point) { return roofline(point, device, *fitted); }), 0, 0 };
+                KernelFit fit { *fitted,
+                                residualOf(points, [&](const KernelPoint& point) { return roofline(point, device, *fitted); }), 0,
+                                0 };
                 fit.memoryBound = static_cast<int>(std::count(bounds.begin(), bounds.end(), true));
                 fit.computeBound = static_cast<int>(points.size()) - fit.memoryBound;
                 if (!best || fit.residual.mean < best->residual.mean)

@@ -43,9 +43,9 @@ struct CachedFit {
     Residual residual;
 };
 
-/// seconds = steps stepSeconds + min(bytes, C) / Rc + max(0, bytes - C) / R. C is searched over the sizes of the points, in steps of a
-/// tenth; for each the other three are least squares. Nothing where the points show no cache: too few on either side, or no faster
-/// rate for the small ones. Points as fitLink takes them.
+/// seconds = steps stepSeconds + min(bytes, C) / Rc + max(0, bytes - C) / R. C is searched over the sizes of the points, in steps
+/// of a tenth; for each the other three are least squares. Nothing where the points show no cache: too few on either side, or no
+/// faster rate for the small ones. Points as fitLink takes them.
 std::optional<CachedFit> fitCached(const std::vector<LinkPoint>& points);
 
 /// One measured kernel on one device.
@@ -67,7 +67,8 @@ struct KernelFit {
 double roofline(const KernelPoint& point, const DeviceSpec& device, const KernelConstants& constants);
 
 /// The constants of `roofline` for a device, of which peaks and bandwidth are taken as they are. Errors as of fitLink.
-Result<KernelFit> fitKernels(const std::vector<KernelPoint>& points, const DeviceSpec& device, const std::string& where = "calibration");
+Result<KernelFit> fitKernels(const std::vector<KernelPoint>& points, const DeviceSpec& device,
+                             const std::string& where = "calibration");
 
 struct PackingFit {
     double efficiency = 0; ///< of the peak; may be above 1
@@ -75,9 +76,9 @@ struct PackingFit {
     Residual residual;
 };
 
-/// The constants of a kernel that packs its operands (Packing) on a device whose memory, cache and launch are known. What is free is
-/// searched over the sizes of the points, and which points are unpacked over their FLOPs per byte; the rest are least squares. Without
-/// `mayBeFree` nothing is free and all are packed. Nothing where no such law has positive constants.
+/// The constants of a kernel that packs its operands (Packing) on a device whose memory, cache and launch are known. What is free
+/// is searched over the sizes of the points, and which points are unpacked over their FLOPs per byte; the rest are least squares.
+/// Without `mayBeFree` nothing is free and all are packed. Nothing where no such law has positive constants.
 std::optional<PackingFit> fitPacking(const std::vector<KernelPoint>& points, const DeviceSpec& device, bool mayBeFree);
 
 } // namespace shardboard

@@ -24,7 +24,10 @@ public:
     /// valid. A local slice costs nothing.
     const PriceCurve& curve(CollectiveKind kind, const std::vector<int>& axes);
     /// `bytes` is S, the large side on one member. With the start of the collective.
-    double seconds(CollectiveKind kind, const std::vector<int>& axes, std::int64_t bytes) { return curve(kind, axes).seconds(bytes); }
+    double seconds(CollectiveKind kind, const std::vector<int>& axes, std::int64_t bytes)
+    {
+        return curve(kind, axes).seconds(bytes);
+    }
     /// The same without a curve: for few sizes each time that the hardware changes. Costs more than a look-up, some hundred
     /// nanoseconds, but much less than the curves of many axes.
     double secondsAtOnce(CollectiveKind kind, const std::vector<int>& axes, std::int64_t bytes);

@@ -13,10 +13,7 @@ namespace {
 double lg(double n) { return n > 1 ? std::ceil(std::log2(n)) : 0; }
 
 /// Of one device through its links of this level.
-double deviceRate(const Level& level)
-{
-    return level.link.bytesPerSecond * std::max(level.nicsPerDevice, 0.0);
-}
+double deviceRate(const Level& level) { return level.link.bytesPerSecond * std::max(level.nicsPerDevice, 0.0); }
 
 /// Traffic on the links of a torus.
 struct TorusTraffic {
@@ -74,7 +71,8 @@ PricedWay memoryWay(CollectiveKind kind, double n, double groups, const LinkSpec
     else if (kind == CollectiveKind::Broadcast)
         times = n;
     const double pieces = groups * n * (kind == CollectiveKind::AllToAll ? n : 1);
-    PriceLine line { link.startSeconds + link.alphaSeconds + pieces * link.messageSeconds.value_or(0), groups * times / link.bytesPerSecond };
+    PriceLine line { link.startSeconds + link.alphaSeconds + pieces * link.messageSeconds.value_or(0),
+                     groups * times / link.bytesPerSecond };
     if (link.cache) {
         line.secondsPerByte = groups * times / link.cache->bytesPerSecond;
         line.bend = link.cache->bytes / (groups * times);

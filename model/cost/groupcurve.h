@@ -14,7 +14,8 @@ namespace shardboard {
 /// links that the group's dims use, both ways where they close to rings; all-reduce twice that; all-to-all dim by dim, each
 /// max(hops x alpha, extent x S / 4 W). On one memory that plays all devices: the bytes that have to be read and written
 /// once, by its rate, of all groups: all-reduce 2 n S, all-gather and reduce-scatter (n + 1) S, all-to-all 2 n S,
-/// broadcast n S, send-recv 2 n S; what its caches hold of that by their rate (LinkSpec::cache), and messageSeconds for every piece.
+/// broadcast n S, send-recv 2 n S; what its caches hold of that by their rate (LinkSpec::cache), and messageSeconds for every
+/// piece.
 PriceCurve groupCurve(CollectiveKind kind, const Footprint& footprint, const Hardware& hardware);
 
 /// Levels on which the group has more than one member.

@@ -22,7 +22,8 @@ double memorySeconds(double bytes, const DeviceSpec& device)
     return device.cache ? device.cache->seconds(bytes, rate) : bytes / rate;
 }
 
-double packedSeconds(const Packing& packing, double flops, double computeSeconds, double bytes, DType dtype, const DeviceSpec& device)
+double packedSeconds(const Packing& packing, double flops, double computeSeconds, double bytes, DType dtype,
+                     const DeviceSpec& device)
 {
     const double packed = computeSeconds + std::max(0.0, bytes - packing.freeBytes) / packing.bytesPerSecond;
     if (!packing.unpackedEfficiency)
@@ -56,7 +57,8 @@ double kernelSeconds(const KernelWork& work, const Hardware& hardware)
     const double between = memorySeconds(work.between, hardware.device);
     if (packing == nullptr || !*packing)
         return work.launches * kernels.launchSeconds + std::max(work.flops / rate, memory) + between;
-    return work.launches * kernels.launchSeconds + packedSeconds(**packing, work.flops, work.flops / rate, work.bytes, work.dtype, hardware.device) + between;
+    return work.launches * kernels.launchSeconds
+        + packedSeconds(**packing, work.flops, work.flops / rate, work.bytes, work.dtype, hardware.device) + between;
 }
 
 } // namespace shardboard

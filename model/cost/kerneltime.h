@@ -15,7 +15,8 @@
 // F: FLOPs, P: dense peak, BW: memory bandwidth, t0 = 5.5 us; the constants are those of the device (KernelConstants), which
 // a calibration replaces. w is the share of the last wave of tiles that is full: a product
 // is made in tiles of 128 x 256 elements, as many at a time as there are multiprocessors, and the last wave takes as long as
-// a full one. Tiles at the edge count by what they hold of the product, so that no product becomes faster by growing. Libraries take smaller tiles where there is less than one wave, so that w = 1 there.
+// a full one. Tiles at the edge count by what they hold of the product, so that no product becomes faster by growing. Libraries
+// take smaller tiles where there is less than one wave, so that w = 1 there.
 #pragma once
 
 #include "model/cost/kernelwork.h"
@@ -30,7 +31,8 @@ double waveShare(const GemmDims& gemm, std::int64_t multiprocessors);
 double memorySeconds(double bytes, const DeviceSpec& device);
 
 /// Of a kernel that packs its operands, without its start. `computeSeconds`: of its FLOPs alone.
-double packedSeconds(const Packing& packing, double flops, double computeSeconds, double bytes, DType dtype, const DeviceSpec& device);
+double packedSeconds(const Packing& packing, double flops, double computeSeconds, double bytes, DType dtype,
+                     const DeviceSpec& device);
 
 /// 0 for class None. Never infinite for hardware with positive rates.
 double kernelSeconds(const KernelWork& work, const Hardware& hardware);

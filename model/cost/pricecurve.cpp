@@ -9,11 +9,26 @@ namespace shardboard {
 namespace {
 
 constexpr std::array<const char*, kCollectiveKinds> kKinds { "all-reduce", "all-gather", "reduce-scatter", "all-to-all",
-                                                             "send-recv", "broadcast", "local-slice" };
-constexpr std::array<const char*, 19> kAlgorithms {
-    "none", "ring", "tree", "double binary tree", "recursive doubling", "halving and doubling", "one-shot", "two-shot", "NVLS",
-    "NVLS tree", "SHARP", "PAT", "direct", "Bruck", "chain", "binomial tree", "point to point", "torus rings", "one pass through memory"
-};
+                                                             "send-recv",  "broadcast",  "local-slice" };
+constexpr std::array<const char*, 19> kAlgorithms { "none",
+                                                    "ring",
+                                                    "tree",
+                                                    "double binary tree",
+                                                    "recursive doubling",
+                                                    "halving and doubling",
+                                                    "one-shot",
+                                                    "two-shot",
+                                                    "NVLS",
+                                                    "NVLS tree",
+                                                    "SHARP",
+                                                    "PAT",
+                                                    "direct",
+                                                    "Bruck",
+                                                    "chain",
+                                                    "binomial tree",
+                                                    "point to point",
+                                                    "torus rings",
+                                                    "one pass through memory" };
 
 double floors(const PricedWay& way)
 {

@@ -14,13 +14,30 @@
 namespace shardboard {
 
 enum class Algorithm : std::uint8_t {
-    None, Ring, ChainTree, DoubleTree, RecursiveDoubling, Rabenseifner, OneShot, TwoShot, Nvls, NvlsTree, Sharp, Pat, Direct, Bruck,
-    Chain, Binomial, Point, Torus, SharedMemory
+    None,
+    Ring,
+    ChainTree,
+    DoubleTree,
+    RecursiveDoubling,
+    Rabenseifner,
+    OneShot,
+    TwoShot,
+    Nvls,
+    NvlsTree,
+    Sharp,
+    Pat,
+    Direct,
+    Bruck,
+    Chain,
+    Binomial,
+    Point,
+    Torus,
+    SharedMemory
 };
 std::string algorithmName(Algorithm algorithm); ///< ring, NVLS, recursive doubling, …
 
-/// latencySeconds + secondsPerByte S, and more for each byte beyond `bend` where a cache ends. Only the one way through a shared memory
-/// bends; lines that are compared with others or put one after the other are straight.
+/// latencySeconds + secondsPerByte S, and more for each byte beyond `bend` where a cache ends. Only the one way through a shared
+/// memory bends; lines that are compared with others or put one after the other are straight.
 struct PriceLine {
     double latencySeconds = 0;
     double secondsPerByte = 0;
@@ -58,7 +75,7 @@ struct PricedWay {
         double sum = line.seconds(bytes);
         for (std::size_t i = 0; i < hiddenCount; ++i)
             sum += hidden[i].secondsPerByte * bytes > hidden[i].floorSeconds ? hidden[i].secondsPerByte * bytes
-                                                                               : hidden[i].floorSeconds;
+                                                                             : hidden[i].floorSeconds;
         return sum;
     }
     /// Seconds of it that no byte causes.

@@ -21,11 +21,12 @@ double flopsPerToken(const Design& design)
     if (!size)
         return 0;
     const bool decoder = design.model.kind == ModelKind::Decoder;
-    const double seen = !decoder ? 1 : design.workload.kind == WorkloadKind::Decode ? cachedShare(design.model, design.workload.sequence)
-                                                                                   : attendedShare(design.model, design.workload.sequence);
-    const double training = trainingFlopsPerToken(static_cast<double>(size->active), decoder ? static_cast<double>(design.model.layers) : 0,
-                                                  decoder ? attentionWidth(design.model) : 0,
-                                                  seen * static_cast<double>(design.workload.sequence));
+    const double seen = !decoder                       ? 1
+        : design.workload.kind == WorkloadKind::Decode ? cachedShare(design.model, design.workload.sequence)
+                                                       : attendedShare(design.model, design.workload.sequence);
+    const double training =
+        trainingFlopsPerToken(static_cast<double>(size->active), decoder ? static_cast<double>(design.model.layers) : 0,
+                              decoder ? attentionWidth(design.model) : 0, seen * static_cast<double>(design.workload.sequence));
     return design.workload.kind == WorkloadKind::Train ? training : training / 3;
 }
 

@@ -2,8 +2,8 @@
 // From a planned design to what it achieves.
 #pragma once
 
-#include "model/hardware/hardware.h"
 #include "model/design/design.h"
+#include "model/hardware/hardware.h"
 #include "model/plan/plan.h"
 
 namespace shardboard {

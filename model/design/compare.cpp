@@ -59,12 +59,14 @@ std::string pipelineText(const PipelineSpec& pipeline)
 {
     if (!pipeline.present())
         return "none";
-    return "over " + pipeline.axis + (pipeline.chunks > 1 ? ", interleaved, " + std::to_string(pipeline.chunks) + " runs a stage" : ", 1F1B");
+    return "over " + pipeline.axis
+        + (pipeline.chunks > 1 ? ", interleaved, " + std::to_string(pipeline.chunks) + " runs a stage" : ", 1F1B");
 }
 
 std::string optimizerText(const OptimizerSharding& optimizer)
 {
-    return optimizer.present() ? "cut over " + joined(optimizer.axes) + (optimizer.gradients ? ", gradients too" : "") : "as the weights";
+    return optimizer.present() ? "cut over " + joined(optimizer.axes) + (optimizer.gradients ? ", gradients too" : "")
+                               : "as the weights";
 }
 
 std::string rulesText(const DesignRules& rules)
@@ -95,7 +97,8 @@ public:
     {
         changed(Part::Model, "model", m_before.model.name, m_after.model.name);
         if (m_before.model.name == m_after.model.name && m_before.model != m_after.model)
-            m_out.changes.push_back({ Part::Model, { "model" }, "its dimensions differ", countText(m_new.parameters) + " parameters" });
+            m_out.changes.push_back(
+                { Part::Model, { "model" }, "its dimensions differ", countText(m_new.parameters) + " parameters" });
         changed(Part::Mesh, "mesh", meshText(m_before.mesh), meshText(m_after.mesh));
         if (m_before.mesh.deviceIds() != m_after.mesh.deviceIds() && meshText(m_before.mesh) == meshText(m_after.mesh))
             m_out.changes.push_back({ Part::Mesh, { "device order" }, "one order", "another order" });
@@ -125,7 +128,9 @@ private:
     {
         changed(Part::Hardware, "hardware", m_before.hardware, m_after.hardware);
         if (m_before.hardware == m_after.hardware && m_before.ownHardware != m_after.ownHardware)
-            m_out.changes.push_back({ Part::Hardware, { "hardware" }, m_before.ownHardware ? "values of its own" : "as the preset",
+            m_out.changes.push_back({ Part::Hardware,
+                                      { "hardware" },
+                                      m_before.ownHardware ? "values of its own" : "as the preset",
                                       m_after.ownHardware ? "other values of its own" : "as the preset" });
     }
 
@@ -151,8 +156,10 @@ private:
         const MemorySettings& a = m_before.memory;
         const MemorySettings& b = m_after.memory;
         changed(Part::Memory, "layers gathered ahead", countText(a.prefetchedLayers), countText(b.prefetchedLayers));
-        changed(Part::Memory, "allocator's reserve", costText(CostUnit::Share, a.reserveShare), costText(CostUnit::Share, b.reserveShare));
-        changed(Part::Memory, "loss", a.logitsInF32 ? "copies logits in f32" : "fused", b.logitsInF32 ? "copies logits in f32" : "fused");
+        changed(Part::Memory, "allocator's reserve", costText(CostUnit::Share, a.reserveShare),
+                costText(CostUnit::Share, b.reserveShare));
+        changed(Part::Memory, "loss", a.logitsInF32 ? "copies logits in f32" : "fused",
+                b.logitsInF32 ? "copies logits in f32" : "fused");
         changed(Part::Memory, "context", bytesText(a.contextBytes), bytesText(b.contextBytes));
         changed(Part::Memory, "a communicator", bytesText(a.communicatorBytes), bytesText(b.communicatorBytes));
     }
@@ -275,7 +282,8 @@ private:
              static_cast<double>(b.mesh.deviceCount()), false, true);
         line("step_seconds", "step", CostUnit::Seconds, Better::Lower, a.seconds(), b.seconds(), false, true);
         line("compute_seconds", "compute", CostUnit::Seconds, Better::Lower, a.computeSeconds, b.computeSeconds, true, true);
-        line("exposed_seconds", "collectives, exposed", CostUnit::Seconds, Better::Lower, a.exposedSeconds, b.exposedSeconds, true, true);
+        line("exposed_seconds", "collectives, exposed", CostUnit::Seconds, Better::Lower, a.exposedSeconds, b.exposedSeconds, true,
+             true);
         line("bubble", "pipeline bubble", CostUnit::Share, Better::Lower, a.pipeline ? a.pipeline->bubble : 0,
              b.pipeline ? b.pipeline->bubble : 0, true);
         line("tokens_per_second_per_device", "tokens/s on each device", CostUnit::Rate, Better::Higher,
@@ -285,11 +293,13 @@ private:
         line("memory_peak_bytes", "memory per device", CostUnit::Bytes, Better::Lower, static_cast<double>(a.memory.peak),
              static_cast<double>(b.memory.peak), false, true);
         memory(a.memory, b.memory);
-        line("collective_seconds", "all collectives", CostUnit::Seconds, Better::Lower, a.collectiveSeconds, b.collectiveSeconds, false, true);
+        line("collective_seconds", "all collectives", CostUnit::Seconds, Better::Lower, a.collectiveSeconds, b.collectiveSeconds,
+             false, true);
         collectives();
         line("collective_bytes", "bytes in collectives", CostUnit::Bytes, Better::Lower, static_cast<double>(a.collectiveBytes()),
              static_cast<double>(b.collectiveBytes()), false, true);
-        line("collective_count", "collectives a step", CostUnit::Count, Better::Neither, occurrences(a), occurrences(b), false, true);
+        line("collective_count", "collectives a step", CostUnit::Count, Better::Neither, occurrences(a), occurrences(b), false,
+             true);
         line("findings", "findings", CostUnit::Count, Better::Lower, static_cast<double>(m_old.findings.size()),
              static_cast<double>(m_new.findings.size()), false, true);
     }
@@ -320,15 +330,16 @@ private:
             m_out.notes.push_back("the two designs do different work: " + workText(a) + " before, " + workText(b)
                                   + " after; compare tokens/s and MFU, not the step");
         if (m_before.model != m_after.model)
-            m_out.notes.push_back("the two designs have different models: " + m_before.model.name + ", " + countText(m_old.parameters)
-                                  + " parameters, before, " + m_after.model.name + ", " + countText(m_new.parameters) + " parameters, after");
+            m_out.notes.push_back("the two designs have different models: " + m_before.model.name + ", "
+                                  + countText(m_old.parameters) + " parameters, before, " + m_after.model.name + ", "
+                                  + countText(m_new.parameters) + " parameters, after");
     }
 
     void memory(const MemoryByCause& a, const MemoryByCause& b)
     {
         for (const MemoryCause& cause : memoryCauses())
-            line(std::string("memory/") + cause.key, cause.name, CostUnit::Bytes, Better::Lower, static_cast<double>(a.*cause.bytes),
-                 static_cast<double>(b.*cause.bytes), true);
+            line(std::string("memory/") + cause.key, cause.name, CostUnit::Bytes, Better::Lower,
+                 static_cast<double>(a.*cause.bytes), static_cast<double>(b.*cause.bytes), true);
     }
 
     const Design& m_before;
@@ -413,7 +424,8 @@ std::string costText(CostLine::Unit unit, double value)
 std::string costDifferenceText(CostLine::Unit unit, double difference)
 {
     const std::string sign = difference < 0 ? "-" : difference > 0 ? "+" : "";
-    return sign + (unit == CostUnit::Share ? fixed(100 * std::abs(difference), 1) + " points" : costText(unit, std::abs(difference)));
+    return sign
+        + (unit == CostUnit::Share ? fixed(100 * std::abs(difference), 1) + " points" : costText(unit, std::abs(difference)));
 }
 
 std::string changeText(double change)

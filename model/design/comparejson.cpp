@@ -30,7 +30,10 @@ nlohmann::json comparisonToJson(const DesignComparison& comparison)
 {
     nlohmann::json changes = nlohmann::json::array();
     for (const DesignDifference& change : comparison.changes)
-        changes.push_back({ { "part", changePartName(change.part) }, { "names", change.names }, { "before", change.before }, { "after", change.after } });
+        changes.push_back({ { "part", changePartName(change.part) },
+                            { "names", change.names },
+                            { "before", change.before },
+                            { "after", change.after } });
     nlohmann::json costs = nlohmann::json::array();
     for (const CostLine& line : comparison.costs)
         costs.push_back({ { "key", line.key },
@@ -40,7 +43,10 @@ nlohmann::json comparisonToJson(const DesignComparison& comparison)
                           { "after", line.after },
                           { "difference", line.difference() },
                           { "verdict", verdictName(line.verdict()) } });
-    return { { "same", comparison.same() }, { "notes", comparison.notes }, { "changes", std::move(changes) }, { "costs", std::move(costs) } };
+    return { { "same", comparison.same() },
+             { "notes", comparison.notes },
+             { "changes", std::move(changes) },
+             { "costs", std::move(costs) } };
 }
 
 } // namespace shardboard

@@ -8,8 +8,8 @@
 #include "model/design/resolver.h"
 #include "model/design/verifynames.h"
 #include "model/design/whatif.h"
-#include "model/hardware/hardware.h"
 #include "model/graph/buildgraph.h"
+#include "model/hardware/hardware.h"
 #include "model/plan/buildplan.h"
 #include "model/plan/movedoperands.h"
 
@@ -95,8 +95,9 @@ private:
                     layouts[id] = plannedLayout(m_out->weights.back());
                 }
         auto plan = buildPlan(m_out->graph, m_design.mesh, layouts, m_design.picker, hardware, m_design.pins,
-                              m_design.workload.microBatches, m_design.pipeline, m_design.workload.overlap, memoryOn(hardware), m_design.workload.optimizer,
-                              m_design.workload.software, storageType(m_design.workload) != m_design.workload.dtype);
+                              m_design.workload.microBatches, m_design.pipeline, m_design.workload.overlap, memoryOn(hardware),
+                              m_design.workload.optimizer, m_design.workload.software,
+                              storageType(m_design.workload) != m_design.workload.dtype);
         if (!plan.ok())
             return plan.error();
         m_out->plan = std::move(plan).value();
@@ -196,10 +197,11 @@ private:
         for (std::size_t dim = 0; dim < layout.dims.size(); ++dim) {
             const DimCut& cut = weight.shards.cuts()[dim];
             if (!cut.isBalanced())
-                layout.setCutting(dim, { weight.strategy.kind == StrategyKind::HeadAwareColumnwise && cut.rule() == CutRule::Balanced
-                                             ? CutRule::GrainBalanced
-                                             : cut.rule(),
-                                         cut.segments().front().unit });
+                layout.setCutting(dim,
+                                  { weight.strategy.kind == StrategyKind::HeadAwareColumnwise && cut.rule() == CutRule::Balanced
+                                        ? CutRule::GrainBalanced
+                                        : cut.rule(),
+                                    cut.segments().front().unit });
         }
         return layout;
     }

@@ -61,8 +61,8 @@ void addOptimizer(const Design& design, std::vector<Change>& out)
             axes.push_back(design.mesh.axis(axis).name);
     for (const bool gradients : { false, true })
         if (const OptimizerSharding sharding { axes, gradients }; !axes.empty() && !(sharding == design.workload.optimizer))
-            out.push_back({ std::string("optimizer states ") + (gradients ? "and gradients " : "") + "cut over " + joined(axes), States,
-                            [sharding](Design& d) {
+            out.push_back({ std::string("optimizer states ") + (gradients ? "and gradients " : "") + "cut over " + joined(axes),
+                            States, [sharding](Design& d) {
                                 d.workload.optimizer = sharding;
                                 return true;
                             } });
@@ -119,8 +119,8 @@ void addDevices(const Design& design, std::vector<Change>& out)
             const std::int64_t devices = design.mesh.deviceCount() * times;
             if (devices > kMostDevices)
                 break;
-            out.push_back({ design.mesh.axis(axis).name + "=" + std::to_string(size) + ", " + countText(devices) + " devices", Devices,
-                            [axis, size, preset](Design& d) {
+            out.push_back({ design.mesh.axis(axis).name + "=" + std::to_string(size) + ", " + countText(devices) + " devices",
+                            Devices, [axis, size, preset](Design& d) {
                                 std::vector<MeshAxis> axes = d.mesh.axes();
                                 axes[static_cast<std::size_t>(axis)].size = size;
                                 return enlarge(d, preset, std::move(axes));
@@ -181,7 +181,8 @@ public:
         for (std::size_t i = 0; i < combinable; ++i)
             for (std::size_t j = i + 1; j < combinable; ++j)
                 for (std::size_t k = j + 1; k < combinable; ++k)
-                    if (changes[i].group != changes[j].group && changes[j].group != changes[k].group && changes[i].group != changes[k].group)
+                    if (changes[i].group != changes[j].group && changes[j].group != changes[k].group
+                        && changes[i].group != changes[k].group)
                         attempt(changes, { i, j, k });
         rank();
         return std::move(m_out);
@@ -192,7 +193,8 @@ private:
     {
         constexpr int kMostPlanned = 96;
         const bool partFits = std::any_of(m_fitting.begin(), m_fitting.end(), [&](const std::set<std::size_t>& fitting) {
-            return std::all_of(fitting.begin(), fitting.end(), [&](std::size_t c) { return std::find(chosen.begin(), chosen.end(), c) != chosen.end(); });
+            return std::all_of(fitting.begin(), fitting.end(),
+                               [&](std::size_t c) { return std::find(chosen.begin(), chosen.end(), c) != chosen.end(); });
         });
         if (partFits || m_planned >= kMostPlanned || (m_stop && m_stop()))
             return;
@@ -244,8 +246,8 @@ private:
         std::stable_sort(m_out.fixes.begin(), m_out.fixes.end(), [](const FitOption& a, const FitOption& b) {
             return a.devices != b.devices ? a.devices < b.devices : a.lostSeconds < b.lostSeconds;
         });
-        // Not worth telling: what a faster fix on as many devices beats in memory too, and what makes a step half as long again while
-        // another fix does not.
+        // Not worth telling: what a faster fix on as many devices beats in memory too, and what makes a step half as long again
+        // while another fix does not.
         std::vector<FitOption> kept;
         for (FitOption& fix : m_out.fixes) {
             const bool better = std::any_of(kept.begin(), kept.end(), [&](const FitOption& other) {
@@ -270,7 +272,8 @@ private:
 /// `recompute fully: 44.3 GiB, 290 ms longer`
 std::string optionText(const FitOption& option)
 {
-    const std::string time = option.lostSeconds >= 0 ? secondsText(option.lostSeconds) + " a step longer" : secondsText(-option.lostSeconds) + " a step shorter";
+    const std::string time = option.lostSeconds >= 0 ? secondsText(option.lostSeconds) + " a step longer"
+                                                     : secondsText(-option.lostSeconds) + " a step shorter";
     return option.what + " (" + bytesText(option.peakBytes) + ", " + time + ")";
 }
 
@@ -294,7 +297,8 @@ std::string fitText(const FitAdvice& advice, std::size_t most)
 
 void addFitRepair(const Design& design, std::vector<DesignFinding>& findings)
 {
-    const auto found = std::find_if(findings.begin(), findings.end(), [](const DesignFinding& f) { return f.kind == "over-memory"; });
+    const auto found =
+        std::find_if(findings.begin(), findings.end(), [](const DesignFinding& f) { return f.kind == "over-memory"; });
     if (found == findings.end())
         return;
     const auto advice = fitAdvice(design);

@@ -41,10 +41,10 @@ struct FitAdvice {
     std::int64_t missing() const { return peakBytes - limitBytes; }
 };
 
-/// Plans the design with more recomputing, more micro-batches, optimizer states cut, other presets (sequence parallel, fully sharded), larger mesh axes
-/// of one name, and combinations of all but the last. Changes that leave a mesh axis unused which the design uses, or with which a
-/// device holds more of the weights, are none. Takes some dozen evaluations: off the thread that draws. `stop` is asked
-/// between them; what was found by then is returned. Errors: those of evaluating the design as it is.
+/// Plans the design with more recomputing, more micro-batches, optimizer states cut, other presets (sequence parallel, fully
+/// sharded), larger mesh axes of one name, and combinations of all but the last. Changes that leave a mesh axis unused which the
+/// design uses, or with which a device holds more of the weights, are none. Takes some dozen evaluations: off the thread that
+/// draws. `stop` is asked between them; what was found by then is returned. Errors: those of evaluating the design as it is.
 Result<FitAdvice> fitAdvice(const Design& design, const std::function<bool()>& stop = {});
 
 /// `does not fit: 88.4 GiB of 74.5 GiB, 13.9 GiB too much` and what would; for people.

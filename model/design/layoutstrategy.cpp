@@ -23,9 +23,7 @@ Strategy strategyOf(const Layout& layout, const Mesh& mesh)
     if (!plain)
         return { StrategyKind::Spec, {}, 0, specText(layout, mesh) };
     strategy.dim = cutDim > 1 ? cutDim : 0;
-    strategy.kind = cutDim == 0 ? StrategyKind::Rowwise
-        : cutDim == 1           ? StrategyKind::Columnwise
-                                : StrategyKind::Axiswise;
+    strategy.kind = cutDim == 0 ? StrategyKind::Rowwise : cutDim == 1 ? StrategyKind::Columnwise : StrategyKind::Axiswise;
     return strategy;
 }
 

@@ -27,9 +27,8 @@ std::string rowText(std::string_view text)
         return {};
     codes.emplace_back("->");
     codes.emplace_back(trimmed(text.substr(arrow + 2)));
-    const bool known = std::all_of(codes.begin(), codes.end(), [](const std::string& code) {
-        return code == "->" || Placement::parse(code).has_value();
-    });
+    const bool known = std::all_of(codes.begin(), codes.end(),
+                                   [](const std::string& code) { return code == "->" || Placement::parse(code).has_value(); });
     return known ? joined(codes, " ") : std::string();
 }
 

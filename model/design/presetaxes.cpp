@@ -48,13 +48,26 @@ AxisRoles axisRoles(const Mesh& mesh)
     for (int axis = 0; axis < mesh.axisCount(); ++axis) {
         std::vector<int>* list = &roles.unknown;
         switch (axisRole(mesh.axis(axis).name)) {
-        case AxisRole::Data: list = &roles.data; break;
-        case AxisRole::Fsdp: list = &roles.fsdp; break;
-        case AxisRole::Tensor: list = &roles.tensor; break;
-        case AxisRole::Expert: list = &roles.expert; break;
-        case AxisRole::Context: list = &roles.context; break;
-        case AxisRole::Stage: list = &roles.stage; break;
-        case AxisRole::Unknown: break;
+        case AxisRole::Data:
+            list = &roles.data;
+            break;
+        case AxisRole::Fsdp:
+            list = &roles.fsdp;
+            break;
+        case AxisRole::Tensor:
+            list = &roles.tensor;
+            break;
+        case AxisRole::Expert:
+            list = &roles.expert;
+            break;
+        case AxisRole::Context:
+            list = &roles.context;
+            break;
+        case AxisRole::Stage:
+            list = &roles.stage;
+            break;
+        case AxisRole::Unknown:
+            break;
         }
         list->push_back(axis);
     }

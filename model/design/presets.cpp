@@ -80,7 +80,8 @@ int namedTensorAxis(const Mesh& mesh)
     return axis >= 0 && isTensorName(mesh.axis(axis).name) ? axis : -1;
 }
 
-std::vector<StrategyEntry> replicateEntries(const Mesh& mesh, const ModelSpec& model, const Workload& workload, std::vector<std::string>& notes)
+std::vector<StrategyEntry> replicateEntries(const Mesh& mesh, const ModelSpec& model, const Workload& workload,
+                                            std::vector<std::string>& notes)
 {
     return { entry("*", StrategyKind::Replicate, {}), batchEntry(mesh, namedTensorAxis(mesh), model, workload, notes) };
 }
@@ -95,8 +96,7 @@ Result<std::vector<StrategyEntry>> megatronEntries(const Mesh& mesh, const Model
     const std::string& name = mesh.axis(axis).name;
     const std::int64_t size = mesh.axis(axis).size;
     const std::string over = " by mesh axis '" + name + "' of size " + std::to_string(size);
-    std::vector<StrategyEntry> entries { entry("*", StrategyKind::Replicate, {}),
-                                         batchEntry(mesh, axis, model, workload, notes) };
+    std::vector<StrategyEntry> entries { entry("*", StrategyKind::Replicate, {}), batchEntry(mesh, axis, model, workload, notes) };
     const auto cut = [&](const std::string& match, StrategyKind kind) { entries.push_back(entry(match, kind, name)); };
     if (model.kind == ModelKind::ColumnParallelLinear) {
         for (const char* match : { "*.weight", "*.bias" })
@@ -164,7 +164,8 @@ Result<Preset> presetOf(const std::string& name, const Mesh& mesh, const ModelSp
         return preset;
     }
     if (!model.hasGraph() || model.kind != ModelKind::Decoder)
-        return inputError("--preset", "preset " + name + " needs a model whose operations are known, and " + model.name + " is "
+        return inputError("--preset",
+                          "preset " + name + " needs a model whose operations are known, and " + model.name + " is "
                               + (model.hasGraph() ? "a module alone" : "only a list of weights"),
                           "use replicate or megatron-tp");
     return presetFromFacts(*facts, mesh, model, workload);
@@ -227,7 +228,8 @@ Result<Preset> makePreset(const std::string& name, const Mesh& mesh, const Model
         return preset;
     std::vector<StrategyEntry>& entries = preset.value().strategies;
     const auto isInput = [&](const StrategyEntry& e) { return e.match == inputName(model); };
-    const bool hasTargets = std::any_of(entries.begin(), entries.end(), [](const StrategyEntry& e) { return e.match == "targets"; });
+    const bool hasTargets =
+        std::any_of(entries.begin(), entries.end(), [](const StrategyEntry& e) { return e.match == "targets"; });
     if (const auto input = std::find_if(entries.begin(), entries.end(), isInput);
         workload.kind == WorkloadKind::Train && !hasTargets && input != entries.end()) {
         StrategyEntry targets = *input; // they lie as the tokens do
@@ -259,7 +261,8 @@ EntryOrigin originOfEntries(const Design& design)
     EntryOrigin best;
     for (const std::string& name : presetNames()) {
         const auto preset = makePreset(name, design.mesh, design.model, design.workload);
-        if (!preset.ok() || preset.value().strategies.size() <= best.entries.size() || !containsInOrder(design.strategies, preset.value().strategies))
+        if (!preset.ok() || preset.value().strategies.size() <= best.entries.size()
+            || !containsInOrder(design.strategies, preset.value().strategies))
             continue;
         // The same entries can be two presets'; their pins tell them apart.
         const auto& pins = preset.value().pins;

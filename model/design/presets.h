@@ -7,8 +7,8 @@
 
 namespace shardboard {
 
-/// Names of all presets: replicate, megatron-tp, tp-sp, fsdp, hsdp, tp+fsdp, tp-sp+fsdp, ep, ep+tp, cp-ring, cp-all-gather, cp-ulysses,
-/// pp-1f1b, pp-interleaved.
+/// Names of all presets: replicate, megatron-tp, tp-sp, fsdp, hsdp, tp+fsdp, tp-sp+fsdp, ep, ep+tp, cp-ring, cp-all-gather,
+/// cp-ulysses, pp-1f1b, pp-interleaved.
 std::vector<std::string> presetNames();
 
 /// In a sentence, for lists; empty for an unknown name.

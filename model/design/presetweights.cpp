@@ -14,29 +14,60 @@ namespace shardboard {
 namespace {
 
 const std::vector<PresetFacts> kFacts {
-    { .name = "megatron-tp", .what = "tensor parallel: heads, MLP width and vocabulary cut; the residual stream whole",
+    { .name = "megatron-tp",
+      .what = "tensor parallel: heads, MLP width and vocabulary cut; the residual stream whole",
       .tensor = Wish::Needs },
-    { .name = "tp-sp", .what = "tensor and sequence parallel: between the cut parts the sequence is cut instead",
-      .tensor = Wish::Needs, .sequence = true },
+    { .name = "tp-sp",
+      .what = "tensor and sequence parallel: between the cut parts the sequence is cut instead",
+      .tensor = Wish::Needs,
+      .sequence = true },
     { .name = "fsdp", .what = "fully sharded data parallel: weights are gathered where they are used", .fsdp = Wish::Needs },
-    { .name = "hsdp", .what = "fully sharded inside of groups, with replicas of the groups", .fsdp = Wish::Needs, .replicas = true },
-    { .name = "tp+fsdp", .what = "tensor parallel, with the weights' other dim fully sharded", .tensor = Wish::Needs,
+    { .name = "hsdp",
+      .what = "fully sharded inside of groups, with replicas of the groups",
+      .fsdp = Wish::Needs,
+      .replicas = true },
+    { .name = "tp+fsdp",
+      .what = "tensor parallel, with the weights' other dim fully sharded",
+      .tensor = Wish::Needs,
       .fsdp = Wish::Needs },
-    { .name = "tp-sp+fsdp", .what = "tensor and sequence parallel, with the weights' other dim fully sharded", .tensor = Wish::Needs,
-      .sequence = true, .fsdp = Wish::Needs },
-    { .name = "ep", .what = "expert parallel: every device has some experts; the rest fully sharded where there is such an axis",
-      .fsdp = Wish::Uses, .experts = Wish::Needs },
+    { .name = "tp-sp+fsdp",
+      .what = "tensor and sequence parallel, with the weights' other dim fully sharded",
+      .tensor = Wish::Needs,
+      .sequence = true,
+      .fsdp = Wish::Needs },
+    { .name = "ep",
+      .what = "expert parallel: every device has some experts; the rest fully sharded where there is such an axis",
+      .fsdp = Wish::Uses,
+      .experts = Wish::Needs },
     { .name = "ep+tp", .what = "expert and tensor parallel", .tensor = Wish::Needs, .fsdp = Wish::Uses, .experts = Wish::Needs },
-    { .name = "cp-ring", .what = "context parallel: the sequence cut, keys and values travel around a ring", .tensor = Wish::Uses,
-      .fsdp = Wish::Uses, .context = Wish::Needs, .form = ContextForm::Ring },
-    { .name = "cp-all-gather", .what = "context parallel: the sequence cut, keys and values gathered", .tensor = Wish::Uses,
-      .fsdp = Wish::Uses, .context = Wish::Needs, .form = ContextForm::AllGather },
-    { .name = "cp-ulysses", .what = "context parallel: the sequence cut, heads instead inside of attention", .tensor = Wish::Uses,
-      .fsdp = Wish::Uses, .context = Wish::Needs, .form = ContextForm::Ulysses },
-    { .name = "pp-1f1b", .what = "pipeline stages, one forward one backward; the rest tensor parallel and fully sharded where there are such axes",
-      .tensor = Wish::Uses, .fsdp = Wish::Uses, .chunks = 1 },
-    { .name = "pp-interleaved", .what = "pipeline stages with two runs of layers on each, for a smaller bubble", .tensor = Wish::Uses,
-      .fsdp = Wish::Uses, .chunks = 2 },
+    { .name = "cp-ring",
+      .what = "context parallel: the sequence cut, keys and values travel around a ring",
+      .tensor = Wish::Uses,
+      .fsdp = Wish::Uses,
+      .context = Wish::Needs,
+      .form = ContextForm::Ring },
+    { .name = "cp-all-gather",
+      .what = "context parallel: the sequence cut, keys and values gathered",
+      .tensor = Wish::Uses,
+      .fsdp = Wish::Uses,
+      .context = Wish::Needs,
+      .form = ContextForm::AllGather },
+    { .name = "cp-ulysses",
+      .what = "context parallel: the sequence cut, heads instead inside of attention",
+      .tensor = Wish::Uses,
+      .fsdp = Wish::Uses,
+      .context = Wish::Needs,
+      .form = ContextForm::Ulysses },
+    { .name = "pp-1f1b",
+      .what = "pipeline stages, one forward one backward; the rest tensor parallel and fully sharded where there are such axes",
+      .tensor = Wish::Uses,
+      .fsdp = Wish::Uses,
+      .chunks = 1 },
+    { .name = "pp-interleaved",
+      .what = "pipeline stages with two runs of layers on each, for a smaller bubble",
+      .tensor = Wish::Uses,
+      .fsdp = Wish::Uses,
+      .chunks = 2 },
 };
 
 bool isOneOf(const std::string& name, std::initializer_list<const char*> names)
@@ -105,9 +136,10 @@ private:
 
     Error lacks(AxisRole role, const std::string& what) const
     {
-        return Result<int>(inputError("--mesh", std::string("preset ") + m_facts.name + " finds no mesh axis " + what + " in "
-                                          + m_mesh.text(),
-                                      "name one " + roleNames(role)))
+        return Result<int>(
+                   inputError("--mesh",
+                              std::string("preset ") + m_facts.name + " finds no mesh axis " + what + " in " + m_mesh.text(),
+                              "name one " + roleNames(role)))
             .error();
     }
 
@@ -124,13 +156,16 @@ private:
         if (m_facts.experts != Wish::No)
             m_expert = m_roles.expert;
         if (m_facts.experts == Wish::Needs && !m_model.moe.present())
-            return inputError("--preset", std::string("preset ") + m_facts.name + " cuts experts, and " + m_model.name + " has none",
+            return inputError("--preset",
+                              std::string("preset ") + m_facts.name + " cuts experts, and " + m_model.name + " has none",
                               "use megatron-tp, fsdp or another preset for dense models");
         if (m_facts.experts == Wish::Needs && m_expert.empty())
             return lacks(AxisRole::Expert, "for experts");
         if (m_facts.experts == Wish::Needs && m_model.moe.experts < m_mesh.groupSize(m_expert))
-            return inputError("--mesh", std::string("preset ") + m_facts.name + " cuts " + std::to_string(m_model.moe.experts) + " experts over "
-                                  + std::to_string(m_mesh.groupSize(m_expert)) + " devices: some would have none",
+            return inputError("--mesh",
+                              std::string("preset ") + m_facts.name + " cuts " + std::to_string(m_model.moe.experts)
+                                  + " experts over " + std::to_string(m_mesh.groupSize(m_expert))
+                                  + " devices: some would have none",
                               "give the expert axis at most as many devices as there are experts");
         if (m_facts.experts == Wish::Needs && m_model.moe.experts % m_mesh.groupSize(m_expert) != 0)
             note(std::to_string(m_model.moe.experts) + " experts do not divide by " + std::to_string(m_mesh.groupSize(m_expert))
@@ -140,17 +175,20 @@ private:
         if (m_facts.context == Wish::Needs && m_context.empty())
             return lacks(AxisRole::Context, "for the sequence");
         if (m_facts.context == Wish::Needs && m_workload.kind == WorkloadKind::Decode)
-            return inputError("--preset", std::string("preset ") + m_facts.name + " cuts the sequence, and decoding has one new token",
+            return inputError("--preset",
+                              std::string("preset ") + m_facts.name + " cuts the sequence, and decoding has one new token",
                               "use it for prefill or training");
         const std::int64_t context = m_mesh.groupSize(m_context);
         if (context > 1 && m_workload.sequence % context != 0)
-            return inputError("--sequence", "sequence " + std::to_string(m_workload.sequence) + " does not divide by the "
+            return inputError("--sequence",
+                              "sequence " + std::to_string(m_workload.sequence) + " does not divide by the "
                                   + std::to_string(context) + " devices of the context axis",
                               "use a multiple");
         if (m_facts.form == ContextForm::Ulysses) {
             const std::int64_t all = context * m_mesh.groupSize(m_tensor);
             if (m_model.heads % all != 0 || (m_model.kvHeads % all != 0 && !m_model.mla.present()))
-                return inputError("--preset", "preset cp-ulysses cuts heads over the context axis, and " + std::to_string(m_model.heads)
+                return inputError("--preset",
+                                  "preset cp-ulysses cuts heads over the context axis, and " + std::to_string(m_model.heads)
                                       + " heads with " + std::to_string(m_model.kvHeads) + " KV heads do not divide by "
                                       + std::to_string(all),
                                   "use cp-ring, or a context axis that divides the KV heads");
@@ -166,8 +204,10 @@ private:
             if (m_fsdp.empty() && m_facts.fsdp == Wish::Needs)
                 return lacks(AxisRole::Fsdp, "to shard weights over");
             if (m_facts.replicas && m_data.empty())
-                return inputError("--mesh", std::string("preset ") + m_facts.name + " needs two mesh axes, one for the shards and one for the replicas, and "
-                                      + m_mesh.text() + " has no second",
+                return inputError("--mesh",
+                                  std::string("preset ") + m_facts.name
+                                      + " needs two mesh axes, one for the shards and one for the replicas, and " + m_mesh.text()
+                                      + " has no second",
                                   "name them fsdp and data, or use fsdp");
         } else {
             m_data.insert(m_data.end(), m_roles.fsdp.begin(), m_roles.fsdp.end());
@@ -175,7 +215,8 @@ private:
         }
         if (m_facts.sequence && m_workload.kind != WorkloadKind::Decode
             && m_workload.sequence % (m_mesh.groupSize(m_tensor) * context) != 0)
-            return inputError("--sequence", "sequence " + std::to_string(m_workload.sequence) + " does not divide by the "
+            return inputError("--sequence",
+                              "sequence " + std::to_string(m_workload.sequence) + " does not divide by the "
                                   + std::to_string(m_mesh.groupSize(m_tensor)) + " devices of the tensor axis",
                               "use a multiple");
         return done();
@@ -189,12 +230,14 @@ private:
             return lacks(AxisRole::Stage, "for stages");
         const MeshAxis& axis = m_mesh.axis(m_roles.stage.front());
         if (m_model.layers < axis.size * m_facts.chunks)
-            return inputError("--mesh", std::string("preset ") + m_facts.name + " cannot cut " + std::to_string(m_model.layers) + " layers into "
-                                  + std::to_string(axis.size * m_facts.chunks) + " runs",
+            return inputError("--mesh",
+                              std::string("preset ") + m_facts.name + " cannot cut " + std::to_string(m_model.layers)
+                                  + " layers into " + std::to_string(axis.size * m_facts.chunks) + " runs",
                               "use a smaller mesh axis " + axis.name);
         if (m_facts.chunks > 1 && m_workload.microBatches % axis.size != 0)
-            return inputError("--micro-batches", "the interleaved schedule needs micro-batches in multiples of its "
-                                  + std::to_string(axis.size) + " stages, and there are " + std::to_string(m_workload.microBatches),
+            return inputError("--micro-batches",
+                              "the interleaved schedule needs micro-batches in multiples of its " + std::to_string(axis.size)
+                                  + " stages, and there are " + std::to_string(m_workload.microBatches),
                               "use --micro-batches " + std::to_string(axis.size) + ", or pp-1f1b");
         if (m_model.layers % (axis.size * m_facts.chunks) != 0)
             note(std::to_string(m_model.layers) + " layers do not divide by " + std::to_string(axis.size * m_facts.chunks)
@@ -228,7 +271,9 @@ private:
             const std::int64_t devices = m_mesh.axis(axis).size;
             if (size % (parts * devices) != 0) {
                 note("batch " + std::to_string(size) + " does not divide over mesh axis '" + nameOf(axis) + "' of size "
-                     + std::to_string(devices) + (parts > 1 ? " after the " + std::to_string(parts) + " parts of the others" : std::string()) + ": its devices all compute the same; use a multiple");
+                     + std::to_string(devices)
+                     + (parts > 1 ? " after the " + std::to_string(parts) + " parts of the others" : std::string())
+                     + ": its devices all compute the same; use a multiple");
                 continue;
             }
             parts *= devices;
@@ -332,8 +377,8 @@ private:
         }
         const std::string& logical = tensor.logicalNames[dim];
         if (logical == "kv_heads" || units < devices || m_model.block.fusedQkv) {
-            note(std::to_string(units) + (logical == "kv_heads" ? " KV heads" : " heads or groups of heads") + " do not divide" + over + ": "
-                 + shortName(tensor.name) + " stays whole on every device");
+            note(std::to_string(units) + (logical == "kv_heads" ? " KV heads" : " heads or groups of heads") + " do not divide"
+                 + over + ": " + shortName(tensor.name) + " stays whole on every device");
             return false;
         }
         note(std::to_string(units) + " heads do not divide" + over + ": " + shortName(tensor.name)

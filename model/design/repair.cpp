@@ -97,9 +97,12 @@ Design withPin(Design design, const Pin& pin)
     std::erase_if(design.pins, [&](const Pin& old) {
         if (!old.source.empty() || old.match != pin.match || old.row.empty() != pin.row.empty() || old.axis != pin.axis)
             return false;
-        return std::all_of(old.dims.begin(), old.dims.end(), [&](const Pin::Dim& dim) {
-            return std::any_of(pin.dims.begin(), pin.dims.end(), [&](const Pin::Dim& other) { return other.label == dim.label; });
-        }) && (old.whole.empty() || !pin.whole.empty());
+        return std::all_of(old.dims.begin(), old.dims.end(),
+                           [&](const Pin::Dim& dim) {
+                               return std::any_of(pin.dims.begin(), pin.dims.end(),
+                                                  [&](const Pin::Dim& other) { return other.label == dim.label; });
+                           })
+            && (old.whole.empty() || !pin.whole.empty());
     });
     design.pins.push_back(pin);
     return design;
@@ -114,15 +117,12 @@ Design repaired(Design design, const Repair& repair)
     IndexedEdits rules(design.rules.rules);
     IndexedEdits pins(design.pins);
     for (const DesignChange& change : repair.changes)
-        std::visit(Overloaded { [](const SetStrategy&) {},
-                                [&](const ReplaceStrategy& c) { strategies.replace(c.index, c.entry); },
+        std::visit(Overloaded { [](const SetStrategy&) {}, [&](const ReplaceStrategy& c) { strategies.replace(c.index, c.entry); },
                                 [&](const RemoveStrategy& c) { strategies.remove(c.index); },
                                 [&](const ReplaceRule& c) { rules.replace(c.index, c.rule); },
                                 [&](const InsertRule& c) { rules.insert(c.index, c.rule); },
-                                [&](const RemoveRule& c) { rules.remove(c.index); },
-                                [](const SetPin&) {},
-                                [](const ReplaceDesign&) {},
-                                [&](const ReplacePin& c) { pins.replace(c.index, c.pin); },
+                                [&](const RemoveRule& c) { rules.remove(c.index); }, [](const SetPin&) {},
+                                [](const ReplaceDesign&) {}, [&](const ReplacePin& c) { pins.replace(c.index, c.pin); },
                                 [&](const RemovePin& c) { pins.remove(c.index); } },
                    change);
     auto entries = strategies.result();

@@ -13,25 +13,49 @@
 namespace shardboard {
 
 /// `entry` as withStrategy() puts it.
-struct SetStrategy { StrategyEntry entry; };
+struct SetStrategy {
+    StrategyEntry entry;
+};
 /// Entry `index` becomes `entry`.
-struct ReplaceStrategy { int index = 0; StrategyEntry entry; };
-struct RemoveStrategy { int index = 0; };
+struct ReplaceStrategy {
+    int index = 0;
+    StrategyEntry entry;
+};
+struct RemoveStrategy {
+    int index = 0;
+};
 /// Rule `index` becomes `rule`.
-struct ReplaceRule { int index = 0; LogicalRule rule; };
+struct ReplaceRule {
+    int index = 0;
+    LogicalRule rule;
+};
 /// `rule` before rule `index` (at the end when it is their number).
-struct InsertRule { int index = 0; LogicalRule rule; };
-struct RemoveRule { int index = 0; };
+struct InsertRule {
+    int index = 0;
+    LogicalRule rule;
+};
+struct RemoveRule {
+    int index = 0;
+};
 /// `pin` as withPin() puts it.
-struct SetPin { Pin pin; };
+struct SetPin {
+    Pin pin;
+};
 /// Pin `index` becomes `pin`.
-struct ReplacePin { int index = 0; Pin pin; };
-struct RemovePin { int index = 0; };
+struct ReplacePin {
+    int index = 0;
+    Pin pin;
+};
+struct RemovePin {
+    int index = 0;
+};
 /// The whole design becomes another one: other workload, preset or mesh. Stands alone in a repair.
-struct ReplaceDesign { std::shared_ptr<const Design> design; };
+struct ReplaceDesign {
+    std::shared_ptr<const Design> design;
+};
 
-using DesignChange = std::variant<SetStrategy, ReplaceStrategy, RemoveStrategy, ReplaceRule, InsertRule, RemoveRule,
-                                  SetPin, ReplacePin, RemovePin, ReplaceDesign>;
+using DesignChange = std::variant<SetStrategy, ReplaceStrategy, RemoveStrategy, ReplaceRule, InsertRule, RemoveRule, SetPin,
+                                  ReplacePin, RemovePin, ReplaceDesign>;
 
 struct Repair {
     std::string text; ///< on a button and in the history: `Cut lm_head.weight dim 0 over model`

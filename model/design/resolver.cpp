@@ -77,8 +77,7 @@ std::optional<Misfit> planMisfit(const Strategy& strategy, const ShardMap& shard
         if (!cut.isBalanced() && (cut.segments().size() > 1 || cut.segments().front().denominator > 1))
             return Misfit { MisfitKind::NotPlanned,
                             inputError(where,
-                                       strategyKindName(strategy.kind)
-                                           + " is for fused or packed weights, and this one is neither",
+                                       strategyKindName(strategy.kind) + " is for fused or packed weights, and this one is neither",
                                        "use a strategy that cuts the dim as a whole") };
     return std::nullopt;
 }
@@ -93,8 +92,7 @@ AppliedStrategy applyStrategy(const Strategy& strategy, CutRule cut, const Weigh
     if (!layout.ok())
         return { Misfit { layoutMisfit(strategy, mesh, shape.size()), layout.error() }, {}, {} };
     if (!layout.value().partial.empty())
-        return { Misfit { MisfitKind::Partial,
-                          inputError(where, "a weight or input cannot be partial", "leave out unreduced") },
+        return { Misfit { MisfitKind::Partial, inputError(where, "a weight or input cannot be partial", "leave out unreduced") },
                  {},
                  {} };
     auto shards = shardsOf(strategy, shape, mesh, cut, where, weight.spec.grains);
@@ -165,10 +163,10 @@ void Resolver::byRules(WeightLayout& weight)
     weight.strategy.kind = StrategyKind::Spec;
     weight.strategy.spec = specText(rules.layout, m_design.mesh);
     if (axisTwice(rules.layout)) {
-        weight.misfit = Misfit { MisfitKind::AxisTwice,
-                                 inputError("rules on " + weight.spec.name,
-                                            "a rule names a mesh axis twice: " + weight.strategy.spec,
-                                            "an axis can cut one dim of a tensor once") };
+        weight.misfit =
+            Misfit { MisfitKind::AxisTwice,
+                     inputError("rules on " + weight.spec.name, "a rule names a mesh axis twice: " + weight.strategy.spec,
+                                "an axis can cut one dim of a tensor once") };
         return replicate(weight);
     }
     // JAX refuses what does not divide; the layout shows it balanced, and a finding says so.

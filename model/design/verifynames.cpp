@@ -14,8 +14,7 @@ public:
     Names& operator()(const std::string& key, const std::string& name)
     {
         if (const auto problem = nameProblem(name); problem && m_status.ok())
-            m_status = inputError(m_place + key, "'" + shortened(visibleText(name), 80) + "' " + *problem,
-                                  "write it without");
+            m_status = inputError(m_place + key, "'" + shortened(visibleText(name), 80) + "' " + *problem, "write it without");
         return *this;
     }
     Names& operator()(const std::string& key, const std::vector<std::string>& names)

@@ -40,7 +40,8 @@ const AxisExplanation* rowsOn(const std::vector<AxisExplanation>& rows, int axis
 
 const RankedRow* pickedRow(const AxisExplanation& axis)
 {
-    const auto picked = std::find_if(axis.rows.begin(), axis.rows.end(), [](const RankedRow& row) { return row.verdict == RankedRow::Verdict::Picked; });
+    const auto picked = std::find_if(axis.rows.begin(), axis.rows.end(),
+                                     [](const RankedRow& row) { return row.verdict == RankedRow::Verdict::Picked; });
     return picked == axis.rows.end() ? nullptr : &*picked;
 }
 
@@ -182,7 +183,8 @@ void CauseFinder::trace(Chain& chain, TensorId tensor, int segment, int axis, co
     traceProduct(chain, tensor, madeIn, *made, axis, placement, depth);
 }
 
-void CauseFinder::traceProduct(Chain& chain, TensorId tensor, int segment, const PlannedOp& made, int axis, const Placement& placement, int depth)
+void CauseFinder::traceProduct(Chain& chain, TensorId tensor, int segment, const PlannedOp& made, int axis,
+                               const Placement& placement, int depth)
 {
     const Graph& graph = m_evaluation.graph;
     const Op& op = graph.op(made.op);
@@ -190,13 +192,14 @@ void CauseFinder::traceProduct(Chain& chain, TensorId tensor, int segment, const
     link.op = made.op;
     link.tensor = tensor;
     if (!isPicked(op.kind)) {
-        const TensorId weight = op.kind == OpKind::AdamStep ? op.operands[0] : graph.tensors[static_cast<std::size_t>(op.result)].gradientOf;
+        const TensorId weight =
+            op.kind == OpKind::AdamStep ? op.operands[0] : graph.tensors[static_cast<std::size_t>(op.result)].gradientOf;
         if (const int index = weightOf(weight); index >= 0)
             chain.push_back(layoutLink(index, placementOn(m_evaluation.weights[static_cast<std::size_t>(index)].layout, axis)));
         return;
     }
     const std::vector<AxisPin> pins = operationPins(graph, m_pinning, made.op, m_evaluation.plan.layouts,
-        [&](std::size_t i) -> const Layout& { return made.operands[i].before; });
+                                                    [&](std::size_t i) -> const Layout& { return made.operands[i].before; });
     const auto pin = std::find_if(pins.begin(), pins.end(), [&](const AxisPin& p) { return p.axis == axis && !p.tieOnly; });
     const bool met = pin != pins.end() && std::find(made.unmet.begin(), made.unmet.end(), axis) == made.unmet.end();
     if (met && !placement.partial()) {
@@ -271,14 +274,16 @@ void CauseFinder::traceProduct(Chain& chain, TensorId tensor, int segment, const
     }
     if (placement.partial() && used.sharded()) {
         link.kind = CauseLink::Kind::Product;
-        const std::string dim = isWeight && arrived ? "that dim" : dimText(use.tensor, used.dim) + " of " + graph.tensor(use.tensor).name;
+        const std::string dim =
+            isWeight && arrived ? "that dim" : dimText(use.tensor, used.dim) + " of " + graph.tensor(use.tensor).name;
         link.text = definitionOf(op.kind).contracts
             ? op.name + " sums over " + dim + ": its result is partial over " + kAxis
             : op.name + " makes only its part of the sum on each device: its result is partial over " + kAxis;
         chain.push_back(std::move(link));
     } else if (placement.sharded() && isWeight) {
         link.kind = CauseLink::Kind::Product;
-        link.text = op.name + " makes " + dimText(tensor, placement.dim) + " of " + graph.tensor(tensor).name + " in parts over " + kAxis;
+        link.text =
+            op.name + " makes " + dimText(tensor, placement.dim) + " of " + graph.tensor(tensor).name + " in parts over " + kAxis;
         chain.push_back(std::move(link));
     }
 }
@@ -292,7 +297,8 @@ CauseLink CauseFinder::needLink(const Collective& collective, const AxisExplanat
     link.op = collective.op;
     link.tensor = collective.tensor;
     if (!isPicked(op.kind)) {
-        const TensorId weight = op.kind == OpKind::AdamStep ? op.operands[0] : graph.tensors[static_cast<std::size_t>(op.result)].gradientOf;
+        const TensorId weight =
+            op.kind == OpKind::AdamStep ? op.operands[0] : graph.tensors[static_cast<std::size_t>(op.result)].gradientOf;
         link.kind = CauseLink::Kind::Update;
         link.weight = weightOf(weight);
         link.text = "gradients are summed into the layout of their weight, for the optimizer";
@@ -314,7 +320,8 @@ CauseLink CauseFinder::needLink(const Collective& collective, const AxisExplanat
         link.text = onAxis(axis->why);
         link.detail = op.name + " takes the row " + row->row;
         if (link.pin >= 0)
-            link.detail += "; pin " + std::to_string(link.pin + 1) + ": " + pinText(m_design.pins[static_cast<std::size_t>(link.pin)]);
+            link.detail +=
+                "; pin " + std::to_string(link.pin + 1) + ": " + pinText(m_design.pins[static_cast<std::size_t>(link.pin)]);
         return link;
     }
     const auto operand = static_cast<std::size_t>(collective.operand);
@@ -362,11 +369,13 @@ std::vector<CauseLink> CauseFinder::ofCollective(const Collective& collective, c
     std::vector<Chain> chains;
     std::vector<std::string> names;
     const auto& segment = m_evaluation.plan.segments[static_cast<std::size_t>(collective.plannedSegment)];
-    const auto planned = std::find_if(segment.ops.begin(), segment.ops.end(), [&](const PlannedOp& op) { return op.op == collective.op; });
+    const auto planned =
+        std::find_if(segment.ops.begin(), segment.ops.end(), [&](const PlannedOp& op) { return op.op == collective.op; });
     for (const int axis : collective.axes) {
         Chain chain;
-        const Layout& before = planned == segment.ops.end() ? collective.step.before
-                                                            : planned->operands[static_cast<std::size_t>(collective.operand)].before;
+        const Layout& before = planned == segment.ops.end()
+            ? collective.step.before
+            : planned->operands[static_cast<std::size_t>(collective.operand)].before;
         trace(chain, collective.tensor, collective.plannedSegment, axis, placementOn(before, axis), 0);
         chain.push_back(needLink(collective, rowsOn(rows, axis)));
         chains.push_back(std::move(chain));

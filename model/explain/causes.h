@@ -24,7 +24,8 @@ private:
     using Chain = std::vector<CauseLink>;
 
     void trace(Chain& chain, TensorId tensor, int segment, int axis, const Placement& placement, int depth);
-    void traceProduct(Chain& chain, TensorId tensor, int segment, const PlannedOp& made, int axis, const Placement& placement, int depth);
+    void traceProduct(Chain& chain, TensorId tensor, int segment, const PlannedOp& made, int axis, const Placement& placement,
+                      int depth);
     CauseLink layoutLink(int weight, const Placement& placement) const;
     CauseLink needLink(const Collective& collective, const AxisExplanation* axis) const;
     std::string entryText(const WeightLayout& weight) const;

@@ -77,7 +77,8 @@ public:
         if (!isPicked(m_evaluation.graph.op(planned.op).kind))
             out.notPicked = "nothing is picked here: gradients are summed, and the optimizer steps, where the weight lies";
         if (target.kind == ExplainTarget::Kind::Collective) {
-            out.causes = m_causes.ofCollective(m_evaluation.plan.collectives[static_cast<std::size_t>(target.collective)], out.axes);
+            out.causes =
+                m_causes.ofCollective(m_evaluation.plan.collectives[static_cast<std::size_t>(target.collective)], out.axes);
             out.collectives = { target.collective };
         } else {
             out.causes = m_causes.ofTensor(m_evaluation.graph.op(planned.op).result, out.segment, planned.result);
@@ -129,12 +130,14 @@ private:
             LayoutChoice choice;
             choice.text = text;
             choice.spec = specText(layout, m_design.mesh);
-            choice.edit = { text + ": " + it.spec.name, { SetStrategy { { it.spec.name, strategyOf(layout, m_design.mesh), std::nullopt } } } };
+            choice.edit = { text + ": " + it.spec.name,
+                            { SetStrategy { { it.spec.name, strategyOf(layout, m_design.mesh), std::nullopt } } } };
             choice.effect = effectOf(m_design, m_evaluation, choice.edit);
             out.layouts.push_back(std::move(choice));
         }
         std::stable_sort(out.layouts.begin(), out.layouts.end(), [](const LayoutChoice& a, const LayoutChoice& b) {
-            return a.effect.refusal.empty() != b.effect.refusal.empty() ? a.effect.refusal.empty() : a.effect.seconds < b.effect.seconds;
+            return a.effect.refusal.empty() != b.effect.refusal.empty() ? a.effect.refusal.empty()
+                                                                        : a.effect.seconds < b.effect.seconds;
         });
         if (out.layouts.size() > static_cast<std::size_t>(m_options.effects))
             out.layouts.resize(static_cast<std::size_t>(m_options.effects));

@@ -117,7 +117,7 @@ private:
             out.isPartialOnly = judged.obstacle->kind == Obstacle::Kind::NotPartial;
             return out;
         }
-        out.verdict = judged.picked ? RankedRow::Verdict::Picked
+        out.verdict = judged.picked  ? RankedRow::Verdict::Picked
             : judged.refusal.empty() ? RankedRow::Verdict::Allowed
                                      : RankedRow::Verdict::Refused;
         out.why = judged.picked ? std::string() : judged.refusal;
@@ -139,7 +139,8 @@ private:
             const GraphTensor& tensor = m_evaluation.graph.tensors[static_cast<std::size_t>(use.tensor)];
             RowMove move { step.kind, index, use.tensor, 0, 0 };
             if (ringHops > 0) {
-                const std::int64_t part = scaledBytes(bytesOf(largestShard(tensor.spec.shape, step.before, m_mesh), tensor.spec.dtype), tensor.density);
+                const std::int64_t part =
+                    scaledBytes(bytesOf(largestShard(tensor.spec.shape, step.before, m_mesh), tensor.spec.dtype), tensor.density);
                 move.bytes = part * ringHops;
                 move.seconds = static_cast<double>(ringHops) * m_prices->seconds(step.kind, { axis }, part);
             } else {
@@ -201,7 +202,8 @@ private:
 
     void decide(AxisExplanation& axis) const
     {
-        const auto picked = std::find_if(axis.rows.begin(), axis.rows.end(), [](const RankedRow& row) { return row.verdict == RankedRow::Verdict::Picked; });
+        const auto picked = std::find_if(axis.rows.begin(), axis.rows.end(),
+                                         [](const RankedRow& row) { return row.verdict == RankedRow::Verdict::Picked; });
         if (picked == axis.rows.end())
             return;
         const AxisPin* pin = pinOn(axis.axis);
@@ -235,17 +237,20 @@ private:
         if (rankOf(next) == rankOf(*picked)) {
             axis.by = AxisExplanation::By::Tie;
             const bool byWeight = pin != nullptr && pin->tieOnly;
-            axis.why = "it " + price + ", as " + next.row + " does; " + (byWeight ? "this one lies as the weight does" : "the rule has it first");
+            axis.why = "it " + price + ", as " + next.row + " does; "
+                + (byWeight ? "this one lies as the weight does" : "the rule has it first");
             return;
         }
-        axis.why = "the cheapest of " + std::to_string(allowed.size()) + ": it " + price + ", the next, " + next.row + ", costs " + priceOf(next);
+        axis.why = "the cheapest of " + std::to_string(allowed.size()) + ": it " + price + ", the next, " + next.row + ", costs "
+            + priceOf(next);
     }
 
     void addUnpin(AxisExplanation& axis) const
     {
         if (axis.pin < 0 || axis.pin >= static_cast<int>(m_design.pins.size()))
             return;
-        axis.unpin = Repair { "Remove the pin " + pinText(m_design.pins[static_cast<std::size_t>(axis.pin)]), { RemovePin { axis.pin } } };
+        axis.unpin =
+            Repair { "Remove the pin " + pinText(m_design.pins[static_cast<std::size_t>(axis.pin)]), { RemovePin { axis.pin } } };
     }
 
     const Design& m_design;
@@ -277,7 +282,8 @@ std::string pinnableName(const Graph& graph, OpId op)
     return same > 1 && segment != nullptr ? *segment + "/" + name : name;
 }
 
-std::vector<AxisExplanation> rankedRows(const Design& design, const Evaluation& evaluation, const Pinning& pinning, int segment, int op)
+std::vector<AxisExplanation> rankedRows(const Design& design, const Evaluation& evaluation, const Pinning& pinning, int segment,
+                                        int op)
 {
     return RowRanker(design, evaluation, pinning, segment, op).rank();
 }

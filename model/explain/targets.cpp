@@ -62,15 +62,42 @@ public:
                  [&] { weights(exact, -1); },
                  [&] { activations(exact, -1); },
                  [&] { layerWeights(exact); },
-                 [&] { if (layer.layer >= 0) operations(inLayer, layer.layer); },
-                 [&] { if (layer.layer >= 0) activations(inLayer, layer.layer); },
-                 [&] { if (isGlob) operations(glob, -1); },
-                 [&] { if (isGlob) weights(glob, -1); },
-                 [&] { if (isGlob) activations(glob, -1); },
-                 [&] { if (isGlob) collectives(glob); },
-                 [&] { if (!asked.empty()) operations(ending, -1); },
-                 [&] { if (!asked.empty()) weights(ending, -1); },
-                 [&] { if (!asked.empty()) activations(ending, -1); },
+                 [&] {
+                     if (layer.layer >= 0)
+                         operations(inLayer, layer.layer);
+                 },
+                 [&] {
+                     if (layer.layer >= 0)
+                         activations(inLayer, layer.layer);
+                 },
+                 [&] {
+                     if (isGlob)
+                         operations(glob, -1);
+                 },
+                 [&] {
+                     if (isGlob)
+                         weights(glob, -1);
+                 },
+                 [&] {
+                     if (isGlob)
+                         activations(glob, -1);
+                 },
+                 [&] {
+                     if (isGlob)
+                         collectives(glob);
+                 },
+                 [&] {
+                     if (!asked.empty())
+                         operations(ending, -1);
+                 },
+                 [&] {
+                     if (!asked.empty())
+                         weights(ending, -1);
+                 },
+                 [&] {
+                     if (!asked.empty())
+                         activations(ending, -1);
+                 },
              }) {
             look();
             if (!m_found.empty())

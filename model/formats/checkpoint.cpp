@@ -23,8 +23,7 @@ std::vector<std::string> filesEndingIn(const std::string& folder, const std::str
 {
     std::vector<std::string> out;
     std::error_code failed;
-    for (auto entry = fs::directory_iterator(folder, failed); !failed && entry != fs::directory_iterator();
-         entry.increment(failed))
+    for (auto entry = fs::directory_iterator(folder, failed); !failed && entry != fs::directory_iterator(); entry.increment(failed))
         if (const std::string name = entry->path().filename().string(); name.ends_with(ending))
             out.push_back(name);
     std::sort(out.begin(), out.end(), naturalLess);
@@ -66,8 +65,7 @@ private:
     {
         for (const char* ending : { ".safetensors.index.json", ".bin.index.json" }) {
             const auto found = filesEndingIn(m_folder, ending);
-            const std::string usual
-                = ending[1] == 's' ? "model.safetensors.index.json" : "pytorch_model.bin.index.json";
+            const std::string usual = ending[1] == 's' ? "model.safetensors.index.json" : "pytorch_model.bin.index.json";
             if (std::find(found.begin(), found.end(), usual) != found.end())
                 return usual;
             if (found.size() == 1)
@@ -130,8 +128,7 @@ private:
         for (StoredTensor& tensor : header.value())
             takeTensor(std::move(tensor), file);
         if (m_out.tensors.size() > kMostTensors)
-            return inputError(m_folder, "more than " + std::to_string(kMostTensors) + " tensors",
-                              "name one of its files");
+            return inputError(m_folder, "more than " + std::to_string(kMostTensors) + " tensors", "name one of its files");
         m_read.push_back(file);
         return done();
     }
@@ -166,20 +163,18 @@ private:
     {
         if (m_pointers.count() > 0)
             add("lfs-pointer", Severity::Warning,
-                m_pointers.counted("weight file")
-                    + (m_pointers.count() == 1 ? " is a Git LFS pointer" : " are Git LFS pointers")
+                m_pointers.counted("weight file") + (m_pointers.count() == 1 ? " is a Git LFS pointer" : " are Git LFS pointers")
                     + " in place of weights: " + m_pointers.text() + "; shapes cannot be read from "
                     + (m_pointers.count() == 1 ? "it" : "them"),
                 "run 'git lfs pull' in the folder");
         if (m_otherFormat.count() > 0)
             add("checkpoint-file", Severity::Note,
-                m_otherFormat.counted("weight file")
-                    + " in another format than safetensors: only names are known, from the index",
+                m_otherFormat.counted("weight file") + " in another format than safetensors: only names are known, from the index",
                 "convert to safetensors to have shapes checked");
         if (m_missing.count() > 0 && m_headers.count() == 0)
             add("checkpoint-file", Severity::Note,
-                m_missing.counted("weight file") + (m_missing.count() == 1 ? " is" : " are") + " not there ("
-                    + m_missing.text() + "): names come from the index, and shapes only from config.json",
+                m_missing.counted("weight file") + (m_missing.count() == 1 ? " is" : " are") + " not there (" + m_missing.text()
+                    + "): names come from the index, and shapes only from config.json",
                 "");
         else if (m_missing.count() > 0)
             add("checkpoint-file", Severity::Warning,
@@ -197,8 +192,7 @@ private:
         if (m_elsewhere.count() > 0)
             add("checkpoint-index", Severity::Error,
                 m_elsewhere.counted("tensor")
-                    + (m_indexName.empty() ? " in several files: " : " in another file than the index says: ")
-                    + m_elsewhere.text(),
+                    + (m_indexName.empty() ? " in several files: " : " in another file than the index says: ") + m_elsewhere.text(),
                 m_indexName.empty() ? "remove the files that do not belong together" : "make the index again");
         std::vector<char> wasRead(m_out.files.size(), 0);
         for (const std::size_t file : m_read)

@@ -10,8 +10,8 @@
 
 namespace shardboard {
 
-inline Finding checkpointFinding(const std::string& kind, Severity severity, const std::string& where,
-                                 const std::string& message, const std::string& repair = {})
+inline Finding checkpointFinding(const std::string& kind, Severity severity, const std::string& where, const std::string& message,
+                                 const std::string& repair = {})
 {
     return Finding { kind, severity, visibleText(where), 0, visibleText(message), visibleText(repair) };
 }
@@ -35,10 +35,7 @@ public:
         return m_count > m_examples.size() ? out + ", ..." : out;
     }
     /// `1 tensor` or `5 tensors`
-    std::string counted(const std::string& noun) const
-    {
-        return std::to_string(m_count) + " " + noun + (m_count == 1 ? "" : "s");
-    }
+    std::string counted(const std::string& noun) const { return std::to_string(m_count) + " " + noun + (m_count == 1 ? "" : "s"); }
 
 private:
     std::size_t m_count = 0;

@@ -52,15 +52,14 @@ Result<CheckpointIndex> readCheckpointIndex(const std::string& path)
     std::map<std::string, std::size_t> numbers;
     for (const auto& [tensor, file] : map->items()) {
         if (!file.is_string())
-            return inputError(path + ":weight_map." + tensor, "does not name a file",
-                              "use the name of a file in the folder");
+            return inputError(path + ":weight_map." + tensor, "does not name a file", "use the name of a file in the folder");
         if (const auto problem = nameProblem(tensor))
             return inputError(path + ":weight_map", "the tensor name '" + shortened(visibleText(tensor), 80) + "' " + *problem,
                               "rename the tensor");
         const auto name = file.get<std::string>();
         if (const auto problem = nameProblem(name))
-            return inputError(path + ":weight_map." + tensor, "the file name '" + shortened(visibleText(name), 80) + "' " + *problem,
-                              "rename the file");
+            return inputError(path + ":weight_map." + tensor,
+                              "the file name '" + shortened(visibleText(name), 80) + "' " + *problem, "rename the file");
         if (!staysInside(name))
             return inputError(path + ":weight_map." + tensor, "names '" + name + "', which is not in the folder",
                               "use the name of a file in the folder");

@@ -86,10 +86,7 @@ bool isQuantizationCompanion(const std::string& name)
         || std::any_of(kEndings.begin(), kEndings.end(), [&](const char* ending) { return name.ends_with(ending); });
 }
 
-bool isBuffer(const std::string& name)
-{
-    return name.ends_with("rotary_emb.inv_freq") || name.ends_with(".masked_bias");
-}
+bool isBuffer(const std::string& name) { return name.ends_with("rotary_emb.inv_freq") || name.ends_with(".masked_bias"); }
 
 class Comparison {
 public:
@@ -235,7 +232,8 @@ private:
         const std::string prefix = m_model.weightPrefix + "layers.";
         if (!m_model.mla.present() || !name.starts_with(prefix))
             return false;
-        const auto layer = parseInteger(std::string_view(name).substr(prefix.size(), name.find('.', prefix.size()) - prefix.size()));
+        const auto layer =
+            parseInteger(std::string_view(name).substr(prefix.size(), name.find('.', prefix.size()) - prefix.size()));
         return layer && *layer >= m_model.layers;
     }
 
@@ -275,13 +273,11 @@ private:
                 m_options.quantized ? "quantised weights may be stored under other names"
                                     : "check that config.json and weights belong together");
         if (m_extra.count() > 0)
-            add("checkpoint-extra", Severity::Warning,
-                m_extra.counted() + " of the checkpoint not in the graph: " + m_extra.text(),
+            add("checkpoint-extra", Severity::Warning, m_extra.counted() + " of the checkpoint not in the graph: " + m_extra.text(),
                 "they are not shown and not counted");
         if (m_companions.count() > 0)
             add("quantized", m_options.quantized ? Severity::Note : Severity::Warning,
-                m_companions.counted()
-                    + " beside the weights from quantisation, not in the graph: " + m_companions.text(),
+                m_companions.counted() + " beside the weights from quantisation, not in the graph: " + m_companions.text(),
                 "they are not shown and not counted");
         if (m_buffers.count() > 0)
             add("checkpoint-extra", Severity::Note,
@@ -303,14 +299,12 @@ private:
         if (m_shapes.count() > 0)
             add("checkpoint-shape", m_options.quantized ? Severity::Warning : Severity::Error,
                 m_shapes.counted() + " of another shape: " + m_shapes.text(),
-                m_options.quantized ? "quantised weights may be packed"
-                                    : "check that config.json and weights belong together");
+                m_options.quantized ? "quantised weights may be packed" : "check that config.json and weights belong together");
         if (m_types.count() > 0 && !m_options.quantized)
             add("checkpoint-dtype", Severity::Note,
-                m_types.counted() + " of another element type than " + dtypeName(m_model.dtype) + ": "
-                    + m_types.text());
-        const bool plain = m_missing.count() == 0 && m_extra.count() == 0 && m_companions.count() == 0
-            && m_others.count() == 0 && m_beyond.count() == 0 && m_buffers.count() == 0 && m_tied.count() == 0 && m_types.count() == 0
+                m_types.counted() + " of another element type than " + dtypeName(m_model.dtype) + ": " + m_types.text());
+        const bool plain = m_missing.count() == 0 && m_extra.count() == 0 && m_companions.count() == 0 && m_others.count() == 0
+            && m_beyond.count() == 0 && m_buffers.count() == 0 && m_tied.count() == 0 && m_types.count() == 0
             && m_shapes.count() == 0;
         if (!m_checkpoint.totalSize || m_options.quantized || !plain)
             return;

@@ -27,7 +27,8 @@ Status canDump(const Design& design, const Evaluation& evaluation)
     std::unordered_set<std::string> names; // of a graph they differ
     for (const ModelSpec::LooseWeight& weight : design.model.looseWeights)
         if (!names.insert(weight.tensor.name).second)
-            return inputError(weight.tensor.name, "two weights have this name, and a dump tells them apart by it", "rename one of them");
+            return inputError(weight.tensor.name, "two weights have this name, and a dump tells them apart by it",
+                              "rename one of them");
     return done();
 }
 

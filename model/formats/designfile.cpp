@@ -11,9 +11,6 @@ Result<Design> readDesign(const std::string& path)
     return designFromText(text.value(), path);
 }
 
-Status writeDesign(const std::string& path, const Design& design)
-{
-    return writeFileAtomically(path, designText(design));
-}
+Status writeDesign(const std::string& path, const Design& design) { return writeFileAtomically(path, designText(design)); }
 
 } // namespace shardboard

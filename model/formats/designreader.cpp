@@ -25,8 +25,7 @@ constexpr std::size_t kMostValues = 2'500'000; // a mesh of 2^20 devices with an
 
 /// The value of a text that must be one of a few words.
 template <class T, class FromName>
-T word(JsonFields& fields, const std::string& key, const std::string& text, FromName fromName, const std::string& known,
-       T fallback)
+T word(JsonFields& fields, const std::string& key, const std::string& text, FromName fromName, const std::string& known, T fallback)
 {
     const std::optional<T> found = fromName(text);
     if (!found)
@@ -45,8 +44,7 @@ std::optional<AttentionBias> attentionBiasFromName(std::string_view name)
 DType dtypeField(JsonFields& fields, const std::string& key)
 {
     const std::string text = fields.text(key);
-    return fields.error() ? DType::BF16
-                          : word(fields, key, text, dtypeFromName, "a type such as bf16 or f32", DType::BF16);
+    return fields.error() ? DType::BF16 : word(fields, key, text, dtypeFromName, "a type such as bf16 or f32", DType::BF16);
 }
 
 class DesignReader {
@@ -102,8 +100,7 @@ private:
     {
         const json* format = top.find("format");
         if (!format || !format->is_string() || *format != "shardboard")
-            return inputError(m_file, "is not a Shardboard design (no \"format\": \"shardboard\")",
-                              "open a *.shardboard file");
+            return inputError(m_file, "is not a Shardboard design (no \"format\": \"shardboard\")", "open a *.shardboard file");
         const std::int64_t version = top.integer("version", 1, kLargest);
         if (top.error())
             return *top.error();
@@ -159,8 +156,7 @@ private:
         const auto sizes = fields.integers("sizes", 1, kMaxDevices);
         auto ids = fields.integers("device_ids", 0, kLargest);
         if (names.size() != sizes.size())
-            fields.fail("sizes",
-                        "has " + std::to_string(sizes.size()) + " sizes for " + std::to_string(names.size()) + " axes",
+            fields.fail("sizes", "has " + std::to_string(sizes.size()) + " sizes for " + std::to_string(names.size()) + " axes",
                         "give each mesh axis one size");
         finishMesh(fields, names, sizes, std::move(ids));
         finish(fields, "mesh");
@@ -249,8 +245,7 @@ private:
             return;
         }
         for (const json& entry : *list) {
-            JsonFields fields(entry, m_file,
-                              "model.weights[" + std::to_string(m_design.model.looseWeights.size()) + "]");
+            JsonFields fields(entry, m_file, "model.weights[" + std::to_string(m_design.model.looseWeights.size()) + "]");
             ModelSpec::LooseWeight weight;
             weight.tensor.name = fields.text("name");
             weight.tensor.dtype = dtypeField(fields, "dtype");
@@ -259,8 +254,7 @@ private:
             if (!weight.unknownShape)
                 weight.tensor.shape = fields.integers("shape", 0, kLargest);
             if (!shape || !elementCount(weight.tensor.shape))
-                fields.fail("shape", shape ? "is too large to count" : "the key is missing",
-                            "use a list of sizes, or null");
+                fields.fail("shape", shape ? "is too large to count" : "the key is missing", "use a list of sizes, or null");
             weight.tensor.dimLabels = fields.texts("dims");
             if (fields.error()) {
                 model.adopt(*fields.error());
@@ -276,8 +270,8 @@ private:
     {
         JsonFields fields(value, m_file, "workload");
         Workload& workload = m_design.workload;
-        workload.kind
-            = word(fields, "kind", fields.text("kind"), workloadFromName, "prefill, decode or train", WorkloadKind::Prefill);
+        workload.kind =
+            word(fields, "kind", fields.text("kind"), workloadFromName, "prefill, decode or train", WorkloadKind::Prefill);
         if (workload.kind == WorkloadKind::Train) {
             workload.microBatches = fields.integer("micro_batches", 1, kLargest, 1);
             workload.recompute = word(fields, "recompute", fields.text("recompute", "none"), recomputeFromName,
@@ -292,8 +286,8 @@ private:
         }
         workload.attention = word(fields, "attention", fields.text("attention", "flash"), attentionKernelFromName,
                                   "flash or unfused", AttentionKernel::Flash);
-        workload.overlap = word(fields, "overlap", fields.text("overlap", "none"), overlapFromName, "none, weights or all",
-                                Overlap::None);
+        workload.overlap =
+            word(fields, "overlap", fields.text("overlap", "none"), overlapFromName, "none, weights or all", Overlap::None);
         workload.software = word(fields, "software", fields.text("software", "fused"), softwareFromName, "fused, compiled or eager",
                                  Software::Fused);
         workload.batch = fields.integer("batch", 1, kLargest);
@@ -350,7 +344,8 @@ private:
             for (const json& pair : *value)
                 good = good && pair.is_string() && allowed.add(pair.get<std::string>());
         if (!good)
-            fields.fail("allowed_transitions", "is no set of transitions", "write \"DEFAULT\", \"ALL\", or a list such as [\"P->R\", \"S->R\"]");
+            fields.fail("allowed_transitions", "is no set of transitions",
+                        "write \"DEFAULT\", \"ALL\", or a list such as [\"P->R\", \"S->R\"]");
     }
 
     void readStrategies(const json* list)
@@ -363,8 +358,10 @@ private:
             JsonFields fields(entry, m_file, "strategies[" + std::to_string(m_design.strategies.size()) + "]");
             StrategyEntry out;
             out.match = fields.text("match");
-            out.strategy.kind = word(fields, "strategy", fields.text("strategy"), strategyKindFromName,
-                                     "replicate, rowwise, columnwise, axiswise, head-aware-columnwise, stacked-qkv, gate-up, segmented or spec", StrategyKind::Replicate);
+            out.strategy.kind =
+                word(fields, "strategy", fields.text("strategy"), strategyKindFromName,
+                     "replicate, rowwise, columnwise, axiswise, head-aware-columnwise, stacked-qkv, gate-up, segmented or spec",
+                     StrategyKind::Replicate);
             readParameters(fields, out.strategy);
             if (fields.find("cut"))
                 out.cut = word(fields, "cut", fields.text("cut"), cutRuleFromName,
@@ -477,7 +474,8 @@ private:
             return;
         }
         LogicalRule out { rule[0].get<std::string>(), rule[1].get<std::vector<std::string>>(), {} };
-        if (fields.isName(key, out.name) && std::all_of(out.axes.begin(), out.axes.end(), [&](const std::string& axis) { return fields.isName(key, axis); }))
+        if (fields.isName(key, out.name)
+            && std::all_of(out.axes.begin(), out.axes.end(), [&](const std::string& axis) { return fields.isName(key, axis); }))
             m_design.rules.rules.push_back(std::move(out));
     }
 

@@ -46,16 +46,10 @@ json looseWeightJson(const ModelSpec::LooseWeight& weight)
 json linearModuleJson(const ModelSpec& model)
 {
     return {
-        { "kind", modelKindName(model.kind) },
-        { "dtype", dtypeName(model.dtype) },
-        { "family", model.family },
-        { "has_bias", model.linear.hasBias },
-        { "in_dim", model.linear.inDim },
-        { "name", visibleText(model.name) },
-        { "out_dim", model.linear.outDim },
-        { "source", visibleText(model.source) }, // a path, which can be anything
-        { "tied_weight", model.linear.tiedWeight },
-        { "weight_prefix", model.weightPrefix },
+        { "kind", modelKindName(model.kind) },      { "dtype", dtypeName(model.dtype) },     { "family", model.family },
+        { "has_bias", model.linear.hasBias },       { "in_dim", model.linear.inDim },        { "name", visibleText(model.name) },
+        { "out_dim", model.linear.outDim },         { "source", visibleText(model.source) }, // a path, which can be anything
+        { "tied_weight", model.linear.tiedWeight }, { "weight_prefix", model.weightPrefix },
     };
 }
 
@@ -135,8 +129,7 @@ std::string prettyText(const json& value, int level)
     std::string out;
     for (const auto& item : value.items()) {
         out += (out.empty() ? "\n" : ",\n") + indented(level + 1);
-        out += object ? compactText(json(item.key())) + ": " + prettyText(item.value(), level + 1)
-                      : compactText(item.value());
+        out += object ? compactText(json(item.key())) + ": " + prettyText(item.value(), level + 1) : compactText(item.value());
     }
     return (object ? "{" : "[") + out + "\n" + indented(level) + (object ? "}" : "]");
 }
@@ -272,8 +265,10 @@ std::string designText(const Design& design)
     if (design.pipeline.present())
         top["pipeline"] = { { "axis", design.pipeline.axis }, { "chunks", design.pipeline.chunks } };
     if (design.memory != MemorySettings {})
-        top["memory"] = { { "prefetched_layers", design.memory.prefetchedLayers }, { "reserve_share", design.memory.reserveShare },
-                          { "logits_in_f32", design.memory.logitsInF32 }, { "context_bytes", design.memory.contextBytes },
+        top["memory"] = { { "prefetched_layers", design.memory.prefetchedLayers },
+                          { "reserve_share", design.memory.reserveShare },
+                          { "logits_in_f32", design.memory.logitsInF32 },
+                          { "context_bytes", design.memory.contextBytes },
                           { "communicator_bytes", design.memory.communicatorBytes } };
     if (!design.pins.empty())
         top["pins"] = pinsJson(design.pins, unknownOf("pins"));

@@ -109,7 +109,9 @@ public:
         if (it.target.kind == ExplainTarget::Kind::Weight)
             out["layouts"] = json::array();
         for (const LayoutChoice& choice : it.layouts)
-            out["layouts"].push_back({ { "text", choice.text }, { "spec", choice.spec }, { "strategy", strategyJson(std::get<SetStrategy>(choice.edit.changes.front()).entry) },
+            out["layouts"].push_back({ { "text", choice.text },
+                                       { "spec", choice.spec },
+                                       { "strategy", strategyJson(std::get<SetStrategy>(choice.edit.changes.front()).entry) },
                                        { "effect", effectJson(choice.effect) } });
         return out;
     }
@@ -125,20 +127,37 @@ private:
         json axes = json::array();
         for (const int axis : it.axes)
             axes.push_back(m_mesh.axis(axis).name);
-        return { { "id", it.id }, { "kind", collectiveName(it.kind) }, { "axes", axes }, { "group_size", it.groupSize },
-                 { "tensor", tensorName(it.tensor) }, { "from", specText(it.step.before, m_mesh) }, { "to", specText(it.step.after, m_mesh) },
-                 { "bytes", it.bytes }, { "seconds", it.seconds }, { "count", it.count }, { "layer", segment.name },
-                 { "phase", phaseName(segment.phase) }, { "wanted_by", segment.name + "/" + m_evaluation.graph.op(it.op).name },
-                 { "operand", it.operand }, { "brief", it.cause }, { "reason", it.reason } };
+        return { { "id", it.id },
+                 { "kind", collectiveName(it.kind) },
+                 { "axes", axes },
+                 { "group_size", it.groupSize },
+                 { "tensor", tensorName(it.tensor) },
+                 { "from", specText(it.step.before, m_mesh) },
+                 { "to", specText(it.step.after, m_mesh) },
+                 { "bytes", it.bytes },
+                 { "seconds", it.seconds },
+                 { "count", it.count },
+                 { "layer", segment.name },
+                 { "phase", phaseName(segment.phase) },
+                 { "wanted_by", segment.name + "/" + m_evaluation.graph.op(it.op).name },
+                 { "operand", it.operand },
+                 { "brief", it.cause },
+                 { "reason", it.reason } };
     }
 
     json weight(int index) const
     {
         const WeightLayout& it = m_evaluation.weights[static_cast<std::size_t>(index)];
-        json out { { "name", it.spec.name }, { "shape", it.spec.shape }, { "dtype", dtypeName(it.spec.dtype) }, { "spec", specText(it.layout, m_mesh) },
-                   { "copies", it.copies }, { "bytes_per_device", it.bytesPerDevice }, { "entry", nullptr } };
+        json out { { "name", it.spec.name },
+                   { "shape", it.spec.shape },
+                   { "dtype", dtypeName(it.spec.dtype) },
+                   { "spec", specText(it.layout, m_mesh) },
+                   { "copies", it.copies },
+                   { "bytes_per_device", it.bytesPerDevice },
+                   { "entry", nullptr } };
         if (it.entry >= 0)
-            out["entry"] = { { "number", it.entry + 1 }, { "strategy", strategyJson(m_design.strategies[static_cast<std::size_t>(it.entry)]) } };
+            out["entry"] = { { "number", it.entry + 1 },
+                             { "strategy", strategyJson(m_design.strategies[static_cast<std::size_t>(it.entry)]) } };
         return out;
     }
 
@@ -148,9 +167,16 @@ private:
         const PlannedSegment& segment = m_evaluation.plan.segments[static_cast<std::size_t>(explanation.segment)];
         json operands = json::array();
         for (const OperandUse& use : planned.operands)
-            operands.push_back({ { "tensor", tensorName(use.tensor) }, { "before", specText(use.before, m_mesh) }, { "spec", specText(use.layout, m_mesh) } });
-        return { { "id", operationId(m_evaluation, explanation.segment, explanation.op) }, { "op", opKindName(op.kind) }, { "phase", phaseName(segment.phase) },
-                 { "layer", segment.name }, { "count", planned.count }, { "seconds", planned.seconds }, { "operands", operands },
+            operands.push_back({ { "tensor", tensorName(use.tensor) },
+                                 { "before", specText(use.before, m_mesh) },
+                                 { "spec", specText(use.layout, m_mesh) } });
+        return { { "id", operationId(m_evaluation, explanation.segment, explanation.op) },
+                 { "op", opKindName(op.kind) },
+                 { "phase", phaseName(segment.phase) },
+                 { "layer", segment.name },
+                 { "count", planned.count },
+                 { "seconds", planned.seconds },
+                 { "operands", operands },
                  { "result", { { "tensor", tensorName(op.result) }, { "spec", specText(planned.result, m_mesh) } } } };
     }
 
@@ -168,14 +194,20 @@ private:
         return out;
     }
 
-    json pin(int index) const { return { { "number", index + 1 }, { "pin", pinJson(m_design.pins[static_cast<std::size_t>(index)]) } }; }
+    json pin(int index) const
+    {
+        return { { "number", index + 1 }, { "pin", pinJson(m_design.pins[static_cast<std::size_t>(index)]) } };
+    }
 
     json axis(const AxisExplanation& it) const
     {
         json rows = json::array();
         for (const RankedRow& row : it.rows)
             rows.push_back(rowJson(row));
-        json out { { "axis", m_mesh.axis(it.axis).name }, { "size", m_mesh.axis(it.axis).size }, { "decided_by", byName(it.by) }, { "why", it.why },
+        json out { { "axis", m_mesh.axis(it.axis).name },
+                   { "size", m_mesh.axis(it.axis).size },
+                   { "decided_by", byName(it.by) },
+                   { "why", it.why },
                    { "rows", rows } };
         if (it.pin >= 0)
             out["pin"] = pin(it.pin);
@@ -188,9 +220,14 @@ private:
     {
         json moves = json::array();
         for (const RowMove& move : row.moves)
-            moves.push_back({ { "kind", collectiveName(move.kind) }, { "tensor", tensorName(move.tensor) }, { "bytes", move.bytes }, { "seconds", move.seconds } });
-        json out { { "row", row.row }, { "operands", row.operands }, { "result", row.result }, { "verdict", verdictName(row.verdict) }, { "sound", row.sound },
-                   { "price_bytes", nullptr }, { "seconds", nullptr }, { "moves", moves } };
+            moves.push_back({ { "kind", collectiveName(move.kind) },
+                              { "tensor", tensorName(move.tensor) },
+                              { "bytes", move.bytes },
+                              { "seconds", move.seconds } });
+        json out { { "row", row.row },       { "operands", row.operands },
+                   { "result", row.result }, { "verdict", verdictName(row.verdict) },
+                   { "sound", row.sound },   { "price_bytes", nullptr },
+                   { "seconds", nullptr },   { "moves", moves } };
         if (row.verdict != RankedRow::Verdict::Impossible) {
             out["price_bytes"] = row.cost;
             out["seconds"] = row.seconds;

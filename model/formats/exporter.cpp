@@ -13,8 +13,8 @@ namespace shardboard {
 
 std::vector<std::string> exportTargets() { return { "jax" }; }
 
-Result<std::vector<ExportedFile>> exportDesign(const std::string& target, const Design& design, std::shared_ptr<const Evaluation> evaluation,
-                                               const std::function<bool()>& stopped)
+Result<std::vector<ExportedFile>> exportDesign(const std::string& target, const Design& design,
+                                               std::shared_ptr<const Evaluation> evaluation, const std::function<bool()>& stopped)
 {
     if (target == "jax")
         return exportJax(design, std::move(evaluation), stopped);
@@ -43,7 +43,8 @@ std::vector<RefusedTensors> groupedRefusals(const std::vector<ExportRefusal>& re
 {
     std::vector<RefusedTensors> groups;
     for (const ExportRefusal& refusal : refusals) {
-        auto group = std::find_if(groups.begin(), groups.end(), [&](const RefusedTensors& g) { return g.reason == refusal.error.what; });
+        auto group =
+            std::find_if(groups.begin(), groups.end(), [&](const RefusedTensors& g) { return g.reason == refusal.error.what; });
         if (group == groups.end())
             group = groups.insert(groups.end(), { refusal.error.what, {} });
         const std::string name = withoutNumbers(refusal.error.where);
@@ -120,8 +121,9 @@ Status writeExport(const std::string& folder, const std::vector<ExportedFile>& f
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error || !std::filesystem::is_directory(folder, error))
-        return inputError(folder, "the folder cannot be made" + (error ? ": " + error.message() : std::string()) + ", so nothing was exported",
-                          "choose a folder that can be written");
+        return inputError(
+            folder, "the folder cannot be made" + (error ? ": " + error.message() : std::string()) + ", so nothing was exported",
+            "choose a folder that can be written");
     for (const ExportedFile& file : files) {
         if (stopped && stopped())
             return Cancelled {};

@@ -28,9 +28,10 @@ struct ExportRefusal {
 /// Targets that exist: jax.
 std::vector<std::string> exportTargets();
 
-/// The files of an export. A layout that the target cannot say exactly is refused in one line that names all tensors and the reasons;
-/// nothing is ever written differently in silence. `stopped` is asked now and then; then it is cancelled.
-Result<std::vector<ExportedFile>> exportDesign(const std::string& target, const Design& design, std::shared_ptr<const Evaluation> evaluation,
+/// The files of an export. A layout that the target cannot say exactly is refused in one line that names all tensors and the
+/// reasons; nothing is ever written differently in silence. `stopped` is asked now and then; then it is cancelled.
+Result<std::vector<ExportedFile>> exportDesign(const std::string& target, const Design& design,
+                                               std::shared_ptr<const Evaluation> evaluation,
                                                const std::function<bool()>& stopped = {});
 /// All that the target cannot say, one by one. None for a target that is not there.
 std::vector<ExportRefusal> exportRefusals(const std::string& target, const Design& design, const Evaluation& evaluation);
@@ -41,9 +42,9 @@ Error refusalError(const std::vector<ExportRefusal>& refusals, const std::string
 std::vector<std::string> exportLeftOut(const std::string& target, const Design& design);
 
 /// Creates the folder if needed and writes the files atomically one by one, in place of files of these names. A link of such a name
-/// is refused before anything is written: it would lead out of the folder. `stopped` is asked before anything is made and while files
-/// are written; when it says so, it is cancelled and the files before stay. The error of a file that cannot be written names those that
-/// were and those that were not.
+/// is refused before anything is written: it would lead out of the folder. `stopped` is asked before anything is made and while
+/// files are written; when it says so, it is cancelled and the files before stay. The error of a file that cannot be written names
+/// those that were and those that were not.
 Status writeExport(const std::string& folder, const std::vector<ExportedFile>& files, const std::function<bool()>& stopped = {});
 
 } // namespace shardboard

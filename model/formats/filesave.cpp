@@ -143,8 +143,7 @@ Result<FileSave> FileSave::begin(const std::string& path, Links links)
     if (::stat(target.c_str(), &info) != 0 && (errno == ENAMETOOLONG || errno == ELOOP))
         return inputError(path, "cannot be written: " + std::string(std::strerror(errno)), "choose another name");
     if (info.st_mode != 0 && !S_ISREG(info.st_mode))
-        return inputError(path, S_ISDIR(info.st_mode) ? "is a folder" : "is not a regular file",
-                          "name a file to write to");
+        return inputError(path, S_ISDIR(info.st_mode) ? "is a folder" : "is not a regular file", "name a file to write to");
     const std::string folder = folderOf(target);
     removeAbandoned(folder);
     std::string temporary;
@@ -202,9 +201,8 @@ Status FileSave::finish()
         m_problem = errno;
     if (m_problem != 0) {
         discard();
-        return inputError(
-            m_path, "cannot be written: " + std::string(std::strerror(m_problem)) + " (what was there is untouched)",
-            "make room for it, or name another place");
+        return inputError(m_path, "cannot be written: " + std::string(std::strerror(m_problem)) + " (what was there is untouched)",
+                          "make room for it, or name another place");
     }
     ::close(std::exchange(m_file, -1));
     syncFolder(folderOf(m_target));

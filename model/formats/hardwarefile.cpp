@@ -36,14 +36,19 @@ json deviceJson(const DeviceSpec& device)
         if (value)
             peak[key] = *value;
     });
-    json out { { "id", device.id }, { "name", device.name }, { "kind", deviceKindName(device.kind) }, { "peak_flops", peak },
-             { "memory_bytes", device.memoryBytes }, { "memory_bytes_per_second", device.memoryBytesPerSecond },
-             { "multiprocessors", device.multiprocessors },
-             { "kernels",
-               { { "launch_seconds", device.kernels.launchSeconds }, { "gemm_efficiency", device.kernels.gemmEfficiency },
-                 { "memory_efficiency", device.kernels.memoryEfficiency },
-                 { "attention_efficiency", device.kernels.attentionEfficiency } } },
-             { "source", device.source } };
+    json out { { "id", device.id },
+               { "name", device.name },
+               { "kind", deviceKindName(device.kind) },
+               { "peak_flops", peak },
+               { "memory_bytes", device.memoryBytes },
+               { "memory_bytes_per_second", device.memoryBytesPerSecond },
+               { "multiprocessors", device.multiprocessors },
+               { "kernels",
+                 { { "launch_seconds", device.kernels.launchSeconds },
+                   { "gemm_efficiency", device.kernels.gemmEfficiency },
+                   { "memory_efficiency", device.kernels.memoryEfficiency },
+                   { "attention_efficiency", device.kernels.attentionEfficiency } } },
+               { "source", device.source } };
     if (device.kernels.flash2Efficiency)
         out["kernels"]["flash2_efficiency"] = *device.kernels.flash2Efficiency;
     if (device.kernels.gemmPacking)
@@ -57,9 +62,14 @@ json deviceJson(const DeviceSpec& device)
 
 json linkJson(const LinkSpec& link)
 {
-    json out { { "id", link.id }, { "name", link.name }, { "bytes_per_second", link.bytesPerSecond },
-               { "peak_bytes_per_second", link.peakBytesPerSecond }, { "alpha_seconds", link.alphaSeconds },
-               { "start_seconds", link.startSeconds }, { "links_per_device", link.linksPerDevice }, { "source", link.source } };
+    json out { { "id", link.id },
+               { "name", link.name },
+               { "bytes_per_second", link.bytesPerSecond },
+               { "peak_bytes_per_second", link.peakBytesPerSecond },
+               { "alpha_seconds", link.alphaSeconds },
+               { "start_seconds", link.startSeconds },
+               { "links_per_device", link.linksPerDevice },
+               { "source", link.source } };
     if (link.alphaLl128)
         out["alpha_ll128_seconds"] = *link.alphaLl128;
     if (link.alphaSimple)
@@ -87,7 +97,8 @@ json levelJson(const Level& level)
     if (level.nicsPerDevice != 1)
         out["nics_per_device"] = level.nicsPerDevice;
     if (level.inSwitch)
-        out["in_switch_reduction"] = { { "start_seconds", level.inSwitch->startSeconds }, { "efficiency", level.inSwitch->efficiency } };
+        out["in_switch_reduction"] = { { "start_seconds", level.inSwitch->startSeconds },
+                                       { "efficiency", level.inSwitch->efficiency } };
     return out;
 }
 
@@ -245,8 +256,8 @@ public:
 
 private:
     template <class FromName, class Enum>
-    static Enum word(JsonFields& fields, const char* key, const std::optional<std::string>& usual, FromName fromName, const char* known,
-                     Enum fallback)
+    static Enum word(JsonFields& fields, const char* key, const std::optional<std::string>& usual, FromName fromName,
+                     const char* known, Enum fallback)
     {
         const std::string text = fields.text(key, usual);
         const auto found = fromName(text);
@@ -356,7 +367,8 @@ private:
     void readLevel(const json& value, const std::string& place, Level& out)
     {
         JsonFields fields(value, m_where, place);
-        out.fabric = word(fields, "fabric", std::nullopt, fabricFromName, "switch, fat-tree, torus, dcn or shared-memory", Fabric::Switch);
+        out.fabric =
+            word(fields, "fabric", std::nullopt, fabricFromName, "switch, fat-tree, torus, dcn or shared-memory", Fabric::Switch);
         out.shape = fields.integers("shape", 1, kMostCount);
         std::int64_t chips = out.fabric == Fabric::Torus ? 1 : 0;
         for (const std::int64_t extent : out.shape)
@@ -389,7 +401,8 @@ private:
             return fields.fail("wraps", "is not a list", "say true or false for each dim of the shape");
         for (const json& entry : *wraps) {
             if (!entry.is_boolean())
-                return fields.fail("wraps", "holds something else than true and false", "say one of them for each dim of the shape");
+                return fields.fail("wraps", "holds something else than true and false",
+                                   "say one of them for each dim of the shape");
             out.wraps.push_back(entry.get<bool>());
         }
     }
@@ -405,8 +418,13 @@ json hardwareJson(const Hardware& hardware)
     json levels = json::array();
     for (const Level& level : hardware.levels)
         levels.push_back(levelJson(level));
-    return { { "format", "shardboard-hardware" }, { "version", kVersion }, { "id", hardware.id }, { "name", hardware.name },
-             { "source", hardware.source }, { "library", libraryName(hardware.library) }, { "device", deviceJson(hardware.device) },
+    return { { "format", "shardboard-hardware" },
+             { "version", kVersion },
+             { "id", hardware.id },
+             { "name", hardware.name },
+             { "source", hardware.source },
+             { "library", libraryName(hardware.library) },
+             { "device", deviceJson(hardware.device) },
              { "levels", levels } };
 }
 
@@ -422,8 +440,10 @@ Result<Hardware> hardwareFromJson(const json& document, const std::string& where
     if (heading.error())
         return *heading.error();
     if (version > kVersion)
-        return inputError(where + ":version", "was written by a newer program (version " + std::to_string(version) + ", this one reads up to "
-                              + std::to_string(kVersion) + ")", "update Shardboard");
+        return inputError(where + ":version",
+                          "was written by a newer program (version " + std::to_string(version) + ", this one reads up to "
+                              + std::to_string(kVersion) + ")",
+                          "update Shardboard");
     auto whole = Expander(where).whole(document);
     if (!whole.ok())
         return whole.error();

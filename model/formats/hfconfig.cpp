@@ -180,7 +180,8 @@ private:
     {
         if (const json* types = m_fields.find("layer_types"); types && types->is_array())
             return static_cast<int>(std::count(types->begin(), types->end(), json("sliding_attention")));
-        if (const json* every = m_fields.find("sliding_window_pattern"); every && every->is_number_integer() && every->get<std::int64_t>() > 0)
+        if (const json* every = m_fields.find("sliding_window_pattern");
+            every && every->is_number_integer() && every->get<std::int64_t>() > 0)
             return static_cast<int>(m_out.model.layers - m_out.model.layers / every->get<std::int64_t>());
         return -1;
     }
@@ -188,7 +189,8 @@ private:
     void readWindow(const Family& family)
     {
         const std::string type = family.type;
-        const bool always = type == "mistral" || type == "mixtral" || type == "gpt_oss" || type == "gemma2" || type == "gemma3_text";
+        const bool always =
+            type == "mistral" || type == "mixtral" || type == "gpt_oss" || type == "gemma2" || type == "gemma3_text";
         if (!m_fields.find("sliding_window") || !(always || m_fields.flag("use_sliding_window", false)))
             return;
         m_out.model.slidingWindow = m_fields.integer("sliding_window", 0, kLargest);
@@ -201,11 +203,12 @@ private:
         }
         if (m_out.model.slidingWindow > 0)
             note("not-in-graph", Severity::Note,
-                 fullEvery(m_out.model) < 0
-                     ? "attention is limited to a sliding window in some layers; the graph computes it over all tokens, and time and memory "
-                       "count all of them: which layers they are is not known"
-                     : "attention is limited to a sliding window in some layers; a run computes it over all tokens, time and memory are of "
-                       "what the windows leave");
+                 fullEvery(m_out.model) < 0 ? "attention is limited to a sliding window in some layers; the graph computes it over "
+                                              "all tokens, and time and memory "
+                                              "count all of them: which layers they are is not known"
+                                            : "attention is limited to a sliding window in some layers; a run computes it over all "
+                                              "tokens, time and memory are of "
+                                              "what the windows leave");
     }
 
     void readRope(const Family& family)
@@ -224,10 +227,9 @@ private:
         }
         model.ropeTheta = m_fields.number("rope_theta", 1e-3, 1e18, model.ropeTheta);
         if (scaling && scaling->is_object() && !scaling->empty())
-            note(
-                "not-in-graph", Severity::Note,
-                "rotary embedding is scaled for long texts (rope_scaling); the graph uses the plain one, which changes "
-                "numbers but no shapes and no collectives");
+            note("not-in-graph", Severity::Note,
+                 "rotary embedding is scaled for long texts (rope_scaling); the graph uses the plain one, which changes "
+                 "numbers but no shapes and no collectives");
     }
 
     void readActivation()
@@ -268,13 +270,11 @@ private:
                 continue;
             m_out.quantized = true;
             const auto method = value->find("quant_method");
-            const std::string name
-                = method != value->end() && method->is_string() ? method->get<std::string>() : "unnamed";
+            const std::string name = method != value->end() && method->is_string() ? method->get<std::string>() : "unnamed";
             if (!fields->isName("quantization_config", name))
                 return;
             note("quantized", Severity::Warning,
-                 "the weights are quantised (" + name + "); the graph shows them unquantised, as "
-                     + dtypeName(m_out.model.dtype),
+                 "the weights are quantised (" + name + "); the graph shows them unquantised, as " + dtypeName(m_out.model.dtype),
                  "set --dtype to what you will run");
         }
     }

@@ -8,7 +8,8 @@ namespace shardboard {
 
 /// Files export.py and shards.json. The first is made from the weights' layouts alone and the second from the shards that the plan
 /// places, so that export.py, which has JAX make its shards, checks one against the other. Cancelled when `stopped` says so.
-Result<std::vector<ExportedFile>> exportJax(const Design& design, std::shared_ptr<const Evaluation> evaluation, const std::function<bool()>& stopped = {});
+Result<std::vector<ExportedFile>> exportJax(const Design& design, std::shared_ptr<const Evaluation> evaluation,
+                                            const std::function<bool()>& stopped = {});
 
 /// JAX cuts a dim into equal parts, in order over whole mesh axes, and has every weight on every device. Refused: a weight whose
 /// shards in the plan are others (a dim that does not divide, whole heads, fused segments, a sub-axis), one of unknown shape, one

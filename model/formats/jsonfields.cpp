@@ -33,9 +33,8 @@ std::string shown(const json& value)
 
 std::string rangeText(std::int64_t low, std::int64_t high)
 {
-    return high >= (std::int64_t { 1 } << 31)
-        ? "use a whole number of at least " + std::to_string(low)
-        : "use a whole number from " + std::to_string(low) + " to " + std::to_string(high);
+    return high >= (std::int64_t { 1 } << 31) ? "use a whole number of at least " + std::to_string(low)
+                                              : "use a whole number from " + std::to_string(low) + " to " + std::to_string(high);
 }
 
 } // namespace
@@ -87,8 +86,7 @@ const json* JsonFields::required(const std::string& key, bool hasFallback)
     return value;
 }
 
-std::int64_t JsonFields::integer(const std::string& key, std::int64_t low, std::int64_t high,
-                                 std::optional<std::int64_t> fallback)
+std::int64_t JsonFields::integer(const std::string& key, std::int64_t low, std::int64_t high, std::optional<std::int64_t> fallback)
 {
     const json* value = required(key, fallback.has_value());
     if (!value)
@@ -109,7 +107,8 @@ double JsonFields::number(const std::string& key, double low, double high, std::
     const double number = value->is_number() ? value->get<double>() : std::numeric_limits<double>::quiet_NaN();
     if (!(number >= low && number <= high)) {
         const bool any = low <= std::numeric_limits<double>::lowest() && high >= std::numeric_limits<double>::max();
-        fail(key, "cannot be " + shown(*value), any ? std::string("use a number") : "use a number from " + shown(low) + " to " + shown(high));
+        fail(key, "cannot be " + shown(*value),
+             any ? std::string("use a number") : "use a number from " + shown(low) + " to " + shown(high));
         return fallback.value_or(low);
     }
     return number;
@@ -142,7 +141,8 @@ std::string JsonFields::prose(const std::string& key, const std::string& fallbac
         return text(key, fallback);
     std::string out = value->get<std::string>();
     std::string line = out;
-    std::replace_if(line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+    std::replace_if(
+        line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
     return isName(key, line) ? out : fallback;
 }
 

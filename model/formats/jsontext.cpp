@@ -84,16 +84,14 @@ private:
     bool add(json value)
     {
         if (++m_values > m_limits.values)
-            return refuse("more than " + std::to_string(m_limits.values) + " values",
-                          "check that this is the right file");
+            return refuse("more than " + std::to_string(m_limits.values) + " values", "check that this is the right file");
         place(std::move(value));
         return handOver();
     }
     bool open(json value)
     {
         if (++m_values > m_limits.values)
-            return refuse("more than " + std::to_string(m_limits.values) + " values",
-                          "check that this is the right file");
+            return refuse("more than " + std::to_string(m_limits.values) + " values", "check that this is the right file");
         m_open.push_back(place(std::move(value)));
         return true;
     }
@@ -121,8 +119,7 @@ private:
     std::string m_topKey; ///< the last one of the top object
     std::optional<Error> m_refused;
     json m_root;
-    std::vector<json*>
-        m_open; ///< objects and arrays that are not closed yet; an inner one never moves while it is open
+    std::vector<json*> m_open; ///< objects and arrays that are not closed yet; an inner one never moves while it is open
     json* m_slot = nullptr; ///< of the last key
     std::size_t m_values = 0;
 };
@@ -169,7 +166,8 @@ JsonSource jsonSource(const std::string& text)
     };
 }
 
-Result<json> parseJsonList(const JsonSource& source, const std::string& where, const std::string& key, const JsonTake& take, const JsonLimits& limits)
+Result<json> parseJsonList(const JsonSource& source, const std::string& where, const std::string& key, const JsonTake& take,
+                           const JsonLimits& limits)
 {
     DocumentBuilder builder(limits, key, take);
     const Status status = readJsonEvents(source, builder, where, limits);

@@ -32,8 +32,8 @@ JsonSource jsonSource(std::string&& text) = delete;
 /// A document whose top object has a long list under `key`: its elements are given to `take` one by one, with what of the document
 /// was read before, and are not kept, so that the list is empty in the result. The first error that `take` returns is that of all.
 using JsonTake = std::function<Status(const nlohmann::json& before, nlohmann::json element)>;
-Result<nlohmann::json> parseJsonList(const JsonSource& source, const std::string& where, const std::string& key, const JsonTake& take,
-                                     const JsonLimits& limits = {});
+Result<nlohmann::json> parseJsonList(const JsonSource& source, const std::string& where, const std::string& key,
+                                     const JsonTake& take, const JsonLimits& limits = {});
 
 /// Receives a document piece by piece; a handler stops reading by returning refuse(…).
 class JsonEvents : public nlohmann::json_sax<nlohmann::json> {

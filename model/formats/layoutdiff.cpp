@@ -121,7 +121,8 @@ private:
         if (left.spec && right.spec && left.stages && right.stages && *left.stages != *right.stages)
             add(left, &right, What::Stages, left.stages->empty() ? "every device" : *left.stages,
                 right.stages->empty() ? "every device" : *right.stages);
-        if (!(left.spec && right.spec) && left.shards && right.shards && left.shards != right.shards && *left.shards != *right.shards)
+        if (!(left.spec && right.spec) && left.shards && right.shards && left.shards != right.shards
+            && *left.shards != *right.shards)
             add(left, &right, What::Shards, firstDifference(*left.shards, *right.shards),
                 firstDifference(*right.shards, *left.shards));
     }
@@ -224,9 +225,8 @@ std::vector<DifferenceGroup> groupedDifferences(const std::vector<LayoutDifferen
     std::map<std::tuple<std::string, int, std::string, std::string, bool>, std::size_t> index;
     for (const LayoutDifference& difference : differences) {
         const std::string name = withoutNumbers(difference.tensor);
-        const auto [it, fresh] = index.try_emplace({ name, static_cast<int>(difference.what), difference.left, difference.right,
-                                                     difference.activation },
-                                                   groups.size());
+        const auto [it, fresh] = index.try_emplace(
+            { name, static_cast<int>(difference.what), difference.left, difference.right, difference.activation }, groups.size());
         if (fresh) {
             groups.push_back({ difference, 1 });
             continue;

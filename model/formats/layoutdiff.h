@@ -21,7 +21,8 @@ struct LayoutDifference {
     std::optional<std::int64_t> leftBytes; ///< of one copy, on the device that holds the most
     std::optional<std::int64_t> rightBytes;
 };
-std::string differenceName(LayoutDifference::What what); ///< only-left, only-right, order, shape, dtype, logical-names, spec, cut, stages, shards
+std::string differenceName(
+    LayoutDifference::What what); ///< only-left, only-right, order, shape, dtype, logical-names, spec, cut, stages, shards
 
 struct LayoutComparison {
     std::string leftMesh; ///< set when the meshes differ
@@ -34,7 +35,8 @@ struct LayoutComparison {
 };
 
 /// Exact: a size-one axis more, another order of axes on a dim or of mesh axes, and another order of the activations of two
-/// dumps are differences. What a source never says is not compared; what it says of other tensors and not of this one is missing. `fallback` is the dtype of tensors that have none, for the bytes.
+/// dumps are differences. What a source never says is not compared; what it says of other tensors and not of this one is missing.
+/// `fallback` is the dtype of tensors that have none, for the bytes.
 LayoutComparison compareLayouts(const LayoutTable& left, const LayoutTable& right, DType fallback);
 
 /// A name with every run of digits that stands alone between dots and slashes replaced by `*`.

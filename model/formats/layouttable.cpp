@@ -31,10 +31,7 @@ DumpSpec specOf(const Layout& layout, const Mesh& mesh)
     return spec;
 }
 
-std::int64_t product(const Shape& shape)
-{
-    return elementCount(shape).value_or(0);
-}
+std::int64_t product(const Shape& shape) { return elementCount(shape).value_or(0); }
 
 std::string cutText(const WeightLayout& weight)
 {
@@ -88,8 +85,9 @@ Status addEntry(LayoutTable& table, std::map<std::string, std::size_t>& index, c
         table.tensors.push_back({ entry.name });
     LaidOutTensor& tensor = table.tensors[it->second];
     if (entry.shape && tensor.shape && *entry.shape != *tensor.shape)
-        return inputError(table.source, "the files of the folder disagree: " + entry.name + " is " + shapeText(*tensor.shape)
-                              + " in one and " + shapeText(*entry.shape) + " in another",
+        return inputError(table.source,
+                          "the files of the folder disagree: " + entry.name + " is " + shapeText(*tensor.shape) + " in one and "
+                              + shapeText(*entry.shape) + " in another",
                           "write the dump anew");
     if (entry.shape)
         tensor.shape = *entry.shape;
@@ -267,9 +265,18 @@ Result<LayoutTable> readShardsFile(const std::string& path)
 std::string activationName(const std::string& name, DType type, const Shape& shape)
 {
     static const std::pair<DType, const char*> kNames[] {
-        { DType::BF16, "bfloat16" }, { DType::F16, "float16" }, { DType::F32, "float32" },      { DType::F64, "float64" },
-        { DType::I8, "int8" },       { DType::U8, "uint8" },    { DType::I16, "int16" },        { DType::I32, "int32" },
-        { DType::I64, "int64" },     { DType::Bool, "bool" },   { DType::F8E4M3, "float8_e4m3fn" }, { DType::F8E5M2, "float8_e5m2" },
+        { DType::BF16, "bfloat16" },
+        { DType::F16, "float16" },
+        { DType::F32, "float32" },
+        { DType::F64, "float64" },
+        { DType::I8, "int8" },
+        { DType::U8, "uint8" },
+        { DType::I16, "int16" },
+        { DType::I32, "int32" },
+        { DType::I64, "int64" },
+        { DType::Bool, "bool" },
+        { DType::F8E4M3, "float8_e4m3fn" },
+        { DType::F8E5M2, "float8_e5m2" },
     };
     std::string typeName = dtypeName(type);
     for (const auto& [known, text] : kNames)
@@ -308,7 +315,8 @@ void visitActivations(const Evaluation& evaluation, const LaidOutVisitor& visit)
     for (const PlannedSegment& segment : evaluation.plan.segments) {
         const bool layers = evaluation.graph.segments[static_cast<std::size_t>(segment.segment)].isLayer;
         const std::vector<LaidOutTensor> values = valuesOf(evaluation, segment);
-        for (std::int64_t i = 0; i < segment.count; ++i) { // every layer apart, so that one that changes leaves the names of the others alone
+        for (std::int64_t i = 0; i < segment.count;
+             ++i) { // every layer apart, so that one that changes leaves the names of the others alone
             const std::string part = layers ? "layers." + std::to_string(segment.firstLayer + i) : segment.name;
             for (std::size_t value = 0; value < values.size(); ++value)
                 visit(part + values[value].name, values[value], kinds + value);
@@ -323,7 +331,8 @@ LayoutTable layoutTableOf(const Design& design, const Evaluation& evaluation, co
     table.source = source;
     table.mesh = design.mesh;
     const auto addTo = [](std::vector<LaidOutTensor>& list) {
-        return [&list](const std::string& name, const LaidOutTensor& tensor, std::size_t) { list.emplace_back(tensor).name = name; };
+        return
+            [&list](const std::string& name, const LaidOutTensor& tensor, std::size_t) { list.emplace_back(tensor).name = name; };
     };
     visitWeights(design, evaluation, withShards, addTo(table.tensors));
     if (design.model.hasGraph())
@@ -397,7 +406,8 @@ LogicalDump logicalDumpOf(const LayoutTable& table)
     LogicalDump dump;
     dump.file = table.source;
     for (const LaidOutTensor& tensor : table.tensors) {
-        LogicalEntry entry { tensor.name, tensor.logicalNames.value_or(std::vector<std::string>(tensor.shape ? tensor.shape->size() : 0)),
+        LogicalEntry entry { tensor.name,
+                             tensor.logicalNames.value_or(std::vector<std::string>(tensor.shape ? tensor.shape->size() : 0)),
                              tensor.shape };
         dump.entries.push_back(std::move(entry));
     }

@@ -35,7 +35,8 @@ struct LayoutTable {
     std::string source; ///< for people
     std::optional<Mesh> mesh;
     std::vector<LaidOutTensor> tensors;
-    std::vector<LaidOutTensor> activations; ///< values of operations that are whole or cut; a design and input_shardings.json have them
+    std::vector<LaidOutTensor>
+        activations; ///< values of operations that are whole or cut; a design and input_shardings.json have them
     std::set<std::string> files; ///< dump files that a folder has; empty for any other source
     std::vector<std::string> warnings; ///< what was bent to fit when rules were applied
 };

@@ -29,8 +29,8 @@ std::string pinsText(const std::vector<Pin>& pins, const std::string& compiler)
     constexpr std::size_t kMostNamed = 8;
     std::vector<std::pair<std::string, std::size_t>> matches;
     for (const Pin& pin : pins) {
-        const auto known
-            = std::find_if(matches.begin(), matches.end(), [&](const auto& match) { return match.first == pin.match; });
+        const auto known =
+            std::find_if(matches.begin(), matches.end(), [&](const auto& match) { return match.first == pin.match; });
         if (known == matches.end())
             matches.emplace_back(pin.match, 1);
         else
@@ -42,11 +42,9 @@ std::string pinsText(const std::vector<Pin>& pins, const std::string& compiler)
             + (matches[i].second > 1 ? " (" + std::to_string(matches[i].second) + ")" : "");
     if (matches.size() > kMostNamed)
         text += " and " + std::to_string(matches.size() - kMostNamed) + " more";
-    text += ": where these values lie is left to " + compiler
-        + ", which may move other values than the plan does, and more";
+    text += ": where these values lie is left to " + compiler + ", which may move other values than the plan does, and more";
     // What pins alone tell apart.
-    for (const auto& [preset, without] :
-         { std::pair { "preset tp-sp", "megatron-tp" }, { "preset tp-sp+fsdp", "tp+fsdp" } })
+    for (const auto& [preset, without] : { std::pair { "preset tp-sp", "megatron-tp" }, { "preset tp-sp+fsdp", "tp+fsdp" } })
         if (std::any_of(pins.begin(), pins.end(), [&](const Pin& pin) { return pin.source == preset; }))
             text += std::string("; ") + preset + " becomes " + without;
     return text;
@@ -74,8 +72,8 @@ std::vector<std::string> leftOutOf(const Design& design, const std::string& comp
         std::vector<std::string> axes;
         for (const std::string& axis : workload.optimizer.axes)
             axes.push_back(shown(axis));
-        out.push_back(std::string("optimizer states") + (workload.optimizer.gradients ? " and gradients" : "")
-                      + " cut over " + joined(axes) + ": only weights and inputs are laid out");
+        out.push_back(std::string("optimizer states") + (workload.optimizer.gradients ? " and gradients" : "") + " cut over "
+                      + joined(axes) + ": only weights and inputs are laid out");
     }
     return out;
 }

@@ -34,7 +34,8 @@ Json specJson(const DumpSpec& spec)
     return out;
 }
 
-template <class Dump> Result<Dump> only(Result<AnyDump> read, const std::string& path, const char* expected)
+template <class Dump>
+Result<Dump> only(Result<AnyDump> read, const std::string& path, const char* expected)
 {
     if (!read.ok())
         return read.error();

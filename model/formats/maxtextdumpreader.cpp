@@ -152,20 +152,7 @@ public:
 
 private:
     enum class Kind { None, Logical, Named, Activations };
-    enum class Place {
-        Root,
-        Entry,
-        Mesh,
-        AxisNames,
-        AxisSizes,
-        Spec,
-        SpecAxes,
-        Shape,
-        List,
-        Item,
-        Activation,
-        Skipped
-    };
+    enum class Place { Root, Entry, Mesh, AxisNames, AxisSizes, Spec, SpecAxes, Shape, List, Item, Activation, Skipped };
     enum class Scalar { Null, Text, Whole, Other };
 
     bool isName(const std::string& name)
@@ -203,8 +190,7 @@ private:
 
     bool wrong(const std::string& expected, const std::string& found)
     {
-        return refuse(found + " stands where " + expected + " is expected" + entryText(),
-                      "check that this is the right file");
+        return refuse(found + " stands where " + expected + " is expected" + entryText(), "check that this is the right file");
     }
 
     bool openEntry()
@@ -242,8 +228,7 @@ private:
         if (++m_values > kMostValues)
             return refuse("more than " + std::to_string(kMostValues) + " values", "check that this is the right file");
         if (m_open.empty())
-            return refuse(std::string("an object of entries is expected, this is ") + shown,
-                          "check that this is the right file");
+            return refuse(std::string("an object of entries is expected, this is ") + shown, "check that this is the right file");
         const Place place = m_open.back();
         switch (place) {
         case Place::AxisNames:
@@ -271,8 +256,7 @@ private:
                 m_cut = std::move(text);
             else if (m_key == "stages" && kind == Scalar::Text)
                 m_stages = std::move(text);
-            return (m_key != "mesh" && m_key != "partition_spec" && m_key != "shape")
-                || wrong("the value of " + m_key, shown);
+            return (m_key != "mesh" && m_key != "partition_spec" && m_key != "shape") || wrong("the value of " + m_key, shown);
         case Place::Mesh:
             return (m_key != "axis_names" && m_key != "shape") || wrong("the " + m_key + " of a mesh", shown);
         case Place::Skipped:
@@ -305,8 +289,8 @@ private:
             return true;
         std::vector<MeshAxis> axes;
         for (const std::string& name : m_axisNames) {
-            const auto size = std::find_if(m_axisSizes.begin(), m_axisSizes.end(),
-                                           [&](const auto& entry) { return entry.first == name; });
+            const auto size =
+                std::find_if(m_axisSizes.begin(), m_axisSizes.end(), [&](const auto& entry) { return entry.first == name; });
             if (size == m_axisSizes.end())
                 return refuse("mesh axis '" + name + "'" + entryText() + " has no size", "give it one in mesh.shape");
             axes.push_back({ name, size->second });
@@ -319,8 +303,8 @@ private:
         if (!mesh.ok())
             return refuse(mesh.error().what, mesh.error().fix);
         if (m_mesh && !(*m_mesh == mesh.value()))
-            return refuse("the mesh" + entryText() + ", " + mesh.value().text()
-                              + ", differs from that of the entries before, " + m_mesh->text(),
+            return refuse("the mesh" + entryText() + ", " + mesh.value().text() + ", differs from that of the entries before, "
+                              + m_mesh->text(),
                           "a dump has one mesh");
         m_mesh = std::move(mesh).value();
         return true;
@@ -332,8 +316,7 @@ private:
         if (axes.size() != m_axisNames.size() || axes.size() != m_axisSizes.size())
             return false;
         for (std::size_t i = 0; i < axes.size(); ++i)
-            if (axes[i].name != m_axisNames[i] || axes[i].name != m_axisSizes[i].first
-                || axes[i].size != m_axisSizes[i].second)
+            if (axes[i].name != m_axisNames[i] || axes[i].name != m_axisSizes[i].first || axes[i].size != m_axisSizes[i].second)
                 return false;
         return true;
     }
@@ -349,8 +332,8 @@ private:
                           "a dump is of one kind");
         m_kind = kind;
         if (m_shape && m_spec.size() > m_shape->size())
-            return refuse("the spec" + entryText() + " has " + std::to_string(m_spec.size())
-                              + " entries for a shape of " + std::to_string(m_shape->size()) + " dims",
+            return refuse("the spec" + entryText() + " has " + std::to_string(m_spec.size()) + " entries for a shape of "
+                              + std::to_string(m_shape->size()) + " dims",
                           "give one entry for each dim");
         return m_hasMesh ? closeNamed() : closeLogical();
     }
@@ -378,15 +361,13 @@ private:
                     return refuse("the spec" + entryText() + " names '" + name + "', which the mesh lacks",
                                   "its axes are " + m_mesh->text());
                 if (std::find(used.begin(), used.end(), name) != used.end())
-                    return refuse("the spec" + entryText() + " uses mesh axis '" + name + "' twice",
-                                  "use each axis once");
+                    return refuse("the spec" + entryText() + " uses mesh axis '" + name + "' twice", "use each axis once");
                 used.push_back(name);
                 parts *= m_mesh->axis(axis).size;
             }
             if (m_shape && m_check == DumpCheck::Strict && m_cut.empty() && (*m_shape)[dim] % parts != 0)
-                return refuse("dim " + std::to_string(dim) + entryText() + " has size "
-                                  + std::to_string((*m_shape)[dim]) + ", which its " + std::to_string(parts)
-                                  + " parts do not divide",
+                return refuse("dim " + std::to_string(dim) + entryText() + " has size " + std::to_string((*m_shape)[dim])
+                                  + ", which its " + std::to_string(parts) + " parts do not divide",
                               "check the mesh " + m_mesh->text());
         }
         m_named.push_back({ m_entry, std::move(m_spec), std::move(m_shape), std::move(m_cut), std::move(m_stages) });

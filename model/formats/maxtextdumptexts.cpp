@@ -127,15 +127,9 @@ std::string quoted(const std::string& text)
 }
 
 /// A tuple of one has a comma.
-std::string tupleText(const std::vector<std::string>& parts)
-{
-    return "(" + joined(parts) + (parts.size() == 1 ? ",)" : ")");
-}
+std::string tupleText(const std::vector<std::string>& parts) { return "(" + joined(parts) + (parts.size() == 1 ? ",)" : ")"); }
 
-bool isWordCharacter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
+bool isWordCharacter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
 /// Where `_word=` begins, or npos.
 std::size_t nextOption(std::string_view text)
@@ -155,8 +149,7 @@ std::string ruleNameOf(std::string_view text, const std::vector<std::string>& ru
 {
     std::string best;
     for (const std::string& rule : rules)
-        if (text.starts_with(rule) && (text.size() == rule.size() || text[rule.size()] == '_')
-            && rule.size() > best.size())
+        if (text.starts_with(rule) && (text.size() == rule.size() || text[rule.size()] == '_') && rule.size() > best.size())
             best = rule;
     return best.empty() ? std::string(text.substr(0, text.find('_'))) : best;
 }
@@ -183,8 +176,7 @@ Result<DumpSpec> specFromPython(std::string_view text, const std::string& where)
     else if (tuple.starts_with("P"))
         tuple.remove_prefix(1);
     else
-        return inputError(where, "'" + shortened(text, 80) + "' is not a partition spec",
-                          "write it like P('fsdp', None)");
+        return inputError(where, "'" + shortened(text, 80) + "' is not a partition spec", "write it like P('fsdp', None)");
     const auto elements = TupleReader(tuple, where).read();
     if (!elements.ok())
         return elements.error();
@@ -210,9 +202,8 @@ Result<std::vector<std::string>> namesFromPython(std::string_view text, const st
     std::vector<std::string> names;
     for (const Element& element : elements.value()) {
         if (element.isTuple)
-            return inputError(
-                where, "a tuple stands where a logical name is expected in '" + shortened(text, 80) + "'",
-                "use one name for each dim");
+            return inputError(where, "a tuple stands where a logical name is expected in '" + shortened(text, 80) + "'",
+                              "use one name for each dim");
         names.push_back(element.isNone ? std::string() : element.texts.front());
     }
     return names;
@@ -271,8 +262,7 @@ Result<DumpFolder> readDumpFolderName(std::string_view path, const std::vector<s
 
 std::string dumpFolderName(const DumpFolder& folder)
 {
-    std::string out
-        = folder.model + "/" + folder.topology + "/slice_" + std::to_string(folder.slices) + "/rule_" + folder.rule;
+    std::string out = folder.model + "/" + folder.topology + "/slice_" + std::to_string(folder.slices) + "/rule_" + folder.rule;
     for (const auto& [key, value] : folder.options)
         out += "_" + key + "=" + value;
     return out;

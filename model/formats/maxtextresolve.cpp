@@ -23,8 +23,7 @@ std::int64_t parts(const std::vector<std::string>& axes, const Mesh& mesh)
 {
     std::int64_t out = 1;
     for (const std::string& axis : axes)
-        out = checkedMultiply(out, sizeOfAxis(mesh, axis))
-                  .value_or(kTooMany); // a wrong rule may name an axis again and again
+        out = checkedMultiply(out, sizeOfAxis(mesh, axis)).value_or(kTooMany); // a wrong rule may name an axis again and again
     return out;
 }
 
@@ -71,8 +70,7 @@ public:
         for (std::size_t i = 0; i < std::min(m_indivisible.size(), kMostTold); ++i)
             m_warnings.push_back(m_indivisible[i]);
         if (m_indivisible.size() > kMostTold)
-            m_warnings.push_back(std::to_string(m_indivisible.size() - kMostTold)
-                                 + " more dims are not divided by their axes");
+            m_warnings.push_back(std::to_string(m_indivisible.size() - kMostTold) + " more dims are not divided by their axes");
     }
 
 private:
@@ -89,8 +87,7 @@ private:
                 if (std::find(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(i), axes[i]) - axes.begin()
                     != static_cast<std::ptrdiff_t>(i))
                     return inputError(place,
-                                      ruleText(m_setup, rule) + " cuts dim " + std::to_string(dim) + " over " + axes[i]
-                                          + " twice",
+                                      ruleText(m_setup, rule) + " cuts dim " + std::to_string(dim) + " over " + axes[i] + " twice",
                                       "name each mesh axis once in a rule");
             for (const std::string& axis : axes)
                 if (m_mesh.find(axis) < 0)
@@ -106,9 +103,8 @@ private:
     /// ZeRO-1: `data` goes in front of the axes of the first dim that it divides.
     void cutOverData(const LogicalEntry& entry, DumpSpec& spec) const
     {
-        const bool cutAlready = std::any_of(spec.begin(), spec.end(), [](const auto& axes) {
-            return std::find(axes.begin(), axes.end(), "data") != axes.end();
-        });
+        const bool cutAlready = std::any_of(
+            spec.begin(), spec.end(), [](const auto& axes) { return std::find(axes.begin(), axes.end(), "data") != axes.end(); });
         if (cutAlready || !entry.shape || m_mesh.find("data") < 0)
             return;
         for (std::size_t dim = 0; dim < spec.size(); ++dim) {
@@ -128,11 +124,10 @@ private:
         const DumpSpec& spec = resolution.spec;
         for (std::size_t dim = 0; dim < std::min(spec.size(), entry.shape->size()); ++dim)
             if (const auto count = parts(spec[dim], m_mesh); (*entry.shape)[dim] % count != 0)
-                m_indivisible.push_back(
-                    entry.name + ": dim " + std::to_string(dim) + " (" + entry.names[dim] + ") of size "
-                    + std::to_string((*entry.shape)[dim]) + " is not divided by the " + std::to_string(count)
-                    + " parts of " + joined(withoutUselessAxes({ spec[dim] }, m_mesh).front(), " x ") + " by "
-                    + ruleText(m_setup, resolution.decidedBy[dim]) + "; JAX refuses that for a weight");
+                m_indivisible.push_back(entry.name + ": dim " + std::to_string(dim) + " (" + entry.names[dim] + ") of size "
+                                        + std::to_string((*entry.shape)[dim]) + " is not divided by the " + std::to_string(count)
+                                        + " parts of " + joined(withoutUselessAxes({ spec[dim] }, m_mesh).front(), " x ") + " by "
+                                        + ruleText(m_setup, resolution.decidedBy[dim]) + "; JAX refuses that for a weight");
     }
 
     const std::string& m_file;

@@ -54,7 +54,11 @@ void visit(Visitor&& each, Model& model)
 struct Writer {
     nlohmann::json out = nlohmann::json::object();
 
-    template <class T> void value(const char* key, const T& member) { out[key] = member; }
+    template <class T>
+    void value(const char* key, const T& member)
+    {
+        out[key] = member;
+    }
     template <class T, class Name, class FromName>
     void word(const char* key, const T& member, Name name, FromName /*fromName*/, const char* /*known*/)
     {

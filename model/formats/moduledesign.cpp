@@ -20,8 +20,7 @@ Result<Workload> workloadOf(const ColumnParallelParameters& layer, const std::st
     const std::size_t batchDims = shape.size() >= 3 ? shape.size() - 2 : shape.empty() ? 0 : shape.size() - 1;
     const auto batch = checkedProduct(std::span(shape).first(batchDims));
     if (!batch || *batch < 1 || workload.sequence < 1)
-        return inputError(where + ".input_shape", "an input of " + shapeText(shape) + " cannot be run",
-                          "use sizes of at least 1");
+        return inputError(where + ".input_shape", "an input of " + shapeText(shape) + " cannot be run", "use sizes of at least 1");
     workload.batch = *batch;
     if (auto status = verifyWorkload(workload, where); !status.ok())
         return status.error();

@@ -187,8 +187,8 @@ Result<Answer> moe(ModuleParameters& from)
 {
     MoeParameters layer;
     layer.strategy = from.strategy();
-    const bool known = layer.strategy.kind() == StrategyKind::TensorParallel
-        || layer.strategy.kind() == StrategyKind::ExpertParallel;
+    const bool known =
+        layer.strategy.kind() == StrategyKind::TensorParallel || layer.strategy.kind() == StrategyKind::ExpertParallel;
     const std::optional<std::int64_t> unless = known ? std::nullopt : std::optional<std::int64_t>(1);
     layer.experts = from.size({ "num_experts" }, unless);
     layer.moeDim = from.size({ "moe_dim" }, unless);
@@ -242,8 +242,8 @@ Result<Answer> stackedMoe(ModuleParameters& from)
 {
     StackedMoeParameters layer;
     layer.strategy = from.strategy();
-    const std::optional<std::int64_t> unless
-        = layer.strategy.kind() == StrategyKind::TensorParallel ? std::nullopt : std::optional<std::int64_t>(1);
+    const std::optional<std::int64_t> unless =
+        layer.strategy.kind() == StrategyKind::TensorParallel ? std::nullopt : std::optional<std::int64_t>(1);
     layer.experts = from.size({ "num_experts" }, unless);
     layer.hidden = from.size({ "hidden", "hidden_dim", "hidden_size" }, unless);
     layer.moeDim = from.size({ "moe_dim" }, unless);
@@ -290,19 +290,16 @@ struct Module {
 };
 
 constexpr std::array<Module, 9> kModules { {
-    { "Linear",
-      "weight_shape [out, in] (or out_dim, in_dim), strategy and its own parameters, has_bias, scales, block_size",
+    { "Linear", "weight_shape [out, in] (or out_dim, in_dim), strategy and its own parameters, has_bias, scales, block_size",
       linear },
     { "Linear.bias", "weight_shape [out, in], strategy", linearBias },
     { "Linear.scales",
       "weight_shape [out, in], strategy and its own parameters, scales per_tensor|per_row|block, block_size [128, 128]",
       linearScales },
-    { "ColumnParallelLinear",
-      "in_dim, out_dim, has_bias, tied_weight, scaled_quantization, dtype, input_shape [in_dim]",
+    { "ColumnParallelLinear", "in_dim, out_dim, has_bias, tied_weight, scaled_quantization, dtype, input_shape [in_dim]",
       columnParallelLinear },
     { "MLP", "hidden, ffl, strategy replicate|tensor_parallel", mlp },
-    { "Attention", "hidden, num_heads, num_kv_heads, head_dim, stacked_qkv, strategy replicate|tensor_parallel",
-      attention },
+    { "Attention", "hidden, num_heads, num_kv_heads, head_dim, stacked_qkv, strategy replicate|tensor_parallel", attention },
     { "MoE.gate", "num_experts, hidden, strategy replicate", moeGate },
     { "MoE", "num_experts, moe_dim, hidden, ep_size, n_nodes, node_id, strategy tensor_parallel|expert_parallel", moe },
     { "StackedMoE",
@@ -329,8 +326,8 @@ Result<json> answerModule(const json& request, const std::string& file)
     const json* parameters = top.find("params");
     if (top.error())
         return *top.error();
-    const auto module = std::find_if(kModules.begin(), kModules.end(),
-                                     [&](const Module& m) { return lowered(name) == lowered(m.name); });
+    const auto module =
+        std::find_if(kModules.begin(), kModules.end(), [&](const Module& m) { return lowered(name) == lowered(m.name); });
     if (module == kModules.end())
         return inputError(top.place("module"), "there is no module '" + name + "'", "modules are " + moduleNames());
     ModuleParameters from(parameters ? *parameters : kNone, file);

@@ -51,10 +51,9 @@ ModuleStrategy ModuleParameters::strategy(std::optional<std::string> fallback)
     const std::string name = m_fields.text("strategy", fallback);
     const auto kind = strategyKindFromName(name);
     if (!m_fields.error() && (!kind || *kind == StrategyKind::Spec))
-        m_fields.fail(
-            "strategy", "there is no strategy '" + name + "'",
-            "strategies are replicate, rowwise, columnwise, axiswise, head_aware_columnwise, stacked_qkv, gate_up, "
-            "segmented, tensor_parallel and expert_parallel");
+        m_fields.fail("strategy", "there is no strategy '" + name + "'",
+                      "strategies are replicate, rowwise, columnwise, axiswise, head_aware_columnwise, stacked_qkv, gate_up, "
+                      "segmented, tensor_parallel and expert_parallel");
     out.strategy.kind = kind.value_or(StrategyKind::Replicate);
     out.devices = devices();
     return out;
@@ -69,8 +68,7 @@ ModuleStrategy ModuleParameters::weightStrategy()
         out.strategy.headDim = size({ "head_dim" }, 0);
     }
     if (has.dim)
-        out.strategy.dim
-            = static_cast<int>(m_fields.integer(present({ "axis", "dim" }), -16, 15, defaultDim(out.kind())));
+        out.strategy.dim = static_cast<int>(m_fields.integer(present({ "axis", "dim" }), -16, 15, defaultDim(out.kind())));
     if (has.segments)
         readSegments(out.strategy);
     return out;
@@ -99,8 +97,7 @@ std::optional<LinearScales> ModuleParameters::scales(bool required)
                                                                            { "block", LinearScales::Kind::Block } };
     LinearScales out;
     const std::string name = m_fields.text("scales");
-    const auto found
-        = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& kind) { return name == kind.first; });
+    const auto found = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& kind) { return name == kind.first; });
     if (found == std::end(kKinds)) {
         m_fields.fail("scales", "cannot be '" + name + "'", "use per_tensor, per_row or block");
         return std::nullopt;
@@ -123,8 +120,7 @@ ColumnParallelParameters ModuleParameters::columnParallel()
     layer.devices = devices();
     layer.hasBias = m_fields.flag("has_bias", false);
     layer.tiedWeight = says({ "tied_weight" });
-    layer.scaledQuantization
-        = says({ "scaled_quantization", "quantization", "quant_config", "float8_config", "scales" });
+    layer.scaledQuantization = says({ "scaled_quantization", "quantization", "quant_config", "float8_config", "scales" });
     layer.inputShape = m_fields.integers("input_shape", 0, kLargestModuleSize);
     const std::string dtype = m_fields.text("dtype", dtypeName(layer.dtype));
     if (const auto known = dtypeFromName(dtype))

@@ -71,8 +71,8 @@ std::optional<DType> storedType(const Checkpoint& checkpoint)
     for (const CheckpointTensor& tensor : checkpoint.tensors)
         if (tensor.shapeKnown)
             ++counts[tensor.dtype];
-    const auto most = std::max_element(counts.begin(), counts.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most =
+        std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     return most == counts.end() ? std::nullopt : std::optional(most->first);
 }
 
@@ -89,11 +89,11 @@ OpenedModel openLoose(ModelSpec model, const Checkpoint& checkpoint, std::vector
         unknown += weight.unknownShape ? 1 : 0;
         model.looseWeights.push_back(std::move(weight));
     }
-    std::string message = model.notUnderstood + "; its " + std::to_string(checkpoint.tensors.size())
-        + " weights are shown without a graph";
+    std::string message =
+        model.notUnderstood + "; its " + std::to_string(checkpoint.tensors.size()) + " weights are shown without a graph";
     if (unknown > 0)
-        message += ", " + (unknown == checkpoint.tensors.size() ? std::string("all") : std::to_string(unknown))
-            + " of unknown shape";
+        message +=
+            ", " + (unknown == checkpoint.tensors.size() ? std::string("all") : std::to_string(unknown)) + " of unknown shape";
     findings.insert(findings.begin(),
                     checkpointFinding("not-understood", Severity::Warning, checkpoint.place, message,
                                       unknown > 0 ? "shapes come with the .safetensors files" : ""));
@@ -106,9 +106,8 @@ void settleByCheckpoint(ConfigModel& config, const Checkpoint& checkpoint)
 {
     ModelSpec& model = config.model;
     model.weightPrefix = weightPrefix(checkpoint, model.weightPrefix, model.block.falconNames);
-    const bool hasHead
-        = std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
-                      [](const CheckpointTensor& tensor) { return tensor.name.ends_with("lm_head.weight"); });
+    const bool hasHead = std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
+                                     [](const CheckpointTensor& tensor) { return tensor.name.ends_with("lm_head.weight"); });
     if (config.wrapped || !config.saysTied)
         model.tiedEmbeddings = checkpoint.tensors.empty() ? model.tiedEmbeddings : !hasHead;
     const auto stored = storedType(checkpoint);
@@ -120,10 +119,9 @@ void settleByCheckpoint(ConfigModel& config, const Checkpoint& checkpoint)
                                                     "set --dtype to what the weights are"));
     if (model.dtype == DType::BF16 || model.dtype == DType::F16 || model.dtype == DType::F32)
         return;
-    config.findings.push_back(
-        checkpointFinding("config", Severity::Warning, checkpoint.place,
-                          "its weights are " + dtypeName(model.dtype) + "; the graph is computed in bf16",
-                          "--dtype takes another type: bf16, f16, f32 or f8e4m3"));
+    config.findings.push_back(checkpointFinding("config", Severity::Warning, checkpoint.place,
+                                                "its weights are " + dtypeName(model.dtype) + "; the graph is computed in bf16",
+                                                "--dtype takes another type: bf16, f16, f32 or f8e4m3"));
     model.dtype = DType::BF16;
 }
 
@@ -131,11 +129,10 @@ Result<OpenedModel> openWith(ConfigModel config, const Checkpoint& checkpoint)
 {
     if (!config.model.hasGraph()) {
         if (checkpoint.tensors.empty())
-            return inputError(
-                checkpoint.place,
-                config.model.notUnderstood + ", and there are no names of weights to show"
-                    + (checkpoint.findings.empty() ? "" : " (" + checkpoint.findings.front().message + ")"),
-                "add the index or the .safetensors files");
+            return inputError(checkpoint.place,
+                              config.model.notUnderstood + ", and there are no names of weights to show"
+                                  + (checkpoint.findings.empty() ? "" : " (" + checkpoint.findings.front().message + ")"),
+                              "add the index or the .safetensors files");
         return openLoose(std::move(config.model), checkpoint, std::move(config.findings));
     }
     settleByCheckpoint(config, checkpoint);
@@ -146,13 +143,12 @@ Result<OpenedModel> openWith(ConfigModel config, const Checkpoint& checkpoint)
         return graph.error();
     OpenedModel out { std::move(config.model), std::move(config.findings) };
     if (config.wrapped)
-        out.findings.push_back(checkpointFinding(
-            "not-in-graph", Severity::Note, checkpoint.place,
-            "the decoder is one part of a larger model (text_config); only the decoder is in the graph"));
+        out.findings.push_back(
+            checkpointFinding("not-in-graph", Severity::Note, checkpoint.place,
+                              "the decoder is one part of a larger model (text_config); only the decoder is in the graph"));
     out.findings.insert(out.findings.end(), checkpoint.findings.begin(), checkpoint.findings.end());
     if (!checkpoint.tensors.empty()) {
-        const auto differences
-            = compareCheckpoint(checkpoint, out.model, graph.value(), { config.quantized, config.wrapped });
+        const auto differences = compareCheckpoint(checkpoint, out.model, graph.value(), { config.quantized, config.wrapped });
         out.findings.insert(out.findings.end(), differences.begin(), differences.end());
     }
     return out;
@@ -239,8 +235,7 @@ Result<OpenedModel> openPath(const std::string& path)
         return openConfig(path, checkpoint.value(), nameOf(folderOf(path)), path);
     }
     if (!name.ends_with(".json"))
-        return inputError(path, "is not a model that can be opened",
-                          "give a config.json, a folder, or a .safetensors file");
+        return inputError(path, "is not a model that can be opened", "give a config.json, a folder, or a .safetensors file");
     Checkpoint nothing;
     nothing.place = path;
     return openConfig(path, nothing, nameOf(path), path);
@@ -255,10 +250,9 @@ Result<OpenedModel> openModel(const std::string& argument, const std::string& wh
     if (auto builtin = builtinModel(argument, where); builtin.ok()) {
         OpenedModel out { std::move(builtin.value()), {} };
         if (isThere(argument))
-            out.findings.push_back(
-                checkpointFinding("config", Severity::Note, argument,
-                                  "the built-in model of this name is used, not the file or folder beside it",
-                                  "write ./" + argument + " to open that one"));
+            out.findings.push_back(checkpointFinding("config", Severity::Note, argument,
+                                                     "the built-in model of this name is used, not the file or folder beside it",
+                                                     "write ./" + argument + " to open that one"));
         return out;
     }
     std::error_code failed;

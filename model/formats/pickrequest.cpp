@@ -56,7 +56,10 @@ public:
 
 private:
     bool ok() const { return !m_top.error(); }
-    void fail(const std::string& key, const std::string& what, const std::string& fix = {}) { m_top.fail(key, what, fix.empty() ? kChange : fix); }
+    void fail(const std::string& key, const std::string& what, const std::string& fix = {})
+    {
+        m_top.fail(key, what, fix.empty() ? kChange : fix);
+    }
     void fail(UpstreamError error, const std::string& key, const std::string& what, const std::string& fix = {})
     {
         m_top.fail(key, upstream(error, what), fix.empty() ? kChange : fix);
@@ -70,10 +73,11 @@ private:
             return;
         const std::string key = shortened(rest.begin().key(), kLongestName);
         fail(path.empty() ? key : path + "." + key, "there is no such key here",
-             path.empty() ? "shardctl pick --help tells the keys of a request" : path == "policy" ? "a policy has " + policyKeys()
-                 : path == "attrs" ? attributeNames()
-                 : path == "mesh"  ? std::string("a mesh has shape and axes")
-                                   : std::string("an operand has name, dtype, global_shape and placements"));
+             path.empty()           ? "shardctl pick --help tells the keys of a request"
+                 : path == "policy" ? "a policy has " + policyKeys()
+                 : path == "attrs"  ? attributeNames()
+                 : path == "mesh"   ? std::string("a mesh has shape and axes")
+                                    : std::string("an operand has name, dtype, global_shape and placements"));
     }
 
     std::string attributeNames() const
@@ -90,8 +94,9 @@ private:
     std::vector<std::string> policyOf(RuleProfile profile, PickerKind picker) const
     {
         if (picker == PickerKind::AutoReshard)
-            return profile == RuleProfile::Shardboard ? std::vector<std::string> { "allowed_transitions", "mode", "allow_partial_to_sharded" }
-                                                      : std::vector<std::string> { "allowed_transitions", "mode" };
+            return profile == RuleProfile::Shardboard
+                ? std::vector<std::string> { "allowed_transitions", "mode", "allow_partial_to_sharded" }
+                : std::vector<std::string> { "allowed_transitions", "mode" };
         if (picker != PickerKind::GreedyReshard)
             return {};
         std::vector<std::string> keys { "allow_partial_to_sharded", "on_reshard" };
@@ -102,7 +107,8 @@ private:
     std::string policyKeys() const
     {
         const auto keys = policyOf(m_question.profile, m_question.picker);
-        return keys.empty() ? "nothing for " + std::string(kPickerNames[static_cast<std::size_t>(m_question.picker)]) : joined(keys);
+        return keys.empty() ? "nothing for " + std::string(kPickerNames[static_cast<std::size_t>(m_question.picker)])
+                            : joined(keys);
     }
 
     /// Keys of other generations, and of other pickers of this one.
@@ -120,7 +126,8 @@ private:
         const auto mine = policyOf(m_question.profile, m_question.picker);
         for (const Known& known : kKnown)
             if (fields.find(known.key) != nullptr && std::find(mine.begin(), mine.end(), known.key) == mine.end())
-                fields.fail(known.key, std::string(ruleProfileName(m_question.profile)) + " with "
+                fields.fail(known.key,
+                            std::string(ruleProfileName(m_question.profile)) + " with "
                                 + kPickerNames[static_cast<std::size_t>(m_question.picker)] + " does not have it: " + known.whose,
                             "leave it out; a policy has " + policyKeys() + " here");
     }
@@ -139,11 +146,14 @@ private:
                                        [&](const char* name) { return lowered(name) == lowered(picker); });
         const bool greedy = lowered(picker) == "greedy";
         if (kind == kPickerNames.end() && !greedy)
-            return fail("picker", "there is no picker '" + picker + "'", "pickers are GreedyReshard, NoReshard, PartialsOnly and auto_reshard");
+            return fail("picker", "there is no picker '" + picker + "'",
+                        "pickers are GreedyReshard, NoReshard, PartialsOnly and auto_reshard");
         m_question.picker = greedy ? PickerKind::GreedyReshard : static_cast<PickerKind>(kind - kPickerNames.begin());
         const bool inRegion = m_question.picker == PickerKind::AutoReshard;
         if (m_question.profile != RuleProfile::Shardboard && regions != inRegion)
-            fail("picker", std::string(ruleProfileName(m_question.profile)) + " does not have " + kPickerNames[static_cast<std::size_t>(m_question.picker)],
+            fail("picker",
+                 std::string(ruleProfileName(m_question.profile)) + " does not have "
+                     + kPickerNames[static_cast<std::size_t>(m_question.picker)],
                  regions ? "it has auto_reshard" : "it has GreedyReshard, NoReshard and PartialsOnly");
     }
 
@@ -162,7 +172,8 @@ private:
             return fail(UpstreamError::ValueError, "mesh.shape", "a mesh has at least one mesh axis", "write [1] for one device");
         if (shape.size() != names.size())
             return fail(UpstreamError::ValueError, "mesh.axes",
-                        "there are " + std::to_string(names.size()) + " names for " + std::to_string(shape.size()) + " mesh axes", "name each mesh axis");
+                        "there are " + std::to_string(names.size()) + " names for " + std::to_string(shape.size()) + " mesh axes",
+                        "name each mesh axis");
         std::vector<MeshAxis> axes;
         for (std::size_t i = 0; i < shape.size(); ++i)
             axes.push_back({ names[i], shape[i] });
@@ -178,10 +189,12 @@ private:
         if (value.is_string()) {
             const auto& name = value.get_ref<const std::string&>();
             if (name.empty() || name.size() > kLongestName || parseInteger(name))
-                fail(key, "'" + shortened(name, kLongestName) + "' is no name of a size", "write a number, or a name such as \"batch\"");
+                fail(key, "'" + shortened(name, kLongestName) + "' is no name of a size",
+                     "write a number, or a name such as \"batch\"");
             return ok() ? m_question.symbols.sizeOf(name) : 0;
         }
-        if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(kLargestSize))) {
+        if (!value.is_number_integer()
+            || (value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(kLargestSize))) {
             fail(key, "expected a size or the name of one, found " + shortened(jsonText(value), 40),
                  "write a number, or a name such as \"batch\"");
             return 0;
@@ -196,8 +209,7 @@ private:
     {
         const auto found = value.is_string() ? Placement::parse(value.get_ref<const std::string&>()) : std::nullopt;
         if (!found)
-            fail(key, "there is no placement " + shortened(jsonText(value), 40),
-                 "use R, S0, S1, …, P, Pavg, Pmin, Pmax or U");
+            fail(key, "there is no placement " + shortened(jsonText(value), 40), "use R, S0, S1, …, P, Pavg, Pmin, Pmax or U");
         else if (found->partial() && found->reduce != PartialReduce::Sum && m_question.profile == RuleProfile::G3)
             fail(UpstreamError::ValueError, key, "G3 has partial sums only, no " + found->code(), "use P");
         return found;
@@ -207,7 +219,8 @@ private:
     {
         const json* inputs = m_top.find("inputs");
         if (inputs == nullptr || !inputs->is_array() || inputs->empty())
-            return fail("inputs", "a list of at least one operand is expected", "write [{\"global_shape\": [4, 8], \"placements\": [\"R\"]}]");
+            return fail("inputs", "a list of at least one operand is expected",
+                        "write [{\"global_shape\": [4, 8], \"placements\": [\"R\"]}]");
         if (inputs->size() > kMostOperands)
             return fail("inputs", "there are more than " + std::to_string(kMostOperands) + " operands", "ask about fewer");
         for (std::size_t i = 0; i < inputs->size() && ok(); ++i)
@@ -233,7 +246,8 @@ private:
             return fail(path + ".dtype", "there is no dtype '" + shortened(dtype, 40) + "'", "use float32, bfloat16, int64, …");
         operand.dtype = *type;
         if (shape == nullptr || !shape->is_array() || shape->size() > kMostDims)
-            return fail(path + ".global_shape", "a list of at most " + std::to_string(kMostDims) + " sizes is expected", "write [4, 8]");
+            return fail(path + ".global_shape", "a list of at most " + std::to_string(kMostDims) + " sizes is expected",
+                        "write [4, 8]");
         for (std::size_t d = 0; d < shape->size(); ++d)
             operand.shape.push_back(size((*shape)[d], indexed(path + ".global_shape", d)));
         if (placements == nullptr || !placements->is_array())
@@ -241,14 +255,17 @@ private:
         const auto axes = static_cast<std::size_t>(m_question.mesh.axisCount());
         if (placements->size() != axes)
             return fail(UpstreamError::ValueError, path + ".placements",
-                        "there are " + std::to_string(placements->size()) + " placements for " + std::to_string(axes) + " mesh axes",
+                        "there are " + std::to_string(placements->size()) + " placements for " + std::to_string(axes)
+                            + " mesh axes",
                         "give one for each mesh axis");
         for (std::size_t a = 0; a < axes && ok(); ++a) {
             const std::string key = indexed(path + ".placements", a);
             const auto p = placement((*placements)[a], key);
             if (p && p->sharded() && p->dim >= static_cast<int>(operand.shape.size()))
-                fail(UpstreamError::ValueError, key, p->code() + " cuts dim " + std::to_string(p->dim) + ", and the tensor has "
-                         + std::to_string(operand.shape.size()) + " dims", "");
+                fail(UpstreamError::ValueError, key,
+                     p->code() + " cuts dim " + std::to_string(p->dim) + ", and the tensor has "
+                         + std::to_string(operand.shape.size()) + " dims",
+                     "");
             operand.placements.push_back(p.value_or(Placement {}));
         }
         m_question.operands.push_back(std::move(operand));
@@ -259,7 +276,8 @@ private:
         m_question.opName = m_top.text("op");
         m_question.fallbackRow = m_top.flag("fallback_row_added", true);
         if (ok() && m_top.find("fallback_row_added") != nullptr && !isEarly(m_question.profile))
-            return fail("fallback_row_added", std::string(ruleProfileName(m_question.profile)) + " appends no row", "leave it out; G0 to G2 have it");
+            return fail("fallback_row_added", std::string(ruleProfileName(m_question.profile)) + " appends no row",
+                        "leave it out; G0 to G2 have it");
         if (!ok())
             return;
         const json* rows = m_top.find("rows");
@@ -269,11 +287,14 @@ private:
         }
         m_question.family = findFamily(lowered(m_question.opName));
         if (m_question.family == nullptr)
-            return fail("op", "there is no operation '" + shortened(m_question.opName, 80) + "'", "shardctl pick --help lists them; or give its rows");
+            return fail("op", "there is no operation '" + shortened(m_question.opName, 80) + "'",
+                        "shardctl pick --help lists them; or give its rows");
         const OpFamily& family = *m_question.family;
         const auto count = static_cast<int>(m_question.operands.size());
         if (count < family.fewest || (family.most >= 0 && count > family.most))
-            return fail(UpstreamError::ValueError, "inputs", m_question.opName + " takes " + countText(family) + ", found " + std::to_string(count), "give as many operands");
+            return fail(UpstreamError::ValueError, "inputs",
+                        m_question.opName + " takes " + countText(family) + ", found " + std::to_string(count),
+                        "give as many operands");
         readAttributes(family);
     }
 
@@ -289,8 +310,10 @@ private:
     void readRows(const json* rows)
     {
         if (rows == nullptr || !rows->is_array() || rows->size() > kMostRows)
-            return fail("rows", "a list of at most " + std::to_string(kMostRows) + " rows is expected", "write [[[\"R\"], \"R\"], [[\"S0\"], \"S0\"]]");
-        const UpstreamError wrong = m_question.profile == RuleProfile::G3 ? UpstreamError::ShardingError : UpstreamError::ValueError;
+            return fail("rows", "a list of at most " + std::to_string(kMostRows) + " rows is expected",
+                        "write [[[\"R\"], \"R\"], [[\"S0\"], \"S0\"]]");
+        const UpstreamError wrong =
+            m_question.profile == RuleProfile::G3 ? UpstreamError::ShardingError : UpstreamError::ValueError;
         Menu& menu = m_question.rows;
         menu.operands = m_question.operands.size();
         menu.soundKnown = false;
@@ -301,7 +324,10 @@ private:
             if (!row.is_array() || row.size() != 2 || !row[0].is_array())
                 return fail(key, "a row is a list of placements and the placement of the output", "write [[\"S0\"], \"S0\"]");
             if (row[0].size() != menu.operands)
-                return fail(wrong, key, "the row has " + std::to_string(row[0].size()) + " placements for " + std::to_string(menu.operands) + " operands", "give one for each operand");
+                return fail(wrong, key,
+                            "the row has " + std::to_string(row[0].size()) + " placements for " + std::to_string(menu.operands)
+                                + " operands",
+                            "give one for each operand");
             std::vector<Placement> needs;
             for (std::size_t p = 0; p < row[0].size(); ++p)
                 needs.push_back(placement(row[0][p], key).value_or(Placement {}));
@@ -361,7 +387,8 @@ private:
         const bool fits = value.is_number_integer()
             && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= static_cast<std::uint64_t>(kLargestNumber));
         if (!fits || value.get<std::int64_t>() < -kLargestNumber) {
-            fail(key, "expected a whole number, found " + shortened(jsonText(value), 40), "write a number without quotes and fraction");
+            fail(key, "expected a whole number, found " + shortened(jsonText(value), 40),
+                 "write a number without quotes and fraction");
             return 0;
         }
         return value.get<std::int64_t>();
@@ -374,7 +401,9 @@ private:
             || spec.kind == AttributeKind::Sizes || spec.kind == AttributeKind::Dims;
         const json one = json::array({ value });
         const json& items = value.is_array() ? value : one;
-        if (list && (items.size() > kLongestList || (spec.kind == AttributeKind::Dims && (!value.is_array() || items.size() > kMostDims))))
+        if (list
+            && (items.size() > kLongestList
+                || (spec.kind == AttributeKind::Dims && (!value.is_array() || items.size() > kMostDims))))
             return fail(key, "expected a list of sizes", "at most " + std::to_string(kMostDims));
         switch (spec.kind) {
         case AttributeKind::Axis:
@@ -393,12 +422,14 @@ private:
             for (const json& item : items) {
                 out.list.push_back(item.is_string() ? size(item, key) : integer(item, key));
                 if (ok() && !item.is_string() && out.list.back() < 0)
-                    fail(UpstreamError::ValueError, key, "the size " + std::to_string(out.list.back()) + " is negative", "write 0 or more, or a name");
+                    fail(UpstreamError::ValueError, key, "the size " + std::to_string(out.list.back()) + " is negative",
+                         "write 0 or more, or a name");
             }
             break;
         case AttributeKind::Choice: {
             const std::string word = value.is_string() ? value.get<std::string>() : std::string();
-            const auto found = std::find_if(spec.choices.begin(), spec.choices.end(), [&](const char* c) { return lowered(c) == lowered(word); });
+            const auto found =
+                std::find_if(spec.choices.begin(), spec.choices.end(), [&](const char* c) { return lowered(c) == lowered(word); });
             if (found == spec.choices.end())
                 fail(UpstreamError::ValueError, key, "cannot be " + shortened(jsonText(value), 40),
                      "use " + joined({ spec.choices.begin(), spec.choices.end() }));
@@ -425,7 +456,8 @@ private:
         }
         const auto& text = value.get_ref<const std::string&>();
         for (const std::string_view part : split(std::string_view(text), '*')) {
-            if (const auto factor = parseInteger(part); factor && *factor > 0 && out.size <= kLargestNumber && *factor <= kLargestNumber) {
+            if (const auto factor = parseInteger(part);
+                factor && *factor > 0 && out.size <= kLargestNumber && *factor <= kLargestNumber) {
                 out.size *= *factor;
                 continue;
             }
@@ -455,7 +487,8 @@ private:
             const std::string mode = fields.text(key, std::string("silent"));
             const auto found = onReshardFromName(mode);
             if (!found)
-                fields.fail(key, upstream(UpstreamError::ValueError, "there is no mode '" + shortened(mode, 40) + "'"), "use silent, warn or raise");
+                fields.fail(key, upstream(UpstreamError::ValueError, "there is no mode '" + shortened(mode, 40) + "'"),
+                            "use silent, warn or raise");
             else if (*found != OnReshard::Silent)
                 out.onReshard = *found;
         }
@@ -463,7 +496,8 @@ private:
         if (fields.error())
             m_top.adopt(*fields.error());
         refuseUnknown(fields, "policy");
-        if (m_question.profile == RuleProfile::Shardboard && out.allowPartialToSharded && m_question.picker == PickerKind::AutoReshard)
+        if (m_question.profile == RuleProfile::Shardboard && out.allowPartialToSharded
+            && m_question.picker == PickerKind::AutoReshard)
             out.allowed.add(Placement::Kind::Partial, Placement::Kind::Sharded);
     }
 

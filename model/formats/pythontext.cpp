@@ -20,12 +20,7 @@ Character firstCharacter(std::string_view text)
     const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
     const std::uint32_t first = at(0);
     const Character bad { 0xdc00 + first, 1 };
-    const std::size_t bytes = first < 0x80 ? 1
-        : first < 0xc2                     ? 0
-        : first < 0xe0                     ? 2
-        : first < 0xf0                     ? 3
-        : first < 0xf5                     ? 4
-                                           : 0;
+    const std::size_t bytes = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
     if (bytes == 1)
         return { first, 1 };
     if (bytes == 0)

@@ -22,7 +22,8 @@ bool isPreset(const std::string& name)
 std::string fileName(const std::string& path) { return visibleText(std::filesystem::path(path).filename().string()); }
 
 /// Fills what a key gives, when it is there.
-template <class Out, class Read> Status readInto(const RuleLayers& layers, const std::string& key, Out& out, Read read)
+template <class Out, class Read>
+Status readInto(const RuleLayers& layers, const std::string& key, Out& out, Read read)
 {
     const LayeredValue* value = layers.find(key);
     if (!value)
@@ -66,20 +67,18 @@ Result<RuleSetup> setupOf(const RuleLayers& layers, const RuleSources& sources)
         bool flat = false; // both forms mean the same in a main configuration
         return dataShardingFromYaml(value, flat);
     };
-    for (const auto& status : { readInto(layers, "mesh_axes", setup.meshAxes, axes),
-                                readInto(layers, "data_sharding", setup.dataSharding, data),
-                                readInto(layers, "input_data_sharding_logical_axes", setup.inputNames, names),
-                                readInto(layers, "context_sharding", setup.contextAxis, textFromYaml),
-                                readInto(layers, "shard_optimizer_over_data", setup.optimizerOverData, flagFromYaml),
-                                readOptions(layers, setup) })
+    for (const auto& status :
+         { readInto(layers, "mesh_axes", setup.meshAxes, axes), readInto(layers, "data_sharding", setup.dataSharding, data),
+           readInto(layers, "input_data_sharding_logical_axes", setup.inputNames, names),
+           readInto(layers, "context_sharding", setup.contextAxis, textFromYaml),
+           readInto(layers, "shard_optimizer_over_data", setup.optimizerOverData, flagFromYaml), readOptions(layers, setup) })
         if (!status.ok())
             return status.error();
     return setup;
 }
 
 /// The model's file and the command line say things that the custom rules throw away.
-void warnOfReplaced(const RuleLayers& layers, const std::string& custom, RuleSetup& setup, bool rules, bool mesh,
-                    bool data)
+void warnOfReplaced(const RuleLayers& layers, const std::string& custom, RuleSetup& setup, bool rules, bool mesh, bool data)
 {
     const auto tell = [&](const std::string& place, const std::string& what) {
         setup.warnings.push_back(place + ": " + what + " given here are replaced by " + custom);
@@ -121,9 +120,9 @@ Status applyCustomMap(RuleLayers& layers, const PlacedValue& map, RuleSetup& set
                                            "list that holds one list");
             has[2] = true;
         } else {
-            setup.warnings.push_back(
-                value.place() + ": the key '" + shortened(visibleText(key), 60) + "' of a custom mesh-and-rule file is not read"
-                + (key == "context_sharding" ? "; the axis comes from the rule activation_length" : ""));
+            setup.warnings.push_back(value.place() + ": the key '" + shortened(visibleText(key), 60)
+                                     + "' of a custom mesh-and-rule file is not read"
+                                     + (key == "context_sharding" ? "; the axis comes from the rule activation_length" : ""));
         }
     }
     if (!has[0] && !has[1] && !has[2])
@@ -132,8 +131,7 @@ Status applyCustomMap(RuleLayers& layers, const PlacedValue& map, RuleSetup& set
     warnOfReplaced(layers, map.file, setup, has[1], has[0], has[2]);
     for (std::size_t i = 0; i < map.value.keys.size(); ++i)
         if (map.value.keys[i] == "mesh_axes" || map.value.keys[i] == "data_sharding")
-            layers.values[map.value.keys[i]]
-                = { { map.value.items[i], map.file } }; // later complaints name the new place
+            layers.values[map.value.keys[i]] = { { map.value.items[i], map.file } }; // later complaints name the new place
     setup.name = fileName(map.file);
     return done();
 }
@@ -162,19 +160,16 @@ Status applyNamed(RuleLayers& layers, const RuleSources& sources, const PlacedVa
     if (name.value().empty())
         return done();
     if (!sources.custom.empty()) {
-        setup.warnings.push_back(value.place() + ": custom_mesh_and_rule '" + name.value() + "' gives way to "
-                                 + sources.custom);
+        setup.warnings.push_back(value.place() + ": custom_mesh_and_rule '" + name.value() + "' gives way to " + sources.custom);
         return done();
     }
     if (name.value().find('/') != std::string::npos)
         return inputError(value.place(),
-                          "'" + name.value()
-                              + "' is a path; custom_mesh_and_rule is the name of a file beside the base",
+                          "'" + name.value() + "' is a path; custom_mesh_and_rule is the name of a file beside the base",
                           "give a file of your own as --rules FILE.yml");
     std::string looked;
     if (!sources.base.empty() && !isPreset(sources.base)) {
-        const auto path
-            = std::filesystem::path(sources.base).parent_path() / "custom_mesh_and_rule" / (name.value() + ".yml");
+        const auto path = std::filesystem::path(sources.base).parent_path() / "custom_mesh_and_rule" / (name.value() + ".yml");
         std::error_code ignored;
         if (std::filesystem::exists(path, ignored)) {
             const auto map = readYamlMap(path.string());
@@ -212,12 +207,11 @@ void finish(const RuleLayers& layers, RuleSetup& setup)
     const auto length = std::find_if(setup.rules.begin(), setup.rules.end(),
                                      [](const LogicalRule& rule) { return rule.name == "activation_length"; });
     const bool derived = length != setup.rules.end() && !length->axes.empty();
-    if (const LayeredValue* asked = layers.find("context_sharding"); asked && derived
-        && setup.contextAxis != length->axes.front()
+    if (const LayeredValue* asked = layers.find("context_sharding"); asked && derived && setup.contextAxis != length->axes.front()
         && (asked->layer != RuleLayer::Base || setup.contextAxis != "context"))
         setup.warnings.push_back(asked->placed.place() + ": context_sharding '" + setup.contextAxis + "' gives way to '"
-                                 + length->axes.front() + "', the first axis of the rule activation_length ("
-                                 + length->place + ")");
+                                 + length->axes.front() + "', the first axis of the rule activation_length (" + length->place
+                                 + ")");
     if (derived)
         setup.contextAxis = length->axes.front();
     applyPipeline(setup);

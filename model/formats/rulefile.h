@@ -18,8 +18,7 @@ struct RuleSources {
     std::string base; ///< path of a base.yml, or the name of a built-in rule set; empty: `default`
     std::string model; ///< path of a model's file, whose rules are merged; may be empty
     std::vector<std::string> settings; ///< `key=value`, value as YAML; merged
-    std::string
-        custom; ///< path of a custom mesh-and-rule file, or the name of a built-in rule set: replaces; may be empty
+    std::string custom; ///< path of a custom mesh-and-rule file, or the name of a built-in rule set: replaces; may be empty
 };
 
 /// All sources together. The base's key `base_config` is followed; `custom_mesh_and_rule` of any source is looked for

@@ -23,8 +23,7 @@ std::string placeOf(const RuleLayers& layers, const std::string& key, const Rule
 
 void warnOfAxes(const RuleLayers& layers, RuleSetup& setup)
 {
-    const auto tell
-        = [&](const std::string& place, const std::string& what) { setup.warnings.push_back(place + ": " + what); };
+    const auto tell = [&](const std::string& place, const std::string& what) { setup.warnings.push_back(place + ": " + what); };
     for (const std::string& axis : setup.meshAxes)
         if (!isMaxTextAxis(axis))
             tell(placeOf(layers, "mesh_axes", setup),
@@ -38,8 +37,7 @@ void warnOfAxes(const RuleLayers& layers, RuleSetup& setup)
     });
     if (setup.contextAxis != "context" && setup.contextAxis != "expert")
         tell(length != setup.rules.end() ? length->place : placeOf(layers, "context_sharding", setup),
-             "MaxText takes only context or expert as the axis of context parallelism, here it is '" + setup.contextAxis
-                 + "'");
+             "MaxText takes only context or expert as the axis of context parallelism, here it is '" + setup.contextAxis + "'");
     if (const LayeredValue* ulysses = layers.find("ulysses_context_sharding");
         ulysses && ulysses->placed.value.text != "context_usp_ulysses")
         tell(ulysses->placed.place(),
@@ -59,10 +57,8 @@ void warnOfRules(RuleSetup& setup)
                                          + " twice; JAX refuses the spec that comes of it");
             if (holds(setup.meshAxes, axis))
                 continue;
-            const auto known
-                = std::find_if(missing.begin(), missing.end(), [&](const auto& entry) { return entry.first == axis; });
-            auto& places = known == missing.end() ? missing.emplace_back(axis, std::vector<std::string> {}).second
-                                                  : known->second;
+            const auto known = std::find_if(missing.begin(), missing.end(), [&](const auto& entry) { return entry.first == axis; });
+            auto& places = known == missing.end() ? missing.emplace_back(axis, std::vector<std::string> {}).second : known->second;
             places.push_back(rule.place + " (" + rule.name + ")");
         }
     for (const auto& [axis, places] : missing) {
@@ -81,27 +77,23 @@ void warnOfOptions(const RuleLayers& layers, RuleSetup& setup)
 {
     for (const auto& [option, size] : setup.options) {
         const std::string_view kind = std::string_view(option).substr(0, 3);
-        const bool used
-            = std::any_of(setup.meshAxes.begin(), setup.meshAxes.end(), [&, name = option](const std::string& axis) {
-                  return parallelismOption(kind, axis) == name;
-              });
+        const bool used = std::any_of(setup.meshAxes.begin(), setup.meshAxes.end(), [&, name = option](const std::string& axis) {
+            return parallelismOption(kind, axis) == name;
+        });
         const LayeredValue* value = layers.find(option);
         if (used || !value || size == 1 || (value->layer == RuleLayer::Base && size == defaultParallelism(option)))
             continue;
         setup.warnings.push_back(value->placed.place() + ": " + option + "=" + std::to_string(size)
-                                 + " is for no axis of the mesh and changes nothing; its axes are "
-                                 + joined(setup.meshAxes));
+                                 + " is for no axis of the mesh and changes nothing; its axes are " + joined(setup.meshAxes));
     }
 }
 
 /// MaxText wants five options neutral when experts are not spread (expert-parallel rank 1).
 void warnOfExperts(const RuleLayers& layers, RuleSetup& setup)
 {
-    if (const LayeredValue* flag = layers.find("override_logical_axis_rules");
-        flag && flag->placed.value.boolean().value_or(false))
+    if (const LayeredValue* flag = layers.find("override_logical_axis_rules"); flag && flag->placed.value.boolean().value_or(false))
         return;
-    const auto rule
-        = std::find_if(setup.rules.begin(), setup.rules.end(), [](const LogicalRule& r) { return r.name == "exp"; });
+    const auto rule = std::find_if(setup.rules.begin(), setup.rules.end(), [](const LogicalRule& r) { return r.name == "exp"; });
     if (rule != setup.rules.end())
         for (const std::string& axis : rule->axes)
             if (parallelism(setup, "ici", axis) != 1 || parallelism(setup, "dcn", axis) != 1) // -1 counts as spread
@@ -131,8 +123,7 @@ void warnOfNames(const RuleLayers& layers, RuleSetup& setup)
             setup.warnings.push_back(
                 value->placed.place() + ": " + key
                 + " changes the logical names of expert weights; the names resolved here must be made with it");
-    if (const LayeredValue* eval = layers.find("custom_mesh_and_rule_for_eval");
-        eval && !eval->placed.value.text.empty())
+    if (const LayeredValue* eval = layers.find("custom_mesh_and_rule_for_eval"); eval && !eval->placed.value.text.empty())
         setup.warnings.push_back(eval->placed.place() + ": rules for evaluation are not read here");
     if (setup.optimizerOverData && !holds(setup.meshAxes, "data"))
         setup.warnings.push_back(placeOf(layers, "shard_optimizer_over_data", setup)

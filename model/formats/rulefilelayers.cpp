@@ -116,13 +116,12 @@ void warnOfMoves(RuleLayers& layers, const std::vector<LogicalRule>& newer)
 {
     std::vector<std::string> told;
     for (const LogicalRule& rule : newer) {
-        const auto older = std::find_if(layers.rules.begin(), layers.rules.end(),
-                                        [&](const LogicalRule& r) { return r.name == rule.name; });
+        const auto older =
+            std::find_if(layers.rules.begin(), layers.rules.end(), [&](const LogicalRule& r) { return r.name == rule.name; });
         if (older == layers.rules.end() || std::find(told.begin(), told.end(), rule.name) != told.end())
             continue;
         told.push_back(rule.name);
-        layers.warn(rule.place,
-                    "'" + rule.name + "' replaces the rule of " + older->place + " and moves to the end of the order",
+        layers.warn(rule.place, "'" + rule.name + "' replaces the rule of " + older->place + " and moves to the end of the order",
                     "rules that stood below it come first now");
     }
 }
@@ -163,8 +162,7 @@ Status layOver(RuleLayers& layers, const std::map<std::string, PlacedValue>& val
 }
 
 /// The command line wins over the model's file where override_model_config=true; otherwise MaxText refuses.
-Status dropOverridden(std::map<std::string, PlacedValue>& model,
-                      const std::map<std::string, PlacedValue>& settings)
+Status dropOverridden(std::map<std::string, PlacedValue>& model, const std::map<std::string, PlacedValue>& settings)
 {
     bool allowed = false;
     if (const auto flag = settings.find("override_model_config"); flag != settings.end()) {
@@ -231,8 +229,7 @@ Result<RuleLayers> layRules(const RuleSources& sources)
             return values.error();
         for (const char* key : { "mesh_axes", "logical_axis_rules" })
             if (!values.value().contains(key))
-                return inputError(base,
-                                  std::string("the key '") + key + "' is missing, so this is no base configuration",
+                return inputError(base, std::string("the key '") + key + "' is missing, so this is no base configuration",
                                   "give it as model rules or as a custom mesh-and-rule file instead");
         if (auto status = layOver(layers, values.value(), RuleLayer::Base); !status.ok())
             return status.error();

@@ -16,8 +16,7 @@ constexpr const char* kRuleForm = "write a rule as ['embed', ['fsdp', 'tensor']]
 Result<std::string> nameOf(const PlacedValue& all, const YamlValue& value, const std::string& what)
 {
     if (value.isList())
-        return all.error(value, "a list stands where a " + what + " is expected",
-                         "a list of names cannot hold another list");
+        return all.error(value, "a list stands where a " + what + " is expected", "a list of names cannot hold another list");
     if (!value.isText() || value.text.empty())
         return all.error(value,
                          (value.kind == YamlValue::Kind::Scalar && value.text.empty() ? "nothing" : value.shown())
@@ -67,17 +66,14 @@ Result<std::vector<LogicalRule>> rulesFromYaml(const PlacedValue& list)
     if (!list.value.isList())
         return list.error(list.value, list.value.shown() + " stands where a list of rules is expected", kRuleForm);
     if (list.value.items.size() > kMostRules)
-        return list.error(list.value, "more than " + std::to_string(kMostRules) + " rules",
-                          "check that this is the right file");
+        return list.error(list.value, "more than " + std::to_string(kMostRules) + " rules", "check that this is the right file");
     std::vector<LogicalRule> rules;
     for (const YamlValue& item : list.value.items) {
         if (!item.isList())
-            return list.error(item, "a rule is a pair of a logical name and mesh axes, this is " + item.shown(),
-                              kRuleForm);
+            return list.error(item, "a rule is a pair of a logical name and mesh axes, this is " + item.shown(), kRuleForm);
         if (item.items.size() != 2)
             return list.error(item,
-                              "a rule is a pair of a logical name and mesh axes, this list has "
-                                  + std::to_string(item.items.size())
+                              "a rule is a pair of a logical name and mesh axes, this list has " + std::to_string(item.items.size())
                                   + (item.items.size() == 1 ? " entry" : " entries"),
                               kRuleForm);
         auto name = nameOf(list, item.items[0], "logical name");
@@ -94,8 +90,7 @@ Result<std::vector<LogicalRule>> rulesFromYaml(const PlacedValue& list)
 Result<std::vector<std::string>> namesFromYaml(const PlacedValue& list, const std::string& what)
 {
     if (!list.value.isList())
-        return list.error(list.value, list.value.shown() + " stands where a list of names is expected",
-                          "write it as [data, fsdp]");
+        return list.error(list.value, list.value.shown() + " stands where a list of names is expected", "write it as [data, fsdp]");
     std::vector<std::string> names;
     for (const YamlValue& item : list.value.items) {
         auto name = nameOf(list, item, what);
@@ -134,8 +129,7 @@ Result<bool> flagFromYaml(const PlacedValue& value)
 {
     if (const auto flag = value.value.boolean())
         return *flag;
-    return value.error(value.value, value.value.shown() + " stands where true or false is expected",
-                       "use true or false");
+    return value.error(value.value, value.value.shown() + " stands where true or false is expected", "use true or false");
 }
 
 Result<std::int64_t> parallelismFromYaml(const PlacedValue& value)

@@ -174,7 +174,8 @@ bool HeaderEvents::key(std::string& name)
         if (name.size() > kLongestName)
             return refuse("a tensor's name is longer than " + std::to_string(kLongestName) + " bytes", kBroken);
         if (const auto problem = nameProblem(name))
-            return refuse("the tensor name '" + shortened(visibleText(name), 80) + "' " + *problem, "rename the tensor, or get the file again");
+            return refuse("the tensor name '" + shortened(visibleText(name), 80) + "' " + *problem,
+                          "rename the tensor, or get the file again");
         m_nameBytes += name.size();
         if (m_nameBytes > kMostNameBytes)
             return refuse("the names take more than " + std::to_string(kMostNameBytes) + " bytes", kBroken);
@@ -221,8 +222,7 @@ Status checkWhole(const std::vector<StoredTensor>& tensors, std::int64_t dataByt
 {
     std::vector<std::size_t> order(tensors.size());
     std::iota(order.begin(), order.end(), std::size_t { 0 });
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return tensors[a].name < tensors[b].name; });
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return tensors[a].name < tensors[b].name; });
     for (std::size_t i = 1; i < order.size(); ++i)
         if (tensors[order[i]].name == tensors[order[i - 1]].name)
             return inputError(path + ":" + tensors[order[i]].name, "the tensor is there twice", kBroken);
@@ -243,8 +243,8 @@ Status checkWhole(const std::vector<StoredTensor>& tensors, std::int64_t dataByt
     }
     if (expected != dataBytes)
         return inputError(path,
-                          "the tensors take " + std::to_string(expected) + " bytes, the file has "
-                              + std::to_string(dataBytes) + " bytes of data",
+                          "the tensors take " + std::to_string(expected) + " bytes, the file has " + std::to_string(dataBytes)
+                              + " bytes of data",
                           expected > dataBytes ? "the file is cut off; get it again" : kBroken);
     return done();
 }
@@ -262,22 +262,19 @@ Result<std::vector<StoredTensor>> readSafetensorsHeader(const std::string& path)
     std::array<char, 8> head {};
     const auto got = file.read(head.data(), head.size());
     if (!got || *got < head.size())
-        return inputError(path,
-                          file.size() == 0 ? "the file is empty" : "the file is too short for a safetensors header",
+        return inputError(path, file.size() == 0 ? "the file is empty" : "the file is too short for a safetensors header",
                           "get it again");
     std::uint64_t length = 0;
     for (std::size_t i = head.size(); i-- > 0;)
         length = length << 8 | static_cast<unsigned char>(head[i]);
     if (length > static_cast<std::uint64_t>(kLongestHeader))
-        return inputError(path,
-                          "its header claims " + std::to_string(length) + " bytes, the format allows "
-                              + std::to_string(kLongestHeader),
-                          "this is not a safetensors file, or it is damaged");
+        return inputError(
+            path, "its header claims " + std::to_string(length) + " bytes, the format allows " + std::to_string(kLongestHeader),
+            "this is not a safetensors file, or it is damaged");
     if (static_cast<std::int64_t>(length) > file.size() - 8)
-        return inputError(path,
-                          "its header claims " + std::to_string(length) + " bytes, the file has only "
-                              + std::to_string(file.size()),
-                          "the file is cut off; get it again");
+        return inputError(
+            path, "its header claims " + std::to_string(length) + " bytes, the file has only " + std::to_string(file.size()),
+            "the file is cut off; get it again");
     std::size_t left = static_cast<std::size_t>(length);
     bool first = true;
     bool begins = true;
@@ -295,8 +292,7 @@ Result<std::vector<StoredTensor>> readSafetensorsHeader(const std::string& path)
     limits.token = std::size_t { 1 } << 17;
     const auto status = readJsonEvents(source, events, path + ":header", limits, true);
     if (!begins)
-        return inputError(path + ":header", "does not begin with '{'",
-                          "this is not a safetensors file, or it is damaged");
+        return inputError(path + ":header", "does not begin with '{'", "this is not a safetensors file, or it is damaged");
     if (!status.ok())
         return status.error();
     const std::int64_t dataBytes = file.size() - 8 - static_cast<std::int64_t>(length);

@@ -158,7 +158,8 @@ std::int64_t shardsJsonBytes(const Mesh& mesh, const Evaluation& evaluation)
             ranges += static_cast<double>(2 * digitsOf(size) + 3);
         const double share = held == 0 ? 1 : static_cast<double>(held) / stages;
         bytes += static_cast<double>(weight.copies)
-            * (kOfTensor + static_cast<double>(weight.spec.name.size()) + ids * share + ranges * static_cast<double>(weight.shards.distinctCount()));
+            * (kOfTensor + static_cast<double>(weight.spec.name.size()) + ids * share
+               + ranges * static_cast<double>(weight.shards.distinctCount()));
     }
     return static_cast<std::int64_t>(std::min(bytes, 9e18));
 }

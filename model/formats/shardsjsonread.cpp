@@ -65,7 +65,9 @@ public:
     {
         JsonLimits limits;
         limits.values = kMostValues;
-        const auto document = parseJsonList(source, m_where, "tensors", [this](const json& before, json tensor) { return take(before, std::move(tensor)); }, limits);
+        const auto document = parseJsonList(
+            source, m_where, "tensors", [this](const json& before, json tensor) { return take(before, std::move(tensor)); },
+            limits);
         if (!document.ok())
             return document.error();
         JsonFields top(document.value(), m_where, "");
@@ -115,8 +117,8 @@ private:
         if (fields.error())
             return *fields.error();
         if (names.size() != sizes.size())
-            return inputError(m_where + ":mesh.sizes", "has " + std::to_string(sizes.size()) + " sizes for "
-                                  + std::to_string(names.size()) + " axes",
+            return inputError(m_where + ":mesh.sizes",
+                              "has " + std::to_string(sizes.size()) + " sizes for " + std::to_string(names.size()) + " axes",
                               "give each mesh axis one size");
         std::vector<MeshAxis> axes;
         for (std::size_t i = 0; i < names.size(); ++i)
@@ -180,8 +182,8 @@ private:
         }
         const std::int64_t holders = std::count(seen.begin(), seen.end(), true);
         if (const std::int64_t needed = holdersNeeded(seen); holders != needed)
-            return inputError(m_where + ":" + path, std::to_string(holders) + " of " + std::to_string(needed)
-                                  + " devices have a shard of " + tensor.name,
+            return inputError(m_where + ":" + path,
+                              std::to_string(holders) + " of " + std::to_string(needed) + " devices have a shard of " + tensor.name,
                               m_stageAxis < 0 ? "list every device of the mesh once" : "list every device of its stages once");
         auto canonical = std::make_shared<const std::string>(canonicalText(std::move(held)));
         tensor.canonical = *m_known.insert(std::move(canonical)).first;
@@ -202,7 +204,8 @@ private:
         const auto rank = static_cast<std::int64_t>(tensor.shape.size());
         if (join && !join->is_null()) {
             if (!join->is_number_integer() || join->get<std::int64_t>() < 0 || join->get<std::int64_t>() >= rank)
-                return inputError(m_where + ":" + path + ".join_dim", "is no dim of the tensor", "give a dim, or null for one piece");
+                return inputError(m_where + ":" + path + ".join_dim", "is no dim of the tensor",
+                                  "give a dim, or null for one piece");
             shard.joinDim = join->get<int>();
         }
         if (auto status = readPieces(pieces, path, tensor.shape, shard); !status.ok())
@@ -214,8 +217,8 @@ private:
         for (const std::int64_t device : devices) {
             const auto position = m_positions.find(device);
             if (position == m_positions.end() || seen[static_cast<std::size_t>(position->second)])
-                return inputError(m_where + ":" + path + ".devices", "device " + std::to_string(device)
-                                      + " is not of the mesh, or has two shards of " + tensor.name,
+                return inputError(m_where + ":" + path + ".devices",
+                                  "device " + std::to_string(device) + " is not of the mesh, or has two shards of " + tensor.name,
                                   "list every device of the mesh once");
             seen[static_cast<std::size_t>(position->second)] = true;
             holding.push_back(device);
@@ -249,7 +252,10 @@ private:
     }
 
     struct LessText {
-        bool operator()(const std::shared_ptr<const std::string>& a, const std::shared_ptr<const std::string>& b) const { return *a < *b; }
+        bool operator()(const std::shared_ptr<const std::string>& a, const std::shared_ptr<const std::string>& b) const
+        {
+            return *a < *b;
+        }
     };
 
     std::string m_where;
@@ -263,7 +269,10 @@ private:
 
 } // namespace
 
-Result<ShardsProof> shardsProofFromText(const std::string& text, const std::string& where) { return ProofReader(where).read(jsonSource(text)); }
+Result<ShardsProof> shardsProofFromText(const std::string& text, const std::string& where)
+{
+    return ProofReader(where).read(jsonSource(text));
+}
 
 Result<ShardsProof> readShardsJson(const std::string& path)
 {

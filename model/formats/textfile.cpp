@@ -77,8 +77,7 @@ Result<std::string> readTextFile(const std::string& path, std::size_t limit)
         if (*count == 0)
             return content;
         if (content.size() + *count > limit)
-            return inputError(path, "is larger than " + std::to_string(limit) + " bytes",
-                              "check that this is the right file");
+            return inputError(path, "is larger than " + std::to_string(limit) + " bytes", "check that this is the right file");
         content.append(buffer.data(), *count);
     }
 }

@@ -40,13 +40,9 @@ public:
     void OnDocumentStart(const YAML::Mark&) override { }
     void OnDocumentEnd() override { }
 
-    void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override
-    {
-        add(at(mark, YamlValue::Kind::Null), anchor);
-    }
+    void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { add(at(mark, YamlValue::Kind::Null), anchor); }
 
-    void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                  const std::string& text) override
+    void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& text) override
     {
         YamlValue value = at(mark, YamlValue::Kind::Scalar);
         value.plain = tag == "?";
@@ -69,14 +65,12 @@ public:
         put(std::move(value));
     }
 
-    void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                         YAML::EmitterStyle::value) override
+    void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override
     {
         open(at(mark, YamlValue::Kind::List), tag, anchor);
     }
     void OnSequenceEnd() override { close(); }
-    void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                    YAML::EmitterStyle::value) override
+    void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override
     {
         open(at(mark, YamlValue::Kind::Map), tag, anchor);
     }
@@ -166,8 +160,7 @@ private:
             throw refusal(key, "a key is " + key.shown(), "keys are words");
         const auto [line, isNew] = parent.lines.emplace(key.text, key.line);
         if (!isNew)
-            throw refusal(key,
-                          "the key '" + key.text + "' is there twice, first on line " + std::to_string(line->second),
+            throw refusal(key, "the key '" + key.text + "' is there twice, first on line " + std::to_string(line->second),
                           "keep one of them");
         parent.value.keys.push_back(std::move(key.text));
         parent.hasKey = true;
@@ -175,8 +168,7 @@ private:
 
     void open(YamlValue value, const std::string& tag, YAML::anchor_t anchor)
     {
-        if (tag != "?" && tag != "!" && !tag.empty() && tag != "tag:yaml.org,2002:seq"
-            && tag != "tag:yaml.org,2002:map")
+        if (tag != "?" && tag != "!" && !tag.empty() && tag != "tag:yaml.org,2002:seq" && tag != "tag:yaml.org,2002:map")
             throw refusal(value, "the tag " + tag + " is not understood", "write the value without a tag");
         if (static_cast<int>(m_open.size()) >= m_limits.depth)
             throw refusal(value, "nested deeper than " + std::to_string(m_limits.depth) + " levels",
@@ -232,8 +224,7 @@ private:
 
 Error errorAt(const std::string& where, int line, int column, std::string what, std::string fix)
 {
-    return inputError(where + ":" + std::to_string(line) + ":" + std::to_string(column), std::move(what),
-                      std::move(fix));
+    return inputError(where + ":" + std::to_string(line) + ":" + std::to_string(column), std::move(what), std::move(fix));
 }
 
 /// Bytes that no text holds; yaml-cpp would take some of them for the end of the text.
@@ -260,8 +251,7 @@ Status checkBytes(const std::string& text, const std::string& where)
 Result<YamlValue> parseYaml(const std::string& text, const std::string& where, const YamlLimits& limits)
 {
     if (text.size() > limits.bytes)
-        return inputError(where, "is larger than " + std::to_string(limits.bytes) + " bytes",
-                          "check that this is the right file");
+        return inputError(where, "is larger than " + std::to_string(limits.bytes) + " bytes", "check that this is the right file");
     if (auto status = checkBytes(text, where); !status.ok())
         return status.error();
     try {
@@ -274,8 +264,7 @@ Result<YamlValue> parseYaml(const std::string& text, const std::string& where, c
         YamlValue root = builder.take();
         TreeBuilder second(limits);
         if (parser.HandleNextDocument(second))
-            return inputError(yamlPlace(where, second.take()), "a second document begins here",
-                              "keep one document in a file");
+            return inputError(yamlPlace(where, second.take()), "a second document begins here", "keep one document in a file");
         return root;
     } catch (const Refusal& problem) {
         return errorAt(where, problem.line, problem.column, problem.what, problem.fix);
@@ -285,8 +274,7 @@ Result<YamlValue> parseYaml(const std::string& text, const std::string& where, c
                        "not valid YAML: " + (openQuote ? "a quote is still open at the end" : problem.msg),
                        openQuote ? "close it where it began" : "check quotes, brackets and indentation here");
     } catch (const std::exception& problem) {
-        return inputError(where, std::string("cannot be read as YAML: ") + problem.what(),
-                          "check that this is the right file");
+        return inputError(where, std::string("cannot be read as YAML: ") + problem.what(), "check that this is the right file");
     }
 }
 

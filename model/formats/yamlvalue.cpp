@@ -68,9 +68,10 @@ const YamlValue* YamlValue::find(std::string_view key) const
 
 std::optional<bool> YamlValue::boolean() const
 {
-    static constexpr std::array<std::string_view, 18> kWords { "yes",   "Yes",   "YES",   "true", "True", "TRUE",
-                                                               "on",    "On",    "ON",    "no",   "No",   "NO",
-                                                               "false", "False", "FALSE", "off",  "Off",  "OFF" };
+    static constexpr std::array<std::string_view, 18> kWords {
+        "yes", "Yes", "YES", "true",  "True",  "TRUE",  "on",  "On",  "ON",
+        "no",  "No",  "NO",  "false", "False", "FALSE", "off", "Off", "OFF"
+    };
     const auto found = std::find(kWords.begin(), kWords.end(), text);
     if (kind != Kind::Scalar || !plain || found == kWords.end())
         return std::nullopt;

@@ -96,9 +96,9 @@ TensorId mergedHeads(GraphBuilder& builder, TensorId values)
     const Shape shape = builder.tensor(values).shape;
     OpAttributes merge;
     merge.heads = shape[2];
-    const TensorId merged = builder.op("self_attn.merge_heads", OpKind::MergeHeads, { values }, "attention values",
-                                       { shape[0], shape[1], shape[2] * shape[3] },
-                                       { "batch", "sequence", "heads x head dim" }, merge);
+    const TensorId merged =
+        builder.op("self_attn.merge_heads", OpKind::MergeHeads, { values }, "attention values",
+                   { shape[0], shape[1], shape[2] * shape[3] }, { "batch", "sequence", "heads x head dim" }, merge);
     builder.inUnits(merged, 2, shape[3]);
     return merged;
 }
@@ -113,7 +113,8 @@ TensorId attended(GraphBuilder& builder, TensorId q, TensorId k, TensorId v)
         attributes.scale = 1.0 / std::sqrt(static_cast<double>(model.headDim));
     attributes.cap = model.scaling.attentionSoftCap;
     attributes.unfused = builder.unfusedAttention();
-    if (!builder.decode() && !attributes.unfused) // decoding counts by what is in the cache; unfused kernels make all scores and mask them
+    if (!builder.decode()
+        && !attributes.unfused) // decoding counts by what is in the cache; unfused kernels make all scores and mask them
         attributes.attended = attendedShare(model, builder.newTokens());
     attributes.scoresAgain = builder.scoresAgain();
     std::vector<TensorId> operands { q, k, v };
@@ -121,9 +122,8 @@ TensorId attended(GraphBuilder& builder, TensorId q, TensorId k, TensorId v)
         operands.push_back(builder.weight("self_attn.sinks", { model.heads }, { "heads" }, { 0.0, 1.0 }, { "" }));
     Shape shape = builder.tensor(q).shape;
     shape[3] = model.mla.present() && builder.decode() ? model.mla.latentRank : builder.tensor(v).shape[3];
-    return builder.op("self_attn.attention", model.attentionSinks ? OpKind::SinkAttention : OpKind::Attention,
-                      std::move(operands), "attention heads", std::move(shape), { "batch", "sequence", "heads", "head dim" },
-                      attributes);
+    return builder.op("self_attn.attention", model.attentionSinks ? OpKind::SinkAttention : OpKind::Attention, std::move(operands),
+                      "attention heads", std::move(shape), { "batch", "sequence", "heads", "head dim" }, attributes);
 }
 
 TensorId attentionPart(GraphBuilder& builder, TensorId x)

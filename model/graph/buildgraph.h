@@ -13,8 +13,7 @@
 namespace shardboard {
 
 /// Errors and `splitBefore`: see buildDecoder; a module alone has no layers to split.
-Result<Graph> buildGraph(const ModelSpec& model, const Workload& workload,
-                         const std::vector<std::int64_t>& splitBefore = {});
+Result<Graph> buildGraph(const ModelSpec& model, const Workload& workload, const std::vector<std::int64_t>& splitBefore = {});
 
 /// Name of the tensor that goes in: `tokens`, or `x` where a module takes values.
 std::string inputName(const ModelSpec& model);

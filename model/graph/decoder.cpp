@@ -133,8 +133,8 @@ private:
             cap.cap = m_model.scaling.logitSoftCap;
             logits = m_builder.like("logit_cap", OpKind::SoftCap, { logits }, "logits capped", cap);
         }
-        m_builder.segment().carryOut
-            = m_train ? loss(logits) : m_builder.like("output", OpKind::Output, { logits }, "model output");
+        m_builder.segment().carryOut =
+            m_train ? loss(logits) : m_builder.like("output", OpKind::Output, { logits }, "model output");
     }
 
     /// Cross-entropy of every token.
@@ -174,11 +174,17 @@ private:
 std::string largestSize(const ModelSpec& model)
 {
     const std::pair<const char*, std::int64_t> sizes[] = {
-        { "vocab_size", model.vocabSize }, { "hidden_size", model.hiddenSize }, { "intermediate_size", model.intermediateSize },
-        { "num_attention_heads", model.heads * model.headDim }, { "num_experts", model.moe.experts },
-        { "moe_intermediate_size", model.moe.intermediateSize }, { "kv_lora_rank", model.mla.latentRank }, { "q_lora_rank", model.mla.queryRank },
+        { "vocab_size", model.vocabSize },
+        { "hidden_size", model.hiddenSize },
+        { "intermediate_size", model.intermediateSize },
+        { "num_attention_heads", model.heads * model.headDim },
+        { "num_experts", model.moe.experts },
+        { "moe_intermediate_size", model.moe.intermediateSize },
+        { "kv_lora_rank", model.mla.latentRank },
+        { "q_lora_rank", model.mla.queryRank },
     };
-    return std::max_element(std::begin(sizes), std::end(sizes), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
+    return std::max_element(std::begin(sizes), std::end(sizes), [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
 }
 
 /// Every size that the graph multiplies stays below 2^62 when these do.
@@ -191,20 +197,23 @@ Status checkSizes(const ModelSpec& model, const Workload& workload)
     widest = std::max({ widest, model.hiddenSize, (model.heads + 2 * model.kvHeads) * model.headDim,
                         model.heads * (mla.nopeHeadDim + mla.valueHeadDim), mla.latentRank + mla.ropeHeadDim, mla.queryRank });
     // Of a mixture the tensors of all experts together.
-    const auto experts = checkedProduct(std::vector<std::int64_t> {
-        moe.experts, std::max({ model.hiddenSize, 2 * moe.intermediateSize, moe.sharedExperts }) });
+    const auto experts = checkedProduct(
+        std::vector<std::int64_t> { moe.experts, std::max({ model.hiddenSize, 2 * moe.intermediateSize, moe.sharedExperts }) });
     if (!experts)
-        return inputError(kModelPlace + std::string("num_experts"), "the weights of " + std::to_string(moe.experts) + " experts are too large to count",
+        return inputError(kModelPlace + std::string("num_experts"),
+                          "the weights of " + std::to_string(moe.experts) + " experts are too large to count",
                           "use fewer, or smaller sizes");
     widest = std::max(widest, *experts);
     const auto activation = checkedProduct(std::vector<std::int64_t> { tokens, widest, 16 });
     const auto layer = checkedProduct(std::vector<std::int64_t> { widest, std::max(widest, model.hiddenSize), 16 });
     if (!activation)
-        return inputError("workload", "batch " + std::to_string(workload.batch) + " times sequence "
-                              + std::to_string(workload.sequence) + " makes tensors too large to count",
+        return inputError("workload",
+                          "batch " + std::to_string(workload.batch) + " times sequence " + std::to_string(workload.sequence)
+                              + " makes tensors too large to count",
                           "use a smaller batch or sequence");
     if (!layer || !checkedMultiply(*layer, model.layers * 16) || !modelSize(model))
-        return inputError(kModelPlace + largestSize(model), "the weights of " + std::to_string(model.layers) + " layers of this size are too large to count",
+        return inputError(kModelPlace + largestSize(model),
+                          "the weights of " + std::to_string(model.layers) + " layers of this size are too large to count",
                           "use a smaller size, or fewer layers");
     return done();
 }

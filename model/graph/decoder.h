@@ -17,7 +17,6 @@ inline constexpr const char* kModelPlace = "model.";
 /// Builds embed, block(s) and head. `splitBefore` lists layer numbers at which a new block segment begins, because a
 /// design treats these layers differently (ascending, in [1, layers)). Errors: a model without a graph, sizes that do
 /// not fit in 63 bits.
-Result<Graph> buildDecoder(const ModelSpec& model, const Workload& workload,
-                           const std::vector<std::int64_t>& splitBefore = {});
+Result<Graph> buildDecoder(const ModelSpec& model, const Workload& workload, const std::vector<std::int64_t>& splitBefore = {});
 
 } // namespace shardboard

@@ -25,10 +25,7 @@ GradientBuilder::GradientBuilder(Graph& graph)
             m_weights[static_cast<std::size_t>(graph.tensors[id].segment)].push_back(static_cast<TensorId>(id));
 }
 
-bool GradientBuilder::wants(std::size_t operand) const
-{
-    return m_graph.tensor(m_op->operands[operand]).role != TensorRole::Input;
-}
+bool GradientBuilder::wants(std::size_t operand) const { return m_graph.tensor(m_op->operands[operand]).role != TensorRole::Input; }
 
 OpId GradientBuilder::append(const std::string& name, OpKind kind, std::vector<TensorId> operands, TensorId result,
                              const OpAttributes& attributes)
@@ -109,9 +106,8 @@ TensorId GradientBuilder::total(TensorId of)
     if (found == m_addends.end())
         return kNoTensor;
     std::vector<Addend>& addends = found->second;
-    const bool settles = std::any_of(addends.begin(), addends.end(), [&](const Addend& addend) {
-        return addend.moves || (addend.partial && isStream(of));
-    });
+    const bool settles = std::any_of(addends.begin(), addends.end(),
+                                     [&](const Addend& addend) { return addend.moves || (addend.partial && isStream(of)); });
     const bool single = addends.size() == 1;
     TensorId result = sum(of, addends);
     const std::string name = "grad of " + m_graph.tensor(of).name;
@@ -199,7 +195,8 @@ std::vector<OpId> GradientBuilder::repeated(int forward, const Segment& segment,
     }
     for (const OpId id : done) {
         const Op& op = m_graph.op(id);
-        const bool there = std::all_of(op.operands.begin(), op.operands.end(), [&](TensorId operand) { return needed.contains(operand); });
+        const bool there =
+            std::all_of(op.operands.begin(), op.operands.end(), [&](TensorId operand) { return needed.contains(operand); });
         if (!needed.contains(op.result) || !definitionOf(op.kind).cheap || !there)
             continue;
         const bool gate = isActivation(op.kind) && readOnlyBy(done, op.result, [](OpKind kind) { return kind == OpKind::Mul; });

@@ -24,20 +24,19 @@ inline constexpr TensorId kNoTensor = -1;
 ///   Silu, Gelu  x                                    -> as x
 ///   SplitHeads  x [B,S,h*d]                          -> [B,S,h,d]
 ///   MergeHeads  x [B,S,h,d]                          -> [B,S,h*d]
-///   Rope        x [B,S,h,d]                          -> as x           rotates pairs (i, i+d/2) of the elements [first, first + d')
+///   Rope        x [B,S,h,d]                          -> as x           rotates pairs (i, i+d/2) of the elements [first, first +
+///   d')
 ///                                                                      (d' = `count`, 0: all), positions from `position`
 ///   KvAppend    x [B,S,k,d]                          -> [B,C,k,d]      the cache with x as its last S tokens
 ///   Attention   q [B,S,h,d], k [B,C,k,d], v [B,C,k,·] -> [B,S,h,e]     causal; query s sees keys 0 … C-S+s; head i uses
 ///                                                                      KV head i / (h/k); the first e elements of a value
 ///                                                                      count
 ///   SinkAttention q, k, v, sinks [h]                 -> [B,S,h,e]      one more logit for each head, which has no value
-///   Output      x                                    -> as x           what goes on to the layers or out of the model: never partial
-///   GatherLast  x                                    -> as x           every device holds the last dim whole, and nothing partial
-///   LayerNorm   x [...,n], weight [n], bias [n]      -> as x
-///   Scale       x                                    -> as x           times `scale`
-///   SoftCap     x                                    -> as x           c tanh(x / c), c = `cap`
-///   GeluTanh    x                                    -> as x
-///   ClampedSwiglu gate, up                           -> as gate        g sigmoid(1.702 g) (u + 1), g = min(gate, c), u = up
+///   Output      x                                    -> as x           what goes on to the layers or out of the model: never
+///   partial GatherLast  x                                    -> as x           every device holds the last dim whole, and nothing
+///   partial LayerNorm   x [...,n], weight [n], bias [n]      -> as x Scale       x                                    -> as x
+///   times `scale` SoftCap     x                                    -> as x           c tanh(x / c), c = `cap` GeluTanh    x -> as
+///   x ClampedSwiglu gate, up                           -> as gate        g sigmoid(1.702 g) (u + 1), g = min(gate, c), u = up
 ///                                                                      clamped to [-c, c], c = `cap`
 ///   SliceLast   x [...,n]                            -> [...,m]        elements [first, first + m)
 ///   EveryOther  x [...,2n]                           -> [...,n]        elements first, first + 2, …
@@ -87,19 +86,84 @@ inline constexpr TensorId kNoTensor = -1;
 ///   ReduceGrad  gradient of a weight                 -> as it          as the weight is laid out: where its sum is made
 ///   AdamStep    weight, gradient                     -> as weight
 enum class OpKind {
-    Embedding, RmsNorm, Linear, Add, Mul, Silu, Gelu, SplitHeads, MergeHeads, Rope, KvAppend, Attention, Output, GatherLast,
-    LayerNorm, Scale, SoftCap, GeluTanh, ClampedSwiglu, SliceLast, EveryOther, SplitGroups, JoinLast, JoinKeys, AbsorbKeys, AbsorbValues,
-    SinkAttention, TopKGates, BiasedTopKGates, Dispatch, ExpertLinear, ExpertLinearT, ExpertBias, Combine,
-    LogitMax, SumExp, TargetLogit, TokenLoss,
-    LinearGradX, LinearGradW, EmbeddingGrad, RmsNormGradX, RmsNormGradW, SumLeading, SiluGrad, GeluGrad, RopeGrad,
-    AttentionGradQ, AttentionGradK, AttentionGradV, LogitGrad, ReduceGrad, AdamStep,
-    LayerNormGradX, LayerNormGradW, GeluTanhGrad, SoftCapGrad, ClampedSwigluGradGate, ClampedSwigluGradUp, PadLast, SpreadOther,
-    MergeGroups, SumHeads, SinkAttentionGradQ, SinkAttentionGradK, SinkAttentionGradV, SinkAttentionGradS, TopKGatesGrad,
-    BiasedTopKGatesGrad, DispatchGrad, ExpertLinearGradW, ExpertBiasGrad, CombineGradY, CombineGradGates
+    Embedding,
+    RmsNorm,
+    Linear,
+    Add,
+    Mul,
+    Silu,
+    Gelu,
+    SplitHeads,
+    MergeHeads,
+    Rope,
+    KvAppend,
+    Attention,
+    Output,
+    GatherLast,
+    LayerNorm,
+    Scale,
+    SoftCap,
+    GeluTanh,
+    ClampedSwiglu,
+    SliceLast,
+    EveryOther,
+    SplitGroups,
+    JoinLast,
+    JoinKeys,
+    AbsorbKeys,
+    AbsorbValues,
+    SinkAttention,
+    TopKGates,
+    BiasedTopKGates,
+    Dispatch,
+    ExpertLinear,
+    ExpertLinearT,
+    ExpertBias,
+    Combine,
+    LogitMax,
+    SumExp,
+    TargetLogit,
+    TokenLoss,
+    LinearGradX,
+    LinearGradW,
+    EmbeddingGrad,
+    RmsNormGradX,
+    RmsNormGradW,
+    SumLeading,
+    SiluGrad,
+    GeluGrad,
+    RopeGrad,
+    AttentionGradQ,
+    AttentionGradK,
+    AttentionGradV,
+    LogitGrad,
+    ReduceGrad,
+    AdamStep,
+    LayerNormGradX,
+    LayerNormGradW,
+    GeluTanhGrad,
+    SoftCapGrad,
+    ClampedSwigluGradGate,
+    ClampedSwigluGradUp,
+    PadLast,
+    SpreadOther,
+    MergeGroups,
+    SumHeads,
+    SinkAttentionGradQ,
+    SinkAttentionGradK,
+    SinkAttentionGradV,
+    SinkAttentionGradS,
+    TopKGatesGrad,
+    BiasedTopKGatesGrad,
+    DispatchGrad,
+    ExpertLinearGradW,
+    ExpertBiasGrad,
+    CombineGradY,
+    CombineGradGates
 };
 
-/// Names in plans and views, as in the tables of model/ops: embedding, rms_norm, matmul, add, mul, silu, gelu, split_heads, merge_heads, rope,
-/// kv_append, attention, output, gather_last, …
+/// Names in plans and views, as in the tables of model/ops: embedding, rms_norm, matmul, add, mul, silu, gelu, split_heads,
+/// merge_heads, rope, kv_append, attention, output, gather_last, …
 std::string opKindName(OpKind kind);
 std::optional<OpKind> opKindFromName(std::string_view name);
 
@@ -112,7 +176,8 @@ struct OpAttributes {
     std::int64_t count = 0; ///< Rope
     double offset = 0; ///< RmsNorm: added to the weight
     double scale = 0; ///< Scale; factor of attention's scores (0: 1 / sqrt(d)); gates
-    /// Attention: share of the scores that sliding windows leave, on the mean of all layers. Time counts by it; values are of all scores.
+    /// Attention: share of the scores that sliding windows leave, on the mean of all layers. Time counts by it; values are of all
+    /// scores.
     double attended = 1;
     double cap = 0; ///< SoftCap, ClampedSwiglu; of attention's scores (0: none)
     std::int64_t chosen = 0; ///< gates: experts of a token

@@ -68,8 +68,8 @@ TensorId GraphBuilder::like(const std::string& name, OpKind kind, std::vector<Te
     return id;
 }
 
-TensorId GraphBuilder::slice(const std::string& name, TensorId x, std::int64_t first, std::int64_t size,
-                             const std::string& label, const std::string& result)
+TensorId GraphBuilder::slice(const std::string& name, TensorId x, std::int64_t first, std::int64_t size, const std::string& label,
+                             const std::string& result)
 {
     OpAttributes attributes;
     attributes.first = first;
@@ -98,8 +98,8 @@ TensorId GraphBuilder::linear(const std::string& name, TensorId x, const Side& o
     Labels labels = tensor(x).dimLabels;
     shape.back() = out.size;
     labels.back() = out.label;
-    const TensorId y = op(name, OpKind::Linear, { x, w }, bias ? result + " before bias" : result, std::move(shape),
-                          std::move(labels));
+    const TensorId y =
+        op(name, OpKind::Linear, { x, w }, bias ? result + " before bias" : result, std::move(shape), std::move(labels));
     if (out.unit > 0)
         inUnits(y, 2, out.unit);
     if (!bias)
@@ -130,8 +130,8 @@ TensorId GraphBuilder::rmsNorm(const std::string& name, TensorId x, const std::s
     OpAttributes attributes;
     attributes.epsilon = m_model.norm.epsilon;
     attributes.offset = m_model.norm.weightOffset;
-    const TensorId gamma = weight(name + ".weight", { tensor(x).shape.back() }, { label }, { 1.0 - attributes.offset, 0.1 },
-                                  { "norm" });
+    const TensorId gamma =
+        weight(name + ".weight", { tensor(x).shape.back() }, { label }, { 1.0 - attributes.offset, 0.1 }, { "norm" });
     return like(name, OpKind::RmsNorm, { x, gamma }, result, attributes);
 }
 

@@ -41,9 +41,9 @@ TensorId expanded(GraphBuilder& builder, TensorId q, TensorId latent, TensorId r
     const MlaSpec& mla = model.mla;
     const std::int64_t width = mla.nopeHeadDim + mla.valueHeadDim;
     builder.entry(latent).cached = builder.entry(ropeKey).cached = true;
-    const TensorId kv = builder.linear("self_attn.kv_b_proj", latent,
-                                       { model.heads * width, "heads x (nope + value)", "kv_heads", width },
-                                       { mla.latentRank, "latent", "kv_lora" }, false, "kv");
+    const TensorId kv =
+        builder.linear("self_attn.kv_b_proj", latent, { model.heads * width, "heads x (nope + value)", "kv_heads", width },
+                       { mla.latentRank, "latent", "kv_lora" }, false, "kv");
     const TensorId heads = splitHeads(builder, "kv", kv, model.heads, "heads");
     const TensorId nope = builder.slice("self_attn.k_nope", heads, 0, mla.nopeHeadDim, "head dim", "k nope");
     const TensorId v = builder.slice("self_attn.v_slice", heads, mla.nopeHeadDim, mla.valueHeadDim, "head dim", "v heads");
@@ -62,8 +62,8 @@ TensorId absorbed(GraphBuilder& builder, TensorId q, TensorId latent, TensorId r
                                       { 0.0, 1.0 / std::sqrt(static_cast<double>(mla.latentRank)) }, { "kv_heads", "kv_lora" });
     builder.inUnits(w, 0, width);
     const TensorId one = splitHeads(builder, "latent", latent, 1, "KV heads");
-    const TensorId cache
-        = cached(builder, "kv", joined(builder, "self_attn.kv_join", OpKind::JoinLast, one, ropeKey, "latent and rope key"));
+    const TensorId cache =
+        cached(builder, "kv", joined(builder, "self_attn.kv_join", OpKind::JoinLast, one, ropeKey, "latent and rope key"));
 
     const TensorId nope = builder.slice("self_attn.q_nope", q, 0, mla.nopeHeadDim, "head dim", "q nope");
     const TensorId rope = builder.slice("self_attn.q_rope_part", q, mla.nopeHeadDim, mla.ropeHeadDim, "head dim", "q rope");
@@ -85,9 +85,9 @@ TensorId latentAttentionPart(GraphBuilder& builder, TensorId x)
     const ModelSpec& model = builder.model();
     const MlaSpec& mla = model.mla;
     const TensorId q = queries(builder, x);
-    const TensorId both = builder.linear("self_attn.kv_a_proj_with_mqa", x,
-                                         { mla.latentRank + mla.ropeHeadDim, "latent + rope", "kv_lora_up_proj" },
-                                         builder.hiddenSide(), false, "latent and rope key raw");
+    const TensorId both =
+        builder.linear("self_attn.kv_a_proj_with_mqa", x, { mla.latentRank + mla.ropeHeadDim, "latent + rope", "kv_lora_up_proj" },
+                       builder.hiddenSide(), false, "latent and rope key raw");
     TensorId latent = builder.slice("self_attn.latent_slice", both, 0, mla.latentRank, "latent", "latent raw");
     latent = builder.rmsNorm("self_attn.kv_a_layernorm", latent, "latent", "latent");
     TensorId key = builder.slice("self_attn.rope_key_slice", both, mla.latentRank, mla.ropeHeadDim, "head dim", "rope key raw");

@@ -15,13 +15,10 @@ TensorId mlpWith(GraphBuilder& builder, TensorId x, const std::string& prefix, c
     const TensorId up = builder.linear(prefix + (model.block.falconNames ? "dense_h_to_4h" : "up_proj"), x, inner,
                                        builder.hiddenSide(), bias, what + " up");
     const TensorId inside = builder.activation(prefix, what, gate, up);
-    return builder.linear(prefix + (model.block.falconNames ? "dense_4h_to_h" : "down_proj"), inside, builder.hiddenSide(),
-                          inner, bias, what + " out");
+    return builder.linear(prefix + (model.block.falconNames ? "dense_4h_to_h" : "down_proj"), inside, builder.hiddenSide(), inner,
+                          bias, what + " out");
 }
 
-TensorId mlpPart(GraphBuilder& builder, TensorId x)
-{
-    return mlpWith(builder, x, "mlp.", "mlp", builder.model().intermediateSize);
-}
+TensorId mlpPart(GraphBuilder& builder, TensorId x) { return mlpWith(builder, x, "mlp.", "mlp", builder.model().intermediateSize); }
 
 } // namespace shardboard

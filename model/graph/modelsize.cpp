@@ -17,10 +17,7 @@ public:
     {
     }
     friend Count operator+(Count a, Count b) { return Count(both(a, b) ? checkedAdd(*a.m_value, *b.m_value) : std::nullopt); }
-    friend Count operator*(Count a, Count b)
-    {
-        return Count(both(a, b) ? checkedMultiply(*a.m_value, *b.m_value) : std::nullopt);
-    }
+    friend Count operator*(Count a, Count b) { return Count(both(a, b) ? checkedMultiply(*a.m_value, *b.m_value) : std::nullopt); }
     std::optional<std::int64_t> value() const { return m_value; }
 
 private:
@@ -41,9 +38,8 @@ Count latentAttention(const ModelSpec& model)
     const Count hidden = model.hiddenSize;
     const Count heads = model.heads;
     const Count queries = heads * Count(model.headDim);
-    const Count query = mla.queryRank > 0
-        ? linear(hidden, mla.queryRank) + Count(mla.queryRank) + linear(mla.queryRank, queries)
-        : linear(hidden, queries);
+    const Count query = mla.queryRank > 0 ? linear(hidden, mla.queryRank) + Count(mla.queryRank) + linear(mla.queryRank, queries)
+                                          : linear(hidden, queries);
     const Count latent = linear(hidden, Count(mla.latentRank) + Count(mla.ropeHeadDim)) + Count(mla.latentRank);
     const Count expand = linear(mla.latentRank, heads * (Count(mla.nopeHeadDim) + Count(mla.valueHeadDim)));
     return query + latent + expand + linear(heads * Count(mla.valueHeadDim), hidden);

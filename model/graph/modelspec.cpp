@@ -47,8 +47,9 @@ Status verifyHeads(const ModelSpec& model, const std::string& where)
     const std::int64_t rotated = model.mla.present() ? model.mla.ropeHeadDim : model.headDim;
     if (rotated % 2 != 0)
         return inputError(where + (model.mla.present() ? ":qk_rope_head_dim" : ":head_dim"),
-                          "head_dim " + std::to_string(rotated) + " is odd, so rotary "
-                              "embedding cannot pair its elements",
+                          "head_dim " + std::to_string(rotated)
+                              + " is odd, so rotary "
+                                "embedding cannot pair its elements",
                           "use an even head_dim");
     return done();
 }
@@ -58,8 +59,10 @@ Status verifyMla(const ModelSpec& model, const std::string& where)
     const MlaSpec& mla = model.mla;
     if (!mla.present())
         return done();
-    if (const auto status = verifySizes({ { "kv_lora_rank", mla.latentRank }, { "qk_nope_head_dim", mla.nopeHeadDim },
-                                          { "qk_rope_head_dim", mla.ropeHeadDim }, { "v_head_dim", mla.valueHeadDim } },
+    if (const auto status = verifySizes({ { "kv_lora_rank", mla.latentRank },
+                                          { "qk_nope_head_dim", mla.nopeHeadDim },
+                                          { "qk_rope_head_dim", mla.ropeHeadDim },
+                                          { "v_head_dim", mla.valueHeadDim } },
                                         1, where);
         !status.ok())
         return status;
@@ -67,8 +70,7 @@ Status verifyMla(const ModelSpec& model, const std::string& where)
         return inputError(where + ":q_lora_rank", "rank " + std::to_string(mla.queryRank) + " cannot be used",
                           "use null or 1 to 2^31");
     if (model.headDim != mla.nopeHeadDim + mla.ropeHeadDim)
-        return inputError(where + ":head_dim",
-                          std::to_string(model.headDim) + " is not qk_nope_head_dim + qk_rope_head_dim",
+        return inputError(where + ":head_dim", std::to_string(model.headDim) + " is not qk_nope_head_dim + qk_rope_head_dim",
                           "use " + std::to_string(mla.nopeHeadDim + mla.ropeHeadDim));
     if (model.kvHeads != model.heads)
         return inputError(where + ":num_key_value_heads", "latent attention makes a key for every query head",
@@ -86,8 +88,8 @@ Status verifyMoe(const ModelSpec& model, const std::string& where)
     const MoeSpec& moe = model.moe;
     if (!moe.present())
         return done();
-    if (const auto status
-        = verifySizes({ { "num_experts", moe.experts }, { "moe_intermediate_size", moe.intermediateSize } }, 1, where);
+    if (const auto status =
+            verifySizes({ { "num_experts", moe.experts }, { "moe_intermediate_size", moe.intermediateSize } }, 1, where);
         !status.ok())
         return status;
     if (moe.chosen < 1 || moe.chosen > moe.experts)
@@ -107,8 +109,7 @@ Status verifyMoe(const ModelSpec& model, const std::string& where)
                               + std::to_string(moe.chosenGroups) + " are chosen, cannot be",
                           "use a number of groups that divides the experts");
     if (moe.chosen > moe.experts / moe.groups * moe.chosenGroups)
-        return inputError(where + ":topk_group", "the chosen groups hold fewer experts than a token needs",
-                          "choose more groups");
+        return inputError(where + ":topk_group", "the chosen groups hold fewer experts than a token needs", "choose more groups");
     if (!(std::isfinite(moe.gateScale) && moe.gateScale > 0))
         return inputError(where + ":routed_scaling_factor", "the factor cannot be used", "use a positive number");
     if (moe.routerBias && moe.correctionBias)
@@ -190,9 +191,8 @@ Status verifyModel(const ModelSpec& model, const std::string& where)
     if (model.kind == ModelKind::ColumnParallelLinear)
         return verifyLinear(model.linear, where);
     Sizes sizes {
-        { "vocab_size", model.vocabSize },           { "hidden_size", model.hiddenSize },
-        { "num_attention_heads", model.heads },      { "num_key_value_heads", model.kvHeads },
-        { "head_dim", model.headDim },
+        { "vocab_size", model.vocabSize },        { "hidden_size", model.hiddenSize }, { "num_attention_heads", model.heads },
+        { "num_key_value_heads", model.kvHeads }, { "head_dim", model.headDim },
     };
     if (model.denseLayers() > 0)
         sizes.emplace_back("intermediate_size", model.intermediateSize);

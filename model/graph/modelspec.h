@@ -53,7 +53,8 @@ std::optional<RouterScore> routerScoreFromName(std::string_view name);
 enum class ExpertStorage {
     Separate, ///< `mlp.experts.N.gate_proj.weight` and `mlp.gate.weight`, each [out, in]
     Mixtral, ///< `block_sparse_moe.experts.N.w1.weight` (gate), `w3` (up), `w2` (down), each [out, in]
-    Packed, ///< `mlp.experts.gate_up_proj` [experts, in, 2 out] with gate and up in turn, `mlp.experts.down_proj` [experts, in, out]
+    Packed, ///< `mlp.experts.gate_up_proj` [experts, in, 2 out] with gate and up in turn, `mlp.experts.down_proj` [experts, in,
+            ///< out]
 };
 std::string expertStorageName(ExpertStorage storage); ///< separate, mixtral, packed
 std::optional<ExpertStorage> expertStorageFromName(std::string_view name);

@@ -49,8 +49,8 @@ public:
                                                m_builder.tensor(x).shape, m_builder.tensor(x).dimLabels);
         if (m_moe.sharedExperts == 0)
             return combined;
-        const TensorId shared = mlpWith(m_builder, x, m_names.block + "shared_experts.", "shared",
-                                        m_moe.sharedExperts * m_moe.intermediateSize);
+        const TensorId shared =
+            mlpWith(m_builder, x, m_names.block + "shared_experts.", "shared", m_moe.sharedExperts * m_moe.intermediateSize);
         return m_builder.like(m_names.block + "add_shared", OpKind::Add, { combined, shared }, "mlp out");
     }
 
@@ -71,8 +71,8 @@ private:
         const std::string op = m_names.block + "top_k";
         if (!m_moe.correctionBias)
             return m_builder.like(op, OpKind::TopKGates, { logits }, "gates", attributes);
-        const TensorId bias
-            = m_builder.weight(name + ".e_score_correction_bias", { m_moe.experts }, { "experts" }, { 0.0, 0.1 }, { "" });
+        const TensorId bias =
+            m_builder.weight(name + ".e_score_correction_bias", { m_moe.experts }, { "experts" }, { 0.0, 0.1 }, { "" });
         return m_builder.like(op, OpKind::BiasedTopKGates, { logits, bias }, "gates", attributes);
     }
 
@@ -142,9 +142,10 @@ private:
         gateUp = biased("gate_up_proj", gateUp, both, "expert gate and up");
         OpAttributes second;
         second.first = 1;
-        const TensorId gate = expert("experts.gate", OpKind::EveryOther, { gateUp }, "expert gate", m_moe.intermediateSize, "intermediate");
-        const TensorId up
-            = expert("experts.up", OpKind::EveryOther, { gateUp }, "expert up", m_moe.intermediateSize, "intermediate", second);
+        const TensorId gate =
+            expert("experts.gate", OpKind::EveryOther, { gateUp }, "expert gate", m_moe.intermediateSize, "intermediate");
+        const TensorId up =
+            expert("experts.up", OpKind::EveryOther, { gateUp }, "expert up", m_moe.intermediateSize, "intermediate", second);
         const TensorId inside = m_builder.activation(m_names.block + "experts.", "expert", gate, up);
         const TensorId out = matmul("down_proj", m_names.down, inside, hidden(), inner(), "expert out" + plain);
         return biased("down_proj", out, hidden(), "expert out");

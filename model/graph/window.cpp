@@ -13,10 +13,7 @@ double mean(const ModelSpec& model, double windowed)
     return 1 - static_cast<double>(windowedLayers(model)) / layers * (1 - windowed);
 }
 
-bool reaches(const ModelSpec& model, std::int64_t tokens)
-{
-    return windowedLayers(model) > 0 && model.slidingWindow < tokens;
-}
+bool reaches(const ModelSpec& model, std::int64_t tokens) { return windowedLayers(model) > 0 && model.slidingWindow < tokens; }
 
 } // namespace
 
@@ -56,7 +53,8 @@ std::string windowText(const ModelSpec& model, std::int64_t tokens)
     if (!reaches(model, tokens))
         return {};
     return "sliding windows of " + countText(model.slidingWindow) + " tokens in " + std::to_string(windowedLayers(model)) + " of "
-        + std::to_string(model.layers) + " layers: KV cache and attention of each layer are the mean of all of them, so their sums are exact";
+        + std::to_string(model.layers)
+        + " layers: KV cache and attention of each layer are the mean of all of them, so their sums are exact";
 }
 
 } // namespace shardboard

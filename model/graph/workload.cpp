@@ -31,10 +31,7 @@ std::optional<Recompute> recomputeFromName(std::string_view name)
     return std::nullopt;
 }
 
-std::string attentionKernelName(AttentionKernel kernel)
-{
-    return kernel == AttentionKernel::Flash ? "flash" : "unfused";
-}
+std::string attentionKernelName(AttentionKernel kernel) { return kernel == AttentionKernel::Flash ? "flash" : "unfused"; }
 
 std::optional<AttentionKernel> attentionKernelFromName(std::string_view name)
 {
@@ -89,8 +86,9 @@ Status verifyWorkload(const Workload& workload, const std::string& where)
     if (workload.sequence < 1 || workload.sequence > kLargest)
         return inputError(where, "sequence " + std::to_string(workload.sequence) + " cannot be used", "use 1 to 2^31");
     if (workload.microBatches < 1 || workload.batch % workload.microBatches != 0)
-        return inputError(where, "batch " + std::to_string(workload.batch) + " cannot be cut into "
-                              + std::to_string(workload.microBatches) + " micro-batches",
+        return inputError(where,
+                          "batch " + std::to_string(workload.batch) + " cannot be cut into " + std::to_string(workload.microBatches)
+                              + " micro-batches",
                           "use a number that divides it");
     const auto& types = computeTypes();
     if (std::find(types.begin(), types.end(), workload.dtype) == types.end())

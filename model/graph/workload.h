@@ -25,8 +25,8 @@ std::optional<WorkloadKind> workloadFromName(std::string_view name);
 ///   8h + 2q + 2(k + v) + 2o + 4 heads + 6f bytes of a token in 16 bit (performance 2.3), the 4 being attention's log-sum-exp.
 /// Selective: also the results of norms, activations and products of elements whose operands are there anyway (of a Llama layer
 ///   the two norms and the product in the MLP, 4h + 2f). No matrix product is repeated, and nothing that needs a collective, so
-///   that what attention takes stays. Attention itself where it is unfused: its scores are what grows with the square of the sequence
-///   (5as/h of arXiv 2205.05198); flash attention keeps nothing of that kind.
+///   that what attention takes stays. Attention itself where it is unfused: its scores are what grows with the square of the
+///   sequence (5as/h of arXiv 2205.05198); flash attention keeps nothing of that kind.
 /// Full: everything of a layer but what enters it (2h), with its collectives.
 enum class Recompute { None, Selective, Full };
 std::string recomputeName(Recompute recompute); ///< none, selective, full
@@ -47,10 +47,12 @@ std::string overlapName(Overlap overlap); ///< none, weights, all
 std::optional<Overlap> overlapFromName(std::string_view name);
 
 /// Whose kernels compute what is no matrix product.
-/// Fused: every operation reads its operands and writes its result once, attention runs in a kernel made for the device (Megatron-LM
+/// Fused: every operation reads its operands and writes its result once, attention runs in a kernel made for the device
+/// (Megatron-LM
 ///   with Transformer Engine, XLA). Compiled: torch.compile fuses as much, but attention is FlashAttention-2, as in PyTorch's
 ///   scaled_dot_product_attention, and what fp8 products take is measured and cast by kernels of its own. Eager: PyTorch without a
-///   compiler, where also norms, rotation and cross-entropy are one kernel for each step of their formula, in float32 (OpDefinition::eager).
+///   compiler, where also norms, rotation and cross-entropy are one kernel for each step of their formula, in float32
+///   (OpDefinition::eager).
 enum class Software { Fused, Compiled, Eager };
 std::string softwareName(Software software); ///< fused, compiled, eager
 std::optional<Software> softwareFromName(std::string_view name);
@@ -82,10 +84,10 @@ struct Workload {
 /// What a model can be computed in: bf16, f16, f32, f8e4m3.
 const std::vector<DType>& computeTypes();
 
-/// Of weights, activations and cache. That is the workload's dtype, but for training in f8e4m3, which keeps all of them in bf16 beside
-/// the optimizer's f32 copy, and casts what goes into the matrix products of the layers (not embedding, head and attention), as
-/// Transformer Engine and torchao's float8 training do (arXiv 2209.05433; TorchTitan docs/float8.md). Inference in f8e4m3 counts one byte
-/// for everything: engines that keep the residual stream in 16 bits take more for it.
+/// Of weights, activations and cache. That is the workload's dtype, but for training in f8e4m3, which keeps all of them in bf16
+/// beside the optimizer's f32 copy, and casts what goes into the matrix products of the layers (not embedding, head and attention),
+/// as Transformer Engine and torchao's float8 training do (arXiv 2209.05433; TorchTitan docs/float8.md). Inference in f8e4m3 counts
+/// one byte for everything: engines that keep the residual stream in 16 bits take more for it.
 DType storageType(const Workload& workload);
 
 /// Rules: batch and sequence from 1 to 2^31; dtype one of computeTypes; micro-batches divide the batch.

@@ -46,8 +46,8 @@ void visitPeaks(Peaks& peaks, Each each)
 ///   seconds = launch + flops / (efficiency peak) + max(0, bytes - freeBytes) / bytesPerSecond
 /// or, where that is less, without packing them, as it does for few rows:
 ///   seconds = launch + flops / (unpackedEfficiency peak) + (seconds of moving the bytes)
-/// Fitted by `shardctl calibrate` (model/cost/calibration.h); performance 2.1 says of products on a GPU, too, that a sum fits as well
-/// as the longer of both.
+/// Fitted by `shardctl calibrate` (model/cost/calibration.h); performance 2.1 says of products on a GPU, too, that a sum fits as
+/// well as the longer of both.
 struct Packing {
     double bytesPerSecond = 0; ///< of the operands and the result, each once
     double freeBytes = 0; ///< what caches hold until it is computed with
@@ -63,8 +63,8 @@ struct KernelConstants {
     double gemmEfficiency = 0.78;
     double memoryEfficiency = 0.80;
     double attentionEfficiency = 0.60;
-    /// Attention by FlashAttention-2, whose kernels use nothing that is newer than the A100; nothing: as attentionEfficiency. On the
-    /// H100 it reaches 35 % (arXiv 2407.08608, abstract).
+    /// Attention by FlashAttention-2, whose kernels use nothing that is newer than the A100; nothing: as attentionEfficiency. On
+    /// the H100 it reaches 35 % (arXiv 2407.08608, abstract).
     std::optional<double> flash2Efficiency {};
     /// Nothing: what takes longer hides the other, as on a GPU.
     std::optional<Packing> gemmPacking {};

@@ -122,8 +122,8 @@ std::optional<Footprint> closedForm(const std::vector<int>& axes, const Mesh& me
             count *= comb.count;
         share.members *= count;
         if (!share.torus.empty())
-            share.torus[digits[i].torusDim]
-                = extentOf(byDigit[i], digits[i].radix, hardware.levels[digits[i].level].wraps[digits[i].torusDim]);
+            share.torus[digits[i].torusDim] =
+                extentOf(byDigit[i], digits[i].radix, hardware.levels[digits[i].level].wraps[digits[i].torusDim]);
     }
     std::int64_t outside = 1;
     for (std::size_t level = out.levels.size(); level-- > 0;) {
@@ -339,7 +339,8 @@ std::string describe(const Footprint& footprint, const Hardware& hardware)
     else if (nics < 1)
         ports = ", 1 NIC for " + std::to_string(static_cast<int>(1 / nics + 0.5)) + " devices";
     if (!footprint.even)
-        return countOf(footprint.devices, "device", "devices") + " unevenly over " + std::to_string(share.units) + " " + many + ports;
+        return countOf(footprint.devices, "device", "devices") + " unevenly over " + std::to_string(share.units) + " " + many
+            + ports;
     if (share.members == 1)
         return "1 device in each of " + std::to_string(outside) + " " + many + ports;
     return (torus ? torusText(share) : std::to_string(share.members)) + " x " + std::to_string(outside) + " " + many + ports;

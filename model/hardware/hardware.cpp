@@ -71,8 +71,7 @@ Result<Hardware> findHardware(const std::string& id, const std::string& where)
     }
     // An option of a command is wrong usage; the same word in a file is input that cannot be used.
     const std::string what = "there is no hardware preset '" + id + "'";
-    return where.starts_with("--") ? usageError(where, what, "known are " + known)
-                                   : inputError(where, what, "known are " + known);
+    return where.starts_with("--") ? usageError(where, what, "known are " + known) : inputError(where, what, "known are " + known);
 }
 
 } // namespace shardboard

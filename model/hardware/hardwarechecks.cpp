@@ -53,7 +53,8 @@ public:
     void share(const std::string& key, double value, double most)
     {
         if (!std::isfinite(value) || value < kLeastShare || value > most)
-            fail(key, "cannot be " + numberText(value), "use a number above 0, from " + numberText(kLeastShare) + " to " + numberText(most));
+            fail(key, "cannot be " + numberText(value),
+                 "use a number above 0, from " + numberText(kLeastShare) + " to " + numberText(most));
     }
     void fail(const std::string& key, const std::string& what, const std::string& fix)
     {
@@ -75,7 +76,8 @@ void checkCache(const std::optional<CacheRate>& cache, const std::string& place,
     check.rate(place + ".cache.bytes", cache->bytes, "bytes");
     check.rate(place + ".cache.bytes_per_second", cache->bytesPerSecond, "bytes/s");
     if (cache->bytesPerSecond < memoryRate)
-        check.fail(place + ".cache.bytes_per_second", "is less than what the memory behind it reaches", "leave the cache out, or use its own rate");
+        check.fail(place + ".cache.bytes_per_second", "is less than what the memory behind it reaches",
+                   "leave the cache out, or use its own rate");
 }
 
 void checkPacking(const std::optional<Packing>& packing, const std::string& place, Checker& check)
@@ -125,7 +127,8 @@ void checkLink(const LinkSpec& link, const std::string& place, Checker& check)
     if (!std::isfinite(link.ownBlock) || link.ownBlock < 0 || link.ownBlock > 1000)
         check.fail(place + ".own_block", "cannot be " + numberText(link.ownBlock), "use a number from 0 to 1000");
     if (link.linksPerDevice < 1)
-        check.fail(place + ".links_per_device", "cannot be " + std::to_string(link.linksPerDevice), "use a whole number of at least 1");
+        check.fail(place + ".links_per_device", "cannot be " + std::to_string(link.linksPerDevice),
+                   "use a whole number of at least 1");
 }
 
 void checkTorus(const Level& level, const std::string& place, Checker& check)
@@ -138,10 +141,13 @@ void checkTorus(const Level& level, const std::string& place, Checker& check)
     if (level.shape.empty())
         return check.fail(place + ".shape", "is missing for a torus", "use the chips along each dim, e.g. [4, 4, 4]");
     if (level.wraps.size() != level.shape.size())
-        return check.fail(place + ".wraps", "has " + std::to_string(level.wraps.size()) + " entries for " + std::to_string(level.shape.size()) + " dims",
+        return check.fail(place + ".wraps",
+                          "has " + std::to_string(level.wraps.size()) + " entries for " + std::to_string(level.shape.size())
+                              + " dims",
                           "say true or false for each dim of the shape");
     if (level.size != product)
-        check.fail(place + ".size", "is " + std::to_string(level.size) + ", but the shape has " + std::to_string(product) + " chips",
+        check.fail(place + ".size",
+                   "is " + std::to_string(level.size) + ", but the shape has " + std::to_string(product) + " chips",
                    "leave it out, or use " + std::to_string(product));
 }
 
@@ -167,9 +173,11 @@ Status checkHardware(const Hardware& hardware, const std::string& where)
         if (level.fabric == Fabric::Torus && i > 0)
             check.fail(place + ".fabric", "a torus can only be the innermost level", "put it first");
         if (level.size < 0 || level.size > kMaxDevices)
-            check.fail(place + ".size", "cannot be " + std::to_string(level.size), "use 1 to " + std::to_string(kMaxDevices) + ", or 0 for all the rest");
+            check.fail(place + ".size", "cannot be " + std::to_string(level.size),
+                       "use 1 to " + std::to_string(kMaxDevices) + ", or 0 for all the rest");
         else if (level.size == 0 && !last)
-            check.fail(place + ".size", "0 stands for all the rest, so no level can be outside of it", "say how many members a unit has");
+            check.fail(place + ".size", "0 stands for all the rest, so no level can be outside of it",
+                       "say how many members a unit has");
         devices *= std::max<std::int64_t>(1, level.size);
         if (devices > kMaxDevices) {
             check.fail(place + ".size", "together with the levels inside there would be " + std::to_string(devices) + " devices",
@@ -181,8 +189,11 @@ Status checkHardware(const Hardware& hardware, const std::string& where)
             check.share(place + ".in_switch_reduction.efficiency", level.inSwitch->efficiency, 2);
         }
         if ((level.fabric == Fabric::SharedMemory) != level.link.shared)
-            check.fail(place + ".link.shared", level.link.shared ? "a shared link needs the fabric shared-memory" : "the link of a shared-memory fabric must be shared",
-                       level.link.shared ? "use \"fabric\": \"shared-memory\", or a link of each device's own" : "use \"shared\": true");
+            check.fail(place + ".link.shared",
+                       level.link.shared ? "a shared link needs the fabric shared-memory"
+                                         : "the link of a shared-memory fabric must be shared",
+                       level.link.shared ? "use \"fabric\": \"shared-memory\", or a link of each device's own"
+                                         : "use \"shared\": true");
         if (level.fabric == Fabric::SharedMemory && hardware.levels.size() > 1)
             check.fail(place + ".fabric", "one memory that plays all devices has no other level", "leave the other levels out");
     }

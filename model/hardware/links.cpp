@@ -107,7 +107,8 @@ const std::vector<LinkSpec>& linkPresets()
 {
     static const std::vector<LinkSpec> presets {
         pcie("pcie3-x16", "PCIe 3.0 x16", 15.75, 12, "8 GT/s with 128b/130b coding; NCCL topo.h PCI_BW"),
-        pcie("pcie4-x16", "PCIe 4.0 x16", 31.5, 26, "16 GT/s with 128b/130b coding; host to device in the README of NVIDIA/nvbandwidth"),
+        pcie("pcie4-x16", "PCIe 4.0 x16", 31.5, 26,
+             "16 GT/s with 128b/130b coding; host to device in the README of NVIDIA/nvbandwidth"),
         pcie("pcie5-x16", "PCIe 5.0 x16", 63, 55.6, "32 GT/s with 128b/130b coding; host to device in a published nvbandwidth run"),
         nvlink("nvlink3", "NVLink 3 through NVSwitch (A100)", 300, 240, 12, "12 x 25 GB/s; 12 x 20.0 effective, NCCL topo.h SM80"),
         nvlink("nvlink4", "NVLink 4 through NVSwitch (H100, H200)", 450, 370, 18,
@@ -126,7 +127,8 @@ const std::vector<LinkSpec>& linkPresets()
         ici("ici-tpu7x", "TPU7x ICI, one link", 100, 90, 6,
             "docs.cloud.google.com/tpu/docs/tpu7x: 1200 GB/s both ways over 6 links; effective rate as of the v5p, not measured; "
             "1 µs a hop assumed"),
-        dcn("dcn-v5e", "TPU v5e data-centre network, per chip", 3.125, "docs.cloud.google.com/tpu/docs/v6e: 2 x 100 Gb/s for 8 chips"),
+        dcn("dcn-v5e", "TPU v5e data-centre network, per chip", 3.125,
+            "docs.cloud.google.com/tpu/docs/v6e: 2 x 100 Gb/s for 8 chips"),
         dcn("dcn-v5p", "TPU v5p data-centre network, per chip", 6.25, "docs.cloud.google.com/tpu/docs/tpu7x: 50 Gb/s a chip"),
         dcn("dcn-v6e-tpu7x", "TPU v6e and TPU7x data-centre network, per chip", 12.5,
             "docs.cloud.google.com/tpu/docs/tpu7x: 100 Gb/s a chip"),

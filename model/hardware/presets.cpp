@@ -37,8 +37,9 @@ Hardware gpus(const char* id, const char* name, const char* device, std::int64_t
 
 Hardware dgxH100()
 {
-    return gpus("dgx-h100", "DGX H100 cluster: islands of 8 on NVLink 4, InfiniBand NDR", "h100-sxm", 8, "nvlink4", kHopperSwitch, "ib-ndr",
-                "NVIDIA DGX H100: 8 GPUs, NVSwitch 3, eight 400 Gb/s ports; torchtitan docs/performance.md has 400 Gb/s a GPU, too");
+    return gpus(
+        "dgx-h100", "DGX H100 cluster: islands of 8 on NVLink 4, InfiniBand NDR", "h100-sxm", 8, "nvlink4", kHopperSwitch, "ib-ndr",
+        "NVIDIA DGX H100: 8 GPUs, NVSwitch 3, eight 400 Gb/s ports; torchtitan docs/performance.md has 400 Gb/s a GPU, too");
 }
 
 Hardware tpus(const char* id, const char* name, const char* device, std::vector<std::int64_t> shape, bool wraps, const char* link,
@@ -81,12 +82,12 @@ const std::vector<Hardware>& hardwarePresets()
 {
     static const std::vector<Hardware> presets {
         dgxH100(),
-        gpus("dgx-h200", "DGX H200 cluster: islands of 8 on NVLink 4, InfiniBand NDR", "h200-sxm", 8, "nvlink4", kHopperSwitch, "ib-ndr",
-             "MLPerf v4.1 system description H200-SXM-141GBx8"),
-        gpus("dgx-a100", "DGX A100 80 GB cluster: islands of 8 on NVLink 3, InfiniBand HDR", "a100-sxm-80", 8, "nvlink3", std::nullopt, "ib-hdr",
-             "NVIDIA DGX A100 user guide: 8 GPUs, NVSwitch, eight 200 Gb/s ports"),
-        gpus("dgx-b200", "DGX B200 cluster: islands of 8 on NVLink 5, InfiniBand NDR", "b200-sxm", 8, "nvlink5", kBlackwellSwitch, "ib-ndr",
-             "8 GPUs on NVLink 5, 400 Gb/s ports (NVIDIA/nccl-tests#389)"),
+        gpus("dgx-h200", "DGX H200 cluster: islands of 8 on NVLink 4, InfiniBand NDR", "h200-sxm", 8, "nvlink4", kHopperSwitch,
+             "ib-ndr", "MLPerf v4.1 system description H200-SXM-141GBx8"),
+        gpus("dgx-a100", "DGX A100 80 GB cluster: islands of 8 on NVLink 3, InfiniBand HDR", "a100-sxm-80", 8, "nvlink3",
+             std::nullopt, "ib-hdr", "NVIDIA DGX A100 user guide: 8 GPUs, NVSwitch, eight 200 Gb/s ports"),
+        gpus("dgx-b200", "DGX B200 cluster: islands of 8 on NVLink 5, InfiniBand NDR", "b200-sxm", 8, "nvlink5", kBlackwellSwitch,
+             "ib-ndr", "8 GPUs on NVLink 5, 400 Gb/s ports (NVIDIA/nccl-tests#389)"),
         gpus("gb200-nvl72", "GB200 NVL72: 72 GPUs on NVLink 5, InfiniBand NDR", "gb200", 72, "nvlink5", kBlackwellSwitch, "ib-ndr",
              "18 trays of 4 GPUs, one 400 Gb/s port a GPU: MLPerf v6.1 system description GB200-NVL72"),
         withSharp(dgxH100(), "dgx-h100-sharp", "DGX H100 cluster whose InfiniBand switches sum (SHARP)"),

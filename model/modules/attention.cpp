@@ -16,8 +16,7 @@ Strategy headStrategy(StrategyKind kind, std::int64_t heads, std::int64_t headDi
 }
 
 /// Projections that are apart are cut by rows, whatever the heads are; the output projection by heads.
-void findSplitHeads(const AttentionParameters& from, const char* name, std::int64_t heads,
-                    std::vector<Finding>& findings)
+void findSplitHeads(const AttentionParameters& from, const char* name, std::int64_t heads, std::vector<Finding>& findings)
 {
     if (heads % from.strategy.devices == 0)
         return;
@@ -27,16 +26,15 @@ void findSplitHeads(const AttentionParameters& from, const char* name, std::int6
         if (balancedPart(rows, from.strategy.devices, device).hi
             != balancedPart(heads, from.strategy.devices, device).hi * from.headDim)
             where = "device " + std::to_string(device) + " ends at row "
-                + std::to_string(balancedPart(rows, from.strategy.devices, device).hi)
-                + ", inside or between other heads than its "
+                + std::to_string(balancedPart(rows, from.strategy.devices, device).hi) + ", inside or between other heads than its "
                 + std::to_string(balancedPart(heads, from.strategy.devices, device).size());
     if (where.empty())
         return;
     findings.push_back({ "heads-split", Severity::Error, name, 0,
                          std::string(name) + " is cut rowwise (dim 0) without regard to heads: " + std::to_string(heads)
                              + " heads do not divide by " + std::to_string(from.strategy.devices) + ", and " + where,
-                         "cut it in heads (segmented, heads:" + std::to_string(heads) + ":"
-                             + std::to_string(from.headDim) + "), or use a number of devices that divides the heads" });
+                         "cut it in heads (segmented, heads:" + std::to_string(heads) + ":" + std::to_string(from.headDim)
+                             + "), or use a number of devices that divides the heads" });
 }
 
 /// A query head must lie with the KV head that serves it.
@@ -48,13 +46,12 @@ void findSplitGroups(const AttentionParameters& from, std::vector<Finding>& find
         const Range kv = balancedPart(from.kvHeads, from.strategy.devices, device);
         if (q.size() == 0 || (q.lo >= kv.lo * group && q.hi <= kv.hi * group))
             continue;
-        findings.push_back({ "groups-split", Severity::Error, "k_proj", 0,
-                             "device " + std::to_string(device) + " has query heads " + std::to_string(q.lo) + " to "
-                                 + std::to_string(q.hi) + ", which use KV heads " + std::to_string(q.lo / group)
-                                 + " to " + std::to_string((q.hi + group - 1) / group) + ", but it holds KV heads "
-                                 + std::to_string(kv.lo) + " to " + std::to_string(kv.hi),
-                             "use a number of devices that divides the " + std::to_string(from.kvHeads)
-                                 + " KV heads, or replicate K and V" });
+        findings.push_back(
+            { "groups-split", Severity::Error, "k_proj", 0,
+              "device " + std::to_string(device) + " has query heads " + std::to_string(q.lo) + " to " + std::to_string(q.hi)
+                  + ", which use KV heads " + std::to_string(q.lo / group) + " to " + std::to_string((q.hi + group - 1) / group)
+                  + ", but it holds KV heads " + std::to_string(kv.lo) + " to " + std::to_string(kv.hi),
+              "use a number of devices that divides the " + std::to_string(from.kvHeads) + " KV heads, or replicate K and V" });
         return;
     }
 }
@@ -72,8 +69,8 @@ void findUnevenHeads(const AttentionParameters& from, std::vector<Finding>& find
                              "use a number of devices that divides the heads" });
     if (from.heads < from.strategy.devices)
         findings.push_back({ "idle-devices", Severity::Warning, "heads", 0,
-                             std::to_string(from.strategy.devices - from.heads) + " of "
-                                 + std::to_string(from.strategy.devices) + " devices have no head and compute nothing",
+                             std::to_string(from.strategy.devices - from.heads) + " of " + std::to_string(from.strategy.devices)
+                                 + " devices have no head and compute nothing",
                              "use at most " + std::to_string(from.heads) + " devices" });
 }
 
@@ -117,15 +114,15 @@ Result<AttentionAnswer> shardAttention(const AttentionParameters& from, const st
     const Strategy rows = plainStrategy(StrategyKind::Rowwise);
     std::vector<Status> statuses;
     if (from.stackedQkv) {
-        statuses.push_back(cut(headStrategy(StrategyKind::StackedQkv, from.heads, from.headDim),
-                               { qRows + 2 * kvRows, from.hidden }, answer.qkv));
+        statuses.push_back(
+            cut(headStrategy(StrategyKind::StackedQkv, from.heads, from.headDim), { qRows + 2 * kvRows, from.hidden }, answer.qkv));
     } else {
         statuses.push_back(cut(rows, { qRows, from.hidden }, answer.q));
         statuses.push_back(cut(rows, { kvRows, from.hidden }, answer.k));
         statuses.push_back(cut(rows, { kvRows, from.hidden }, answer.v));
     }
-    statuses.push_back(cut(headStrategy(StrategyKind::HeadAwareColumnwise, from.heads, from.headDim),
-                           { from.hidden, qRows }, answer.output));
+    statuses.push_back(
+        cut(headStrategy(StrategyKind::HeadAwareColumnwise, from.heads, from.headDim), { from.hidden, qRows }, answer.output));
     for (const Status& status : statuses)
         if (!status.ok())
             return status.error();

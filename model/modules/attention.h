@@ -11,8 +11,7 @@ struct AttentionParameters {
     std::int64_t heads = 0;
     std::int64_t kvHeads = 0;
     std::int64_t headDim = 0;
-    bool stackedQkv
-        = false; ///< one weight [(heads + 2 kvHeads) headDim, hidden]; MAX can cut it only when kvHeads = heads
+    bool stackedQkv = false; ///< one weight [(heads + 2 kvHeads) headDim, hidden]; MAX can cut it only when kvHeads = heads
     ModuleStrategy strategy; ///< replicate or tensor-parallel
 };
 

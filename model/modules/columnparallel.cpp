@@ -13,8 +13,7 @@ Status checkColumnParallel(const ColumnParallelParameters& parameters, const std
         return refusedBy("ValueError", where + ".tied_weight", "a tied weight cannot be used together with a bias",
                          "leave out the bias, or give the layer a weight of its own");
     if (parameters.tiedWeight && parameters.scaledQuantization)
-        return refusedBy("ValueError", where + ".tied_weight",
-                         "a tied weight cannot be used together with scaled quantisation",
+        return refusedBy("ValueError", where + ".tied_weight", "a tied weight cannot be used together with scaled quantisation",
                          "leave out the scales, or give the layer a weight of its own");
     return done();
 }
@@ -28,8 +27,7 @@ Result<ColumnParallelAnswer> shardColumnParallel(const ColumnParallelParameters&
         input = { parameters.inDim };
     if (input.back() != parameters.inDim)
         return inputError(where + ".input_shape",
-                          "its last dim is " + std::to_string(input.back()) + ", but in_dim is "
-                              + std::to_string(parameters.inDim),
+                          "its last dim is " + std::to_string(input.back()) + ", but in_dim is " + std::to_string(parameters.inDim),
                           "end it with in_dim");
     LinearParameters linear;
     linear.outDim = parameters.outDim;

@@ -7,10 +7,7 @@ namespace shardboard {
 
 namespace {
 
-bool isColumnwise(StrategyKind kind)
-{
-    return kind == StrategyKind::Columnwise || kind == StrategyKind::HeadAwareColumnwise;
-}
+bool isColumnwise(StrategyKind kind) { return kind == StrategyKind::Columnwise || kind == StrategyKind::HeadAwareColumnwise; }
 
 /// The dim of [out, in] that a strategy cuts, or -1.
 int cutDimOf(const Strategy& strategy)
@@ -40,24 +37,21 @@ void findBiasDefects(const Strategy& strategy, std::int64_t devices, std::vector
                                        "cut the bias as stacked-qkv too (it has one dim, dim 0, and the same heads)"));
         return;
     }
-    if (strategy.kind == StrategyKind::Rowwise || strategy.kind == StrategyKind::Replicate
-        || isColumnwise(strategy.kind))
+    if (strategy.kind == StrategyKind::Rowwise || strategy.kind == StrategyKind::Replicate || isColumnwise(strategy.kind))
         return;
     if (cutDimOf(strategy) == 0)
-        findings.push_back(
-            biasFinding("bias-shape", Severity::Error,
-                        "under " + name
-                            + " on dim 0 MAX keeps the bias whole on every device, but each device has only "
-                              "a part of the rows: the shapes do not fit",
-                        "cut the bias with the rows of the weight, or use rowwise"));
+        findings.push_back(biasFinding("bias-shape", Severity::Error,
+                                       "under " + name
+                                           + " on dim 0 MAX keeps the bias whole on every device, but each device has only "
+                                             "a part of the rows: the shapes do not fit",
+                                       "cut the bias with the rows of the weight, or use rowwise"));
     else
-        findings.push_back(
-            biasFinding("bias-repeated", Severity::Error,
-                        "under " + name
-                            + " on dim 1 every device computes a partial sum and adds the whole bias: after "
-                              "the all-reduce it was added "
-                            + std::to_string(devices) + " times",
-                        "use columnwise, where only device 0 keeps the bias"));
+        findings.push_back(biasFinding("bias-repeated", Severity::Error,
+                                       "under " + name
+                                           + " on dim 1 every device computes a partial sum and adds the whole bias: after "
+                                             "the all-reduce it was added "
+                                           + std::to_string(devices) + " times",
+                                       "use columnwise, where only device 0 keeps the bias"));
 }
 
 std::int64_t blocks(std::int64_t size, std::int64_t block) { return (size + block - 1) / block; }
@@ -78,8 +72,8 @@ Shape scaleShape(const LinearParameters& from)
 Error blocksDoNotDivide(const std::string& what, std::int64_t count, std::int64_t devices, const std::string& where)
 {
     return refusedBy("ValueError", where + ".scales",
-                     std::to_string(count) + " blocks of scales along " + what + " do not divide over "
-                         + std::to_string(devices) + " devices",
+                     std::to_string(count) + " blocks of scales along " + what + " do not divide over " + std::to_string(devices)
+                         + " devices",
                      "use a number of devices that divides them");
 }
 
@@ -99,8 +93,7 @@ Result<Strategy> blockScaleStrategy(const LinearParameters& from, const Shape& s
     case StrategyKind::HeadAwareColumnwise: {
         if (shape[1] % devices != 0)
             return blocksDoNotDivide("dim 1 (in)", shape[1], devices, where);
-        const bool whole
-            = strategy.kind == StrategyKind::HeadAwareColumnwise && strategy.headDim % from.scales->blockColumns == 0;
+        const bool whole = strategy.kind == StrategyKind::HeadAwareColumnwise && strategy.headDim % from.scales->blockColumns == 0;
         if (!whole)
             return plainStrategy(StrategyKind::Columnwise);
         Strategy heads = strategy;
@@ -108,8 +101,7 @@ Result<Strategy> blockScaleStrategy(const LinearParameters& from, const Shape& s
         return heads;
     }
     default:
-        return inputError(where + ".strategy",
-                          "it is not defined how block scales follow " + strategyKindName(strategy.kind),
+        return inputError(where + ".strategy", "it is not defined how block scales follow " + strategyKindName(strategy.kind),
                           "use replicate, rowwise (dim 0), columnwise (dim 1) or head-aware-columnwise (dim 1)");
     }
 }
@@ -128,12 +120,10 @@ Result<Strategy> scaleStrategy(const LinearParameters& from, const Shape& shape,
 }
 
 /// Every device must have the scales of the elements that it holds, and start at the edge of a block.
-void findScaleDefects(const LinearParameters& from, const ShardMap& weight, const ShardMap& scales,
-                      std::vector<Finding>& findings)
+void findScaleDefects(const LinearParameters& from, const ShardMap& weight, const ShardMap& scales, std::vector<Finding>& findings)
 {
     const bool byRow = from.scales->kind == LinearScales::Kind::Row;
-    const std::int64_t block[2]
-        = { byRow ? 1 : from.scales->blockRows, byRow ? from.inDim : from.scales->blockColumns };
+    const std::int64_t block[2] = { byRow ? 1 : from.scales->blockRows, byRow ? from.inDim : from.scales->blockColumns };
     for (std::int64_t device = 0; device < from.strategy.devices; ++device) {
         const Shard held = weight.shardAt(device);
         const Shard scale = scales.shardAt(device);
@@ -148,10 +138,9 @@ void findScaleDefects(const LinearParameters& from, const ShardMap& weight, cons
                 continue;
             findings.push_back({ "block-cut", Severity::Error, "scales", 0,
                                  "device " + std::to_string(device) + " holds " + std::to_string(w.lo) + " to "
-                                     + std::to_string(w.hi) + " of dim " + std::to_string(dim)
-                                     + ", but its scales are those of " + std::to_string(s.lo * block[dim]) + " to "
-                                     + std::to_string(s.hi * block[dim]) + ", in blocks of "
-                                     + std::to_string(block[dim]),
+                                     + std::to_string(w.hi) + " of dim " + std::to_string(dim) + ", but its scales are those of "
+                                     + std::to_string(s.lo * block[dim]) + " to " + std::to_string(s.hi * block[dim])
+                                     + ", in blocks of " + std::to_string(block[dim]),
                                  "use a size that is a whole number of blocks on each device" });
             return;
         }
@@ -160,16 +149,14 @@ void findScaleDefects(const LinearParameters& from, const ShardMap& weight, cons
 
 } // namespace
 
-Result<LinearBias> shardLinearBias(const LinearParameters& parameters, const std::string& where,
-                                   std::vector<Finding>& findings)
+Result<LinearBias> shardLinearBias(const LinearParameters& parameters, const std::string& where, std::vector<Finding>& findings)
 {
     const ModuleStrategy& from = parameters.strategy;
     if (auto status = checkDevices(from.devices, where); !status.ok())
         return status.error();
     if (from.kind() == StrategyKind::TensorParallel || from.kind() == StrategyKind::ExpertParallel)
         return refusedBy("NotImplementedError", where + ".strategy",
-                         strategyKindName(from.kind())
-                             + " is a strategy of modules with several weights, not of a Linear",
+                         strategyKindName(from.kind()) + " is a strategy of modules with several weights, not of a Linear",
                          "use rowwise (dim 0), columnwise (dim 1) or another strategy of weights");
     const bool cut = from.kind() == StrategyKind::Rowwise || from.kind() == StrategyKind::StackedQkv;
     LinearBias bias;
@@ -197,8 +184,8 @@ Result<LinearScaleShards> shardLinearScales(const LinearParameters& parameters, 
     if (!shards.ok())
         return shards.error();
     out.shapes = shapesOf(shards.value());
-    const auto weight = moduleShards(parameters.strategy.strategy, parameters.strategy.devices,
-                                     { parameters.outDim, parameters.inDim }, where);
+    const auto weight =
+        moduleShards(parameters.strategy.strategy, parameters.strategy.devices, { parameters.outDim, parameters.inDim }, where);
     if (!weight.ok())
         return weight.error();
     if (parameters.scales->kind != LinearScales::Kind::Tensor)

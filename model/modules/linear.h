@@ -52,8 +52,7 @@ struct LinearAnswer {
 Result<LinearAnswer> shardLinear(const LinearParameters& parameters, const std::string& where);
 
 /// The bias alone: the strategy's own parameters (heads, dim) may be missing.
-Result<LinearBias> shardLinearBias(const LinearParameters& parameters, const std::string& where,
-                                   std::vector<Finding>& findings);
+Result<LinearBias> shardLinearBias(const LinearParameters& parameters, const std::string& where, std::vector<Finding>& findings);
 
 /// The scales alone. Errors as above.
 Result<LinearScaleShards> shardLinearScales(const LinearParameters& parameters, const std::string& where,

@@ -19,8 +19,7 @@ Result<MlpAnswer> shardMlp(const MlpParameters& parameters, const std::string& w
     MlpAnswer answer { gate.value(), gate.value(), std::move(down).value(), {} };
     if (parallel && parameters.feedForward < from.devices)
         answer.findings.push_back({ "idle-devices", Severity::Warning, "gate_proj", 0,
-                                    std::to_string(from.devices - parameters.feedForward) + " of "
-                                        + std::to_string(from.devices)
+                                    std::to_string(from.devices - parameters.feedForward) + " of " + std::to_string(from.devices)
                                         + " devices hold no row of gate and up and compute nothing",
                                     "use at most " + std::to_string(parameters.feedForward) + " devices" });
     return answer;

@@ -41,8 +41,7 @@ Strategy plainStrategy(StrategyKind kind, int dim)
 Status checkDevices(std::int64_t devices, const std::string& where)
 {
     if (devices < 1)
-        return refusedBy("ValueError", where + ".num_devices", "there are no devices to shard over",
-                         "give at least one");
+        return refusedBy("ValueError", where + ".num_devices", "there are no devices to shard over", "give at least one");
     if (devices > kMostModuleDevices)
         return inputError(where + ".num_devices", std::to_string(devices) + " devices are too many for one module",
                           "use 1 to " + std::to_string(kMostModuleDevices));
@@ -54,11 +53,10 @@ Error refusedBy(const std::string& exception, const std::string& where, const st
     return inputError(where, what + " (MAX raises " + exception + ")", fix);
 }
 
-Error unknownStrategy(const std::string& module, const ModuleStrategy& strategy, const std::string& known,
-                      const std::string& where)
+Error unknownStrategy(const std::string& module, const ModuleStrategy& strategy, const std::string& known, const std::string& where)
 {
-    return refusedBy("ValueError", where + ".strategy",
-                     module + " has no strategy " + strategyKindName(strategy.kind()), "use " + known);
+    return refusedBy("ValueError", where + ".strategy", module + " has no strategy " + strategyKindName(strategy.kind()),
+                     "use " + known);
 }
 
 } // namespace shardboard

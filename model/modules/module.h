@@ -32,16 +32,14 @@ struct ModuleStrategy {
 Result<ShardMap> moduleShards(Strategy strategy, std::int64_t devices, const Shape& shape, const std::string& where);
 /// Their shapes, device by device.
 DeviceShapes shapesOf(const ShardMap& shards);
-Result<DeviceShapes> moduleShapes(Strategy strategy, std::int64_t devices, const Shape& shape,
-                                  const std::string& where);
+Result<DeviceShapes> moduleShapes(Strategy strategy, std::int64_t devices, const Shape& shape, const std::string& where);
 
 /// A strategy of this kind without parameters, or of a dim.
 Strategy plainStrategy(StrategyKind kind, int dim = 0);
 /// 1 to kMostModuleDevices. `where` is the object that holds `num_devices`.
 Status checkDevices(std::int64_t devices, const std::string& where);
 /// Something that MAX refuses, with the exception that it raises.
-Error refusedBy(const std::string& exception, const std::string& where, const std::string& what,
-                const std::string& fix);
+Error refusedBy(const std::string& exception, const std::string& where, const std::string& what, const std::string& fix);
 /// The answer to a strategy that a module does not know.
 Error unknownStrategy(const std::string& module, const ModuleStrategy& strategy, const std::string& known,
                       const std::string& where);

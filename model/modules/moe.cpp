@@ -21,8 +21,7 @@ Status checkNodes(const MoeParameters& from, const std::string& where)
     if (auto status = checkDevices(from.strategy.devices, where); !status.ok())
         return status;
     if (from.node >= from.nodes)
-        return inputError(where + ".node_id",
-                          "there is no node " + std::to_string(from.node) + " of " + std::to_string(from.nodes),
+        return inputError(where + ".node_id", "there is no node " + std::to_string(from.node) + " of " + std::to_string(from.nodes),
                           "count nodes from 0");
     return done();
 }
@@ -66,27 +65,25 @@ Result<MoeAnswer> expertParallel(const MoeParameters& from, const std::string& w
         answer.expertRanges.push_back(deal.of(from.node, device));
     if (answer.expertRanges.back().hi > from.experts)
         return inputError(where + ".ep_size",
-                          "device " + std::to_string(from.strategy.devices - 1) + " of node "
-                              + std::to_string(from.node) + " would hold experts up to "
-                              + std::to_string(answer.expertRanges.back().hi) + ", but there are "
+                          "device " + std::to_string(from.strategy.devices - 1) + " of node " + std::to_string(from.node)
+                              + " would hold experts up to " + std::to_string(answer.expertRanges.back().hi) + ", but there are "
                               + std::to_string(from.experts),
                           "ep_size is the number of devices over all nodes");
     if (epSize != from.strategy.devices * from.nodes)
         answer.findings.push_back({ "ep-size", Severity::Error, "ep_size", 0,
-                                    "ep_size is " + std::to_string(epSize) + ", but " + std::to_string(from.nodes)
-                                        + " nodes of " + std::to_string(from.strategy.devices) + " devices are "
+                                    "ep_size is " + std::to_string(epSize) + ", but " + std::to_string(from.nodes) + " nodes of "
+                                        + std::to_string(from.strategy.devices) + " devices are "
                                         + std::to_string(from.strategy.devices * from.nodes)
                                         + ": experts are held twice or by nobody",
                                     "set ep_size to the number of devices over all nodes" });
     answer.unassigned = unassignedExperts(from, deal);
     if (!answer.unassigned.empty())
-        answer.findings.push_back({ "unassigned-experts", Severity::Error, "experts", 0,
-                                    "experts " + rangesText(answer.unassigned)
-                                        + " are on no device: " + std::to_string(from.experts) + " experts over "
-                                        + std::to_string(epSize) + " devices"
-                                        + (from.nodes > 1 ? " on " + std::to_string(from.nodes) + " nodes" : "")
-                                        + " are rounded down, which MAX does not check",
-                                    "use an ep_size that divides the experts" });
+        answer.findings.push_back(
+            { "unassigned-experts", Severity::Error, "experts", 0,
+              "experts " + rangesText(answer.unassigned) + " are on no device: " + std::to_string(from.experts) + " experts over "
+                  + std::to_string(epSize) + " devices" + (from.nodes > 1 ? " on " + std::to_string(from.nodes) + " nodes" : "")
+                  + " are rounded down, which MAX does not check",
+              "use an ep_size that divides the experts" });
     return answer;
 }
 
@@ -109,9 +106,8 @@ Result<MoeAnswer> tensorParallel(const MoeParameters& from, const std::string& w
     if (from.moeDim % devices != 0)
         answer.findings.push_back(
             { "recorded-moe-dim", Severity::Error, "moe_dim", 0,
-              "MAX records moe_dim " + std::to_string(answer.moeDimPerDevice) + " for every device ("
-                  + std::to_string(from.moeDim) + " over " + std::to_string(devices)
-                  + ", rounded down), but the experts' shards on device 0 have "
+              "MAX records moe_dim " + std::to_string(answer.moeDimPerDevice) + " for every device (" + std::to_string(from.moeDim)
+                  + " over " + std::to_string(devices) + ", rounded down), but the experts' shards on device 0 have "
                   + std::to_string(answer.moeDims.front()) + ": stacking them by the recorded size does not fit",
               "use a number of devices that divides moe_dim" });
     return answer;

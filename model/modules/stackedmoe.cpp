@@ -20,11 +20,10 @@ public:
         if (m_from.strategy.kind() != StrategyKind::TensorParallel)
             return unknownStrategy("StackedMoE", m_from.strategy, "tensor_parallel", m_where);
         if (m_from.hasBias && !m_from.interleaved)
-            return refusedBy(
-                "IndexError", m_where + ".has_bias",
-                "the bias of gate and up is [experts, 2 x moe_dim], and cutting it as gate_up with its default dim 2 "
-                "leaves its dims",
-                "gate_up on dim 1 is what is meant: use interleaved, or leave out the bias");
+            return refusedBy("IndexError", m_where + ".has_bias",
+                             "the bias of gate and up is [experts, 2 x moe_dim], and cutting it as gate_up with its default dim 2 "
+                             "leaves its dims",
+                             "gate_up on dim 1 is what is meant: use interleaved, or leave out the bias");
         if (m_from.packedMxfp4 && (m_from.hidden % kMxBlock != 0 || m_from.moeDim % kMxBlock != 0))
             return inputError(m_where + ".moe_dim",
                               "MXFP4 has a scale for each 32 values, but hidden is " + std::to_string(m_from.hidden)
@@ -55,11 +54,9 @@ private:
         if (m_from.packedMxfp4) {
             m_out.gateUpStrategy = plainStrategy(StrategyKind::Axiswise, 1);
             m_out.downStrategy = plainStrategy(StrategyKind::Axiswise, 2);
-            if (auto status = cut(m_out.gateUpStrategy, { experts, both, m_from.hidden / 2 }, m_out.gateUp);
-                !status.ok())
+            if (auto status = cut(m_out.gateUpStrategy, { experts, both, m_from.hidden / 2 }, m_out.gateUp); !status.ok())
                 return status;
-            if (auto status = cut(m_out.downStrategy, { experts, m_from.hidden, m_from.moeDim / 2 }, m_out.down);
-                !status.ok())
+            if (auto status = cut(m_out.downStrategy, { experts, m_from.hidden, m_from.moeDim / 2 }, m_out.down); !status.ok())
                 return status;
             return scales();
         }
@@ -74,12 +71,11 @@ private:
     {
         m_out.gateUpScales.emplace();
         m_out.downScales.emplace();
-        if (auto status = cut(m_out.gateUpStrategy, { m_from.experts, 2 * m_from.moeDim, m_from.hidden / kMxBlock },
-                              *m_out.gateUpScales);
+        if (auto status =
+                cut(m_out.gateUpStrategy, { m_from.experts, 2 * m_from.moeDim, m_from.hidden / kMxBlock }, *m_out.gateUpScales);
             !status.ok())
             return status;
-        if (auto status
-            = cut(m_out.downStrategy, { m_from.experts, m_from.hidden, m_from.moeDim / kMxBlock }, *m_out.downScales);
+        if (auto status = cut(m_out.downStrategy, { m_from.experts, m_from.hidden, m_from.moeDim / kMxBlock }, *m_out.downScales);
             !status.ok())
             return status;
         for (std::size_t device = 0; device < m_out.down.size(); ++device) {
@@ -87,12 +83,11 @@ private:
             const std::int64_t scaled = kMxBlock * (*m_out.downScales)[device][2];
             if (values == scaled)
                 continue;
-            m_out.findings.push_back({ "block-cut", Severity::Error, "down_scales", 0,
-                                       "device " + std::to_string(device) + " holds " + std::to_string(values)
-                                           + " values of each row of down (dim 2), but scales for "
-                                           + std::to_string(scaled) + ": blocks of 32 are cut",
-                                       "use a number of devices that divides the "
-                                           + std::to_string(m_from.moeDim / kMxBlock) + " blocks of a row" });
+            m_out.findings.push_back(
+                { "block-cut", Severity::Error, "down_scales", 0,
+                  "device " + std::to_string(device) + " holds " + std::to_string(values)
+                      + " values of each row of down (dim 2), but scales for " + std::to_string(scaled) + ": blocks of 32 are cut",
+                  "use a number of devices that divides the " + std::to_string(m_from.moeDim / kMxBlock) + " blocks of a row" });
             break;
         }
         return done();
@@ -104,8 +99,7 @@ private:
             return done();
         m_out.gateUpBias.emplace();
         m_out.downBias.emplace();
-        if (auto status
-            = cut(plainStrategy(StrategyKind::Axiswise, 1), { m_from.experts, 2 * m_from.moeDim }, *m_out.gateUpBias);
+        if (auto status = cut(plainStrategy(StrategyKind::Axiswise, 1), { m_from.experts, 2 * m_from.moeDim }, *m_out.gateUpBias);
             !status.ok())
             return status;
         return cut(plainStrategy(StrategyKind::Replicate), { m_from.experts, m_from.hidden }, *m_out.downBias);

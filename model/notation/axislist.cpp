@@ -37,12 +37,11 @@ Result<AxisRef> axisRef(Scanner& scanner, const Mesh& mesh, AxisQuotes quotes)
         return scanner.fail("a sub-axis is not of the form \"axis\":(pre)size");
     const std::int64_t whole = mesh.axis(ref.axis).size;
     if (*pre < 1 || *size < 2 || *pre > whole || whole % *pre != 0 || (whole / *pre) % *size != 0)
-        return scanner.fail("sub-axis (" + std::to_string(*pre) + ")" + std::to_string(*size)
-                            + " does not divide mesh axis '" + mesh.axis(ref.axis).name + "' of size "
-                            + std::to_string(whole) + (*size == 1 ? ", because its size is 1" : ""));
+        return scanner.fail("sub-axis (" + std::to_string(*pre) + ")" + std::to_string(*size) + " does not divide mesh axis '"
+                            + mesh.axis(ref.axis).name + "' of size " + std::to_string(whole)
+                            + (*size == 1 ? ", because its size is 1" : ""));
     if (*size == whole)
-        return scanner.fail("the sub-axis is all of mesh axis '" + mesh.axis(ref.axis).name
-                            + "' and must be written as the axis");
+        return scanner.fail("the sub-axis is all of mesh axis '" + mesh.axis(ref.axis).name + "' and must be written as the axis");
     ref.pre = *pre;
     ref.size = *size;
     return ref;
@@ -138,8 +137,7 @@ std::string axisListText(const std::vector<AxisRef>& axes, const Mesh& mesh)
     return "{" + joined(refs) + "}";
 }
 
-Status verifyNamedAxes(const Layout& layout, const std::vector<AxisRef>& replicated, const Mesh& mesh,
-                       const std::string& where)
+Status verifyNamedAxes(const Layout& layout, const std::vector<AxisRef>& replicated, const Mesh& mesh, const std::string& where)
 {
     Layout all = layout;
     all.partial.insert(all.partial.end(), replicated.begin(), replicated.end());

@@ -19,8 +19,7 @@ struct AxisList {
 /// neighbours that must be written as one.
 Result<AxisList> readAxisList(Scanner& scanner, const Mesh& mesh, AxisQuotes quotes);
 /// The same for the lists after the dims, `replicated={…}`, which must be in mesh order and cannot be open.
-Result<std::vector<AxisRef>> readAxisSet(Scanner& scanner, const Mesh& mesh, AxisQuotes quotes,
-                                         const std::string& name);
+Result<std::vector<AxisRef>> readAxisSet(Scanner& scanner, const Mesh& mesh, AxisQuotes quotes, const std::string& name);
 
 /// Reads `"data"=2, "model"=4` up to the closing bracket, which is taken. Errors: another mesh than this one.
 Status readMeshAxes(Scanner& scanner, const Mesh& mesh, AxisQuotes quotes);
@@ -31,7 +30,6 @@ Status checkDeviceOrder(const Scanner& scanner, const Mesh& mesh, const std::vec
 std::string axisListText(const std::vector<AxisRef>& axes, const Mesh& mesh);
 
 /// Verifies a layout together with axes that are named but not used in it (explicitly replicated ones).
-Status verifyNamedAxes(const Layout& layout, const std::vector<AxisRef>& replicated, const Mesh& mesh,
-                       const std::string& where);
+Status verifyNamedAxes(const Layout& layout, const std::vector<AxisRef>& replicated, const Mesh& mesh, const std::string& where);
 
 } // namespace shardboard

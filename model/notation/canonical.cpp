@@ -47,9 +47,8 @@ Layout canonicalLayout(const Layout& layout, const Mesh& mesh)
     Layout out = layout;
     for (auto& dim : out.dims)
         dim = merged(dim, mesh);
-    std::sort(out.partial.begin(), out.partial.end(), [](const AxisRef& a, const AxisRef& b) {
-        return a.axis < b.axis || (a.axis == b.axis && a.pre < b.pre);
-    });
+    std::sort(out.partial.begin(), out.partial.end(),
+              [](const AxisRef& a, const AxisRef& b) { return a.axis < b.axis || (a.axis == b.axis && a.pre < b.pre); });
     out.partial = merged(out.partial, mesh);
     if (out.partial.empty())
         out.op = ReduceOp::Sum;
@@ -97,8 +96,7 @@ Error subAxisError(const std::string& notation, const AxisRef& ref, const Mesh& 
     for (const std::int64_t size : { ref.pre, ref.size, axis.size / (ref.pre * ref.size) })
         if (size > 1)
             sizes.push_back(std::to_string(size));
-    return inputError(notation,
-                      "it has no sub-axes, and " + axisText(ref, mesh) + " is a part of mesh axis '" + axis.name + "'",
+    return inputError(notation, "it has no sub-axes, and " + axisText(ref, mesh) + " is a part of mesh axis '" + axis.name + "'",
                       "split the mesh axis into axes of " + joined(sizes));
 }
 

@@ -49,11 +49,9 @@ Result<ReduceOp> readOperator(const PlacementCall& call, const std::string& wher
     const auto& argument = call.arguments.front();
     const std::string name = lowered(argument.value);
     for (std::size_t i = 0; i < kOperators.size(); ++i)
-        if (call.arguments.size() == 1 && (argument.name.empty() || argument.name == "reduce_op")
-            && name == kOperators[i])
+        if (call.arguments.size() == 1 && (argument.name.empty() || argument.name == "reduce_op") && name == kOperators[i])
             return static_cast<ReduceOp>(i);
-    return placementError(call, "combines values in a way that a layout here does not have", where,
-                          "use sum, max or min");
+    return placementError(call, "combines values in a way that a layout here does not have", where, "use sum, max or min");
 }
 
 Result<std::int64_t> readFactor(const PlacementCall& call, const std::string& where)
@@ -110,15 +108,13 @@ std::optional<std::size_t> placeOf(std::int64_t factor, const std::vector<AxisRe
     }
 }
 
-Status addPlacement(Layout& layout, const TorchPlacement& placement, int axis, const Mesh& mesh,
-                    const std::string& where)
+Status addPlacement(Layout& layout, const TorchPlacement& placement, int axis, const Mesh& mesh, const std::string& where)
 {
     using Kind = TorchPlacement::Kind;
     if (placement.kind == Kind::Partial) {
         if (!layout.partial.empty() && layout.op != placement.op)
             return inputError(where,
-                              "partial values over mesh axis '" + mesh.axis(axis).name
-                                  + "' are combined in another way than over '"
+                              "partial values over mesh axis '" + mesh.axis(axis).name + "' are combined in another way than over '"
                                   + mesh.axis(layout.partial.front().axis).name + "'",
                               "a layout has one way: sum, max or min");
         layout.op = placement.op;
@@ -127,11 +123,10 @@ Status addPlacement(Layout& layout, const TorchPlacement& placement, int axis, c
         auto& order = layout.dims[static_cast<std::size_t>(placement.dim)];
         const auto place = placeOf(placement.factor, order, mesh);
         if (!place && mesh.axis(axis).size > 1)
-            return inputError(
-                where,
-                "split factor " + std::to_string(placement.factor) + " on mesh axis '" + mesh.axis(axis).name
-                    + "' stands for no order of the mesh axes on dim " + std::to_string(placement.dim),
-                "it must be the product of later mesh axes on that dim; fused segments are no partition spec");
+            return inputError(where,
+                              "split factor " + std::to_string(placement.factor) + " on mesh axis '" + mesh.axis(axis).name
+                                  + "' stands for no order of the mesh axes on dim " + std::to_string(placement.dim),
+                              "it must be the product of later mesh axes on that dim; fused segments are no partition spec");
         order.insert(order.begin() + static_cast<std::ptrdiff_t>(place.value_or(0)), AxisRef { axis });
     }
     return done();
@@ -148,14 +143,12 @@ Result<std::string> writeDTensor(const Layout& layout, const Mesh& mesh)
         const auto& order = layout.dims[dim];
         for (std::size_t place = 0; place < order.size(); ++place) {
             const std::int64_t factor = sizeOf(order[place], mesh) == 1 ? 1 : splitFactor(order, place, mesh);
-            placements[static_cast<std::size_t>(order[place].axis)] = factor == 1
-                ? "S(" + std::to_string(dim) + ")"
-                : "_S(" + std::to_string(dim) + "," + std::to_string(factor) + ")";
+            placements[static_cast<std::size_t>(order[place].axis)] =
+                factor == 1 ? "S(" + std::to_string(dim) + ")" : "_S(" + std::to_string(dim) + "," + std::to_string(factor) + ")";
         }
     }
     for (const AxisRef& ref : layout.partial)
-        placements[static_cast<std::size_t>(ref.axis)]
-            = std::string("P(") + kOperators[static_cast<std::size_t>(layout.op)] + ")";
+        placements[static_cast<std::size_t>(ref.axis)] = std::string("P(") + kOperators[static_cast<std::size_t>(layout.op)] + ")";
     return placementListText(placements);
 }
 

@@ -147,8 +147,7 @@ Result<std::string> writeHloV1(const Layout& written, const Mesh& mesh)
 
 Result<Layout> readHlo(std::string_view text, const Mesh& mesh, std::size_t rank, const std::string& where)
 {
-    Scanner scanner(text, where,
-                    "write it like {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate} or {replicated}");
+    Scanner scanner(text, where, "write it like {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate} or {replicated}");
     if (!scanner.take("{"))
         return scanner.fail("the sharding does not begin with {");
     if (scanner.peek() == '{')

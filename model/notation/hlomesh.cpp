@@ -85,10 +85,9 @@ private:
                 m_terms = size;
                 break;
             case HloGroup::Manual:
-                return inputError(
-                    m_where,
-                    "a manual device group has no layout: inside it the program itself says what each device holds",
-                    "take the sharding from outside the manual computation");
+                return inputError(m_where,
+                                  "a manual device group has no layout: inside it the program itself says what each device holds",
+                                  "take the sharding from outside the manual computation");
             case HloGroup::Unknown:
             case HloGroup::Maximal:
                 return inputError(m_where, "what the devices of an unknown or maximal group hold is not said",
@@ -112,8 +111,7 @@ private:
         for (const std::int64_t id : m_tiles.ids) {
             const auto found = std::lower_bound(byId.begin(), byId.end(), id, idLess);
             if (found == byId.end() || m_mesh.deviceId(*found) != id)
-                return inputError(m_where, "the mesh has no device " + std::to_string(id),
-                                  "use the device ids of the mesh");
+                return inputError(m_where, "the mesh has no device " + std::to_string(id), "use the device ids of the mesh");
             if (seen[static_cast<std::size_t>(*found)])
                 return inputError(m_where, "device " + std::to_string(id) + " is there twice", "list each device once");
             seen[static_cast<std::size_t>(*found)] = true;
@@ -133,12 +131,10 @@ private:
         if (group == 1)
             return;
         std::vector<std::vector<std::int64_t>> sums(copies, std::vector<std::int64_t>(terms));
-        for (auto block = m_positions.begin(); block != m_positions.end();
-             block += static_cast<std::ptrdiff_t>(group)) {
+        for (auto block = m_positions.begin(); block != m_positions.end(); block += static_cast<std::ptrdiff_t>(group)) {
             for (std::size_t copy = 0; copy < copies; ++copy)
                 for (std::size_t term = 0; term < terms; ++term)
-                    sums[copy][term]
-                        = block[static_cast<std::ptrdiff_t>(termsFirst ? term * copies + copy : copy * terms + term)];
+                    sums[copy][term] = block[static_cast<std::ptrdiff_t>(termsFirst ? term * copies + copy : copy * terms + term)];
             for (auto& sum : sums)
                 std::sort(sum.begin(), sum.end());
             std::sort(sums.begin(), sums.end());

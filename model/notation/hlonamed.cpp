@@ -33,8 +33,7 @@ Result<std::vector<std::vector<AxisRef>>> readDims(Scanner& scanner, const Mesh&
         if (!list.ok())
             return list.error();
         if (list.value().open)
-            return scanner.fail("dim " + std::to_string(dims.size())
-                                + " is open (?): its layout is known only after propagation");
+            return scanner.fail("dim " + std::to_string(dims.size()) + " is open (?): its layout is known only after propagation");
         dims.push_back(std::move(list).value().axes);
     }
     return dims;
@@ -104,8 +103,7 @@ private:
     {
         const std::string name(m_scanner.word());
         if (name == "manual")
-            return m_scanner.fail(
-                "manual axes have no layout: inside them the program itself says what each device holds");
+            return m_scanner.fail("manual axes have no layout: inside them the program itself says what each device holds");
         if (name != "replicated" && name != "unreduced")
             return m_scanner.fail("replicated, unreduced or the dims are missing");
         if (!dimsRead) {

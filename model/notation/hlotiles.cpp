@@ -15,10 +15,8 @@ struct GroupName {
     const char* name;
     HloGroup group;
 };
-constexpr std::array kGroupNames { GroupName { "replicated", HloGroup::Replicated },
-                                   GroupName { "manual", HloGroup::Manual },
-                                   GroupName { "unreduced", HloGroup::Unreduced },
-                                   GroupName { "unknown", HloGroup::Unknown },
+constexpr std::array kGroupNames { GroupName { "replicated", HloGroup::Replicated }, GroupName { "manual", HloGroup::Manual },
+                                   GroupName { "unreduced", HloGroup::Unreduced }, GroupName { "unknown", HloGroup::Unknown },
                                    GroupName { "maximal", HloGroup::Maximal } };
 
 Result<HloGroup> groupOf(Scanner& scanner)
@@ -61,8 +59,7 @@ Status checkProduct(Scanner& scanner, const std::vector<std::int64_t>& sizes, st
     if (!positive)
         return scanner.fail("a size in the brackets is not at least 1");
     if (!product || *product != devices)
-        return scanner.fail("the brackets are for "
-                            + (product ? devicesText(*product) : std::string("far too many devices"))
+        return scanner.fail("the brackets are for " + (product ? devicesText(*product) : std::string("far too many devices"))
                             + ", but the mesh has " + std::to_string(devices));
     return done();
 }
@@ -138,8 +135,7 @@ Result<HloTiles> parseHloTiles(Scanner& scanner, std::int64_t devices)
             tiles.ids.push_back(*id);
         } while (scanner.take(","));
         if (static_cast<std::int64_t>(tiles.ids.size()) != devices)
-            return scanner.fail("there are " + std::to_string(tiles.ids.size()) + " device ids for "
-                                + devicesText(devices));
+            return scanner.fail("there are " + std::to_string(tiles.ids.size()) + " device ids for " + devicesText(devices));
     }
     auto groups = groupsOf(scanner);
     if (!groups.ok())

@@ -12,10 +12,7 @@ namespace {
 
 constexpr const char* kForm = "write it like Replicated, Sharded(0), partial values Partial(), or in codes R, S0, P";
 
-bool isReplicated(const PlacementCall& call)
-{
-    return (call.word == "Replicated" || call.word == "R") && call.arguments.empty();
-}
+bool isReplicated(const PlacementCall& call) { return (call.word == "Replicated" || call.word == "R") && call.arguments.empty(); }
 
 bool isPartial(const PlacementCall& call)
 {
@@ -27,8 +24,7 @@ bool isPartial(const PlacementCall& call)
 /// The code S0 as the call Sharded(0).
 PlacementCall spelledOut(const PlacementCall& call)
 {
-    if (call.word.size() < 2 || call.word.front() != 'S' || !call.arguments.empty()
-        || !parseInteger(call.word.substr(1)))
+    if (call.word.size() < 2 || call.word.front() != 'S' || !call.arguments.empty() || !parseInteger(call.word.substr(1)))
         return call;
     return { "Sharded", { { {}, call.word.substr(1) } } };
 }
@@ -53,9 +49,8 @@ Result<std::string> writeMax(const Layout& layout, const Mesh& mesh)
                 continue; // its place in the order means nothing
             if (ref.axis < last)
                 return inputError("MAX",
-                                  "it splits dim " + std::to_string(dim) + " over mesh axis '"
-                                      + mesh.axis(ref.axis).name + "' before '" + mesh.axis(last).name
-                                      + "', in mesh order",
+                                  "it splits dim " + std::to_string(dim) + " over mesh axis '" + mesh.axis(ref.axis).name
+                                      + "' before '" + mesh.axis(last).name + "', in mesh order",
                                   "put the mesh axes of that dim in mesh order");
             last = ref.axis;
         }

@@ -41,8 +41,7 @@ Result<std::string> writeLayout(Notation notation, const Layout& layout, const M
 /// notations read V1, V2 and the named V3. Errors name the place in the text: wrong grammar, an unknown mesh
 /// axis, an axis used twice, more dims than the tensor has, a tile assignment that no mesh axes make, open dims (their
 /// layout is only known after propagation).
-Result<Layout> readLayout(Notation notation, std::string_view text, const Mesh& mesh, std::size_t rank,
-                          const std::string& where);
+Result<Layout> readLayout(Notation notation, std::string_view text, const Mesh& mesh, std::size_t rank, const std::string& where);
 
 /// Which notation a text is in, by its words and brackets; nothing when it could be none. Placements that DTensor and
 /// MAX spell alike (`R, R`) are DTensor's: both mean the same layout.

@@ -90,20 +90,18 @@ Result<std::vector<PlacementCall>> readPlacements(std::string_view text, const M
     if (comma && close.empty())
         return scanner.fail("a placement is missing after the last comma");
     if (static_cast<int>(calls.size()) != mesh.axisCount())
-        return inputError(where,
-                          "there "
-                              + (calls.size() == 1 ? std::string("is 1 placement")
-                                                   : "are " + std::to_string(calls.size()) + " placements")
-                              + ", but the mesh has " + std::to_string(mesh.axisCount())
-                              + (mesh.axisCount() == 1 ? " axis, " : " axes, ") + mesh.text(),
-                          "give one placement per mesh axis, in this order");
+        return inputError(
+            where,
+            "there " + (calls.size() == 1 ? std::string("is 1 placement") : "are " + std::to_string(calls.size()) + " placements")
+                + ", but the mesh has " + std::to_string(mesh.axisCount()) + (mesh.axisCount() == 1 ? " axis, " : " axes, ")
+                + mesh.text(),
+            "give one placement per mesh axis, in this order");
     return calls;
 }
 
 Result<int> placementDim(const PlacementCall& call, std::size_t rank, bool fromEnd, const std::string& where)
 {
-    const std::string fix
-        = rank == 0 ? "a tensor without dims cannot be cut" : "use a dim from 0 to " + std::to_string(rank - 1);
+    const std::string fix = rank == 0 ? "a tensor without dims cannot be cut" : "use a dim from 0 to " + std::to_string(rank - 1);
     const auto& argument = call.arguments.front();
     const auto dim = parseInteger(argument.value);
     if (!dim || !(argument.name.empty() || argument.name == "dim" || argument.name == "axis"))
@@ -112,8 +110,7 @@ Result<int> placementDim(const PlacementCall& call, std::size_t rank, bool fromE
     if (*dim < 0 && !fromEnd)
         return placementError(call, "has a negative dim, which this notation does not know", where, fix);
     if (*dim >= count || *dim < -count)
-        return placementError(call, "cuts a dim that the tensor of " + std::to_string(rank) + " dims does not have",
-                              where, fix);
+        return placementError(call, "cuts a dim that the tensor of " + std::to_string(rank) + " dims does not have", where, fix);
     return static_cast<int>(*dim < 0 ? *dim + count : *dim);
 }
 
@@ -127,15 +124,11 @@ std::string placementText(const PlacementCall& call)
     return call.word + "(" + joined(arguments) + ")";
 }
 
-Error placementError(const PlacementCall& call, const std::string& what, const std::string& where,
-                     const std::string& fix)
+Error placementError(const PlacementCall& call, const std::string& what, const std::string& where, const std::string& fix)
 {
     return inputError(where, "placement " + shortened(placementText(call), 80) + " " + what, fix);
 }
 
-std::string placementListText(const std::vector<std::string>& placements)
-{
-    return placements.empty() ? "[]" : joined(placements);
-}
+std::string placementListText(const std::vector<std::string>& placements) { return placements.empty() ? "[]" : joined(placements); }
 
 } // namespace shardboard

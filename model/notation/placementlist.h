@@ -30,8 +30,7 @@ Result<std::vector<PlacementCall>> readPlacements(std::string_view text, const M
 Result<int> placementDim(const PlacementCall& call, std::size_t rank, bool fromEnd, const std::string& where);
 
 /// The error of a placement that is not understood.
-Error placementError(const PlacementCall& call, const std::string& what, const std::string& where,
-                     const std::string& fix);
+Error placementError(const PlacementCall& call, const std::string& what, const std::string& where, const std::string& fix);
 /// `Shard(dim=0)`
 std::string placementText(const PlacementCall& call);
 /// The placements joined by commas, `[]` for a mesh without axes.

@@ -48,8 +48,7 @@ bool Scanner::take(std::string_view token)
 std::string_view Scanner::word()
 {
     skipBlanks();
-    const auto end
-        = std::find_if_not(m_text.begin() + static_cast<std::ptrdiff_t>(m_at), m_text.end(), isWordCharacter);
+    const auto end = std::find_if_not(m_text.begin() + static_cast<std::ptrdiff_t>(m_at), m_text.end(), isWordCharacter);
     const std::string_view out = m_text.substr(m_at, static_cast<std::size_t>(end - m_text.begin()) - m_at);
     m_at += out.size();
     return out;

@@ -3,8 +3,8 @@
 // all of it, `#sdy.sharding<@mesh, [{"data"}, {}]>`, also with the mesh written out, `mesh<["data"=2]>`. A priority
 // says which dim propagation looks at first and `replicated={…}` which axes it must leave alone; both are checked, and
 // the layout of a closed sharding is the same with and without them.
-#include "model/notation/axislist.h"
 #include "model/core/visibletext.h"
+#include "model/notation/axislist.h"
 #include "model/notation/notations.h"
 
 #include <array>
@@ -187,8 +187,7 @@ Result<std::string> writeShardy(const Layout& layout, const Mesh& mesh)
         out += (out.empty() ? "" : ", ") + axisListText(dim, mesh);
     out = "[" + out + "]";
     if (!layout.partial.empty())
-        out += std::string(", unreduced=") + kOperators[static_cast<std::size_t>(layout.op)]
-            + axisListText(layout.partial, mesh);
+        out += std::string(", unreduced=") + kOperators[static_cast<std::size_t>(layout.op)] + axisListText(layout.partial, mesh);
     return out;
 }
 

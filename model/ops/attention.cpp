@@ -66,63 +66,95 @@ void sinkAttentionGradient(GradientBuilder& builder, const Op& op)
 constexpr EagerPasses kEagerRotation { 2, 4, 3 };
 
 const std::array kTable {
-    OpDefinition { .kind = OpKind::SplitHeads, .name = "split_heads", .rule = "b s heads*d! -> b s heads d! ; P -> P",
-                   .gradient = reshapeGradient<OpKind::MergeHeads>, .view = true },
-    OpDefinition { .kind = OpKind::MergeHeads, .name = "merge_heads", .rule = "b s heads d! -> b s heads*d! ; P -> P",
-                   .gradient = reshapeGradient<OpKind::SplitHeads>, .view = true },
+    OpDefinition { .kind = OpKind::SplitHeads,
+                   .name = "split_heads",
+                   .rule = "b s heads*d! -> b s heads d! ; P -> P",
+                   .gradient = reshapeGradient<OpKind::MergeHeads>,
+                   .view = true },
+    OpDefinition { .kind = OpKind::MergeHeads,
+                   .name = "merge_heads",
+                   .rule = "b s heads d! -> b s heads*d! ; P -> P",
+                   .gradient = reshapeGradient<OpKind::SplitHeads>,
+                   .view = true },
     // Pairs along the head dim are rotated together.
-    OpDefinition { .kind = OpKind::Rope, .name = "rope", .rule = "... d! -> ... d!",
-                   .gradient = reshapeGradient<OpKind::RopeGrad>, .eager = kEagerRotation },
+    OpDefinition { .kind = OpKind::Rope,
+                   .name = "rope",
+                   .rule = "... d! -> ... d!",
+                   .gradient = reshapeGradient<OpKind::RopeGrad>,
+                   .eager = kEagerRotation },
     OpDefinition { .kind = OpKind::RopeGrad, .name = "rope_grad", .rule = "... d! -> ... d! ; P -> P", .eager = kEagerRotation },
     // The new token is not a cut of the cache.
     OpDefinition { .kind = OpKind::KvAppend, .name = "kv_append", .rule = "b s! heads d! -> b c! heads d!" },
     // Where there are fewer KV heads than devices every device has all of them.
-    OpDefinition { .kind = OpKind::Attention, .name = "attention", .operands = 3,
+    OpDefinition { .kind = OpKind::Attention,
+                   .name = "attention",
+                   .operands = 3,
                    .rule = "b s! h! d!, b c! k! d!, b c! k! e! -> b s! h! e!"
                            " ; S2 S2 S2 -> S2 if 0.2:heads 1.2:KV_heads ; S2 R R -> S2"
                            " ; S1 R R -> S1 ours ; S1 S1 S1 -> S1 ours ring 1 2",
-                   .flops = attentionFlops, .gradient = attentionGradient, .statistics = keptScores },
-    OpDefinition { .kind = OpKind::AttentionGradQ, .name = "attention_grad_q", .operands = 4,
+                   .flops = attentionFlops,
+                   .gradient = attentionGradient,
+                   .statistics = keptScores },
+    OpDefinition { .kind = OpKind::AttentionGradQ,
+                   .name = "attention_grad_q",
+                   .operands = 4,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e! -> b s! h! d!"
                            " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> S2"
                            " ; S1 S1 R R -> S1 ours ; S1 S1 S1 S1 -> S1 ours ring 2 3",
                    .flops = attentionGradientFlops },
     // Where every device has all KV heads, its query heads give a part of the sum.
-    OpDefinition { .kind = OpKind::AttentionGradK, .name = "attention_grad_k", .operands = 4,
+    OpDefinition { .kind = OpKind::AttentionGradK,
+                   .name = "attention_grad_k",
+                   .operands = 4,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e! -> b c! k! d!"
                            " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> P"
                            " ; S1 S1 R R -> P ours ; S1 S1 S1 S1 -> S1 ours ring 0 1",
                    .flops = attentionGradientFlops },
-    OpDefinition { .kind = OpKind::AttentionGradV, .name = "attention_grad_v", .operands = 4,
+    OpDefinition { .kind = OpKind::AttentionGradV,
+                   .name = "attention_grad_v",
+                   .operands = 4,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e! -> b c! k! e!"
                            " ; S2 S2 S2 S2 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R -> P"
                            " ; S1 S1 R R -> P ours ; S1 S1 S1 S1 -> S1 ours ring 0 1",
                    .flops = attentionGradientFlops },
-    OpDefinition { .kind = OpKind::SinkAttention, .name = "sink_attention", .operands = 4,
+    OpDefinition { .kind = OpKind::SinkAttention,
+                   .name = "sink_attention",
+                   .operands = 4,
                    .rule = "b s! h! d!, b c! k! d!, b c! k! e!, h! -> b s! h! e!"
                            " ; S2 S2 S2 S0 -> S2 if 0.2:heads 1.2:KV_heads ; S2 R R S0 -> S2"
                            " ; S1 R R R -> S1 ours ; S1 S1 S1 R -> S1 ours ring 1 2",
-                   .flops = attentionFlops, .gradient = sinkAttentionGradient, .statistics = keptScores },
-    OpDefinition { .kind = OpKind::SinkAttentionGradQ, .name = "sink_attention_grad_q", .operands = 5,
+                   .flops = attentionFlops,
+                   .gradient = sinkAttentionGradient,
+                   .statistics = keptScores },
+    OpDefinition { .kind = OpKind::SinkAttentionGradQ,
+                   .name = "sink_attention_grad_q",
+                   .operands = 5,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e!, h! -> b s! h! d!"
                            " ; S2 S2 S2 S2 S0 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R S0 -> S2"
                            " ; S1 S1 R R R -> S1 ours ; S1 S1 S1 S1 R -> S1 ours ring 2 3",
                    .flops = attentionGradientFlops },
-    OpDefinition { .kind = OpKind::SinkAttentionGradK, .name = "sink_attention_grad_k", .operands = 5,
+    OpDefinition { .kind = OpKind::SinkAttentionGradK,
+                   .name = "sink_attention_grad_k",
+                   .operands = 5,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e!, h! -> b c! k! d!"
                            " ; S2 S2 S2 S2 S0 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R S0 -> P"
                            " ; S1 S1 R R R -> P ours ; S1 S1 S1 S1 R -> S1 ours ring 0 1",
                    .flops = attentionGradientFlops },
-    OpDefinition { .kind = OpKind::SinkAttentionGradV, .name = "sink_attention_grad_v", .operands = 5,
+    OpDefinition { .kind = OpKind::SinkAttentionGradV,
+                   .name = "sink_attention_grad_v",
+                   .operands = 5,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e!, h! -> b c! k! e!"
                            " ; S2 S2 S2 S2 S0 -> S2 if 1.2:heads 2.2:KV_heads ; S2 S2 R R S0 -> P"
                            " ; S1 S1 R R R -> P ours ; S1 S1 S1 S1 R -> S1 ours ring 0 1",
                    .flops = attentionGradientFlops },
-    OpDefinition { .kind = OpKind::SinkAttentionGradS, .name = "sink_attention_grad_sinks", .operands = 5,
+    OpDefinition { .kind = OpKind::SinkAttentionGradS,
+                   .name = "sink_attention_grad_sinks",
+                   .operands = 5,
                    .rule = "b s! h! e!, b s! h! d!, b c! k! d!, b c! k! e!, h! -> h!"
                            " ; S2 S2 S2 S2 S0 -> S0 if 1.2:heads 2.2:KV_heads ; S2 S2 R R S0 -> S0"
                            " ; S1 S1 R R R -> P ours ; S1 S1 S1 S1 R -> P ours ring 2 3",
-                   .flops = attentionGradientFlops, .contracts = true },
+                   .flops = attentionGradientFlops,
+                   .contracts = true },
 };
 
 } // namespace

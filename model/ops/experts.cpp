@@ -45,8 +45,9 @@ void gatesGradient(GradientBuilder& builder, const Op& op)
 /// The correction bias is not trained by its gradient.
 void biasedGatesGradient(GradientBuilder& builder, const Op& op)
 {
-    builder.give(0, builder.add(OpKind::BiasedTopKGatesGrad, "grad", { builder.dy(), op.operands[0], op.operands[1] }, op.operands[0],
-                                op.attributes));
+    builder.give(0,
+                 builder.add(OpKind::BiasedTopKGatesGrad, "grad", { builder.dy(), op.operands[0], op.operands[1] }, op.operands[0],
+                             op.attributes));
 }
 
 /// Gates only choose here; their own gradient comes from the combination.
@@ -62,7 +63,8 @@ void expertLinearGradient(GradientBuilder& builder, const Op& op)
     const TensorId weight = op.operands[1];
     const TensorId dy = builder.dy();
     builder.give(0, builder.add(transposed ? OpKind::ExpertLinear : OpKind::ExpertLinearT, "grad_x", { dy, weight }, x));
-    builder.give(1, builder.add(OpKind::ExpertLinearGradW, "grad_w", transposed ? std::vector { x, dy } : std::vector { dy, x }, weight));
+    builder.give(
+        1, builder.add(OpKind::ExpertLinearGradW, "grad_w", transposed ? std::vector { x, dy } : std::vector { dy, x }, weight));
 }
 
 void expertBiasGradient(GradientBuilder& builder, const Op& op)
@@ -77,38 +79,81 @@ void combineGradient(GradientBuilder& builder, const Op& op)
 }
 
 const std::array kTable {
-    OpDefinition { .kind = OpKind::TopKGates, .name = "top_k_gates", .rule = "... experts! -> ... experts!",
-                   .gradient = gatesGradient },
-    OpDefinition { .kind = OpKind::BiasedTopKGates, .name = "biased_top_k_gates", .operands = 2,
-                   .rule = "... experts!, experts! -> ... experts!", .gradient = biasedGatesGradient },
-    OpDefinition { .kind = OpKind::Dispatch, .name = "dispatch", .operands = 2,
-                   .rule = "b s h, b s experts -> experts b s h ; P R -> P", .gradient = dispatchGradient },
-    OpDefinition { .kind = OpKind::ExpertLinear, .name = "expert_matmul", .operands = 2,
-                   .rule = "experts b s in, experts out in -> experts b s out ; P R -> P ; R P -> P", .flops = productFlops,
-                   .gemm = expertProduct, .gradient = expertLinearGradient, .contracts = true },
-    OpDefinition { .kind = OpKind::ExpertLinearT, .name = "expert_matmul_t", .operands = 2,
-                   .rule = "experts b s in, experts in out -> experts b s out ; P R -> P ; R P -> P", .flops = productFlops,
-                   .gemm = expertProduct, .gradient = expertLinearGradient, .contracts = true },
-    OpDefinition { .kind = OpKind::ExpertBias, .name = "expert_bias", .operands = 2,
-                   .rule = "experts b s n, experts n -> experts b s n", .gradient = expertBiasGradient, .passes = true },
-    OpDefinition { .kind = OpKind::Combine, .name = "combine", .operands = 2,
-                   .rule = "experts b s h, b s experts -> b s h ; P R -> P", .gradient = combineGradient },
-    OpDefinition { .kind = OpKind::TopKGatesGrad, .name = "top_k_gates_grad", .operands = 2,
+    OpDefinition {
+        .kind = OpKind::TopKGates, .name = "top_k_gates", .rule = "... experts! -> ... experts!", .gradient = gatesGradient },
+    OpDefinition { .kind = OpKind::BiasedTopKGates,
+                   .name = "biased_top_k_gates",
+                   .operands = 2,
+                   .rule = "... experts!, experts! -> ... experts!",
+                   .gradient = biasedGatesGradient },
+    OpDefinition { .kind = OpKind::Dispatch,
+                   .name = "dispatch",
+                   .operands = 2,
+                   .rule = "b s h, b s experts -> experts b s h ; P R -> P",
+                   .gradient = dispatchGradient },
+    OpDefinition { .kind = OpKind::ExpertLinear,
+                   .name = "expert_matmul",
+                   .operands = 2,
+                   .rule = "experts b s in, experts out in -> experts b s out ; P R -> P ; R P -> P",
+                   .flops = productFlops,
+                   .gemm = expertProduct,
+                   .gradient = expertLinearGradient,
+                   .contracts = true },
+    OpDefinition { .kind = OpKind::ExpertLinearT,
+                   .name = "expert_matmul_t",
+                   .operands = 2,
+                   .rule = "experts b s in, experts in out -> experts b s out ; P R -> P ; R P -> P",
+                   .flops = productFlops,
+                   .gemm = expertProduct,
+                   .gradient = expertLinearGradient,
+                   .contracts = true },
+    OpDefinition { .kind = OpKind::ExpertBias,
+                   .name = "expert_bias",
+                   .operands = 2,
+                   .rule = "experts b s n, experts n -> experts b s n",
+                   .gradient = expertBiasGradient,
+                   .passes = true },
+    OpDefinition { .kind = OpKind::Combine,
+                   .name = "combine",
+                   .operands = 2,
+                   .rule = "experts b s h, b s experts -> b s h ; P R -> P",
+                   .gradient = combineGradient },
+    OpDefinition { .kind = OpKind::TopKGatesGrad,
+                   .name = "top_k_gates_grad",
+                   .operands = 2,
                    .rule = "... experts!, ... experts! -> ... experts! ; P R -> P" },
-    OpDefinition { .kind = OpKind::BiasedTopKGatesGrad, .name = "biased_top_k_gates_grad", .operands = 3,
+    OpDefinition { .kind = OpKind::BiasedTopKGatesGrad,
+                   .name = "biased_top_k_gates_grad",
+                   .operands = 3,
                    .rule = "... experts!, ... experts!, experts! -> ... experts! ; P R R -> P" },
-    OpDefinition { .kind = OpKind::DispatchGrad, .name = "dispatch_grad", .operands = 2,
-                   .rule = "experts b s h, b s experts -> b s h ; P R -> P", .contracts = true },
-    OpDefinition { .kind = OpKind::ExpertLinearGradW, .name = "expert_matmul_grad_w", .operands = 2,
-                   .rule = "experts b s out, experts b s in -> experts out in ; P R -> P ; R P -> P", .flops = weightGradientFlops,
-                   .gemm = expertWeightGradient, .sumsRows = true, .contracts = true },
-    OpDefinition { .kind = OpKind::ExpertBiasGrad, .name = "expert_bias_grad", .rule = "experts b s n -> experts n ; P -> P",
+    OpDefinition { .kind = OpKind::DispatchGrad,
+                   .name = "dispatch_grad",
+                   .operands = 2,
+                   .rule = "experts b s h, b s experts -> b s h ; P R -> P",
+                   .contracts = true },
+    OpDefinition { .kind = OpKind::ExpertLinearGradW,
+                   .name = "expert_matmul_grad_w",
+                   .operands = 2,
+                   .rule = "experts b s out, experts b s in -> experts out in ; P R -> P ; R P -> P",
+                   .flops = weightGradientFlops,
+                   .gemm = expertWeightGradient,
+                   .sumsRows = true,
+                   .contracts = true },
+    OpDefinition { .kind = OpKind::ExpertBiasGrad,
+                   .name = "expert_bias_grad",
+                   .rule = "experts b s n -> experts n ; P -> P",
                    .contracts = true },
     // From here the gradient goes to the experts: a place where it may have to move.
-    OpDefinition { .kind = OpKind::CombineGradY, .name = "combine_grad_y", .operands = 2,
-                   .rule = "b s h, b s experts -> experts b s h ; P R -> P", .moves = true },
-    OpDefinition { .kind = OpKind::CombineGradGates, .name = "combine_grad_gates", .operands = 2,
-                   .rule = "b s h, experts b s h -> b s experts ; P R -> P ; R P -> P", .contracts = true },
+    OpDefinition { .kind = OpKind::CombineGradY,
+                   .name = "combine_grad_y",
+                   .operands = 2,
+                   .rule = "b s h, b s experts -> experts b s h ; P R -> P",
+                   .moves = true },
+    OpDefinition { .kind = OpKind::CombineGradGates,
+                   .name = "combine_grad_gates",
+                   .operands = 2,
+                   .rule = "b s h, experts b s h -> b s experts ; P R -> P ; R P -> P",
+                   .contracts = true },
 };
 
 } // namespace

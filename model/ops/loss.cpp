@@ -14,18 +14,25 @@ void tokenLossGradient(GradientBuilder& builder, const Op& op)
 {
     const Op& target = builder.producer(op.operands[2]);
     const TensorId logits = target.operands[0];
-    builder.giveTo(logits, builder.add(OpKind::LogitGrad, "grad", { logits, op.operands[0], op.operands[1], target.operands[1] }, logits));
+    builder.giveTo(logits,
+                   builder.add(OpKind::LogitGrad, "grad", { logits, op.operands[0], op.operands[1], target.operands[1] }, logits));
 }
 
-// F.cross_entropy(logits.float(), …): the cast, log_softmax; backward the gradients of both over a tensor of zeros with the targets' entries
-// in it, and the cast back.
+// F.cross_entropy(logits.float(), …): the cast, log_softmax; backward the gradients of both over a tensor of zeros with the
+// targets' entries in it, and the cast back.
 const std::array kTable {
     OpDefinition { .kind = OpKind::LogitMax, .name = "logit_max", .rule = "... v -> ... ; reduce max", .eager = { 1, 1, 1 } },
     OpDefinition { .kind = OpKind::SumExp, .name = "sum_exp", .operands = 2, .rule = "... v, ... -> ...", .eager = { 0, 2, 1 } },
     OpDefinition { .kind = OpKind::TargetLogit, .name = "target_logit", .operands = 2, .rule = "... v, ... -> ..." },
-    OpDefinition { .kind = OpKind::TokenLoss, .name = "token_loss", .operands = 3, .rule = "..., ..., ... -> ...",
+    OpDefinition { .kind = OpKind::TokenLoss,
+                   .name = "token_loss",
+                   .operands = 3,
+                   .rule = "..., ..., ... -> ...",
                    .gradient = tokenLossGradient },
-    OpDefinition { .kind = OpKind::LogitGrad, .name = "logit_grad", .operands = 4, .rule = "... v, ..., ..., ... -> ... v",
+    OpDefinition { .kind = OpKind::LogitGrad,
+                   .name = "logit_grad",
+                   .operands = 4,
+                   .rule = "... v, ..., ..., ... -> ... v",
                    .eager = { 1, 5, 3 } },
 };
 

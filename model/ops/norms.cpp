@@ -26,25 +26,48 @@ void layerNormGradient(GradientBuilder& builder, const Op& op)
 }
 
 // As x.float(), pow(2), mean, rsqrt, times x, type_as, times weight (torch.nn.RMSNorm without a fused kernel; TorchTitan's own):
-// 6 kernels. Its gradient by autograd: of the product with the weight, of the cast, of the product with the factor, of mean and pow, their
-// sum, and the cast back; that of the weight is in it.
+// 6 kernels. Its gradient by autograd: of the product with the weight, of the cast, of the product with the factor, of mean and
+// pow, their sum, and the cast back; that of the weight is in it.
 constexpr EagerPasses kEagerNorm { 4, 7, 6 };
 constexpr EagerPasses kEagerNormGrad { 8, 19, 14 };
 
 // The gradients of partial dy are partial: of norms inside of a block (of heads, of latent vectors), whose gradients are
 // reduced where the block's input gets them. That of the residual stream's norms is whole before.
 const std::array kTable {
-    OpDefinition { .kind = OpKind::RmsNorm, .name = "rms_norm", .operands = 2, .rule = "... n!, n! -> ... n!",
-                   .gradient = rmsNormGradient, .cheap = true, .eager = kEagerNorm },
-    OpDefinition { .kind = OpKind::RmsNormGradX, .name = "rms_norm_grad_x", .operands = 3, .rule = "... n!, ... n!, n! -> ... n! ; P R R -> P",
+    OpDefinition { .kind = OpKind::RmsNorm,
+                   .name = "rms_norm",
+                   .operands = 2,
+                   .rule = "... n!, n! -> ... n!",
+                   .gradient = rmsNormGradient,
+                   .cheap = true,
+                   .eager = kEagerNorm },
+    OpDefinition { .kind = OpKind::RmsNormGradX,
+                   .name = "rms_norm_grad_x",
+                   .operands = 3,
+                   .rule = "... n!, ... n!, n! -> ... n! ; P R R -> P",
                    .eager = kEagerNormGrad },
-    OpDefinition { .kind = OpKind::RmsNormGradW, .name = "rms_norm_grad_w", .operands = 2, .rule = "... n!, ... n! -> n! ; P R -> P",
-                   .contracts = true, .fused = true },
-    OpDefinition { .kind = OpKind::LayerNorm, .name = "layer_norm", .operands = 3, .rule = "... n!, n!, n! -> ... n!",
-                   .gradient = layerNormGradient, .cheap = true },
-    OpDefinition { .kind = OpKind::LayerNormGradX, .name = "layer_norm_grad_x", .operands = 3, .rule = "... n!, ... n!, n! -> ... n! ; P R R -> P" },
-    OpDefinition { .kind = OpKind::LayerNormGradW, .name = "layer_norm_grad_w", .operands = 2, .rule = "... n!, ... n! -> n! ; P R -> P",
-                   .contracts = true, .fused = true },
+    OpDefinition { .kind = OpKind::RmsNormGradW,
+                   .name = "rms_norm_grad_w",
+                   .operands = 2,
+                   .rule = "... n!, ... n! -> n! ; P R -> P",
+                   .contracts = true,
+                   .fused = true },
+    OpDefinition { .kind = OpKind::LayerNorm,
+                   .name = "layer_norm",
+                   .operands = 3,
+                   .rule = "... n!, n!, n! -> ... n!",
+                   .gradient = layerNormGradient,
+                   .cheap = true },
+    OpDefinition { .kind = OpKind::LayerNormGradX,
+                   .name = "layer_norm_grad_x",
+                   .operands = 3,
+                   .rule = "... n!, ... n!, n! -> ... n! ; P R R -> P" },
+    OpDefinition { .kind = OpKind::LayerNormGradW,
+                   .name = "layer_norm_grad_w",
+                   .operands = 2,
+                   .rule = "... n!, ... n! -> n! ; P R -> P",
+                   .contracts = true,
+                   .fused = true },
 };
 
 } // namespace

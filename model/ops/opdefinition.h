@@ -20,8 +20,8 @@ struct LocalShapes {
     const std::vector<Shape>* globalOperands = nullptr;
 };
 
-/// How an eager framework runs an operation that is otherwise one kernel: how often its elements (of the first operand) go from or to
-/// memory in their own type and in float32, and in how many kernels.
+/// How an eager framework runs an operation that is otherwise one kernel: how often its elements (of the first operand) go from or
+/// to memory in their own type and in float32, and in how many kernels.
 struct EagerPasses {
     double narrow = 0; ///< 0: one kernel there, too
     double wide = 0;

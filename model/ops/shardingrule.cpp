@@ -289,8 +289,8 @@ std::vector<Row> ShardingRule::rows(const std::vector<Shape>& operands, const Sh
         if (unitElements > 0 && units > 0 && unitOperand >= 0) {
             // Our profile cuts such a dim in whole units where their number does not divide; MAX knows no such cut.
             const Placement& cut = row.operands[static_cast<std::size_t>(unitOperand)];
-            row.conditions.push_back({ unitOperand, cut.dim, units, std::to_string(units) + " " + factor,
-                                       ours ? unitElements / units : 0 });
+            row.conditions.push_back(
+                { unitOperand, cut.dim, units, std::to_string(units) + " " + factor, ours ? unitElements / units : 0 });
             for (FusedDim& fused : row.fused)
                 fused.unitElements = unitElements / units;
         }

@@ -10,8 +10,8 @@ namespace {
 
 const std::array kTable {
     OpDefinition { .kind = OpKind::ReduceGrad, .name = "reduce_grad", .rule = "... -> ... ; P -> P", .view = true },
-    OpDefinition { .kind = OpKind::AdamStep, .name = "adam_step", .operands = 2, .rule = "..., ... -> ...",
-                   .kernel = KernelClass::Optimizer },
+    OpDefinition {
+        .kind = OpKind::AdamStep, .name = "adam_step", .operands = 2, .rule = "..., ... -> ...", .kernel = KernelClass::Optimizer },
 };
 
 } // namespace

@@ -75,8 +75,9 @@ Result<std::vector<AskedAxis>> askPicker(const std::vector<Row>& rows, const std
     for (const PickOperand& operand : operands)
         placements.push_back(placementsOf(operand.layout, mesh));
     for (std::size_t i = 0; i < operands.size(); ++i)
-        asked.push_back({ &operands[i].shape, placements[i],
-                          countedBytes(options.profile, operands[i].shape, operands[i].dtype, placements[i], mesh) * operands[i].density });
+        asked.push_back(
+            { &operands[i].shape, placements[i],
+              countedBytes(options.profile, operands[i].shape, operands[i].dtype, placements[i], mesh) * operands[i].density });
 
     PickTrace trace;
     const auto picked = pickerOf(kindOf(options)).pick({ options.profile, &menu, asked, &mesh, policyOf(options) }, &trace);
@@ -109,7 +110,8 @@ Result<std::vector<AskedAxis>> askPicker(const std::vector<Row>& rows, const std
             one.rows.push_back({ indices[row], trace.axes[axis][row].cost, trace.axes[axis][row].why });
         }
         if (!found) // MAX takes the first action where none has a finite price
-            return inputError(where, "no collective can do what " + profileName(options.profile) + " picks over mesh axis '"
+            return inputError(where,
+                              "no collective can do what " + profileName(options.profile) + " picks over mesh axis '"
                                   + mesh.axis(one.axis).name + "'",
                               "change the layout of its weight");
         one.rows[one.picked].refusal.clear();

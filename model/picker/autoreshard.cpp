@@ -72,7 +72,8 @@ public:
             if (const auto unknown = anyUnknown(axis); unknown != Unknown::No) {
                 if (unknown == Unknown::WithPartial)
                     return Refusal { UpstreamError::ShardingError, "inputs",
-                                     "an operand is unknown (U) on mesh axis '" + nameOf(axis) + "' and another one is partial there",
+                                     "an operand is unknown (U) on mesh axis '" + nameOf(axis)
+                                         + "' and another one is partial there",
                                      "reduce the partial one first" };
                 rows.push_back(PickAction::kNoRow);
                 continue;
@@ -101,14 +102,18 @@ public:
                 if (may)
                     chosen.offer(row, cost, moves);
                 if (m_trace)
-                    judge(m_trace, axis, row, { may ? Status::Allowed : Status::Refused, cost, may ? "" : notAllowed(use, m_set), moves });
+                    judge(m_trace, axis, row,
+                          { may ? Status::Allowed : Status::Refused, cost, may ? "" : notAllowed(use, m_set), moves });
             }
             if (any.row == PickAction::kNoRow)
-                return Refusal { UpstreamError::ShardingError, "inputs", "no row of the operation is feasible on mesh axis '" + nameOf(axis) + "'",
+                return Refusal { UpstreamError::ShardingError, "inputs",
+                                 "no row of the operation is feasible on mesh axis '" + nameOf(axis) + "'",
                                  "change the placements of its operands" };
             if (chosen.row == PickAction::kNoRow && undecided.empty())
                 undecided = nameOf(axis);
-            const int commit = chosen.row != PickAction::kNoRow ? chosen.row : byDefault.row != PickAction::kNoRow ? byDefault.row : any.row;
+            const int commit = chosen.row != PickAction::kNoRow ? chosen.row
+                : byDefault.row != PickAction::kNoRow           ? byDefault.row
+                                                                : any.row;
             rows.push_back(commit);
             for (std::size_t i = 0; i < m_task.operands.size(); ++i) {
                 const Placement to = RowUse { m_task, m_now, static_cast<std::size_t>(commit), axis }.to(i);
@@ -116,7 +121,8 @@ public:
             }
         }
         if (!undecided.empty())
-            return Refusal { UpstreamError::ShardingError, setName, "no row on mesh axis '" + undecided + "' uses only allowed transitions",
+            return Refusal { UpstreamError::ShardingError, setName,
+                             "no row on mesh axis '" + undecided + "' uses only allowed transitions",
                              "allow more transitions, or reshard the operands first" };
         PickAction action = actionOf(m_task, m_original, std::move(rows));
         markPicked(m_trace, action);

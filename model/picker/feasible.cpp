@@ -168,7 +168,8 @@ bool feasible(const RowUse& use, std::string* why)
         if (const EvenSize* even = unevenSize(use))
             return infeasible(why, [&] { return std::to_string(even->size) + " elements do not divide over the devices"; });
     if (early && row.dropped)
-        return infeasible(why, [] { return std::string("it is off the menu: with the operands as they came it is feasible on no mesh axis"); });
+        return infeasible(
+            why, [] { return std::string("it is off the menu: with the operands as they came it is feasible on no mesh axis"); });
     return !early || fitsOutput(use, why);
 }
 

@@ -24,8 +24,9 @@ Placement placementOn(const Layout& layout, int axis)
                 return { Placement::Kind::Sharded, static_cast<int>(dim) };
     for (const AxisRef& ref : layout.partial)
         if (ref.axis == axis)
-            return partialPlacement(layout.op == ReduceOp::Max ? PartialReduce::Max
-                                        : layout.op == ReduceOp::Min ? PartialReduce::Min : PartialReduce::Sum);
+            return partialPlacement(layout.op == ReduceOp::Max       ? PartialReduce::Max
+                                        : layout.op == ReduceOp::Min ? PartialReduce::Min
+                                                                     : PartialReduce::Sum);
     return {};
 }
 
@@ -79,8 +80,7 @@ public:
         if (auto status = ours ? weighAll(where) : askUpstream(where); !status.ok())
             return status.error();
         if (!findSound())
-            return inputError(where, "no combination of rows over the mesh axes can be used",
-                              "change the layout of its weight");
+            return inputError(where, "no combination of rows over the mesh axes can be used", "change the layout of its weight");
         return result();
     }
 
@@ -98,7 +98,9 @@ public:
                     continue;
                 auto against = obstacle(row, axis);
                 if (!against) // a generation of MAX counts otherwise
-                    against = Obstacle { Obstacle::Kind::Profile, 0, 0, 0, 0, "profile " + profileName(m_options.profile) + " cannot use it here" };
+                    against = Obstacle {
+                        Obstacle::Kind::Profile, 0, 0, 0, 0, "profile " + profileName(m_options.profile) + " cannot use it here"
+                    };
                 impossible.push_back({ axis, row, kInfinite, 0, false, {}, std::move(against) });
             }
             for (std::size_t i = 0; i < m_choices[c].rows.size(); ++i) {
@@ -141,7 +143,8 @@ private:
                 m_choices.back() = weigh(axis, nullptr);
             }
             if (m_choices.back().allowed.empty() && m_options.picker != PlanPicker::Greedy)
-                return inputError(where, "no row over mesh axis '" + m_mesh.axis(axis).name + "' is one that picker "
+                return inputError(where,
+                                  "no row over mesh axis '" + m_mesh.axis(axis).name + "' is one that picker "
                                       + planPickerName(m_options.picker) + " takes",
                                   "reshard the operands first, or take another picker");
             if (m_choices.back().allowed.empty())
@@ -254,12 +257,11 @@ private:
             if (!std::isinf(priced.cost))
                 choice.rows.push_back(std::move(priced));
         }
-        std::stable_sort(choice.rows.begin(), choice.rows.end(),
-                         [&](const Priced& a, const Priced& b) {
-                             if (rank(a) != rank(b) || pin == nullptr || !pin->tieOnly)
-                                 return rank(a) < rank(b);
-                             return meets(*a.row, *pin) && !meets(*b.row, *pin);
-                         });
+        std::stable_sort(choice.rows.begin(), choice.rows.end(), [&](const Priced& a, const Priced& b) {
+            if (rank(a) != rank(b) || pin == nullptr || !pin->tieOnly)
+                return rank(a) < rank(b);
+            return meets(*a.row, *pin) && !meets(*b.row, *pin);
+        });
         for (std::size_t i = 0; i < choice.rows.size(); ++i)
             if (choice.rows[i].refusal.empty())
                 choice.allowed.push_back(i);
@@ -350,8 +352,7 @@ private:
                 }
             combinations = std::move(longer);
         }
-        std::stable_sort(combinations.begin(), combinations.end(),
-                         [](const auto& a, const auto& b) { return a.first < b.first; });
+        std::stable_sort(combinations.begin(), combinations.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
         for (auto& [cost, picked] : combinations) {
             m_picked = picked;
             build();
@@ -361,10 +362,7 @@ private:
         return false;
     }
 
-    const Priced& picked(std::size_t choice) const
-    {
-        return m_choices[choice].rows[m_choices[choice].allowed[m_picked[choice]]];
-    }
+    const Priced& picked(std::size_t choice) const { return m_choices[choice].rows[m_choices[choice].allowed[m_picked[choice]]]; }
 
     /// One order of the mesh axes for all operands of the operation, so that their parts line up: axes that cut more
     /// operands at once are major; else the order of the largest operand stays, so that the smaller ones move.
@@ -391,8 +389,7 @@ private:
             return std::count_if(picked(c).row->operands.begin(), picked(c).row->operands.end(),
                                  [](const Placement& p) { return p.kind == Placement::Kind::Sharded; });
         };
-        std::stable_sort(order.begin(), order.end(),
-                         [&](std::size_t a, std::size_t b) { return cutOperands(a) > cutOperands(b); });
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return cutOperands(a) > cutOperands(b); });
         return order;
     }
 
@@ -502,8 +499,8 @@ private:
                 const auto dim = static_cast<std::size_t>(fused.dim);
                 const Shape& shape = fused.operand < 0 ? m_resultShape : m_operands[static_cast<std::size_t>(fused.operand)].shape;
                 Layout& layout = fused.operand < 0 ? m_result : m_targets[static_cast<std::size_t>(fused.operand)];
-                layout.setCutting(dim, canonicalCutting(shape[dim], layout.dims[dim], m_mesh,
-                                                        { CutRule::GrainBalanced, fused.unitElements }));
+                layout.setCutting(
+                    dim, canonicalCutting(shape[dim], layout.dims[dim], m_mesh, { CutRule::GrainBalanced, fused.unitElements }));
             }
     }
 
@@ -516,8 +513,12 @@ private:
             for (std::size_t dim = 0; dim < m_targets[i].dims.size(); ++dim)
                 if (m_targets[i].dims[dim] != m_operands[i].layout.dims[dim]
                     && partsOf(m_targets[i].dims[dim], m_mesh) > std::max<std::int64_t>(1, m_operands[i].shape[dim]))
-                    return Obstacle { Obstacle::Kind::TooSmall, static_cast<int>(i), static_cast<int>(dim), m_operands[i].shape[dim],
-                                      partsOf(m_targets[i].dims[dim], m_mesh), {} };
+                    return Obstacle { Obstacle::Kind::TooSmall,
+                                      static_cast<int>(i),
+                                      static_cast<int>(dim),
+                                      m_operands[i].shape[dim],
+                                      partsOf(m_targets[i].dims[dim], m_mesh),
+                                      {} };
         for (std::size_t c = 0; c < m_choices.size(); ++c)
             for (const WholeUnits& unit : picked(c).row->conditions) {
                 const auto operand = static_cast<std::size_t>(unit.operand);
@@ -527,7 +528,9 @@ private:
                     return Obstacle { Obstacle::Kind::Units, unit.operand, unit.dim, unit.units, parts, unit.what };
             }
         if (!withinPicker())
-            return Obstacle { Obstacle::Kind::Policy, 0, 0, 0, 0, "picker " + planPickerName(m_options.picker) + " would have to move an operand" };
+            return Obstacle {
+                Obstacle::Kind::Policy, 0, 0, 0, 0, "picker " + planPickerName(m_options.picker) + " would have to move an operand"
+            };
         if (!withinBudget())
             return Obstacle { Obstacle::Kind::Policy, 0, 0, 0, 0, "a device would hold more of the operands than the budget" };
         return std::nullopt;
@@ -610,9 +613,9 @@ Result<Pick> pickGreedy(OpKind kind, const std::vector<PickOperand>& operands, c
     return GreedyPick(kind, operands, result, mesh, options, pins, links).pick(where);
 }
 
-Result<std::vector<JudgedRow>> judgeRows(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result, const Mesh& mesh,
-                                         const PickerOptions& options, const std::vector<AxisPin>& pins, const std::string& where,
-                                         const LinkPrice* links)
+Result<std::vector<JudgedRow>> judgeRows(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result,
+                                         const Mesh& mesh, const PickerOptions& options, const std::vector<AxisPin>& pins,
+                                         const std::string& where, const LinkPrice* links)
 {
     GreedyPick greedy(kind, operands, result, mesh, options, pins, links);
     if (auto pick = greedy.pick(where); !pick.ok())

@@ -90,9 +90,9 @@ using LinkPrice = std::function<double(CollectiveKind kind, int axis, double byt
 
 /// All rows of an operation per mesh axis: those that are possible cheapest first, then the others in the rule's order. It picks
 /// as pickGreedy() does, and is slower.
-Result<std::vector<JudgedRow>> judgeRows(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result, const Mesh& mesh,
-                                         const PickerOptions& options, const std::vector<AxisPin>& pins, const std::string& where,
-                                         const LinkPrice* links = nullptr);
+Result<std::vector<JudgedRow>> judgeRows(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result,
+                                         const Mesh& mesh, const PickerOptions& options, const std::vector<AxisPin>& pins,
+                                         const std::string& where, const LinkPrice* links = nullptr);
 
 /// With `links`, in profile shardboard, rows are ranked by the seconds of their reshards on the links that they go over, with
 /// the bytes that a device holds; else by global bytes, as MAX counts them.

@@ -117,8 +117,7 @@ private:
                 else if (finite && candidate.cost < same->candidate->cost)
                     same->candidate = &candidate;
             }
-            std::sort(kinds.begin(), kinds.end(),
-                      [](const Kind& a, const Kind& b) { return a.candidate->row < b.candidate->row; });
+            std::sort(kinds.begin(), kinds.end(), [](const Kind& a, const Kind& b) { return a.candidate->row < b.candidate->row; });
             m_kinds.push_back(std::move(kinds));
         }
         m_rows.assign(m_kinds.size(), 0);
@@ -219,7 +218,8 @@ private:
     static Refusal needsScatter()
     {
         return { UpstreamError::RuntimeError, "policy.allow_partial_to_sharded",
-                 "every action reduces a partial value to shards (reduce-scatter), which is off", "set it to true, or reshard the operand first" };
+                 "every action reduces a partial value to shards (reduce-scatter), which is off",
+                 "set it to true, or reshard the operand first" };
     }
 
     static std::variant<PickAction, Refusal> done(const PickTask& task, const Axes& axes, std::vector<int> rows, PickTrace* trace)
@@ -283,7 +283,10 @@ public:
         return action;
     }
 
-    static const char* moves(const RowUse& use) { return use.moves() ? "an operand would move, which NoReshard does not do" : nullptr; }
+    static const char* moves(const RowUse& use)
+    {
+        return use.moves() ? "an operand would move, which NoReshard does not do" : nullptr;
+    }
     static const char* movesMore(const RowUse& use)
     {
         for (std::size_t i = 0; i < use.task.operands.size(); ++i)

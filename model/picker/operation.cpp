@@ -75,7 +75,8 @@ private:
             for (const Placement& p : operand.placements)
                 if (p.sharded() && m_question.symbols.algebraic(operand.shape[static_cast<std::size_t>(p.dim)]))
                     return Refusal { UpstreamError::ShardingError, "inputs[" + std::to_string(i) + "].placements",
-                                     "a sum or product of names cannot be cut", "cut another dim, or give the size a name of its own" };
+                                     "a sum or product of names cannot be cut",
+                                     "cut another dim, or give the size a name of its own" };
         }
         if (m_question.family == nullptr) {
             m_menu = m_question.rows;
@@ -142,13 +143,14 @@ private:
         if (m_answer.moved && m_question.policy.onReshard == OnReshard::Raise
             && (m_question.picker == PickerKind::GreedyReshard || m_question.picker == PickerKind::AutoReshard)) {
             const bool region = m_question.picker == PickerKind::AutoReshard;
-            m_answer.refusal = Refusal { UpstreamError::ShardingError, region ? "policy.mode" : "policy.on_reshard",
-                                         "the chosen rows move an operand and the mode is raise",
-                                         "reshard it first, or use mode silent" };
+            m_answer.refusal =
+                Refusal { UpstreamError::ShardingError, region ? "policy.mode" : "policy.on_reshard",
+                          "the chosen rows move an operand and the mode is raise", "reshard it first, or use mode silent" };
         }
     }
 
-    void addMove(std::vector<PickedMove>& moves, std::size_t operand, std::size_t axis, const Placement& from, const Placement& to) const
+    void addMove(std::vector<PickedMove>& moves, std::size_t operand, std::size_t axis, const Placement& from,
+                 const Placement& to) const
     {
         if (from == to)
             return;
@@ -248,7 +250,8 @@ PickAnswer pickFlattened(const PickQuestion& question, std::size_t axis)
     operand.shape = { size };
     operand.placements = first.action.output;
     PickAnswer out = pickOperation(along);
-    out.notes.insert(out.notes.begin(), "without an axis the operand is reshaped to one dim first; cost and collectives are those of both steps");
+    out.notes.insert(out.notes.begin(),
+                     "without an axis the operand is reshaped to one dim first; cost and collectives are those of both steps");
     out.action.cost += first.action.cost;
     out.moved = out.moved || first.moved;
     out.collectives.insert(out.collectives.begin(), first.collectives.begin(), first.collectives.end());

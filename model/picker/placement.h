@@ -33,10 +33,7 @@ struct Placement {
 
 inline Placement replicatedPlacement() { return {}; }
 inline Placement shardedPlacement(int dim) { return { Placement::Kind::Sharded, dim }; }
-inline Placement partialPlacement(PartialReduce reduce = PartialReduce::Sum)
-{
-    return { Placement::Kind::Partial, 0, reduce };
-}
+inline Placement partialPlacement(PartialReduce reduce = PartialReduce::Sum) { return { Placement::Kind::Partial, 0, reduce }; }
 inline Placement unknownPlacement() { return { Placement::Kind::Unknown }; }
 
 } // namespace shardboard

@@ -76,11 +76,12 @@ public:
         std::string out = "\n" + m_question.opName + "\n" + callSite() + "  mesh " + m_question.mesh.text() + "\n";
         for (const std::size_t i : movedOperands()) {
             const auto& operand = m_question.operands[i];
-            out += "  operand " + std::to_string(i) + " '" + operand.name + "' " + shapeOf(i) + ": [" + codes(operand.placements) + "], needs ["
-                + codes(m_answer.action.input(i)) + "]\n";
+            out += "  operand " + std::to_string(i) + " '" + operand.name + "' " + shapeOf(i) + ": [" + codes(operand.placements)
+                + "], needs [" + codes(m_answer.action.input(i)) + "]\n";
             for (const PickedMove& move : m_answer.collectives)
                 if (move.operand == i)
-                    out += "    " + axisName(move.meshAxis) + ": " + move.from.code() + " -> " + move.to.code() + " [" + move.collective + "]\n";
+                    out += "    " + axisName(move.meshAxis) + ": " + move.from.code() + " -> " + move.to.code() + " ["
+                        + move.collective + "]\n";
         }
         for (int axis = 0; axis < m_question.mesh.axisCount(); ++axis)
             out += cheapest(axis);
@@ -169,8 +170,8 @@ private:
             std::string label = candidate.status == Status::Picked ? "picked" : "#" + std::to_string(rows.size() + 1);
             if (rows.empty() && candidate.status != Status::Picked)
                 label += " (MAX calls it picked)";
-            rows.push_back({ std::move(label), numberText(candidate.cost),
-                             "(" + codes(candidate.inputs) + ")", "-> " + candidate.output.code() });
+            rows.push_back({ std::move(label), numberText(candidate.cost), "(" + codes(candidate.inputs) + ")",
+                             "-> " + candidate.output.code() });
         }
         return out + aligned(rows, "    ") + (more > 0 ? "    and " + std::to_string(more) + " more\n" : "");
     }
@@ -279,7 +280,8 @@ private:
                     }
             return "auto_reshard(allowed_transitions=" + wider.text() + ", mode=\"silent\")";
         }
-        return cheaperRefused() ? "auto_reshard(allowed_transitions=ALL_TRANSITIONS, mode=\"silent\")" : "auto_reshard(mode=\"silent\")";
+        return cheaperRefused() ? "auto_reshard(allowed_transitions=ALL_TRANSITIONS, mode=\"silent\")"
+                                : "auto_reshard(mode=\"silent\")";
     }
 
     const PickQuestion& m_question;

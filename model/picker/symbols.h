@@ -29,10 +29,7 @@ public:
     }
     const std::string& nameOf(std::int64_t symbol) const { return m_names[static_cast<std::size_t>(-2 - symbol)]; }
     /// Whether a size is a sum or product of names, which cannot be cut.
-    bool algebraic(std::int64_t size) const
-    {
-        return isSymbol(size) && nameOf(size).find_first_of("+-*/() ") != std::string::npos;
-    }
+    bool algebraic(std::int64_t size) const { return isSymbol(size) && nameOf(size).find_first_of("+-*/() ") != std::string::npos; }
     /// `4096`, `batch` or `-1`.
     std::string text(std::int64_t size) const { return isSymbol(size) ? nameOf(size) : std::to_string(size); }
 

@@ -13,8 +13,8 @@ Move moveOf(RuleProfile profile, const Placement& from, const Placement& to)
     if (from == to)
         return Move::None;
     // minima and maxima are reduced by nothing that MAX has
-    const bool reducible = from.reduce == PartialReduce::Sum || from.reduce == PartialReduce::Avg
-        || profile == RuleProfile::Shardboard;
+    const bool reducible =
+        from.reduce == PartialReduce::Sum || from.reduce == PartialReduce::Avg || profile == RuleProfile::Shardboard;
     switch (from.kind) {
     case Kind::Replicated:
         if (to.kind == Kind::Sharded)

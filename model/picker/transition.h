@@ -23,8 +23,7 @@ const char* transitionName(RuleProfile profile, const Placement& from, const Pla
 
 /// Bytes of the whole tensor as a profile counts them (4.2): names count as 1; G0 to G2 estimate a dim that is cut as its
 /// first part times the number of parts.
-double countedBytes(RuleProfile profile, const Shape& shape, DType dtype, std::span<const Placement> placements,
-                    const Mesh& mesh);
+double countedBytes(RuleProfile profile, const Shape& shape, DType dtype, std::span<const Placement> placements, const Mesh& mesh);
 
 /// Devices of the mesh axes that cut a dim.
 std::int64_t partsOver(std::span<const Placement> placements, int dim, const Mesh& mesh);

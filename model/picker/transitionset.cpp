@@ -22,8 +22,8 @@ TransitionSet setOf(std::initializer_list<std::pair<Kind, Kind>> pairs)
 std::optional<Kind> kindOf(std::string_view name)
 {
     constexpr std::pair<const char*, Kind> kKinds[] = {
-        { "R", Kind::Replicated }, { "Replicated", Kind::Replicated }, { "S", Kind::Sharded },
-        { "Sharded", Kind::Sharded }, { "P", Kind::Partial }, { "Partial", Kind::Partial },
+        { "R", Kind::Replicated }, { "Replicated", Kind::Replicated }, { "S", Kind::Sharded }, { "Sharded", Kind::Sharded },
+        { "P", Kind::Partial },    { "Partial", Kind::Partial },
     };
     for (const auto& [text, kind] : kKinds)
         if (name == text)

@@ -170,7 +170,8 @@ private:
             if (segment.carryIn != kNoTensor)
                 m_made[static_cast<std::size_t>(segment.carryIn)] = entry;
             m_firstCollective = m_plan.collectives.size();
-            m_plan.segments.push_back({ index, segment.name, firstLayer + (down ? count - 1 - layer : layer), 1, {}, segment.phase });
+            m_plan.segments.push_back(
+                { index, segment.name, firstLayer + (down ? count - 1 - layer : layer), 1, {}, segment.phase });
             if (auto status = operations(segment); !status.ok())
                 return status;
             ++layer;
@@ -204,8 +205,9 @@ private:
             const TensorId result = m_graph.op(op.op).result;
             const auto statistics = definitionOf(m_graph.op(op.op).kind).statistics;
             if (statistics != nullptr && !m_neededBackward[static_cast<std::size_t>(index)].empty() && !m_again.contains(result))
-                planned.statistics += statistics(m_graph.op(op.op).attributes, largestShape(m_graph.tensor(result).shape, op.result, m_mesh),
-                                                 m_graph.tensor(m_graph.op(op.op).operands[1]).shape[1], m_graph.tensor(result).dtype);
+                planned.statistics +=
+                    statistics(m_graph.op(op.op).attributes, largestShape(m_graph.tensor(result).shape, op.result, m_mesh),
+                               m_graph.tensor(m_graph.op(op.op).operands[1]).shape[1], m_graph.tensor(result).dtype);
         }
         m_variants[static_cast<std::size_t>(index)].push_back({ planned.firstLayer, planned.count, planned.kept });
     }
@@ -263,7 +265,7 @@ private:
             operands.push_back({ m_graph.tensor(tensor).shape, m_graph.tensor(tensor).dtype, layout(tensor), density(tensor) });
         const std::string where = segment.name + "/" + op.name;
         const std::vector<AxisPin> pins = operationPins(m_graph, m_pinning, id, m_plan.layouts,
-            [&](std::size_t i) -> const Layout& { return operands[i].layout; });
+                                                        [&](std::size_t i) -> const Layout& { return operands[i].layout; });
         m_decided.clear();
         const Shape& result = m_graph.tensor(op.result).shape;
         const SharedPick* picked = m_picks.find(op.kind, operands, result, pins);
@@ -292,16 +294,16 @@ private:
         return finish(segment, std::move(planned), picked->pick.operands, picked->pick.rings);
     }
 
-    Result<Pick> pickWith(OpId id, const std::vector<PickOperand>& operands, const std::vector<AxisPin>& pins, const std::string& where,
-                          const PickerOptions& options) const
+    Result<Pick> pickWith(OpId id, const std::vector<PickOperand>& operands, const std::vector<AxisPin>& pins,
+                          const std::string& where, const PickerOptions& options) const
     {
         const Op& op = m_graph.op(id);
         return pickGreedy(op.kind, operands, m_graph.tensor(op.result).shape, m_mesh, options, pins, where, &m_linkPrice);
     }
 
     /// What the picker refused, picked as if nothing were refused.
-    Result<Pick> pickOtherwise(OpId id, const std::vector<PickOperand>& operands, const std::vector<AxisPin>& pins, const std::string& where,
-                               const Error& refused)
+    Result<Pick> pickOtherwise(OpId id, const std::vector<PickOperand>& operands, const std::vector<AxisPin>& pins,
+                               const std::string& where, const Error& refused)
     {
         Result<Pick> pick = refused;
         const auto attempts = pickAttempts(m_graph.op(id).kind, m_options);
@@ -347,9 +349,10 @@ private:
             cutForOptimizer(weight, planned.result);
         if (reduce)
             for (const AxisRef& ref : layout(gradient).partial)
-                if ((m_plan.microBatches > 1 || waits(ref.axis)) && std::none_of(planned.result.dims.begin(), planned.result.dims.end(), [&](const auto& dim) {
-                        return std::any_of(dim.begin(), dim.end(), [&](const AxisRef& cut) { return cut.axis == ref.axis; });
-                    }))
+                if ((m_plan.microBatches > 1 || waits(ref.axis))
+                    && std::none_of(planned.result.dims.begin(), planned.result.dims.end(), [&](const auto& dim) {
+                           return std::any_of(dim.begin(), dim.end(), [&](const AxisRef& cut) { return cut.axis == ref.axis; });
+                       }))
                     planned.result.partial.push_back(ref);
         Layout whole = planned.result;
         if (reduce || gather)
@@ -362,7 +365,8 @@ private:
         for (const std::string& name : m_optimizer.axes) {
             const int axis = m_wholeMesh.find(name);
             if (axis < 0)
-                return inputError("workload", "the mesh " + m_wholeMesh.text() + " has no axis '" + name + "' for the optimizer", "use one that it has");
+                return inputError("workload", "the mesh " + m_wholeMesh.text() + " has no axis '" + name + "' for the optimizer",
+                                  "use one that it has");
             if (m_mesh.axis(axis).size > 1) // of a pipeline the stages are no copies
                 m_optimizerAxes.push_back(axis);
         }
@@ -462,10 +466,11 @@ private:
             collective.step = std::move(step);
             const Producer from = producer(tensor, segment);
             collective.cause = collectiveCause(m_graph, m_mesh, collective, from);
-            collective.reason = collectiveReason(m_graph, m_mesh, collective, from, { use.before, target }, decidedBy(collective.axes.front()));
+            collective.reason =
+                collectiveReason(m_graph, m_mesh, collective, from, { use.before, target }, decidedBy(collective.axes.front()));
             // Upstream reshards a weight for each operation anew.
-            const bool wanted = spec.role != TensorRole::Weight
-                || (m_options.profile == PickerProfile::Shardboard && m_lastUse[tensor] != id);
+            const bool wanted =
+                spec.role != TensorRole::Weight || (m_options.profile == PickerProfile::Shardboard && m_lastUse[tensor] != id);
             use.replaces = use.replaces || (wanted && collective.kind != CollectiveKind::LocalSlice);
             use.collectives.push_back(static_cast<int>(m_plan.collectives.size()));
             m_plan.collectives.push_back(std::move(collective));
@@ -489,10 +494,7 @@ private:
         return -1;
     }
 
-    void price(Collective& collective, std::int64_t bytes)
-    {
-        setPrice(collective, bytes, m_resharding.prices());
-    }
+    void price(Collective& collective, std::int64_t bytes) { setPrice(collective, bytes, m_resharding.prices()); }
 
     /// The sends of an operand around a ring: every device passes on what it has, until each has seen all parts.
     void addRing(const Segment& segment, OpId id, OperandUse& use, const Ring& ring)
@@ -515,8 +517,8 @@ private:
         collective.operand = ring.operand;
         collective.id = segment.name + "/" + op.name + "/" + spec.name + "/ring over " + m_mesh.axis(ring.axis).name;
         collective.cause = spec.name + " goes around the ring of " + m_mesh.axis(ring.axis).name;
-        collective.reason = op.name + " runs with the sequence cut over " + m_mesh.axis(ring.axis).name + ": the parts of " + spec.name
-            + " go around the ring of devices, so that no device ever holds more than two";
+        collective.reason = op.name + " runs with the sequence cut over " + m_mesh.axis(ring.axis).name + ": the parts of "
+            + spec.name + " go around the ring of devices, so that no device ever holds more than two";
         use.collectives.push_back(static_cast<int>(m_plan.collectives.size()));
         m_plan.collectives.push_back(std::move(collective));
     }
@@ -528,8 +530,9 @@ private:
         const TensorId written = later && tensor == segment.carryIn ? segment.carryOut : tensor;
         OpId op = m_producer[static_cast<std::size_t>(written)];
         // A change of shape only hands on what the operation before it made.
-        while (op >= 0 && (m_graph.op(op).kind == OpKind::SplitHeads || m_graph.op(op).kind == OpKind::MergeHeads
-                           || m_graph.op(op).kind == OpKind::SplitGroups))
+        while (op >= 0
+               && (m_graph.op(op).kind == OpKind::SplitHeads || m_graph.op(op).kind == OpKind::MergeHeads
+                   || m_graph.op(op).kind == OpKind::SplitGroups))
             op = m_producer[static_cast<std::size_t>(m_graph.op(op).operands.front())];
         return op < 0 ? Producer {} : Producer { op, m_uses[static_cast<std::size_t>(op)] };
     }
@@ -610,12 +613,13 @@ std::int64_t largestShard(const Shape& shape, const Layout& layout, const Mesh& 
     return elementCount(largestShape(shape, layout, mesh)).value_or(0);
 }
 
-Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<Layout>& layouts,
-                       const PickerOptions& options, const Hardware& hardware, const std::vector<Pin>& pins,
-                       std::int64_t microBatches, const PipelineSpec& pipeline, Overlap overlap, const MemorySettings& memory,
+Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<Layout>& layouts, const PickerOptions& options,
+                       const Hardware& hardware, const std::vector<Pin>& pins, std::int64_t microBatches,
+                       const PipelineSpec& pipeline, Overlap overlap, const MemorySettings& memory,
                        const OptimizerSharding& optimizer, Software software, bool fp8Products)
 {
-    return PlanBuilder(graph, mesh, options, hardware, pins, microBatches, pipeline, overlap, memory, optimizer, software, fp8Products)
+    return PlanBuilder(graph, mesh, options, hardware, pins, microBatches, pipeline, overlap, memory, optimizer, software,
+                       fp8Products)
         .build(layouts);
 }
 

@@ -3,10 +3,10 @@
 // the collectives that its choices need.
 #pragma once
 
-#include "model/hardware/hardware.h"
 #include "model/design/design.h"
 #include "model/design/pin.h"
 #include "model/graph/workload.h"
+#include "model/hardware/hardware.h"
 #include "model/plan/plan.h"
 
 namespace shardboard {
@@ -15,11 +15,10 @@ namespace shardboard {
 /// them: of the layouts in which a value was made and last used, the one that takes less memory.
 /// `layouts` gives the layout of every weight and input by TensorId (others are ignored). The cost does not grow with
 /// repeated layers or devices: a layer is planned once for each layout in which the residual stream enters it.
-Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<Layout>& layouts,
-                       const PickerOptions& options, const Hardware& hardware, const std::vector<Pin>& pins = {},
-                       std::int64_t microBatches = 1, const PipelineSpec& pipeline = {}, Overlap overlap = Overlap::None,
-                       const MemorySettings& memory = {}, const OptimizerSharding& optimizer = {},
-                       Software software = Software::Fused, bool fp8Products = false);
+Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<Layout>& layouts, const PickerOptions& options,
+                       const Hardware& hardware, const std::vector<Pin>& pins = {}, std::int64_t microBatches = 1,
+                       const PipelineSpec& pipeline = {}, Overlap overlap = Overlap::None, const MemorySettings& memory = {},
+                       const OptimizerSharding& optimizer = {}, Software software = Software::Fused, bool fp8Products = false);
 
 /// Names of the activations that a backward segment computes again.
 std::vector<std::string> recomputedIn(const Graph& graph, const PlannedSegment& segment);

@@ -57,8 +57,8 @@ CompiledCost::CompiledCost(const Graph& graph, const Plan& plan, DType dtype)
         const auto place = static_cast<std::size_t>(priced - m_questions.begin());
         if (priced == m_questions.end())
             m_questions.push_back(price);
-        const Transfer transfer { place, static_cast<double>(collective.count * hops), static_cast<std::size_t>(collective.plannedSegment),
-                                  movesWeight(graph, collective) };
+        const Transfer transfer { place, static_cast<double>(collective.count * hops),
+                                  static_cast<std::size_t>(collective.plannedSegment), movesWeight(graph, collective) };
         const auto alike = std::find_if(m_transfers.begin(), m_transfers.end(), [&](const Transfer& t) {
             return t.price == transfer.price && t.segment == transfer.segment && t.weight == transfer.weight;
         });
@@ -98,8 +98,8 @@ StepCost CompiledCost::on(const Hardware& hardware)
     for (SegmentTime& time : m_times)
         time.hide(m_plan.overlap);
     setStepTimes(m_frame, m_times, m_sendSeconds, m_plan);
-    StepCost out { m_plan.seconds(), m_plan.computeSeconds, m_plan.collectiveSeconds, m_plan.exposedSeconds, m_plan.performance, m_plan.memory,
-                   m_plan.memory.total(), true };
+    StepCost out { m_plan.seconds(),   m_plan.computeSeconds, m_plan.collectiveSeconds, m_plan.exposedSeconds,
+                   m_plan.performance, m_plan.memory,         m_plan.memory.total(),    true };
     out.fits = static_cast<double>(out.peakBytes) <= hardware.memoryBytes();
     out.performance.rate(out.seconds, static_cast<double>(m_plan.mesh.deviceCount()), hardware.peakFlops(m_dtype));
     return out;

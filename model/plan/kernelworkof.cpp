@@ -100,7 +100,8 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
         local.operands.push_back(largestShape(spec.shape, use.layout, mesh));
         elements += volume(local.operands.back()) * densityOf(use.tensor);
         const auto sameAs = [&](const OperandUse& other) { return other.tensor == use.tensor && other.layout == use.layout; };
-        if (work.kernel == KernelClass::Attention && std::any_of(planned.operands.begin(), planned.operands.begin() + static_cast<std::ptrdiff_t>(i), sameAs))
+        if (work.kernel == KernelClass::Attention
+            && std::any_of(planned.operands.begin(), planned.operands.begin() + static_cast<std::ptrdiff_t>(i), sameAs))
             continue; // the latent cache is keys and values at once, and read once
         if (static_cast<int>(i) == definition.lookedUp) // as many rows as the result has
             work.bytes += bytesOfShape(local.result, out.dtype);

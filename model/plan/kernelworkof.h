@@ -19,10 +19,10 @@ struct KernelSettings {
 /// of their rows that hold data. The optimizer's step reads and writes the states of mixed-precision Adam
 /// (model/cost/closedforms/adambytes.h); gradients that are added up over micro-batches are f32.
 /// A KV cache is appended to in place; a latent one, which is keys and values at once, is read once.
-/// Products in fp8: with fused kernels whoever writes an operand casts it in passing (delayed scaling), so that it is written and read
-/// in one byte more and one less; else, with dynamic scaling, a kernel reads it for its largest value (2 bytes), another casts it
-/// (2 + 1), and the product reads one byte (torchao float8_linear.py, tensorwise).
-/// `planned` needs its operands' layouts and its result's.
+/// Products in fp8: with fused kernels whoever writes an operand casts it in passing (delayed scaling), so that it is written and
+/// read in one byte more and one less; else, with dynamic scaling, a kernel reads it for its largest value (2 bytes), another casts
+/// it (2 + 1), and the product reads one byte (torchao float8_linear.py, tensorwise). `planned` needs its operands' layouts and its
+/// result's.
 KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& planned, const KernelSettings& settings);
 
 } // namespace shardboard

@@ -37,7 +37,8 @@ std::vector<PartCost> partCosts(const Graph& graph, const Plan& plan)
         const Collective& collective = plan.collectives[i];
         if (isStageSend(plan, collective)) {
             sends.collectives += static_cast<double>(collective.count) * collective.seconds;
-            sends.moved = checkedAdd(sends.moved, checkedMultiply(collective.bytes, collective.count).value_or(0)).value_or(sends.moved);
+            sends.moved =
+                checkedAdd(sends.moved, checkedMultiply(collective.bytes, collective.count).value_or(0)).value_or(sends.moved);
             continue;
         }
         PartCost& part = out[static_cast<std::size_t>(collective.plannedSegment)];

@@ -35,7 +35,8 @@ struct PartCost {
     double seconds() const { return compute + exposed; }
 };
 
-/// In execution order, the sends between stages last. The seconds of all parts are Plan::computeSeconds, collectiveSeconds and exposedSeconds.
+/// In execution order, the sends between stages last. The seconds of all parts are Plan::computeSeconds, collectiveSeconds and
+/// exposedSeconds.
 std::vector<PartCost> partCosts(const Graph& graph, const Plan& plan);
 
 } // namespace shardboard

@@ -21,9 +21,11 @@ struct SharedPick {
 class PickMemo {
 public:
     /// Null when nothing was picked for the like.
-    const SharedPick* find(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result, const std::vector<AxisPin>& pins) const;
+    const SharedPick* find(OpKind kind, const std::vector<PickOperand>& operands, const Shape& result,
+                           const std::vector<AxisPin>& pins) const;
     /// The reference holds as long as the memo.
-    const SharedPick& add(OpKind kind, std::vector<PickOperand> operands, const Shape& result, std::vector<AxisPin> pins, Pick pick);
+    const SharedPick& add(OpKind kind, std::vector<PickOperand> operands, const Shape& result, std::vector<AxisPin> pins,
+                          Pick pick);
 
 private:
     struct Entry {

@@ -102,8 +102,13 @@ void Pinning::add(std::vector<AxisPin>& out, const Pinned& pinned, const TensorS
         if (label == result.dimLabels.end())
             continue;
         const auto dim = static_cast<int>(label - result.dimLabels.begin());
-        set(out, { place.axis, shardedPlacement(dim), {},
-                   by(pin) + " keeps dim " + std::to_string(dim) + " (" + *label + ") of " + result.name + " on it", false, pinned.index });
+        set(out,
+            { place.axis,
+              shardedPlacement(dim),
+              {},
+              by(pin) + " keeps dim " + std::to_string(dim) + " (" + *label + ") of " + result.name + " on it",
+              false,
+              pinned.index });
     }
 }
 

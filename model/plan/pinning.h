@@ -51,7 +51,8 @@ private:
 
 /// The pins of an operation as the plan uses them. Of two ways of the same price to make the gradient of a weight the one that
 /// has it where the weight lies is better. Where a sum of gradients meets its first whole addend, what was partial so far is
-/// reduced as the whole gradient is pinned. `layouts` by TensorId: those of weights count; `arriving`: the layout in which an operand arrives, by its number.
+/// reduced as the whole gradient is pinned. `layouts` by TensorId: those of weights count; `arriving`: the layout in which an
+/// operand arrives, by its number.
 std::vector<AxisPin> operationPins(const Graph& graph, const Pinning& pinning, OpId op, const std::vector<Layout>& layouts,
                                    const std::function<const Layout&(std::size_t)>& arriving);
 

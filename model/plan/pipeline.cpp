@@ -26,8 +26,8 @@ bool isCutOver(const Layout& layout, int axis)
 }
 
 /// A send of an operand, as it arrives at its operation, and in front of what else happens to it there.
-void addSend(const Graph& graph, CollectivePrices& prices, std::size_t segment, PlannedOp& op, std::size_t operand, std::int64_t count,
-             const std::string& target, const std::string& reason, Plan& plan)
+void addSend(const Graph& graph, CollectivePrices& prices, std::size_t segment, PlannedOp& op, std::size_t operand,
+             std::int64_t count, const std::string& target, const std::string& reason, Plan& plan)
 {
     OperandUse& use = op.operands[operand];
     const TensorSpec& spec = graph.tensor(use.tensor);
@@ -57,7 +57,8 @@ void addSends(const Graph& graph, CollectivePrices& prices, Plan& plan)
 {
     const PlannedPipeline& pipeline = *plan.pipeline;
     const std::int64_t borders = pipeline.stages * pipeline.chunks - 1;
-    const std::string reason = "the layers lie on " + std::to_string(pipeline.stages) + " stages over " + plan.mesh.axis(pipeline.axis).name
+    const std::string reason = "the layers lie on " + std::to_string(pipeline.stages) + " stages over "
+        + plan.mesh.axis(pipeline.axis).name
         + (pipeline.chunks > 1 ? ", " + std::to_string(pipeline.chunks) + " runs of layers on each" : std::string())
         + ": what leaves one goes to the next";
     for (const Phase phase : { Phase::Forward, Phase::Backward }) {
@@ -71,8 +72,8 @@ void addSends(const Graph& graph, CollectivePrices& prices, Plan& plan)
                                               [&](const OperandUse& u) { return u.tensor == segment.carryIn; });
                 if (use == op.operands.end())
                     continue;
-                addSend(graph, prices, s, op, static_cast<std::size_t>(use - op.operands.begin()), borders * plan.microBatches, "next",
-                        reason, plan);
+                addSend(graph, prices, s, op, static_cast<std::size_t>(use - op.operands.begin()), borders * plan.microBatches,
+                        "next", reason, plan);
                 break;
             }
             break; // the borders are counted once, however many kinds of layers there are
@@ -112,11 +113,13 @@ void addSendsBetweenEnds(const Graph& graph, CollectivePrices& prices, Plan& pla
                 const TensorId tensor = op.operands[i].tensor;
                 const int from = madeIn[static_cast<std::size_t>(tensor)];
                 if (from < 0 || tensor == segment.carryIn || graph.segments[static_cast<std::size_t>(from)].isLayer
-                    || graph.segments[static_cast<std::size_t>(from)].phase == Phase::Forward || ends[static_cast<std::size_t>(from)] == end
-                    || !sent.insert(tensor).second)
+                    || graph.segments[static_cast<std::size_t>(from)].phase == Phase::Forward
+                    || ends[static_cast<std::size_t>(from)] == end || !sent.insert(tensor).second)
                     continue;
-                addSend(graph, prices, s, op, i, segment.phase == Phase::Update ? 1 : plan.microBatches, end == 0 ? "first" : "last",
-                        "embedding and head share a weight and lie on the first and the last stage: what one adds to its gradient goes to the other",
+                addSend(graph, prices, s, op, i, segment.phase == Phase::Update ? 1 : plan.microBatches,
+                        end == 0 ? "first" : "last",
+                        "embedding and head share a weight and lie on the first and the last stage: what one adds to its gradient "
+                        "goes to the other",
                         plan);
             }
     }
@@ -192,18 +195,21 @@ Result<PlannedPipeline> plannedPipeline(const PipelineSpec& spec, const Graph& g
     PlannedPipeline pipeline;
     pipeline.axis = mesh.find(spec.axis);
     if (pipeline.axis < 0)
-        return inputError("pipeline", "the mesh " + mesh.text() + " has no axis '" + spec.axis + "' for the stages", "use one that it has");
+        return inputError("pipeline", "the mesh " + mesh.text() + " has no axis '" + spec.axis + "' for the stages",
+                          "use one that it has");
     pipeline.stages = mesh.axis(pipeline.axis).size;
     pipeline.chunks = spec.chunks;
     for (const Segment& segment : graph.segments)
         if (segment.isLayer && segment.phase == Phase::Forward)
             pipeline.layers += segment.count;
     if (pipeline.chunks < 1 || pipeline.layers < pipeline.stages * pipeline.chunks)
-        return inputError("pipeline", std::to_string(pipeline.layers) + " layers cannot be cut into " + std::to_string(pipeline.stages)
+        return inputError("pipeline",
+                          std::to_string(pipeline.layers) + " layers cannot be cut into " + std::to_string(pipeline.stages)
                               + " stages of " + std::to_string(pipeline.chunks) + " runs",
                           "use fewer stages or chunks");
     if (pipeline.chunks > 1 && microBatches % pipeline.stages != 0)
-        return inputError("pipeline", "the interleaved schedule needs micro-batches in multiples of its " + std::to_string(pipeline.stages)
+        return inputError("pipeline",
+                          "the interleaved schedule needs micro-batches in multiples of its " + std::to_string(pipeline.stages)
                               + " stages, and there are " + std::to_string(microBatches),
                           "use --micro-batches " + std::to_string(pipeline.stages));
     pipeline.bubble = static_cast<double>(pipeline.stages - 1) / static_cast<double>(pipeline.chunks * microBatches);

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "model/core/shards.h"
-#include "model/hardware/hardware.h"
 #include "model/design/pipeline.h"
+#include "model/hardware/hardware.h"
 #include "model/plan/plan.h"
 
 namespace shardboard {
@@ -26,8 +26,8 @@ Result<PlannedPipeline> plannedPipeline(const PipelineSpec& spec, const Graph& g
 void addPipeline(const Graph& graph, CollectivePrices& prices, Plan& plan);
 
 /// Of a send between stages. Devices of one node that hold the same value need not all send all of it: each sends its part, and
-/// they gather it behind the slow link (arXiv 2104.04473, 4.1), where that is faster. The collective's algorithm says so; the engine,
-/// whose devices share one memory, sends the whole, which comes to the same values.
+/// they gather it behind the slow link (arXiv 2104.04473, 4.1), where that is faster. The collective's algorithm says so; the
+/// engine, whose devices share one memory, sends the whole, which comes to the same values.
 struct SendPrice {
     double seconds = 0;
     std::vector<int> gathered; ///< mesh axes over which the parts are gathered; empty: it is sent whole

@@ -113,7 +113,8 @@ struct PlannedPipeline {
     std::int64_t layers = 0; ///< of the model
     double bubble = 0; ///< time in which a stage waits for layers, by the time in which it works on them
     double stageSeconds = 0; ///< in which the busiest stage works, forward and backward, of a step
-    double endSeconds = 0; ///< part of it on embedding or head, which only one stage has, so that none waits for all of them to do it
+    double endSeconds =
+        0; ///< part of it on embedding or head, which only one stage has, so that none waits for all of them to do it
     /// Embedding or head, whichever takes less, of one micro-batch: the first one passes both ends before the step is over.
     double otherEndSeconds = 0;
     double updateSeconds = 0;

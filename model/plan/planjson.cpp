@@ -54,11 +54,17 @@ json tensorsJson(const Graph& graph)
 {
     json out = json::array();
     for (const GraphTensor& tensor : graph.tensors)
-        out.push_back({ { "name", tensor.spec.name }, { "shape", tensor.spec.shape }, { "dtype", dtypeName(tensor.spec.dtype) },
-                        { "role", roleName(tensor.spec.role) }, { "dims", tensor.spec.dimLabels },
-                        { "segment", tensor.segment }, { "copies", tensor.copies }, { "pieces", tensor.pieces },
+        out.push_back({ { "name", tensor.spec.name },
+                        { "shape", tensor.spec.shape },
+                        { "dtype", dtypeName(tensor.spec.dtype) },
+                        { "role", roleName(tensor.spec.role) },
+                        { "dims", tensor.spec.dimLabels },
+                        { "segment", tensor.segment },
+                        { "copies", tensor.copies },
+                        { "pieces", tensor.pieces },
                         { "density", tensor.density },
-                        { "gradient_of", tensor.gradientOf }, { "again", tensor.again },
+                        { "gradient_of", tensor.gradientOf },
+                        { "again", tensor.again },
                         { "fill", { { "mean", tensor.fill.mean }, { "deviation", tensor.fill.deviation } } } });
     return out;
 }
@@ -67,9 +73,14 @@ json segmentsJson(const Graph& graph)
 {
     json out = json::array();
     for (const Segment& segment : graph.segments)
-        out.push_back({ { "name", segment.name }, { "first_layer", segment.firstLayer }, { "count", segment.count },
-                        { "is_layer", segment.isLayer }, { "carry_in", segment.carryIn }, { "carry_out", segment.carryOut },
-                        { "phase", phaseName(segment.phase) }, { "of", segment.of } });
+        out.push_back({ { "name", segment.name },
+                        { "first_layer", segment.firstLayer },
+                        { "count", segment.count },
+                        { "is_layer", segment.isLayer },
+                        { "carry_in", segment.carryIn },
+                        { "carry_out", segment.carryOut },
+                        { "phase", phaseName(segment.phase) },
+                        { "of", segment.of } });
     return out;
 }
 
@@ -97,35 +108,57 @@ json operationJson(const Graph& graph, const Plan& plan, std::size_t plannedSegm
     const PlannedSegment& segment = plan.segments[plannedSegment];
     json operands = json::array();
     for (const OperandUse& use : planned.operands)
-        operands.push_back({ { "tensor", graph.tensor(use.tensor).name }, { "tensor_id", use.tensor },
-                             { "before", specText(use.before, plan.mesh) }, { "spec", specText(use.layout, plan.mesh) },
-                             { "collectives", use.collectives }, { "replaces", use.replaces } });
-    return { { "id", segment.name + "/" + op.name }, { "layer", segment.name }, { "planned_segment", plannedSegment },
-             { "phase", phaseName(segment.phase) }, { "op", opKindName(op.kind) }, { "name", op.name }, { "op_id", planned.op },
+        operands.push_back({ { "tensor", graph.tensor(use.tensor).name },
+                             { "tensor_id", use.tensor },
+                             { "before", specText(use.before, plan.mesh) },
+                             { "spec", specText(use.layout, plan.mesh) },
+                             { "collectives", use.collectives },
+                             { "replaces", use.replaces } });
+    return { { "id", segment.name + "/" + op.name },
+             { "layer", segment.name },
+             { "planned_segment", plannedSegment },
+             { "phase", phaseName(segment.phase) },
+             { "op", opKindName(op.kind) },
+             { "name", op.name },
+             { "op_id", planned.op },
              { "attributes", attributesJson(op.attributes) },
              { "operands", operands },
              { "result",
-               { { "tensor", graph.tensor(op.result).name }, { "tensor_id", op.result },
+               { { "tensor", graph.tensor(op.result).name },
+                 { "tensor_id", op.result },
                  { "spec", specText(planned.result, plan.mesh) } } },
-             { "count", planned.count }, { "flops", planned.work.flops }, { "seconds", planned.seconds },
+             { "count", planned.count },
+             { "flops", planned.work.flops },
+             { "seconds", planned.seconds },
              { "work", workJson(planned.work) } };
 }
 
 json collectiveJson(const Graph& graph, const Plan& plan, const Collective& collective)
 {
     const PlannedSegment& segment = plan.segments[static_cast<std::size_t>(collective.plannedSegment)];
-    return { { "id", collective.id }, { "layer", segment.name }, { "phase", phaseName(segment.phase) },
-             { "kind", collectiveName(collective.kind) }, { "axes", axisNames(collective.axes, plan.mesh) },
+    return { { "id", collective.id },
+             { "layer", segment.name },
+             { "phase", phaseName(segment.phase) },
+             { "kind", collectiveName(collective.kind) },
+             { "axes", axisNames(collective.axes, plan.mesh) },
              { "group_size", collective.groupSize },
              { "groups", plan.mesh.deviceCount() / std::max<std::int64_t>(1, collective.groupSize) },
-             { "tensor", graph.tensor(collective.tensor).name }, { "tensor_id", collective.tensor },
-             { "from", specText(collective.step.before, plan.mesh) }, { "to", specText(collective.step.after, plan.mesh) },
-             { "bytes", collective.bytes }, { "count", collective.count }, { "seconds", collective.seconds },
-             { "algorithm", collective.algorithm }, { "link", collective.link },
+             { "tensor", graph.tensor(collective.tensor).name },
+             { "tensor_id", collective.tensor },
+             { "from", specText(collective.step.before, plan.mesh) },
+             { "to", specText(collective.step.after, plan.mesh) },
+             { "bytes", collective.bytes },
+             { "count", collective.count },
+             { "seconds", collective.seconds },
+             { "algorithm", collective.algorithm },
+             { "link", collective.link },
              { "planned_segment", collective.plannedSegment },
              { "cause",
-               { { "op", segment.name + "/" + graph.op(collective.op).name }, { "op_id", collective.op },
-                 { "operand", collective.operand }, { "brief", collective.cause }, { "reason", collective.reason } } } };
+               { { "op", segment.name + "/" + graph.op(collective.op).name },
+                 { "op_id", collective.op },
+                 { "operand", collective.operand },
+                 { "brief", collective.cause },
+                 { "reason", collective.reason } } } };
 }
 
 json memoryJson(const MemoryByCause& memory)
@@ -151,9 +184,14 @@ json planToJson(const Graph& graph, const Plan& plan)
             recomputed.push_back(name);
         for (const Kept& k : segment.kept)
             kept.push_back({ { "tensor_id", k.tensor }, { "spec", specText(k.layout, plan.mesh) } });
-        layers.push_back({ { "name", segment.name }, { "count", segment.count }, { "first_layer", segment.firstLayer },
-                           { "segment", segment.segment }, { "phase", phaseName(segment.phase) }, { "kept", kept },
-                           { "kept_statistics", segment.statistics }, { "recomputed", recomputed } });
+        layers.push_back({ { "name", segment.name },
+                           { "count", segment.count },
+                           { "first_layer", segment.firstLayer },
+                           { "segment", segment.segment },
+                           { "phase", phaseName(segment.phase) },
+                           { "kept", kept },
+                           { "kept_statistics", segment.statistics },
+                           { "recomputed", recomputed } });
         for (const PlannedOp& op : segment.ops)
             operations.push_back(operationJson(graph, plan, i, op));
     }
@@ -163,26 +201,42 @@ json planToJson(const Graph& graph, const Plan& plan)
     json layouts = json::array();
     for (std::size_t i = 0; i < graph.tensors.size(); ++i)
         layouts.push_back(specText(plan.layouts[i], plan.mesh));
-    json document { { "format", "shardboard-plan" }, { "version", 1 }, { "mesh", meshJson(plan.mesh) },
-             { "micro_batches", plan.microBatches }, { "layers", layers },
-             { "segments", segmentsJson(graph) }, { "tensors", tensorsJson(graph) }, { "layouts", layouts },
-             { "operations", operations }, { "collectives", collectives }, { "memory", memoryJson(plan.memory) },
-             { "totals",
-               { { "seconds", plan.seconds() }, { "compute_seconds", plan.computeSeconds },
-                 { "collective_seconds", plan.collectiveSeconds }, { "exposed_collective_seconds", plan.exposedSeconds },
-                 { "collective_bytes", plan.collectiveBytes() },
-                 { "tokens", plan.performance.tokens }, { "model_flops", plan.performance.modelFlops },
-                 { "tokens_per_second_per_device", plan.performance.tokensPerSecondPerDevice },
-                 { "mfu", plan.performance.mfu }, { "hfu", plan.performance.hfu } } } };
+    json document { { "format", "shardboard-plan" },
+                    { "version", 1 },
+                    { "mesh", meshJson(plan.mesh) },
+                    { "micro_batches", plan.microBatches },
+                    { "layers", layers },
+                    { "segments", segmentsJson(graph) },
+                    { "tensors", tensorsJson(graph) },
+                    { "layouts", layouts },
+                    { "operations", operations },
+                    { "collectives", collectives },
+                    { "memory", memoryJson(plan.memory) },
+                    { "totals",
+                      { { "seconds", plan.seconds() },
+                        { "compute_seconds", plan.computeSeconds },
+                        { "collective_seconds", plan.collectiveSeconds },
+                        { "exposed_collective_seconds", plan.exposedSeconds },
+                        { "collective_bytes", plan.collectiveBytes() },
+                        { "tokens", plan.performance.tokens },
+                        { "model_flops", plan.performance.modelFlops },
+                        { "tokens_per_second_per_device", plan.performance.tokensPerSecondPerDevice },
+                        { "mfu", plan.performance.mfu },
+                        { "hfu", plan.performance.hfu } } } };
     if (plan.pipeline) {
         const PlannedPipeline& pipeline = *plan.pipeline;
-        document["pipeline"] = { { "axis", plan.mesh.axis(pipeline.axis).name }, { "stages", pipeline.stages },
-                                 { "chunks", pipeline.chunks }, { "schedule", pipeline.chunks > 1 ? "interleaved" : "1f1b" },
-                                 { "layers", pipeline.layers }, { "bubble", pipeline.bubble },
+        document["pipeline"] = { { "axis", plan.mesh.axis(pipeline.axis).name },
+                                 { "stages", pipeline.stages },
+                                 { "chunks", pipeline.chunks },
+                                 { "schedule", pipeline.chunks > 1 ? "interleaved" : "1f1b" },
+                                 { "layers", pipeline.layers },
+                                 { "bubble", pipeline.bubble },
                                  // totals.seconds = stage_seconds + bubble_seconds + update_seconds; bubble_seconds =
                                  // bubble x (stage_seconds - end_seconds) + other_end_seconds
-                                 { "stage_seconds", pipeline.stageSeconds }, { "end_seconds", pipeline.endSeconds },
-                                 { "other_end_seconds", pipeline.otherEndSeconds }, { "bubble_seconds", pipeline.bubbleSeconds() },
+                                 { "stage_seconds", pipeline.stageSeconds },
+                                 { "end_seconds", pipeline.endSeconds },
+                                 { "other_end_seconds", pipeline.otherEndSeconds },
+                                 { "bubble_seconds", pipeline.bubbleSeconds() },
                                  { "update_seconds", pipeline.updateSeconds } };
         for (const MemoryByCause& stage : pipeline.memory)
             document["pipeline"]["memory"].push_back(memoryJson(stage));

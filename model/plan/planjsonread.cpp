@@ -319,8 +319,8 @@ private:
             use.layout = layout(operand.child("spec"), use.tensor);
             use.replaces = operand.boolean("replaces");
             for (JsonReader& collective : operand.items("collectives"))
-                use.collectives.push_back(static_cast<int>(
-                    collective.asInteger(0, static_cast<std::int64_t>(plan().collectives.size()) - 1)));
+                use.collectives.push_back(
+                    static_cast<int>(collective.asInteger(0, static_cast<std::int64_t>(plan().collectives.size()) - 1)));
             op.operands.push_back(use.tensor);
             planned.operands.push_back(std::move(use));
         }

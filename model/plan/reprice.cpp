@@ -31,7 +31,8 @@ void reprice(const Graph& graph, Plan& plan, const Hardware& hardware, DType dty
         }
         setPrice(collective, collective.bytes, prices);
         if (const std::int64_t hops = hopsOf(plan, collective); hops > 1)
-            collective.seconds = static_cast<double>(hops) * prices.seconds(collective.kind, collective.axes, collective.bytes / hops);
+            collective.seconds =
+                static_cast<double>(hops) * prices.seconds(collective.kind, collective.axes, collective.bytes / hops);
     }
     setStepTimes(graph, plan);
     plan.performance.rate(plan.seconds(), static_cast<double>(plan.mesh.deviceCount()), hardware.peakFlops(dtype));

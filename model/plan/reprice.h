@@ -12,8 +12,8 @@ namespace shardboard {
 std::int64_t hopsOf(const Plan& plan, const Collective& collective);
 
 /// Prices all operations and collectives of a plan again, and what follows: totals, pipeline, performance (but for the peak that
-/// utilization is measured by: `dtype` is that of the workload). What was picked and how values go from layout to layout stays, though
-/// a new plan for this hardware may do otherwise.
+/// utilization is measured by: `dtype` is that of the workload). What was picked and how values go from layout to layout stays,
+/// though a new plan for this hardware may do otherwise.
 void reprice(const Graph& graph, Plan& plan, const Hardware& hardware, DType dtype);
 
 } // namespace shardboard

@@ -91,8 +91,7 @@ Result<std::vector<ReshardStep>> ReshardPlanner::steps(const Layout& from, const
                           "split the mesh axis into two axes instead");
     for (const AxisRef& ref : to.partial)
         if (!contains(from.partial, ref))
-            return inputError(where, "a value that is not partial over '" + m_mesh.axis(ref.axis).name
-                                  + "' cannot be made partial",
+            return inputError(where, "a value that is not partial over '" + m_mesh.axis(ref.axis).name + "' cannot be made partial",
                               "choose a layout without it");
     std::size_t key = hashOf(hashOf(0, from), to);
     for (const std::int64_t size : tensor.shape)
@@ -126,8 +125,8 @@ std::vector<ReshardStep> ReshardPlanner::find(const Layout& from, const Layout& 
     return steps ? std::move(*steps) : stepsInFixedOrder(from, to, tensor.shape, m_mesh);
 }
 
-Result<std::vector<ReshardStep>> reshardSteps(const Layout& from, const Layout& to, const ReshardedTensor& tensor,
-                                              const Mesh& mesh, const Hardware& hardware, const std::string& where)
+Result<std::vector<ReshardStep>> reshardSteps(const Layout& from, const Layout& to, const ReshardedTensor& tensor, const Mesh& mesh,
+                                              const Hardware& hardware, const std::string& where)
 {
     return ReshardPlanner(mesh, hardware).steps(from, to, tensor, where);
 }

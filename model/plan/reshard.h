@@ -51,7 +51,10 @@ public:
     Result<std::vector<ReshardStep>> steps(const Layout& from, const Layout& to, const ReshardedTensor& tensor,
                                            const std::string& where);
     /// Predicted seconds of a collective over these mesh axes, with its start.
-    double seconds(CollectiveKind kind, const std::vector<int>& axes, std::int64_t bytes) { return m_prices.seconds(kind, axes, bytes); }
+    double seconds(CollectiveKind kind, const std::vector<int>& axes, std::int64_t bytes)
+    {
+        return m_prices.seconds(kind, axes, bytes);
+    }
     CollectivePrices& prices() { return m_prices; }
 
 private:
@@ -69,8 +72,8 @@ private:
 };
 
 /// The same for a single call.
-Result<std::vector<ReshardStep>> reshardSteps(const Layout& from, const Layout& to, const ReshardedTensor& tensor,
-                                              const Mesh& mesh, const Hardware& hardware, const std::string& where);
+Result<std::vector<ReshardStep>> reshardSteps(const Layout& from, const Layout& to, const ReshardedTensor& tensor, const Mesh& mesh,
+                                              const Hardware& hardware, const std::string& where);
 /// On links that are all alike and of which only the bytes count.
 Result<std::vector<ReshardStep>> reshardSteps(const Layout& from, const Layout& to, const Shape& shape, const Mesh& mesh,
                                               const std::string& where);
@@ -83,7 +86,6 @@ std::int64_t stepBytes(const ReshardStep& step, const Shape& shape, DType dtype,
 
 /// For each member of the device group of a send-recv, in group order, the member whose shard it takes over. Every member
 /// is in it once; one that holds what it needs already takes its own.
-std::vector<std::int64_t> sendRecvSources(const ReshardStep& step, const Mesh& mesh,
-                                          const std::vector<std::int64_t>& group);
+std::vector<std::int64_t> sendRecvSources(const ReshardStep& step, const Mesh& mesh, const std::vector<std::int64_t>& group);
 
 } // namespace shardboard

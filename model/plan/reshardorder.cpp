@@ -60,16 +60,10 @@ private:
     /// Whether the parts over a list of axes lie inside the parts over any leading part of it.
     bool nests(std::size_t dim, const AxisList& list) const { return partsNest(m_shape[dim], partsOf(list, m_mesh)); }
 
-    bool same(std::size_t dim) const
-    {
-        return m_now.dims[dim] == m_to.dims[dim] && m_now.cuttingOf(dim) == m_to.cuttingOf(dim);
-    }
+    bool same(std::size_t dim) const { return m_now.dims[dim] == m_to.dims[dim] && m_now.cuttingOf(dim) == m_to.cuttingOf(dim); }
 
     /// Parts of another rule than the balanced one fit no other parts.
-    bool uneven(std::size_t dim) const
-    {
-        return m_now.cuttingOf(dim) != Cutting {} || m_to.cuttingOf(dim) != Cutting {};
-    }
+    bool uneven(std::size_t dim) const { return m_now.cuttingOf(dim) != Cutting {} || m_to.cuttingOf(dim) != Cutting {}; }
 
     /// How many leading axes of a dim can stay where they are.
     std::size_t commonPrefix(std::size_t dim) const

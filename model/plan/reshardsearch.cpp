@@ -34,10 +34,7 @@ Key placed(Key key, std::size_t axis, std::uint64_t place, std::size_t position)
     return key | ((place << 3 | position) << shiftOf(axis));
 }
 
-Key withCut(Key key, std::size_t dim, std::uint64_t cut)
-{
-    return (key & ~(Key { 3 } << cutShift(dim))) | cut << cutShift(dim);
-}
+Key withCut(Key key, std::size_t dim, std::uint64_t cut) { return (key & ~(Key { 3 } << cutShift(dim))) | cut << cutShift(dim); }
 
 /// Some of the axes that change, in an order.
 struct Sequence {
@@ -86,8 +83,8 @@ struct Node {
 std::uint64_t rankOf(CollectiveKind kind)
 {
     constexpr std::array<CollectiveKind, 6> order { CollectiveKind::ReduceScatter, CollectiveKind::AllReduce,
-                                                    CollectiveKind::AllToAll, CollectiveKind::AllGather,
-                                                    CollectiveKind::SendRecv, CollectiveKind::LocalSlice };
+                                                    CollectiveKind::AllToAll,      CollectiveKind::AllGather,
+                                                    CollectiveKind::SendRecv,      CollectiveKind::LocalSlice };
     return static_cast<std::uint64_t>(std::find(order.begin(), order.end(), kind) - order.begin());
 }
 
@@ -161,8 +158,8 @@ private:
             m_cuttings[dim] = { Cutting {}, from().cuttingOf(dim), to().cuttingOf(dim) };
             m_fromCut[dim] = from().dims[dim].empty() || m_cuttings[dim][1] == Cutting {} ? 0 : 1;
             m_toCut[dim] = to().dims[dim].empty() || m_cuttings[dim][2] == Cutting {} ? 0
-                : m_cuttings[dim][2] == m_cuttings[dim][1]                           ? 1
-                                                                                     : 2;
+                : m_cuttings[dim][2] == m_cuttings[dim][1]                            ? 1
+                                                                                      : 2;
         }
         for (const AxisRef& ref : from().partial)
             if (std::find(to().partial.begin(), to().partial.end(), ref) == to().partial.end())
@@ -436,8 +433,7 @@ private:
         const std::int64_t count = elements(state);
         sequences(axes, none, [&](const Sequence& sequence) {
             if (const auto key = appended(state, state.key, dim, sequence))
-                step(*key, { kind, sequence }, dim,
-                     kind == CollectiveKind::LocalSlice ? 0 : units(kind, sequence.mask, count));
+                step(*key, { kind, sequence }, dim, kind == CollectiveKind::LocalSlice ? 0 : units(kind, sequence.mask, count));
             return true;
         });
     }
@@ -481,8 +477,8 @@ private:
                 if (order.count != off.count)
                     return true;
                 for (std::size_t other = 0; other < m_dims; ++other) {
-                    const auto moved = other == dim ? cutAnew(state, dim, kept, without, order)
-                                                    : appended(state, without, other, order);
+                    const auto moved =
+                        other == dim ? cutAnew(state, dim, kept, without, order) : appended(state, without, other, order);
                     if (moved)
                         step(*moved, { CollectiveKind::AllToAll, off }, dim, price);
                 }

@@ -14,11 +14,23 @@ namespace {
 
 json pointToJson(const CalibrationPoint& point)
 {
-    json out { { "kind", point.kind }, { "what", point.what }, { "dtype", point.dtype }, { "flops", point.flops }, { "bytes", point.bytes },
-               { "group_size", point.groupSize }, { "message_bytes", point.messageBytes }, { "seconds", point.seconds },
-               { "spread", point.spread }, { "settled", point.settled }, { "samples", point.samples } };
+    json out { { "kind", point.kind },
+               { "what", point.what },
+               { "dtype", point.dtype },
+               { "flops", point.flops },
+               { "bytes", point.bytes },
+               { "group_size", point.groupSize },
+               { "message_bytes", point.messageBytes },
+               { "seconds", point.seconds },
+               { "spread", point.spread },
+               { "settled", point.settled },
+               { "samples", point.samples } };
     if (point.copyRate > 0)
-        out.update({ { "copy_rate", point.copyRate }, { "store_rate", point.storeRate }, { "read_rate", point.readRate }, { "of_copy", point.ofCopy }, { "of_best", point.ofBest } });
+        out.update({ { "copy_rate", point.copyRate },
+                     { "store_rate", point.storeRate },
+                     { "read_rate", point.readRate },
+                     { "of_copy", point.ofCopy },
+                     { "of_best", point.ofBest } });
     return out;
 }
 
@@ -72,11 +84,16 @@ json toJson(const Calibration& calibration)
     for (const CalibrationPoint& point : calibration.points)
         points.push_back(pointToJson(point));
     const MachineLimits& limits = calibration.limits;
-    return { { "backend", calibration.backend }, { "machine", calibration.machine }, { "workers", calibration.workers },
-             { "memory_bytes", calibration.memoryBytes }, { "quick", calibration.quick },
+    return { { "backend", calibration.backend },
+             { "machine", calibration.machine },
+             { "workers", calibration.workers },
+             { "memory_bytes", calibration.memoryBytes },
+             { "quick", calibration.quick },
              { "limits",
-               { { "gemm_flops_one", limits.gemmFlopsOne }, { "gemm_flops_all", limits.gemmFlopsAll },
-                 { "copy_bytes_one", limits.copyBytesOne }, { "copy_bytes_all", limits.copyBytesAll } } },
+               { { "gemm_flops_one", limits.gemmFlopsOne },
+                 { "gemm_flops_all", limits.gemmFlopsAll },
+                 { "copy_bytes_one", limits.copyBytesOne },
+                 { "copy_bytes_all", limits.copyBytesAll } } },
              { "points", std::move(points) } };
 }
 
@@ -94,7 +111,8 @@ Result<Calibration> calibrationFromJson(const json& value)
     JsonReader limits = reader.child("limits");
     out.limits = { limits.number("gemm_flops_one"), limits.number("gemm_flops_all"), limits.number("copy_bytes_one"),
                    limits.number("copy_bytes_all") };
-    for (const double limit : { out.limits.gemmFlopsOne, out.limits.gemmFlopsAll, out.limits.copyBytesOne, out.limits.copyBytesAll })
+    for (const double limit :
+         { out.limits.gemmFlopsOne, out.limits.gemmFlopsAll, out.limits.copyBytesOne, out.limits.copyBytesAll })
         if (!(limit > 0))
             limits.fail("a limit is no positive number");
     for (const JsonReader& item : reader.items("points"))

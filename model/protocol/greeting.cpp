@@ -30,8 +30,7 @@ Greeting greetingOf(std::string_view line)
             return {};
         return { isHello(whole.value()) ? Kind::Hello : Kind::Stranger, std::move(whole).value() };
     }
-    line.remove_prefix(line.size()
-                       - std::min(line.size(), kLongestHello)); // a line of chatter may be as long as it likes
+    line.remove_prefix(line.size() - std::min(line.size(), kLongestHello)); // a line of chatter may be as long as it likes
     if (line.find("\"hello\"") == std::string_view::npos)
         return {};
     auto brace = line.find('{');

@@ -96,7 +96,9 @@ void keepSharesBelowOne(DeviceSpec& device)
 KernelWork workOf(const CalibrationPoint& point)
 {
     KernelWork out;
-    out.kernel = point.kind == "gemm" ? KernelClass::Gemm : point.kind == "attention" ? KernelClass::Attention : KernelClass::Memory;
+    out.kernel = point.kind == "gemm" ? KernelClass::Gemm
+        : point.kind == "attention"   ? KernelClass::Attention
+                                      : KernelClass::Memory;
     out.dtype = kernelPoint(point).dtype;
     out.flops = point.flops;
     out.bytes = point.bytes;
@@ -130,7 +132,9 @@ DeviceSpec withCaches(const Hardware& hardware, const Calibration& calibration)
     Hardware next = hardware;
     DeviceSpec& device = next.device;
     const auto residualOf = [&](const char* kind, const Hardware& of) {
-        return reportOf(kind, pointsOf(calibration, kind), [&](const CalibrationPoint& point) { return kernelSeconds(workOf(point), of); }).residual;
+        return reportOf(kind, pointsOf(calibration, kind),
+                        [&](const CalibrationPoint& point) { return kernelSeconds(workOf(point), of); })
+            .residual;
     };
     std::vector<LinkPoint> moves;
     for (const CalibrationPoint* point : pointsOf(calibration, "memory"))
@@ -271,7 +275,9 @@ json calibrationRecord(const Calibration& calibration, const MachineFit& fit)
     out["unsettled"] = fit.unsettled;
     out["fits"] = json::array();
     for (const FitReport& report : fit.fits)
-        out["fits"].push_back({ { "name", report.name }, { "points", report.points }, { "mean", report.residual.mean },
+        out["fits"].push_back({ { "name", report.name },
+                                { "points", report.points },
+                                { "mean", report.residual.mean },
                                 { "worst", report.residual.worst } });
     return out;
 }

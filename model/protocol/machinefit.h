@@ -2,12 +2,13 @@
 // Hardware of the cost model from what a calibration measured: a pure function of its points.
 //
 // A logical device is one worker thread, and all of them share one memory (fabric shared-memory). Its peak is the best rate of
-// products that was seen; all else is by least squares on the relative error (model/cost/calibration.h). Two laws are tried for each
-// kind of point, the plain one, and the one of a processor with caches, which is taken where it comes much nearer:
+// products that was seen; all else is by least squares on the relative error (model/cost/calibration.h). Two laws are tried for
+// each kind of point, the plain one, and the one of a processor with caches, which is taken where it comes much nearer:
 //   memory-bound   launch + bytes / (memoryEfficiency bandwidth)            launch + min(bytes, C) / Rc + max(0, bytes - C) / R
 //   products       launch + max(flops / (gemmEfficiency peak), bytes / …)        Packing (model/hardware/devicespec.h)
 //   attention      launch + max(flops / (attentionEfficiency peak), bytes / …)   Packing, of which nothing is free
-//   collectives    alpha + bytes / rate                                      pieces piece + min(bytes, C) / Rc + max(0, bytes - C) / R
+//   collectives    alpha + bytes / rate                                      pieces piece + min(bytes, C) / Rc + max(0, bytes - C)
+//   / R
 // Bytes of collectives are those read and written of all devices; pieces as of LinkSpec::messageSeconds. A GPU gets the plain ones.
 // The engine computes in float32 whatever a design's dtype; so there is no other peak.
 #pragma once

@@ -27,8 +27,11 @@ json finite(double value) { return std::isfinite(value) ? json(value) : json(nul
 
 json operationToJson(const RunOperation& operation)
 {
-    json out = { { "id", operation.id }, { "kind", operation.kind }, { "median_seconds", operation.medianSeconds },
-                 { "predicted_seconds", operation.predictedSeconds }, { "bytes", operation.bytes },
+    json out = { { "id", operation.id },
+                 { "kind", operation.kind },
+                 { "median_seconds", operation.medianSeconds },
+                 { "predicted_seconds", operation.predictedSeconds },
+                 { "bytes", operation.bytes },
                  { "count", operation.count } };
     if (operation.relativeError >= 0)
         out["relative_error"] = finite(operation.relativeError);
@@ -52,9 +55,14 @@ RunOperation operationFromJson(JsonReader reader)
 
 json toJson(const RunOptions& options)
 {
-    return { { "backend", options.backend }, { "layers", options.layers }, { "steps", options.steps },
-             { "verify", options.verify }, { "design_dtype", options.designDtype }, { "ends", options.ends },
-             { "break_collective", options.breakCollective }, { "seed", options.seed },
+    return { { "backend", options.backend },
+             { "layers", options.layers },
+             { "steps", options.steps },
+             { "verify", options.verify },
+             { "design_dtype", options.designDtype },
+             { "ends", options.ends },
+             { "break_collective", options.breakCollective },
+             { "seed", options.seed },
              { "profile", profileModeName(options.profile) } };
 }
 
@@ -94,12 +102,17 @@ json toJson(const RunResult& result)
     json operations = json::array();
     for (const RunOperation& operation : result.operations)
         operations.push_back(operationToJson(operation));
-    json out = { { "backend", result.backend }, { "devices", result.devices }, { "steps", result.steps },
-                 { "layers", result.layers }, { "verified", result.verified }, { "compared", result.compared },
-                 { "worst_op", result.worstOp }, { "first_deviation", result.firstDeviation },
-                 { "step_seconds",
-                   { { "median", result.stepMedian }, { "min", result.stepMin }, { "max", result.stepMax } } },
-                 { "predicted_step_seconds", result.predictedStepSeconds }, { "peak_bytes", result.peakBytes },
+    json out = { { "backend", result.backend },
+                 { "devices", result.devices },
+                 { "steps", result.steps },
+                 { "layers", result.layers },
+                 { "verified", result.verified },
+                 { "compared", result.compared },
+                 { "worst_op", result.worstOp },
+                 { "first_deviation", result.firstDeviation },
+                 { "step_seconds", { { "median", result.stepMedian }, { "min", result.stepMin }, { "max", result.stepMax } } },
+                 { "predicted_step_seconds", result.predictedStepSeconds },
+                 { "peak_bytes", result.peakBytes },
                  { "operations", std::move(operations) } };
     out["max_relative_error"] = result.compared ? finite(result.maxRelativeError) : json(nullptr);
     out["tolerance"] = result.compared ? json(result.tolerance) : json(nullptr);

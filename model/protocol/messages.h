@@ -3,17 +3,18 @@
 //
 //   worker -> client  {"type":"hello","protocol":1,"backends":[{"name":"cpu","usable":true,"reason":"… where it is not",
 //                     "dtypes":["f32",…],"devices":[{"name":…,"threads":n,"memory_bytes":n}]},…]}
-//   client -> worker  {"type":"run","id":n,"plan":{…plan --json…},"options":{…}} · {"type":"cancel","id":n} · {"type":"quit","id":n}
-//   worker -> client  {"type":"announce","id":n,"bytes":n,"seconds":x}        before anything large is touched
+//   client -> worker  {"type":"run","id":n,"plan":{…plan --json…},"options":{…}} · {"type":"cancel","id":n} ·
+//   {"type":"quit","id":n} worker -> client  {"type":"announce","id":n,"bytes":n,"seconds":x}        before anything large is
+//   touched
 //                     {"type":"progress","id":n,"step":n,"of":n,"what":"…"}
 //                     {"type":"sample","id":n,"operation":"…","kind":"…","device":n,"start":x,"seconds":x,"bytes":n}
 //                     {"type":"result","id":n,"run":{…run --json…},"profile":{…profile.h, when options.profile asks for it…}}
 //                     {"type":"error","id":n,"code":"…","message":"…","where":"…"}
 //   and the request `calibrate`: model/protocol/calibration.h
-// `cancel` carries the id of the run or calibration that it ends; that one then answers with the error `cancelled`. `quit` and a closed
-// input end the worker at once. A client ignores types that it does not know; the worker answers them with unknown-request.
-// Error codes: bad-message, bad-plan, memory, cancelled, busy, unknown-request, internal, backend (this build has no such one, or it
-// cannot be used here), environment (a variable of the worker's environment has a value that it cannot have).
+// `cancel` carries the id of the run or calibration that it ends; that one then answers with the error `cancelled`. `quit` and a
+// closed input end the worker at once. A client ignores types that it does not know; the worker answers them with unknown-request.
+// Error codes: bad-message, bad-plan, memory, cancelled, busy, unknown-request, internal, backend (this build has no such one, or
+// it cannot be used here), environment (a variable of the worker's environment has a value that it cannot have).
 #pragma once
 
 #include "model/core/result.h"

@@ -26,14 +26,22 @@ json eventToJson(const ProfileEvent& event)
     json spans = json::array();
     for (const DeviceSpan& span : event.devices)
         spans.push_back(spanToJson(span));
-    return json::array({ event.operation, event.step, event.layer, event.microBatch, event.seconds, event.wallSeconds, std::move(spans) });
+    return json::array(
+        { event.operation, event.step, event.layer, event.microBatch, event.seconds, event.wallSeconds, std::move(spans) });
 }
 
 json operationToJson(const ProfileOperation& operation)
 {
-    return { { "id", operation.id }, { "kind", operation.kind }, { "collective", operation.collective }, { "flops", operation.flops },
-             { "work_bytes", operation.workBytes }, { "bytes", operation.bytes }, { "group_size", operation.groupSize },
-             { "tensor", operation.tensor }, { "groups", operation.groups }, { "predicted_seconds", operation.predictedSeconds } };
+    return { { "id", operation.id },
+             { "kind", operation.kind },
+             { "collective", operation.collective },
+             { "flops", operation.flops },
+             { "work_bytes", operation.workBytes },
+             { "bytes", operation.bytes },
+             { "group_size", operation.groupSize },
+             { "tensor", operation.tensor },
+             { "groups", operation.groups },
+             { "predicted_seconds", operation.predictedSeconds } };
 }
 
 /// The entries of a list that must have so many.
@@ -55,7 +63,8 @@ public:
     }
     std::int64_t whole(std::size_t index)
     {
-        const std::int64_t value = m_good && m_reader.value()[index].is_number_integer() ? m_reader.value()[index].get<std::int64_t>() : -1;
+        const std::int64_t value =
+            m_good && m_reader.value()[index].is_number_integer() ? m_reader.value()[index].get<std::int64_t>() : -1;
         if (value < 0)
             m_reader.fail("entry " + std::to_string(index) + " is not a whole number of at least 0");
         return value;
@@ -140,19 +149,28 @@ json profileToJson(const RunProfile& profile)
 {
     json devices = json::array();
     for (const ProfiledDevice& device : profile.devices)
-        devices.push_back({ { "id", device.id }, { "name", device.name }, { "announced_bytes", device.announcedBytes },
-                            { "peak_bytes", device.peakBytes }, { "peak_at", device.peakAt } });
+        devices.push_back({ { "id", device.id },
+                            { "name", device.name },
+                            { "announced_bytes", device.announcedBytes },
+                            { "peak_bytes", device.peakBytes },
+                            { "peak_at", device.peakAt } });
     json operations = json::array();
     for (const ProfileOperation& operation : profile.operations)
         operations.push_back(operationToJson(operation));
     json events = json::array();
     for (const ProfileEvent& event : profile.events)
         events.push_back(eventToJson(event));
-    return { { "mode", profileModeName(profile.mode) }, { "machine", profile.machine }, { "workers", profile.workers },
+    return { { "mode", profileModeName(profile.mode) },
+             { "machine", profile.machine },
+             { "workers", profile.workers },
              { "limits",
-               { { "gemm_flops_one", profile.limits.gemmFlopsOne }, { "gemm_flops_all", profile.limits.gemmFlopsAll },
-                 { "copy_bytes_one", profile.limits.copyBytesOne }, { "copy_bytes_all", profile.limits.copyBytesAll } } },
-             { "devices", std::move(devices) }, { "operations", std::move(operations) }, { "events", std::move(events) },
+               { { "gemm_flops_one", profile.limits.gemmFlopsOne },
+                 { "gemm_flops_all", profile.limits.gemmFlopsAll },
+                 { "copy_bytes_one", profile.limits.copyBytesOne },
+                 { "copy_bytes_all", profile.limits.copyBytesAll } } },
+             { "devices", std::move(devices) },
+             { "operations", std::move(operations) },
+             { "events", std::move(events) },
              { "left_out", profile.leftOut } };
 }
 
@@ -174,8 +192,8 @@ Result<RunProfile> profileFromJson(const json& value)
     out.limits = { limits.number("gemm_flops_one"), limits.number("gemm_flops_all"), limits.number("copy_bytes_one"),
                    limits.number("copy_bytes_all") };
     for (JsonReader& item : reader.items("devices"))
-        out.devices.push_back({ item.integer("id"), item.text("name"), item.integer("announced_bytes", 0), item.integer("peak_bytes", 0),
-                                item.text("peak_at") });
+        out.devices.push_back({ item.integer("id"), item.text("name"), item.integer("announced_bytes", 0),
+                                item.integer("peak_bytes", 0), item.text("peak_at") });
     for (const JsonReader& item : reader.items("operations"))
         out.operations.push_back(operationFromJson(item));
     for (const JsonReader& item : reader.items("events")) {

@@ -14,7 +14,10 @@ namespace {
 json spreadJson(const std::vector<double>& samples)
 {
     const Spread spread = spreadOf(samples);
-    return { { "median", spread.median }, { "min", spread.min }, { "max", spread.max }, { "quartile1", spread.quartile1 },
+    return { { "median", spread.median },
+             { "min", spread.min },
+             { "max", spread.max },
+             { "quartile1", spread.quartile1 },
              { "quartile3", spread.quartile3 } };
 }
 
@@ -24,7 +27,8 @@ json ratio(double value, double seconds) { return seconds > 0 ? json(value / sec
 json machineJson(const RunProfile& profile)
 {
     const MachineLimits& limits = profile.limits;
-    return { { "name", profile.machine }, { "workers", profile.workers },
+    return { { "name", profile.machine },
+             { "workers", profile.workers },
              { "gemm_flops_per_second", { { "one", limits.gemmFlopsOne }, { "all", limits.gemmFlopsAll } } },
              { "copy_bytes_per_second", { { "one", limits.copyBytesOne }, { "all", limits.copyBytesAll } } } };
 }
@@ -61,12 +65,16 @@ json memoryJson(const RunProfile& profile, const MemoryPrediction& predicted)
 {
     json devices = json::array();
     for (const ProfiledDevice& device : profile.devices)
-        devices.push_back({ { "device", device.id }, { "name", device.name }, { "peak_bytes", device.peakBytes },
-                            { "peak_at", device.peakAt }, { "announced_bytes", device.announcedBytes } });
+        devices.push_back({ { "device", device.id },
+                            { "name", device.name },
+                            { "peak_bytes", device.peakBytes },
+                            { "peak_at", device.peakAt },
+                            { "announced_bytes", device.announcedBytes } });
     return { { "devices", std::move(devices) },
              { "predicted",
                { { "peak_bytes_per_device", predicted.peakBytes },
-                 { "in_run_bytes", predicted.inRunBytes > 0 ? json(predicted.inRunBytes) : json(nullptr) }, { "note", predicted.note } } } };
+                 { "in_run_bytes", predicted.inRunBytes > 0 ? json(predicted.inRunBytes) : json(nullptr) },
+                 { "note", predicted.note } } } };
 }
 
 } // namespace

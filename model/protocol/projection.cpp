@@ -52,8 +52,8 @@ std::string Projection::statement() const
     else if (overlap == Overlap::All)
         out += "all collectives hide behind the computation of their segment, as the cost model has it";
     if (waits)
-        out += "; its " + std::to_string(pipeline->stages) + " stages wait for each other as the cost model has it (" + (pipeline->chunks > 1 ? "interleaved" : "1F1B")
-            + ", micro-batches: " + std::to_string(microBatches) + ")";
+        out += "; its " + std::to_string(pipeline->stages) + " stages wait for each other as the cost model has it ("
+            + (pipeline->chunks > 1 ? "interleaved" : "1F1B") + ", micro-batches: " + std::to_string(microBatches) + ")";
     return out + "; it was not run on " + target;
 }
 
@@ -90,17 +90,27 @@ Projection project(const RunResult& result, const Graph& graph, const Plan& plan
 
 json toJson(const Projection& projection)
 {
-    json out = { { "hardware", projection.target }, { "compute", "measured" }, { "communication", "modelled" },
-                 { "compute_seconds", projection.computeSeconds }, { "collective_seconds", projection.collectiveSeconds },
-                 { "step_seconds", projection.stepSeconds() }, { "not_run", projection.notRun },
-                 { "statement", projection.statement() }, { "whole_model", nullptr } };
+    json out = { { "hardware", projection.target },
+                 { "compute", "measured" },
+                 { "communication", "modelled" },
+                 { "compute_seconds", projection.computeSeconds },
+                 { "collective_seconds", projection.collectiveSeconds },
+                 { "step_seconds", projection.stepSeconds() },
+                 { "not_run", projection.notRun },
+                 { "statement", projection.statement() },
+                 { "whole_model", nullptr } };
     if (projection.notRun.empty()) {
-        json whole = { { "compute_seconds", projection.wholeComputeSeconds }, { "collective_seconds", projection.wholeCollectiveSeconds },
-                       { "exposed_collective_seconds", projection.exposedSeconds }, { "overlap", overlapName(projection.overlap) },
-                       { "step_seconds", projection.wholeSeconds() }, { "pipeline", nullptr } };
+        json whole = { { "compute_seconds", projection.wholeComputeSeconds },
+                       { "collective_seconds", projection.wholeCollectiveSeconds },
+                       { "exposed_collective_seconds", projection.exposedSeconds },
+                       { "overlap", overlapName(projection.overlap) },
+                       { "step_seconds", projection.wholeSeconds() },
+                       { "pipeline", nullptr } };
         if (projection.pipeline)
-            whole["pipeline"] = { { "stages", projection.pipeline->stages }, { "chunks", projection.pipeline->chunks },
-                                  { "micro_batches", projection.microBatches }, { "stage_seconds", projection.pipeline->stageSeconds },
+            whole["pipeline"] = { { "stages", projection.pipeline->stages },
+                                  { "chunks", projection.pipeline->chunks },
+                                  { "micro_batches", projection.microBatches },
+                                  { "stage_seconds", projection.pipeline->stageSeconds },
                                   { "bubble_seconds", projection.pipeline->bubbleSeconds() },
                                   { "update_seconds", projection.pipeline->updateSeconds } };
         out["whole_model"] = std::move(whole);

@@ -38,7 +38,8 @@ struct Projection {
 Projection project(const RunResult& result, const Graph& graph, const Plan& plan, const std::string& target);
 
 /// `projection` of the run document: {"hardware":…,"compute":"measured","communication":"modelled","compute_seconds":x,
-/// "collective_seconds":x,"step_seconds":x,"whole_model":{…the same three…,"exposed_collective_seconds":x,"overlap":…,"pipeline":null or
+/// "collective_seconds":x,"step_seconds":x,"whole_model":{…the same
+/// three…,"exposed_collective_seconds":x,"overlap":…,"pipeline":null or
 /// {"stages":n,"chunks":n,"micro_batches":n,"stage_seconds":x,"bubble_seconds":x,"update_seconds":x}} or null,"not_run":[…],
 /// "statement":…}; what ran is told one after the other, overlap and bubbles are of the whole model.
 nlohmann::json toJson(const Projection& projection);

@@ -50,13 +50,14 @@ public:
             addEvent(event);
         json list = json::array();
         addNames(list);
-        std::stable_sort(m_events.begin(), m_events.end(),
-                         [](const Timed& a, const Timed& b) { return a.time < b.time; });
+        std::stable_sort(m_events.begin(), m_events.end(), [](const Timed& a, const Timed& b) { return a.time < b.time; });
         for (Timed& event : m_events)
             list.push_back(std::move(event.value));
-        return { { "displayTimeUnit", "ms" }, { "traceEvents", std::move(list) },
+        return { { "displayTimeUnit", "ms" },
+                 { "traceEvents", std::move(list) },
                  { "otherData",
-                   { { "machine", m_profile.machine }, { "mode", profileModeName(m_profile.mode) },
+                   { { "machine", m_profile.machine },
+                     { "mode", profileModeName(m_profile.mode) },
                      { "executions left out", std::to_string(m_profile.leftOut) } } } };
     }
 
@@ -114,19 +115,30 @@ private:
             const std::int64_t thread = operation.collective ? laneFor(span) : kComputeThread;
             const double start = microseconds(span.start);
             const double duration = microseconds(span.end) - start;
-            json args = { { "step", event.step }, { "layer", event.layer }, { "micro-batch", event.microBatch }, { "seconds", span.seconds } };
+            json args = {
+                { "step", event.step }, { "layer", event.layer }, { "micro-batch", event.microBatch }, { "seconds", span.seconds }
+            };
             if (operation.collective)
                 addCollectiveArguments(args, operation, span.device);
             else if (operation.flops > 0)
                 args["flops"] = operation.flops;
             m_events.push_back({ start,
-                                 { { "ph", "X" }, { "pid", processOf(span.device) }, { "tid", thread }, { "ts", start },
-                                   { "dur", duration }, { "name", operation.id }, { "cat", operation.collective ? "collective" : "kernel" },
+                                 { { "ph", "X" },
+                                   { "pid", processOf(span.device) },
+                                   { "tid", thread },
+                                   { "ts", start },
+                                   { "dur", duration },
+                                   { "name", operation.id },
+                                   { "cat", operation.collective ? "collective" : "kernel" },
                                    { "args", std::move(args) } } });
             slices[span.device] = { processOf(span.device), thread, start + duration / 2 };
             m_events.push_back({ start,
-                                 { { "ph", "C" }, { "pid", processOf(span.device) }, { "tid", 0 }, { "ts", start },
-                                   { "name", "memory" }, { "args", { { "bytes", span.memoryBytes } } } } });
+                                 { { "ph", "C" },
+                                   { "pid", processOf(span.device) },
+                                   { "tid", 0 },
+                                   { "ts", start },
+                                   { "name", "memory" },
+                                   { "args", { { "bytes", span.memoryBytes } } } } });
         }
         for (const auto& group : operation.groups)
             addFlow(operation, group, slices);
@@ -159,8 +171,16 @@ private:
         ++m_flows;
         for (std::size_t i = 0; i < members.size(); ++i) {
             const bool last = i + 1 == members.size();
-            json event { { "ph", i == 0 ? "s" : last ? "f" : "t" }, { "pid", members[i].process }, { "tid", members[i].thread },
-                         { "ts", members[i].middle }, { "id", m_flows }, { "name", operation.kind }, { "cat", "collective" } };
+            json event { { "ph",
+                           i == 0     ? "s"
+                               : last ? "f"
+                                      : "t" },
+                         { "pid", members[i].process },
+                         { "tid", members[i].thread },
+                         { "ts", members[i].middle },
+                         { "id", m_flows },
+                         { "name", operation.kind },
+                         { "cat", "collective" } };
             if (last)
                 event["bp"] = "e"; // binds to the slice around it, as the others do by themselves
             m_events.push_back({ members[i].middle, std::move(event) });

@@ -29,13 +29,11 @@ std::string skippedText(const RuleTrial& trial, const std::vector<LogicalRule>& 
 {
     const int axis = mesh.find(trial.axis);
     const std::string idle = axis < 0 ? ", which the mesh lacks," : mesh.axis(axis).size == 1 ? ", of size 1," : "";
-    return "skipped " + ruleText(rules, trial.rule) + " " + joined(rules[static_cast<std::size_t>(trial.rule)].axes)
-        + ": " + trial.axis + idle + " already cuts dim " + std::to_string(trial.takenByDim) + " by "
-        + ruleText(rules, trial.takenByRule);
+    return "skipped " + ruleText(rules, trial.rule) + " " + joined(rules[static_cast<std::size_t>(trial.rule)].axes) + ": "
+        + trial.axis + idle + " already cuts dim " + std::to_string(trial.takenByDim) + " by " + ruleText(rules, trial.takenByRule);
 }
 
-std::string verdictText(const std::string& name, int rule, bool tried, const std::vector<LogicalRule>& rules,
-                        const Mesh& mesh)
+std::string verdictText(const std::string& name, int rule, bool tried, const std::vector<LogicalRule>& rules, const Mesh& mesh)
 {
     if (name.empty())
         return "replicated, it has no name";

@@ -13,8 +13,7 @@ Status checkNames(const std::vector<std::string>& names, const std::string& wher
         for (std::size_t j = 0; j < i; ++j)
             if (!names[i].empty() && names[i] == names[j])
                 return inputError(where,
-                                  "dims " + std::to_string(j) + " and " + std::to_string(i) + " are both named '"
-                                      + names[i] + "'",
+                                  "dims " + std::to_string(j) + " and " + std::to_string(i) + " are both named '" + names[i] + "'",
                                   "give each dim of a tensor its own logical name, or null");
     return done();
 }

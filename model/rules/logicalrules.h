@@ -12,8 +12,7 @@ namespace shardboard {
 
 struct LogicalRule {
     std::string name; ///< logical name of a tensor dim: embed, mlp, exp
-    std::vector<std::string>
-        axes; ///< mesh axes, major first; empty: the dim is replicated and later rules are not asked
+    std::vector<std::string> axes; ///< mesh axes, major first; empty: the dim is replicated and later rules are not asked
     std::string place; ///< where it was written, `base.yml:606`; empty for a rule made by hand. Not part of equality.
     friend bool operator==(const LogicalRule& a, const LogicalRule& b) { return a.name == b.name && a.axes == b.axes; }
 };

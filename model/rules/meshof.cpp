@@ -10,8 +10,7 @@ namespace shardboard {
 
 namespace {
 
-constexpr std::int64_t kMostDevices = std::int64_t { 1 }
-    << 30; // Mesh has a smaller limit; this one keeps products in range
+constexpr std::int64_t kMostDevices = std::int64_t { 1 } << 30; // Mesh has a smaller limit; this one keeps products in range
 
 std::string upper(std::string_view kind) { return kind == "ici" ? "ICI" : "DCN"; }
 
@@ -38,12 +37,10 @@ Result<std::vector<std::int64_t>> filled(const RuleSetup& setup, std::string_vie
         if (value == -1 && open >= 0)
             return inputError(setup.name,
                               "more than one " + upper(kind) + " option is -1: "
-                                  + parallelismOption(kind, setup.meshAxes[static_cast<std::size_t>(open)]) + " and "
-                                  + option,
+                                  + parallelismOption(kind, setup.meshAxes[static_cast<std::size_t>(open)]) + " and " + option,
                               "at most one mesh axis can be left to be filled");
         if (value < 1 && value != -1)
-            return inputError(setup.name, option + " is " + std::to_string(value),
-                              "use a number of at least 1, or -1 to fill");
+            return inputError(setup.name, option + " is " + std::to_string(value), "use a number of at least 1, or -1 to fill");
         if (value == -1)
             open = static_cast<int>(values.size());
         values.push_back(value);
@@ -65,9 +62,8 @@ Result<std::vector<std::int64_t>> filled(const RuleSetup& setup, std::string_vie
     }
     if (product != target)
         return inputError(setup.name,
-                          "the number of " + what + ", " + std::to_string(target)
-                              + ", does not match the product of the " + upper(kind) + " parallelism, "
-                              + std::to_string(product),
+                          "the number of " + what + ", " + std::to_string(target) + ", does not match the product of the "
+                              + upper(kind) + " parallelism, " + std::to_string(product),
                           productText(setup, kind) + "; set one of them, or set it to -1");
     return values;
 }

@@ -39,16 +39,14 @@ std::vector<std::vector<std::string>> withoutUselessAxes(std::vector<std::vector
     return spec;
 }
 
-Result<Layout> layoutFromSpec(const std::vector<std::vector<std::string>>& spec, const Mesh& mesh,
-                              const std::string& where)
+Result<Layout> layoutFromSpec(const std::vector<std::vector<std::string>>& spec, const Mesh& mesh, const std::string& where)
 {
     Layout layout = Layout::replicated(spec.size());
     for (std::size_t dim = 0; dim < spec.size(); ++dim)
         for (const std::string& name : spec[dim]) {
             const int axis = mesh.find(name);
             if (axis < 0)
-                return inputError(where,
-                                  "dim " + std::to_string(dim) + " is cut over '" + name + "', which the mesh lacks",
+                return inputError(where, "dim " + std::to_string(dim) + " is cut over '" + name + "', which the mesh lacks",
                                   "its axes are " + mesh.text());
             layout.dims[dim].push_back({ axis });
         }
@@ -87,16 +85,13 @@ void applyPipeline(RuleSetup& setup)
 {
     if (parallelism(setup, "ici", "stage") <= 1 && parallelism(setup, "dcn", "stage") <= 1)
         return;
-    const auto tell
-        = [&](const std::string& what) { setup.warnings.push_back(setup.name + ": pipeline parallelism " + what); };
+    const auto tell = [&](const std::string& what) { setup.warnings.push_back(setup.name + ": pipeline parallelism " + what); };
     const std::string batch = "activation_embed_and_logits_batch";
-    const auto rule
-        = std::find_if(setup.rules.begin(), setup.rules.end(), [&](const LogicalRule& r) { return r.name == batch; });
+    const auto rule = std::find_if(setup.rules.begin(), setup.rules.end(), [&](const LogicalRule& r) { return r.name == batch; });
     if (rule != setup.rules.end()) {
         const std::vector<std::string> fixed { "stage", "data", "fsdp", "fsdp_transpose", "expert" };
         if (rule->axes != fixed)
-            tell("changes the rule " + batch + (rule->place.empty() ? "" : " (" + rule->place + ")") + " to "
-                 + joined(fixed));
+            tell("changes the rule " + batch + (rule->place.empty() ? "" : " (" + rule->place + ")") + " to " + joined(fixed));
         rule->axes = fixed;
     }
     auto& axes = setup.meshAxes;

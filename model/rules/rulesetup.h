@@ -21,8 +21,7 @@ struct RuleSetup {
     std::vector<std::string> dataSharding; ///< axes whose hosts read real data; does not cut the batch
     std::vector<std::string> inputNames { "activation_embed_and_logits_batch",
                                           "activation_norm_length" }; ///< logical names of the input batch
-    std::string contextAxis
-        = "context"; ///< plays context parallelism: first axis of the first rule `activation_length`, if any
+    std::string contextAxis = "context"; ///< plays context parallelism: first axis of the first rule `activation_length`, if any
     std::map<std::string, std::int64_t> options; ///< ici_*_parallelism and dcn_*_parallelism that were set; -1 fills
     bool optimizerOverData = false; ///< shard_optimizer_over_data: optimizer state is cut over `data` as well (ZeRO-1)
     std::vector<std::string> warnings; ///< what was ignored, each one line naming file and place
@@ -51,8 +50,7 @@ Result<std::int64_t> devicesPerSlice(const std::string& topology, const std::str
 std::vector<std::vector<std::string>> withoutUselessAxes(std::vector<std::vector<std::string>> spec, const Mesh& mesh);
 
 /// A spec as a verified layout on a mesh. Errors: an axis that the mesh lacks, an axis used twice.
-Result<Layout> layoutFromSpec(const std::vector<std::vector<std::string>>& spec, const Mesh& mesh,
-                              const std::string& where);
+Result<Layout> layoutFromSpec(const std::vector<std::vector<std::string>>& spec, const Mesh& mesh, const std::string& where);
 
 /// Rules of a model's file or of the command line laid over others: every older rule of a name in `newer` goes, and the
 /// newer ones stand at the end, so that a name loses its place in the order too.

@@ -91,7 +91,8 @@ int findCollective(const Evaluation& evaluation, const std::string& id)
 std::pair<int, int> findOperation(const Evaluation& evaluation, const std::string& id)
 {
     if (!id.empty())
-        if (const auto found = explainTargets(evaluation, id); found.ok() && found.value().back().kind == ExplainTarget::Kind::Operation)
+        if (const auto found = explainTargets(evaluation, id);
+            found.ok() && found.value().back().kind == ExplainTarget::Kind::Operation)
             return { found.value().back().segment, found.value().back().op };
     return { -1, -1 };
 }
@@ -252,8 +253,7 @@ Strategy Document::withAxisOnDim(int weight, int axis, int dim) const
         return current.strategy;
     Layout layout = current.layout;
     for (auto& axes : layout.dims)
-        axes.erase(std::remove_if(axes.begin(), axes.end(), [&](const AxisRef& ref) { return ref.axis == axis; }),
-                   axes.end());
+        axes.erase(std::remove_if(axes.begin(), axes.end(), [&](const AxisRef& ref) { return ref.axis == axis; }), axes.end());
     if (dim >= 0)
         layout.dims[static_cast<std::size_t>(dim)].push_back({ axis, 1, 0 });
     return strategyOf(layout, mesh);
@@ -306,7 +306,8 @@ void Document::adopt(const Design& design, std::shared_ptr<const Evaluation> eva
     }
     Q_EMIT evaluated();
     if (weight != m_selection->weight() || weights != m_selection->weights() || collective != m_selection->collective()
-        || operation != std::pair(m_selection->segment(), m_selection->operation()) || meshAxis != m_selection->meshAxis() || device != m_selection->device())
+        || operation != std::pair(m_selection->segment(), m_selection->operation()) || meshAxis != m_selection->meshAxis()
+        || device != m_selection->device())
         Q_EMIT m_selection->changed();
     if (hovered != m_selection->hoveredDevice())
         Q_EMIT m_selection->hoverChanged();

@@ -33,7 +33,9 @@ json patchBetween(const Design& before, const Design& after)
     json state = from; // places shift as the patch goes on
     for (const json& change : changes) {
         if (change["op"] != "add")
-            tested.push_back({ { "op", "test" }, { "path", change["path"] }, { "value", state.at(json::json_pointer(change["path"].get<std::string>())) } });
+            tested.push_back({ { "op", "test" },
+                               { "path", change["path"] },
+                               { "value", state.at(json::json_pointer(change["path"].get<std::string>())) } });
         tested.push_back(change);
         state = state.patch(json::array({ change }));
     }
@@ -78,16 +80,19 @@ bool isMade(const json& state, const json& patch)
         const auto& [path, values] = entry;
         const json* list = valueAt(state, json::json_pointer(path));
         return list != nullptr && list->is_array() && list->size() >= values.size()
-            && std::equal(values.begin(), values.end(), list->end() - static_cast<json::difference_type>(values.size()), [](const json* value, const json& there) { return *value == there; });
+            && std::equal(values.begin(), values.end(), list->end() - static_cast<json::difference_type>(values.size()),
+                          [](const json* value, const json& there) { return *value == there; });
     });
 }
 
-/// What was put at the end of the strategies and pins goes where an edit by hand would put it: in the place of the one that it replaces,
-/// if there is one.
+/// What was put at the end of the strategies and pins goes where an edit by hand would put it: in the place of the one that it
+/// replaces, if there is one.
 Design placed(const Design& before, const Design& after)
 {
     Design out = after;
-    const auto appends = [](const auto& old, const auto& fresh) { return fresh.size() > old.size() && std::equal(old.begin(), old.end(), fresh.begin()); };
+    const auto appends = [](const auto& old, const auto& fresh) {
+        return fresh.size() > old.size() && std::equal(old.begin(), old.end(), fresh.begin());
+    };
     if (appends(before.strategies, after.strategies)) {
         out.strategies = before.strategies;
         for (std::size_t i = before.strategies.size(); i < after.strategies.size(); ++i)
@@ -115,7 +120,8 @@ Result<bool> replayOne(Document& document, const NamedEdit& edit)
             return false;
         edited = state.patch(*patch).dump();
     } catch (const json::exception&) { // a test that fails, a place that is not there
-        return inputError(where, "does not fit this design: what it changes is another here", "make this edit by hand, then replay those after it");
+        return inputError(where, "does not fit this design: what it changes is another here",
+                          "make this edit by hand, then replay those after it");
     }
     const auto design = designFromText(edited, where);
     if (!design.ok())
@@ -143,21 +149,25 @@ std::string editsText(const std::vector<NamedEdit>& edits)
     json list = json::array();
     for (const NamedEdit& edit : edits)
         list.push_back({ { "edit", edit.name.toStdString() }, { "patch", json::parse(edit.patch, nullptr, false) } });
-    return json { { kVersionKey, kEditsVersion }, { "edits", std::move(list) } }.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+    return json { { kVersionKey, kEditsVersion }, { "edits", std::move(list) } }.dump(1, ' ', false, json::error_handler_t::replace)
+        + "\n";
 }
 
 Result<std::vector<NamedEdit>> editsFromText(const std::string& text, const std::string& where)
 {
     const auto document = parsed(text);
-    if (!document || !document->is_object() || !document->contains(kVersionKey) || !document->contains("edits") || !(*document)["edits"].is_array())
+    if (!document || !document->is_object() || !document->contains(kVersionKey) || !document->contains("edits")
+        || !(*document)["edits"].is_array())
         return inputError(where, "holds no edits", "choose a file that “Save Edits” of the history wrote");
     if ((*document)[kVersionKey] != kEditsVersion)
         return inputError(where, "was written by a newer version", "use that version, or make the edits by hand");
     std::vector<NamedEdit> out;
     for (const json& edit : (*document)["edits"]) {
         if (!edit.is_object() || !edit.contains("edit") || !edit["edit"].is_string() || !edit.contains("patch"))
-            return inputError(where + ": edit " + std::to_string(out.size() + 1), "has no name or no patch", "save the edits again");
-        out.push_back({ QString::fromStdString(visibleText(shortened(edit["edit"].get<std::string>(), kLongestEdit))), edit["patch"].dump() });
+            return inputError(where + ": edit " + std::to_string(out.size() + 1), "has no name or no patch",
+                              "save the edits again");
+        out.push_back({ QString::fromStdString(visibleText(shortened(edit["edit"].get<std::string>(), kLongestEdit))),
+                        edit["patch"].dump() });
     }
     return out;
 }

@@ -39,9 +39,9 @@ struct Replay {
     Status status = done();
 };
 
-/// Makes them one after another, each as a step of its own under its name. An edit whose outcome is there already changes nothing, and a
-/// strategy or pin takes the place of the one that it replaces, as by hand. Ends at the first that cannot be made, which the error
-/// names; those before stay and can be undone, as far as the history reaches.
+/// Makes them one after another, each as a step of its own under its name. An edit whose outcome is there already changes nothing,
+/// and a strategy or pin takes the place of the one that it replaces, as by hand. Ends at the first that cannot be made, which the
+/// error names; those before stay and can be undone, as far as the history reaches.
 Replay replay(Document& document, const std::vector<NamedEdit>& edits);
 
 } // namespace shardboard

@@ -36,7 +36,8 @@ std::int64_t roughBytes(const Evaluation& evaluation)
 {
     constexpr std::int64_t kOnce = 256 << 10;
     constexpr std::int64_t kEach = 1400;
-    std::size_t things = evaluation.plan.collectives.size() + evaluation.graph.tensors.size() + evaluation.weights.size() + evaluation.findings.size();
+    std::size_t things = evaluation.plan.collectives.size() + evaluation.graph.tensors.size() + evaluation.weights.size()
+        + evaluation.findings.size();
     for (const PlannedSegment& segment : evaluation.plan.segments)
         things += segment.ops.size();
     return kOnce + kEach * static_cast<std::int64_t>(things);

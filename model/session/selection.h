@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is selected and what is hovered, shared by all views. Owned by the Document; lives on the GUI thread.
-// Indices refer to the current Evaluation; the Document maps them to the next evaluation by name after every edit. What is not there
-// is not selected: a click may come from a picture of the evaluation before.
+// Indices refer to the current Evaluation; the Document maps them to the next evaluation by name after every edit. What is not
+// there is not selected: a click may come from a picture of the evaluation before.
 #pragma once
 
 #include <QObject>
@@ -30,7 +30,10 @@ public:
     int operation() const { return m_operation; }
     int meshAxis() const { return m_meshAxis; } ///< index into Mesh::axes, -1 for none
     std::int64_t hoveredDevice() const { return m_hoveredDevice; } ///< mesh position under the mouse in any view, -1
-    int hoveredWeight() const { return m_hoveredWeight; } ///< index into Evaluation::weights of what is under the mouse in any view, -1
+    int hoveredWeight() const
+    {
+        return m_hoveredWeight;
+    } ///< index into Evaluation::weights of what is under the mouse in any view, -1
 
     /// What the indices refer to from now on. Whoever says so sets all of them anew.
     void setEvaluation(std::shared_ptr<const Evaluation> evaluation);

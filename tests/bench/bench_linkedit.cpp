@@ -61,8 +61,9 @@ int main()
         std::int64_t microBatches;
         bool layersApart = false; ///< every other layer says something else, so that none stands for its neighbour
     };
-    for (const Scale& scale : { Scale { "pod=4,data=8,fsdp=64,model=8", "tp-sp+fsdp", 1 }, Scale { "stage=16,fsdp=128,model=8", "pp-1f1b", 16 },
-                                Scale { "pod=4,data=8,fsdp=64,model=8", "tp-sp+fsdp", 1, true } }) {
+    for (const Scale& scale :
+         { Scale { "pod=4,data=8,fsdp=64,model=8", "tp-sp+fsdp", 1 }, Scale { "stage=16,fsdp=128,model=8", "pp-1f1b", 16 },
+           Scale { "pod=4,data=8,fsdp=64,model=8", "tp-sp+fsdp", 1, true } }) {
         Design design;
         auto model = builtinModel("llama3.1-405b");
         auto mesh = Mesh::parse(scale.mesh);
@@ -128,6 +129,7 @@ int main()
                              { "frame_seconds", kFrameSeconds } });
         }
     }
-    std::cout << nlohmann::json { { "benchmark", "edit of a link's bandwidth" }, { "rows", rows }, { "in_a_frame", inFrame } }.dump(1) << "\n";
+    std::cout << nlohmann::json { { "benchmark", "edit of a link's bandwidth" }, { "rows", rows }, { "in_a_frame", inFrame } }.dump(
+        1) << "\n";
     return inFrame ? 0 : 2;
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures views by themselves with the software renderer and prints JSON, in milliseconds: `bench_views [FRAMES]`. The canvases of
 // 16,384 devices at 1600x1000; the pointer over 2,000 weights; a table of more than 1,000 weights with all of its layers open; a
-// filter that is typed over 10,000 weights; and the gaps in the event loop while a worker tells a million steps of its progress (tests/fakeengine beside it);
-// and how soon a run of the sample ends that is cancelled.
-// At twofold scale with QT_SCALE_FACTOR=2.
+// filter that is typed over 10,000 weights; and the gaps in the event loop while a worker tells a million steps of its progress
+// (tests/fakeengine beside it); and how soon a run of the sample ends that is cancelled. At twofold scale with QT_SCALE_FACTOR=2.
 #include "app/desktop/enginesession.h"
 #include "app/desktop/fonts.h"
 #include "app/desktop/runpanel.h"
@@ -65,7 +64,8 @@ Design looseWeights(int count)
     design.model.notUnderstood = "made up";
     for (int i = 0; i < count; ++i) {
         ModelSpec::LooseWeight weight;
-        weight.tensor.name = "model.layers." + std::to_string(i / 10) + (i % 10 < 4 ? ".self_attn." : ".mlp.") + "part" + std::to_string(i % 10) + ".weight";
+        weight.tensor.name = "model.layers." + std::to_string(i / 10) + (i % 10 < 4 ? ".self_attn." : ".mlp.") + "part"
+            + std::to_string(i % 10) + ".weight";
         weight.tensor.shape = { 4096, 1024 };
         design.model.looseWeights.push_back(std::move(weight));
     }
@@ -78,11 +78,14 @@ json canvas(QWidget& widget, int count)
     widget.show();
     settle();
     json out;
-    out["zoom"] = summary(frames(count, [&](int i) { wheel(&widget, wandering(&widget, i / 40), i % 40 < 20 ? 120 : -120); }), kFrame);
+    out["zoom"] =
+        summary(frames(count, [&](int i) { wheel(&widget, wandering(&widget, i / 40), i % 40 < 20 ? 120 : -120); }), kFrame);
     for (int i = 0; i < 8; ++i)
         wheel(&widget, wandering(&widget, 0), 120);
     mouse(&widget, QEvent::MouseButtonPress, wandering(&widget, 0), Qt::MiddleButton, Qt::MiddleButton);
-    out["pan"] = summary(frames(count, [&](int i) { mouse(&widget, QEvent::MouseMove, wandering(&widget, i), Qt::NoButton, Qt::MiddleButton); }), kFrame);
+    out["pan"] = summary(
+        frames(count, [&](int i) { mouse(&widget, QEvent::MouseMove, wandering(&widget, i), Qt::NoButton, Qt::MiddleButton); }),
+        kFrame);
     mouse(&widget, QEvent::MouseButtonRelease, wandering(&widget, 0), Qt::MiddleButton, Qt::NoButton);
     widget.hide();
     return out;
@@ -115,7 +118,8 @@ json weights(int count)
     out["expand_all"] = summary(frames(20, [&](int i) { i % 2 == 0 ? tree->collapseAll() : tree->expandAll(); }), kFrame);
     tree->expandAll();
     QScrollBar* bar = tree->verticalScrollBar();
-    out["scroll"] = summary(frames(count, [&](int i) { bar->setValue(static_cast<int>((0.5 + 0.5 * std::sin(i * 0.1)) * bar->maximum())); }), kFrame);
+    out["scroll"] = summary(
+        frames(count, [&](int i) { bar->setValue(static_cast<int>((0.5 + 0.5 * std::sin(i * 0.1)) * bar->maximum())); }), kFrame);
     return out;
 }
 
@@ -146,7 +150,9 @@ json hover(int count)
     list->expandAll();
     json out { { "weights", document.evaluation()->weights.size() } };
     const auto over = [&](QWidget* widget) {
-        const json frame = summary(frames(count, [&](int i) { mouse(widget, QEvent::MouseMove, wandering(widget, i), Qt::NoButton, Qt::NoButton); }), kFrame);
+        const json frame = summary(
+            frames(count, [&](int i) { mouse(widget, QEvent::MouseMove, wandering(widget, i), Qt::NoButton, Qt::NoButton); }),
+            kFrame);
         QEvent leave(QEvent::Leave);
         QApplication::sendEvent(widget, &leave);
         return frame;
@@ -167,8 +173,16 @@ json filter(int rows)
     panel.show();
     settle();
     auto* edit = panel.findChild<QLineEdit*>(QStringLiteral("weightFilter"));
-    const QStringList typed { QStringLiteral("m"), QStringLiteral("ml"), QStringLiteral("mlp"), QStringLiteral("mlp."), QStringLiteral("*.mlp.part7*"), QString(),
-                              QStringLiteral("dim 0 = model"), QStringLiteral("replicated"), QStringLiteral("layers.77"), QStringLiteral("no such weight") };
+    const QStringList typed { QStringLiteral("m"),
+                              QStringLiteral("ml"),
+                              QStringLiteral("mlp"),
+                              QStringLiteral("mlp."),
+                              QStringLiteral("*.mlp.part7*"),
+                              QString(),
+                              QStringLiteral("dim 0 = model"),
+                              QStringLiteral("replicated"),
+                              QStringLiteral("layers.77"),
+                              QStringLiteral("no such weight") };
     json out { { "rows", document.evaluation()->weights.size() } };
     out["typed"] = summary(frames(40, [&](int i) { edit->setText(typed[i % typed.size()]); }), kGoal);
     return out;
@@ -283,7 +297,8 @@ int main(int argc, char** argv)
     report["hover"] = hover(count);
     report["filter"] = filter(10000);
     report["run"] = flood(QFileInfo(QApplication::applicationFilePath()).absolutePath() + QStringLiteral("/fakeengine"));
-    report["cancel"] = cancelling(QFileInfo(QApplication::applicationFilePath()).absolutePath() + QStringLiteral("/../bin/shardboard-engine"));
+    report["cancel"] =
+        cancelling(QFileInfo(QApplication::applicationFilePath()).absolutePath() + QStringLiteral("/../bin/shardboard-engine"));
     std::printf("%s\n", report.dump(1).c_str());
     return 0;
 }

@@ -51,12 +51,17 @@ public:
     json canvas(QWidget* canvas)
     {
         json out;
-        out["hover"] = summary(frames(m_count, [&](int i) { mouse(canvas, QEvent::MouseMove, wandering(canvas, i), Qt::NoButton, Qt::NoButton); }), kFrame);
-        out["zoom"] = summary(frames(m_count, [&](int i) { wheel(canvas, wandering(canvas, i / 40), i % 40 < 20 ? 120 : -120); }), kFrame);
+        out["hover"] = summary(
+            frames(m_count, [&](int i) { mouse(canvas, QEvent::MouseMove, wandering(canvas, i), Qt::NoButton, Qt::NoButton); }),
+            kFrame);
+        out["zoom"] =
+            summary(frames(m_count, [&](int i) { wheel(canvas, wandering(canvas, i / 40), i % 40 < 20 ? 120 : -120); }), kFrame);
         for (int i = 0; i < 8; ++i)
             wheel(canvas, wandering(canvas, 0), 120);
         mouse(canvas, QEvent::MouseButtonPress, wandering(canvas, 0), Qt::MiddleButton, Qt::MiddleButton);
-        out["pan"] = summary(frames(m_count, [&](int i) { mouse(canvas, QEvent::MouseMove, wandering(canvas, i), Qt::NoButton, Qt::MiddleButton); }), kFrame);
+        out["pan"] = summary(
+            frames(m_count, [&](int i) { mouse(canvas, QEvent::MouseMove, wandering(canvas, i), Qt::NoButton, Qt::MiddleButton); }),
+            kFrame);
         mouse(canvas, QEvent::MouseButtonRelease, wandering(canvas, 0), Qt::MiddleButton, Qt::NoButton);
         for (int i = 0; i < 40; ++i)
             wheel(canvas, wandering(canvas, 0), -120);
@@ -66,7 +71,8 @@ public:
     /// A mesh axis over a canvas that takes it.
     json drag(QWidget* canvas)
     {
-        const std::unique_ptr<QMimeData> data(axisMimeData(QString::fromStdString(m_window.document()->design().mesh.axis(1).name)));
+        const std::unique_ptr<QMimeData> data(
+            axisMimeData(QString::fromStdString(m_window.document()->design().mesh.axis(1).name)));
         QDragEnterEvent enter(wandering(canvas, 0).toPoint(), Qt::CopyAction, data.get(), Qt::LeftButton, Qt::NoModifier);
         QApplication::sendEvent(canvas, &enter);
         const auto times = frames(m_count, [&](int i) {
@@ -82,14 +88,18 @@ public:
     json menus()
     {
         json out;
-        out["weights"] = summary(frames(20, [&](int) {
-            QMenu menu;
-            m_window.findChild<WeightPanel*>()->fillMenu(&menu);
-        }), kScreen);
-        out["tiles"] = summary(frames(20, [&](int) {
-            QMenu menu;
-            m_window.tileView()->fillMenu(&menu);
-        }), kScreen);
+        out["weights"] = summary(frames(20,
+                                        [&](int) {
+                                            QMenu menu;
+                                            m_window.findChild<WeightPanel*>()->fillMenu(&menu);
+                                        }),
+                                 kScreen);
+        out["tiles"] = summary(frames(20,
+                                      [&](int) {
+                                          QMenu menu;
+                                          m_window.tileView()->fillMenu(&menu);
+                                      }),
+                               kScreen);
         return out;
     }
 
@@ -123,7 +133,9 @@ public:
         });
         (void)document->edit(before, QStringLiteral("back"), Misfits::Replicate).ok();
         report["edit_weight"] = edits([&](int i) {
-            return document->withStrategy(document->patternOf(weight), document->withAxisOnDim(weight, document->design().mesh.find("model"), i % 2 == 0 ? 1 : 0));
+            return document->withStrategy(
+                document->patternOf(weight),
+                document->withAxisOnDim(weight, document->design().mesh.find("model"), i % 2 == 0 ? 1 : 0));
         });
     }
 
@@ -173,7 +185,8 @@ int main(int argc, char** argv)
     }
 
     json report;
-    report["start"] = json { { "window", shown }, { "sample", sample }, { "goal", 400.0 }, { "met", sample <= 400 }, { "cpu", sampleCpu } };
+    report["start"] =
+        json { { "window", shown }, { "sample", sample }, { "goal", 400.0 }, { "met", sample <= 400 }, { "cpu", sampleCpu } };
 
     Document* document = window.document();
     const auto opening = Clock::now();

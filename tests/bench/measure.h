@@ -26,7 +26,10 @@ namespace shardboard::bench {
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-inline double millisecondsSince(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+inline double millisecondsSince(Clock::time_point start)
+{
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 /// Everything that waits: posted events, layouts, timers of no time; then what is dirty is painted, which the platform would do at
 /// its next tick. Not what works in the background.
@@ -57,16 +60,22 @@ struct Times {
 inline double quantile(std::vector<double> times, double share)
 {
     std::sort(times.begin(), times.end());
-    const double value = times.empty() ? 0 : times[std::min(times.size() - 1, static_cast<std::size_t>(share * static_cast<double>(times.size())))];
+    const double value =
+        times.empty() ? 0 : times[std::min(times.size() - 1, static_cast<std::size_t>(share * static_cast<double>(times.size())))];
     return std::round(value * 1000) / 1000;
 }
 
 inline json summary(const Times& times, double goal)
 {
-    json out { { "frames", times.wall.size() }, { "median", quantile(times.wall, 0.5) }, { "p99", quantile(times.wall, 0.99) }, { "goal", goal },
+    json out { { "frames", times.wall.size() },
+               { "median", quantile(times.wall, 0.5) },
+               { "p99", quantile(times.wall, 0.99) },
+               { "goal", goal },
                { "met", quantile(times.wall, 0.99) <= goal } };
     if (!times.cpu.empty())
-        out["cpu"] = { { "median", quantile(times.cpu, 0.5) }, { "p99", quantile(times.cpu, 0.99) }, { "met", quantile(times.cpu, 0.99) <= goal } };
+        out["cpu"] = { { "median", quantile(times.cpu, 0.5) },
+                       { "p99", quantile(times.cpu, 0.99) },
+                       { "met", quantile(times.cpu, 0.99) <= goal } };
     return out;
 }
 

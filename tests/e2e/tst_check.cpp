@@ -48,8 +48,8 @@ class TestCheck : public QObject {
 private Q_SLOTS:
     void initTestCase()
     {
-        QCOMPARE(shardctl({ "new", "--model", "qwen2.5-0.5b", "--mesh", "data=2,model=2", "--preset", "megatron-tp",
-                            "-o", path("good.shardboard") })
+        QCOMPARE(shardctl({ "new", "--model", "qwen2.5-0.5b", "--mesh", "data=2,model=2", "--preset", "megatron-tp", "-o",
+                            path("good.shardboard") })
                      .code,
                  0);
         // Two mistakes: an axis that is not there, and a pattern that matches nothing.
@@ -65,9 +65,9 @@ private Q_SLOTS:
     /// Of an axis, a label, a row, an activation that are not there; each with its number.
     void pinsThatDoNothingAreListed()
     {
-        QCOMPARE(shardctl({ "new", "--model", "qwen2.5-0.5b", "--mesh", "data=2,model=2", "--preset", "megatron-tp", "--pin", "*:batch=dat",
-                            "--pin", "residual:heads=model", "--pin", "self_attn.attention@model=S3 R R -> R", "--pin", "nosuch:batch=data",
-                            "-o", path("pinned.shardboard") })
+        QCOMPARE(shardctl({ "new", "--model", "qwen2.5-0.5b", "--mesh", "data=2,model=2", "--preset", "megatron-tp", "--pin",
+                            "*:batch=dat", "--pin", "residual:heads=model", "--pin", "self_attn.attention@model=S3 R R -> R",
+                            "--pin", "nosuch:batch=data", "-o", path("pinned.shardboard") })
                      .code,
                  0);
         const Outcome check = shardctl({ "check", path("pinned.shardboard"), "--json" });
@@ -76,10 +76,11 @@ private Q_SLOTS:
         for (const QJsonValue& value : check.json()["findings"].toArray())
             if (value["kind"].toString() == "dead-pin")
                 messages.append(value["message"].toString());
-        QCOMPARE(messages, QStringList({ "pin 1 does nothing: the mesh has no axis 'dat'",
-                                         "pin 2 does nothing: no activation that it names has a dim 'heads'",
-                                         "pin 3 does nothing: self_attn.attention has no row S3 R R -> R",
-                                         "pin 4 does nothing: the pattern matches no activation" }));
+        QCOMPARE(messages,
+                 QStringList({ "pin 1 does nothing: the mesh has no axis 'dat'",
+                               "pin 2 does nothing: no activation that it names has a dim 'heads'",
+                               "pin 3 does nothing: self_attn.attention has no row S3 R R -> R",
+                               "pin 4 does nothing: the pattern matches no activation" }));
     }
 
     void mistakesAreListedAndTheOthersRefuse()
@@ -105,18 +106,15 @@ private Q_SLOTS:
     void oneRepairAndAll()
     {
         const QByteArray before = contents(path("bad.shardboard"));
-        const Outcome one
-            = shardctl({ "check", path("bad.shardboard"), "--repair", "1", "-o", path("one.shardboard"), "--json" });
+        const Outcome one = shardctl({ "check", path("bad.shardboard"), "--repair", "1", "-o", path("one.shardboard"), "--json" });
         QCOMPARE(one.code, 0); // what is left is a note
         QCOMPARE(one.json()["repaired"].toArray().size(), 1);
         QVERIFY(findingOf(one, "unknown-axis").isEmpty());
         QVERIFY(!findingOf(one, "unused-entry").isEmpty());
         QCOMPARE(shardctl({ "plan", path("one.shardboard") }).code, 0);
         QCOMPARE(contents(path("bad.shardboard")), before);
-        const Outcome all
-            = shardctl({ "check", path("bad.shardboard"), "--repair", "all", "-o", path("all.shardboard") });
-        QVERIFY2(all.out.contains("repaired: Lay out *.mlp.up_proj.* as rowwise (dim 0) over model"),
-                 qPrintable(all.out));
+        const Outcome all = shardctl({ "check", path("bad.shardboard"), "--repair", "all", "-o", path("all.shardboard") });
+        QVERIFY2(all.out.contains("repaired: Lay out *.mlp.up_proj.* as rowwise (dim 0) over model"), qPrintable(all.out));
         QVERIFY(all.out.contains("repaired: Remove the entry for typo"));
         const Outcome left = shardctl({ "check", path("all.shardboard"), "--json" });
         for (const QJsonValue& finding : left.json()["findings"].toArray())
@@ -124,22 +122,27 @@ private Q_SLOTS:
         QVERIFY(contents(path("all.shardboard")).contains("{\"axes\":[\"model\"],\"match\":\"*.mlp.up_proj.*\","));
     }
 
-    /// Weights that are gathered whole are nothing to warn of; dims that do not divide are worth a note; an unused axis is a warning.
+    /// Weights that are gathered whole are nothing to warn of; dims that do not divide are worth a note; an unused axis is a
+    /// warning.
     void onlyWarningsAndErrorsFail_data()
     {
         QTest::addColumn<QString>("mesh");
         QTest::addColumn<QString>("severity"); ///< of the worst finding
         QTest::addColumn<int>("code");
         QTest::newRow("nothing") << "fsdp=16" << QString() << 0;
-        QTest::newRow("notes") << "fsdp=3" << "note" << 0;
-        QTest::newRow("a warning") << "fsdp=2,model=2" << "warning" << 1;
+        QTest::newRow("notes") << "fsdp=3"
+                               << "note" << 0;
+        QTest::newRow("a warning") << "fsdp=2,model=2"
+                                   << "warning" << 1;
     }
     void onlyWarningsAndErrorsFail()
     {
         QFETCH(QString, mesh);
         QFETCH(QString, severity);
         QFETCH(int, code);
-        QCOMPARE(shardctl({ "new", "--model", "qwen3-0.6b", "--mesh", mesh, "--preset", "fsdp", "-o", path("fsdp.shardboard") }).code, 0);
+        QCOMPARE(
+            shardctl({ "new", "--model", "qwen3-0.6b", "--mesh", mesh, "--preset", "fsdp", "-o", path("fsdp.shardboard") }).code,
+            0);
         const Outcome text = shardctl({ "check", path("fsdp.shardboard") });
         const Outcome json = shardctl({ "check", path("fsdp.shardboard"), "--json" });
         QCOMPARE(text.code, code);
@@ -162,8 +165,8 @@ private Q_SLOTS:
 
     void rulesIntoADesign()
     {
-        const Outcome made = shardctl({ "new", "--model", "llama3-8b", "--rules", "pure-fsdp", "--devices-per-slice",
-                                        "16", "-o", path("fsdp.shardboard") });
+        const Outcome made = shardctl(
+            { "new", "--model", "llama3-8b", "--rules", "pure-fsdp", "--devices-per-slice", "16", "-o", path("fsdp.shardboard") });
         QVERIFY2(made.code == 0, qPrintable(made.err));
         const QByteArray text = contents(path("fsdp.shardboard"));
         QVERIFY(text.contains("\"source\": \"preset pure-fsdp\""));
@@ -180,10 +183,9 @@ private Q_SLOTS:
 
     void rulesOfAFileOnAnyMesh()
     {
-        write(path("mine.yml"),
-              "mesh_axes: [data, model]\nlogical_axis_rules:\n  - [mlp, model]\n  - [embed, [data, model]]\n");
-        const Outcome made = shardctl({ "new", "--model", "qwen2.5-0.5b", "--rules", path("mine.yml"), "--mesh",
-                                        "data=2,model=2", "-o", path("mine.shardboard") });
+        write(path("mine.yml"), "mesh_axes: [data, model]\nlogical_axis_rules:\n  - [mlp, model]\n  - [embed, [data, model]]\n");
+        const Outcome made = shardctl({ "new", "--model", "qwen2.5-0.5b", "--rules", path("mine.yml"), "--mesh", "data=2,model=2",
+                                        "-o", path("mine.shardboard") });
         QVERIFY2(made.code == 0, qPrintable(made.err));
         QVERIFY(contents(path("mine.shardboard")).contains("      [\"embed\",[\"data\",\"model\"]]\n"));
         const Outcome check = shardctl({ "check", path("mine.shardboard"), "--json" });
@@ -197,8 +199,8 @@ private Q_SLOTS:
         QVERIFY2(lost["message"].toString().contains("asks for data by rule 2"), qPrintable(lost["message"].toString()));
         QVERIFY(lost["repairable"].toBool());
         write(path("broken.yml"), "logical_axis_rules:\n  - [mlp, model]\n  - [embed]\n");
-        const Outcome broken = shardctl({ "new", "--model", "qwen2.5-0.5b", "--rules", path("broken.yml"), "--mesh",
-                                          "data=2,model=2", "-o", path("x") });
+        const Outcome broken = shardctl(
+            { "new", "--model", "qwen2.5-0.5b", "--rules", path("broken.yml"), "--mesh", "data=2,model=2", "-o", path("x") });
         QCOMPARE(broken.code, 3);
         QVERIFY2(broken.err.contains("broken.yml:3"), qPrintable(broken.err));
         QVERIFY(!QFile::exists(path("x")));
@@ -207,12 +209,9 @@ private Q_SLOTS:
     void wrongUseOfRules_data()
     {
         QTest::addColumn<QStringList>("more");
-        QTest::newRow("a preset would hide them")
-            << QStringList { "--rules", "default", "--preset", "replicate", "--mesh", "a=2" };
+        QTest::newRow("a preset would hide them") << QStringList { "--rules", "default", "--preset", "replicate", "--mesh", "a=2" };
         QTest::newRow("no mesh") << QStringList { "--rules", "default" };
-        QTest::newRow("two meshes") << QStringList {
-            "--rules", "default", "--mesh", "a=2", "--devices-per-slice", "2"
-        };
+        QTest::newRow("two meshes") << QStringList { "--rules", "default", "--mesh", "a=2", "--devices-per-slice", "2" };
         QTest::newRow("options without rules") << QStringList { "--mesh", "a=2", "--set", "ici_fsdp_parallelism=2" };
     }
     void wrongUseOfRules()
@@ -229,7 +228,9 @@ private Q_SLOTS:
     {
         const auto quick = [](const Outcome& out) {
             const QJsonArray rows = out.json()["benchmarks"].toArray();
-            return std::all_of(rows.begin(), rows.end(), [](const QJsonValue& row) { return row["of_8_devices"].toDouble() < 4 && row["seconds"].toDouble() < 0.5; });
+            return std::all_of(rows.begin(), rows.end(), [](const QJsonValue& row) {
+                return row["of_8_devices"].toDouble() < 4 && row["seconds"].toDouble() < 0.5;
+            });
         };
         Outcome bench = shardctl({ "bench", "resolve", "--json" });
         for (int again = 0; again < 4 && !quick(bench); ++again) // something else may have had the core
@@ -252,8 +253,8 @@ private Q_SLOTS:
     {
         const Outcome bench = shardctl({ "bench", "price" });
         QCOMPARE(bench.code, 0);
-        for (const char* text : { "nothing changed", "a link changed", "of 20 us", "llama3.1-405b, train", "16,384", "pod=4,data=8,fsdp=64,model=8",
-                                  "stage=16,fsdp=128,model=8" })
+        for (const char* text : { "nothing changed", "a link changed", "of 20 us", "llama3.1-405b, train", "16,384",
+                                  "pod=4,data=8,fsdp=64,model=8", "stage=16,fsdp=128,model=8" })
             QVERIFY2(bench.out.contains(QLatin1String(text)), text);
         const QJsonArray rows = shardctl({ "bench", "price", "--json" }).json()["benchmarks"].toArray();
         QCOMPARE(rows.size(), 2);

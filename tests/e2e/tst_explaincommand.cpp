@@ -49,12 +49,12 @@ private Q_SLOTS:
         const Outcome it = shardctl({ "explain", path("tp.shardboard"), "block/self_attn.residual/attention out/all-reduce" });
         QCOMPARE(it.code, 0);
         for (const char* text :
-             { "all-reduce over model  (forward, block, layers 0-31)", "8 x 4096 x 4096 bf16", "P('data', None, None, unreduced={'model'})",
-               "128 MiB on each of 4 devices", "32 times a step",
+             { "all-reduce over model  (forward, block, layers 0-31)", "8 x 4096 x 4096 bf16",
+               "P('data', None, None, unreduced={'model'})", "128 MiB on each of 4 devices", "32 times a step",
                "1  model.layers.*.self_attn.o_proj.weight is cut on dim 1 (in (heads x head dim)) over model",
                "strategy entry 6 '*.self_attn.o_proj.weight': columnwise (dim 1) over model (preset megatron-tp)",
-               "over model (4 devices), block/self_attn.residual takes R R -> R", "refused: a partial value may not be reduced to shards",
-               "--pin 'self_attn.residual@model=S1 S1 -> S1'" })
+               "over model (4 devices), block/self_attn.residual takes R R -> R",
+               "refused: a partial value may not be reduced to shards", "--pin 'self_attn.residual@model=S1 S1 -> S1'" })
             QVERIFY2(it.out.contains(QLatin1String(text)), text);
     }
 
@@ -77,19 +77,24 @@ private Q_SLOTS:
         QCOMPARE(other["pin"].toObject(),
                  (QJsonObject { { "match", "self_attn.residual" }, { "axis", "model" }, { "row", "S0 S0 -> S0" } }));
         const QJsonObject effect = other["effect"].toObject();
-        const double before = shardctl({ "plan", path("tp.shardboard"), "--json" }).json()["totals"].toObject()["seconds"].toDouble();
+        const double before =
+            shardctl({ "plan", path("tp.shardboard"), "--json" }).json()["totals"].toObject()["seconds"].toDouble();
         QCOMPARE(effect["seconds"].toObject()["before"].toDouble(), before);
         // The same pin by hand has the effect that was told.
-        QCOMPARE(shardctl({ "new", "--model", "llama3-8b", "--mesh", "data=2,model=4", "--preset", "megatron-tp", "--batch", "8",
-                            "--sequence", "4096", "--pin", "self_attn.residual@model=S0 S0 -> S0", "-o", path("pinned.shardboard") })
-                     .code,
-                 0);
+        QCOMPARE(
+            shardctl({ "new", "--model", "llama3-8b", "--mesh", "data=2,model=4", "--preset", "megatron-tp", "--batch", "8",
+                       "--sequence", "4096", "--pin", "self_attn.residual@model=S0 S0 -> S0", "-o", path("pinned.shardboard") })
+                .code,
+            0);
         const QJsonObject after = shardctl({ "plan", path("pinned.shardboard"), "--json" }).json();
         QCOMPARE(effect["seconds"].toObject()["after"].toDouble(), after["totals"].toObject()["seconds"].toDouble());
-        QCOMPARE(effect["collective_bytes"].toObject()["after"].toInteger(), after["totals"].toObject()["collective_bytes"].toInteger());
-        QCOMPARE(effect["peak_bytes_per_device"].toObject()["after"].toInteger(), after["memory"].toObject()["peak_bytes_per_device"].toInteger());
+        QCOMPARE(effect["collective_bytes"].toObject()["after"].toInteger(),
+                 after["totals"].toObject()["collective_bytes"].toInteger());
+        QCOMPARE(effect["peak_bytes_per_device"].toObject()["after"].toInteger(),
+                 after["memory"].toObject()["peak_bytes_per_device"].toInteger());
         // The first layer is another than the later ones now, whose residual stream comes in shards.
-        const QJsonArray both = shardctl({ "explain", path("pinned.shardboard"), "self_attn.residual", "--json" }).json()["explanations"].toArray();
+        const QJsonArray both =
+            shardctl({ "explain", path("pinned.shardboard"), "self_attn.residual", "--json" }).json()["explanations"].toArray();
         QCOMPARE(both.size(), 2);
         const QJsonObject now = both.first().toObject();
         QCOMPARE(now["axes"].toArray()[1].toObject()["decided_by"].toString(), "pin");
@@ -150,8 +155,9 @@ private Q_SLOTS:
     void trainingPlanAsText()
     {
         const Outcome it = shardctl({ "plan", path("fsdp.shardboard") });
-        for (const char* text : { "gradients", "optimizer state", "kept for the backward pass", "forward, block x 32, each: 9 all-gather over fsdp",
-                                  "backward, block x 32, each: 9 all-gather over fsdp, 9 reduce-scatter over fsdp" })
+        for (const char* text :
+             { "gradients", "optimizer state", "kept for the backward pass", "forward, block x 32, each: 9 all-gather over fsdp",
+               "backward, block x 32, each: 9 all-gather over fsdp, 9 reduce-scatter over fsdp" })
             QVERIFY2(it.out.contains(QLatin1String(text)), text);
         QVERIFY(!it.out.contains("update, "));
         QVERIFY(!shardctl({ "plan", path("tp.shardboard") }).out.contains("gradients"));

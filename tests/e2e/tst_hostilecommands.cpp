@@ -103,8 +103,7 @@ bool holds(const std::string& document, const std::string& name)
 {
     Words texts;
     collect(json::parse(document, nullptr, false), texts); // of what is no JSON: nothing
-    return std::any_of(texts.begin(), texts.end(),
-                       [&](const std::string& text) { return text.find(name) != std::string::npos; });
+    return std::any_of(texts.begin(), texts.end(), [&](const std::string& text) { return text.find(name) != std::string::npos; });
 }
 
 std::vector<HostileName> allNames()
@@ -174,8 +173,8 @@ private Q_SLOTS:
         QVERIFY(::mkdtemp(folder.data()) != nullptr);
         m_folder = folder;
         write(m_folder / "tiny/config.json", tinyConfig().dump());
-        run({ "new", "--model", at("tiny"), "--mesh", "data=2,model=2", "--preset", "megatron-tp", "--batch", "2",
-              "--sequence", "8", "-o", at("tiny.shardboard") },
+        run({ "new", "--model", at("tiny"), "--mesh", "data=2,model=2", "--preset", "megatron-tp", "--batch", "2", "--sequence",
+              "8", "-o", at("tiny.shardboard") },
             { 0 }, "tiny");
         m_tiny = json::parse(contentOf(m_folder / "tiny.shardboard"));
     }
@@ -201,12 +200,11 @@ private Q_SLOTS:
         std::sort(sorted.begin(), sorted.end());
         QVERIFY(found == sorted);
         for (const HostileName& hostile : printableHostileNames())
-            weights["strategies"].push_back(
-                { { "match", hostile.name }, { "strategy", "rowwise" }, { "axes", { "model" } } });
+            weights["strategies"].push_back({ { "match", hostile.name }, { "strategy", "rowwise" }, { "axes", { "model" } } });
         weights["model"]["weights"][0]["name"] = std::string(100'000, 'w');
         const std::string path = design(weights, "weights.shardboard");
-        for (const Words& words : { Words { "plan", path }, Words { "check", path }, Words { "explain", path, "*" },
-                                    Words { "diff", path, path } })
+        for (const Words& words :
+             { Words { "plan", path }, Words { "check", path }, Words { "explain", path, "*" }, Words { "diff", path, path } })
             both(words, { 0, 1 }, "weights");
         run({ "dump", path, "-o", at("dumped") }, { 0 }, "weights");
         const RawOutcome difference = run({ "diff", path, at("dumped"), "--json" }, { 0 }, "weights");
@@ -248,8 +246,7 @@ private Q_SLOTS:
             run({ "rules", "show", at("rules.yml") }, { 0 }, hostile.what);
             QVERIFY2(holds(run({ "rules", "show", at("rules.yml"), "--json" }, { 0 }, hostile.what).out, name),
                      hostile.what.c_str());
-            write(m_folder / "logical.json",
-                  json { { name, { { "partition_spec", { name } }, { "shape", { 8 } } } } }.dump());
+            write(m_folder / "logical.json", json { { name, { { "partition_spec", { name } }, { "shape", { 8 } } } } }.dump());
             const Words resolve { "rules",
                                   "resolve",
                                   "--rules",
@@ -262,17 +259,16 @@ private Q_SLOTS:
                                   at("logical.json") };
             const RawOutcome resolved = run(resolve, { 0 }, hostile.what);
             QVERIFY2(holds(resolved.out, name), hostile.what.c_str());
-            both({ "diff", at("rules.yml"), "default", "--devices-per-slice", "2", "--set", "ici_data_parallelism=2",
-                   "--logical", at("logical.json") },
+            both({ "diff", at("rules.yml"), "default", "--devices-per-slice", "2", "--set", "ici_data_parallelism=2", "--logical",
+                   at("logical.json") },
                  { 0, 1 }, hostile.what);
             const json request {
                 { "op", "matmul" },
                 { "mesh", { { "shape", { 4 } }, { "axes", { "tp" } } } },
                 { "policy", { { "on_reshard", "warn" } } },
                 { "inputs",
-                  json::array(
-                      { { { "name", name }, { "global_shape", { 4, 8 } }, { "placements", { "P" } } },
-                        { { "name", name + "2" }, { "global_shape", { 8, 6 } }, { "placements", { "S0" } } } }) }
+                  json::array({ { { "name", name }, { "global_shape", { 4, 8 } }, { "placements", { "P" } } },
+                                { { "name", name + "2" }, { "global_shape", { 8, 6 } }, { "placements", { "S0" } } } }) }
             };
             write(m_folder / "pick.json", request.dump());
             const RawOutcome picked = run({ "pick", at("pick.json") }, { 0 }, hostile.what);
@@ -300,9 +296,9 @@ private Q_SLOTS:
     void controlCharactersInDesignsAreRefused_data()
     {
         QTest::addColumn<QString>("pointer");
-        for (const char* pointer : { "/model/name", "/model/source", "/model/weight_prefix", "/model/activation",
-                                     "/mesh/axes/0", "/strategies/0/match", "/strategies/0/axes", "/hardware",
-                                     "/workload/dtype", "/rules/source", "/pins/0/match", "/pins/0/source" })
+        for (const char* pointer :
+             { "/model/name", "/model/source", "/model/weight_prefix", "/model/activation", "/mesh/axes/0", "/strategies/0/match",
+               "/strategies/0/axes", "/hardware", "/workload/dtype", "/rules/source", "/pins/0/match", "/pins/0/source" })
             QTest::addRow("%s", pointer) << QString::fromLatin1(pointer);
     }
     void controlCharactersInDesignsAreRefused()
@@ -324,9 +320,7 @@ private Q_SLOTS:
         }
         json malformed = m_tiny;
         std::string text = malformed.dump();
-        text.insert(text.find("\"megatron") == std::string::npos ? text.find("\"tiny\"") + 2
-                                                                 : text.find("\"tiny\"") + 2,
-                    "\xff");
+        text.insert(text.find("\"megatron") == std::string::npos ? text.find("\"tiny\"") + 2 : text.find("\"tiny\"") + 2, "\xff");
         write(m_folder / "malformed.shardboard", text);
         refused({ "plan", at("malformed.shardboard") }, "not UTF-8", at("malformed.shardboard"));
     }
@@ -339,18 +333,14 @@ private Q_SLOTS:
             write(m_folder / "odd.safetensors", safetensors({ name }));
             refused({ "new", "--model", at("odd.safetensors"), "--mesh", "a=2", "-o", at("o") }, hostile.what,
                     "odd.safetensors:header");
-            write(m_folder / "indexed/model.safetensors.index.json",
-                  "{\"weight_map\":{" + quoted + ":\"a.safetensors\"}}");
-            refused({ "new", "--model", at("indexed"), "--mesh", "a=2", "-o", at("o") }, hostile.what,
-                    "index.json:weight_map");
+            write(m_folder / "indexed/model.safetensors.index.json", "{\"weight_map\":{" + quoted + ":\"a.safetensors\"}}");
+            refused({ "new", "--model", at("indexed"), "--mesh", "a=2", "-o", at("o") }, hostile.what, "index.json:weight_map");
             write(m_folder / "indexed/model.safetensors.index.json", "{\"weight_map\":{\"a\":" + quoted + "}}");
-            refused({ "new", "--model", at("indexed"), "--mesh", "a=2", "-o", at("o") }, hostile.what,
-                    "index.json:weight_map.a");
+            refused({ "new", "--model", at("indexed"), "--mesh", "a=2", "-o", at("o") }, hostile.what, "index.json:weight_map.a");
             json config = tinyConfig();
             config["model_type"] = name;
             write(m_folder / "family/config.json", config.dump());
-            refused({ "new", "--model", at("family"), "--mesh", "a=2", "-o", at("o") }, hostile.what,
-                    "config.json:model_type");
+            refused({ "new", "--model", at("family"), "--mesh", "a=2", "-o", at("o") }, hostile.what, "config.json:model_type");
             config = tinyConfig();
             config.erase("model_type");
             config["architectures"] = { name };
@@ -366,17 +356,16 @@ private Q_SLOTS:
             for (const json& dump : { json { { name, { { "partition_spec", { "embed" } } } } },
                                       json { { "w", { { "partition_spec", { name } } } } } }) {
                 write(m_folder / "logical.json", dump.dump());
-                refused({ "rules", "resolve", "--devices-per-slice", "8", "--logical", at("logical.json") },
-                        hostile.what, "logical.json:1:");
+                refused({ "rules", "resolve", "--devices-per-slice", "8", "--logical", at("logical.json") }, hostile.what,
+                        "logical.json:1:");
                 refused({ "diff", at("logical.json"), at("logical.json"), "--json" }, hostile.what, "logical.json:1:");
             }
             const json request { { "profile", "G1" },
                                  { "op", "matmul" },
                                  { "mesh", { { "shape", { 4 } }, { "axes", { "tp" } } } },
                                  { "inputs",
-                                   json::array(
-                                       { { { "name", "x" }, { "global_shape", { 4, 8 } }, { "placements", { "P" } } },
-                                         { { "global_shape", { 8, 6 } }, { "placements", { "S0" } } } }) } };
+                                   json::array({ { { "name", "x" }, { "global_shape", { 4, 8 } }, { "placements", { "P" } } },
+                                                 { { "global_shape", { 8, 6 } }, { "placements", { "S0" } } } }) } };
             for (const char* place :
                  { "/op", "/profile", "/mesh/axes/0", "/inputs/0/name", "/inputs/0/placements/0", "/call_site" }) {
                 json changed = request;
@@ -386,9 +375,7 @@ private Q_SLOTS:
             }
             write(m_folder / "module.json", json { { "module", name }, { "params", { { "strategy", name } } } }.dump());
             refused({ "module", at("module.json") }, hostile.what, "module.json:module");
-            json hardware {
-                { "format", "shardboard-hardware" }, { "version", 1 }, { "base", "dgx-h100" }, { "id", name }
-            };
+            json hardware { { "format", "shardboard-hardware" }, { "version", 1 }, { "base", "dgx-h100" }, { "id", name } };
             write(m_folder / "hardware.json", hardware.dump());
             refused({ "hardware", at("hardware.json") }, hostile.what, "hardware.json:");
         }
@@ -403,8 +390,9 @@ private Q_SLOTS:
             const fs::path folder = m_folder / ("f-" + name);
             write(folder / "config.json", tinyConfig().dump());
             const std::string path = (folder / (name + ".shardboard")).string();
-            const Words make { "new", "--model", folder.string(), "--mesh", "data=2,model=2", "--preset", "megatron-tp",
-                               "-o",  path };
+            const Words make {
+                "new", "--model", folder.string(), "--mesh", "data=2,model=2", "--preset", "megatron-tp", "-o", path
+            };
             run(make, { 0 }, hostile.what);
             Words more = make;
             more.push_back("--json");
@@ -430,9 +418,8 @@ private Q_SLOTS:
             const std::string wrong = (folder / (name + ".json")).string();
             write(wrong, "{");
             for (const Words& words :
-                 { Words { "plan", wrong }, Words { "pick", wrong }, Words { "module", wrong },
-                   Words { "hardware", wrong }, Words { "new", "--model", wrong, "--mesh", "a=2", "-o", path },
-                   Words { "diff", wrong, wrong } })
+                 { Words { "plan", wrong }, Words { "pick", wrong }, Words { "module", wrong }, Words { "hardware", wrong },
+                   Words { "new", "--model", wrong, "--mesh", "a=2", "-o", path }, Words { "diff", wrong, wrong } })
                 run(words, { 3 }, hostile.what);
             fs::remove_all(folder);
         }
@@ -456,8 +443,7 @@ private Q_SLOTS:
                      Words { "notation", "--mesh", "a=2", name },
                      Words { "cuts", "--shape", "8", "--mesh", "a=2", "--dim", "0", "--axis", name },
                      Words { "new", "--model", name, "--mesh", "a=2", "-o", at("o") },
-                     Words { "new", "--model", at("tiny"), "--mesh", "data=2", "--pin", name + ":batch=data", "-o",
-                             at("o") },
+                     Words { "new", "--model", at("tiny"), "--mesh", "data=2", "--pin", name + ":batch=data", "-o", at("o") },
                      Words { "rules", name },
                      Words { "rules", "explain", "--devices-per-slice", "8", "--names", name, "--json" },
                      Words { "rules", "show", "default", "--set", name + "=1" },
@@ -472,9 +458,9 @@ private Q_SLOTS:
         // A pin that is taken can be read again.
         for (const HostileName& hostile : controlHostileNames()) {
             const std::string name = hostile.name.substr(0, hostile.name.find('\0'));
-            const RawOutcome made = run(
-                { "new", "--model", at("tiny"), "--mesh", "data=2", "--pin", name + ":batch=data", "-o", at("o") },
-                { 0, 2, 3 }, hostile.what);
+            const RawOutcome made =
+                run({ "new", "--model", at("tiny"), "--mesh", "data=2", "--pin", name + ":batch=data", "-o", at("o") }, { 0, 2, 3 },
+                    hostile.what);
             if (made.code == 0)
                 run({ "plan", at("o") }, { 0 }, hostile.what);
         }

@@ -23,9 +23,8 @@ private Q_SLOTS:
 #if defined(__SANITIZE_ADDRESS__)
         QSKIP("a sanitizer takes more addresses than there is memory");
 #endif
-        const RawOutcome made
-            = shardctlRaw({ "new", "--model", "tinyllama-1.1b", "--mesh", "data=2,model=2", "--preset", "megatron-tp",
-                            "--batch", "2", "--sequence", "16", "-o", at("d.shardboard") });
+        const RawOutcome made = shardctlRaw({ "new", "--model", "tinyllama-1.1b", "--mesh", "data=2,model=2", "--preset",
+                                              "megatron-tp", "--batch", "2", "--sequence", "16", "-o", at("d.shardboard") });
         QVERIFY2(made.code == 0, made.err.c_str());
     }
 
@@ -44,8 +43,8 @@ private Q_SLOTS:
                                                       "a=128,b=128", "--spec",  "P('a','b')", "--json" };
         QTest::newRow("explain") << QStringList { "explain", design, "*", "--json" };
         QTest::newRow("run") << QStringList { "run", design, "--layers", "1", "--verify" };
-        QTest::newRow("run of processes")
-            << QStringList { "run", design, "--layers", "1", "--engine", "shardboard-engine-that-is-not-there" };
+        QTest::newRow("run of processes") << QStringList { "run", design,     "--layers",
+                                                           "1",   "--engine", "shardboard-engine-that-is-not-there" };
     }
     void commandsEndInOrder()
     {

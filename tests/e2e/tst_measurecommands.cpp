@@ -29,8 +29,8 @@ class TestMeasureCommands : public QObject {
     QString design(const QStringList& more = {})
     {
         const QString file = path("d.shardboard");
-        const Outcome made = shardctl(QStringList { "new", "--model", "qwen3-0.6b", "--mesh", "data=2,model=2", "--preset", "megatron-tp",
-                                                    "--batch", "2", "-o", file }
+        const Outcome made = shardctl(QStringList { "new", "--model", "qwen3-0.6b", "--mesh", "data=2,model=2", "--preset",
+                                                    "megatron-tp", "--batch", "2", "-o", file }
                                       + (more.contains("--sequence") ? more : more + QStringList { "--sequence", "16" }));
         return made.code == 0 ? file : QString();
     }
@@ -56,7 +56,8 @@ private Q_SLOTS:
     void profilesAndTraces()
     {
         QFETCH(QString, mode);
-        const Outcome measured = shardctl(run(design(), { "--verify", "--profile", path("p.json"), "--trace", path("t.json"), "--profile-mode", mode }));
+        const Outcome measured =
+            shardctl(run(design(), { "--verify", "--profile", path("p.json"), "--trace", path("t.json"), "--profile-mode", mode }));
         QVERIFY2(measured.code == 0, qPrintable(measured.err));
         QVERIFY2(measured.out.contains("of the limit"), qPrintable(measured.out));
         QVERIFY2(measured.out.contains("held most"), qPrintable(measured.out));
@@ -122,7 +123,8 @@ private Q_SLOTS:
         QTest::newRow("a folder of hosts") << run(design(), far + QStringList { m_folder.path() }) << 3;
         QTest::newRow("a hostfile without hosts") << run(design(), far + QStringList { written("hosts", "\n# localhost\n") }) << 3;
         QTest::newRow("ranks beside a command") << run(design(), { "--backend", "mpi", "--ranks", "2", "--engine", "srun x" }) << 2;
-        QTest::newRow("a calibration on hosts of one process") << QStringList { "calibrate", "--hosts", "a:1", "-o", path("h.json") } << 2;
+        QTest::newRow("a calibration on hosts of one process")
+            << QStringList { "calibrate", "--hosts", "a:1", "-o", path("h.json") } << 2;
         QTest::newRow("a benchmark on hosts of one process") << QStringList { "bench", "pick", "--hosts", "a:1" } << 2;
         QTest::newRow("a benchmark of no such name on ranks") << QStringList { "bench", "nccl", "--ranks", "2" } << 2;
         QTest::newRow("a benchmark by a command of no worker") << QStringList { "bench", "pick", "--engine", "x" } << 2;
@@ -162,12 +164,14 @@ private Q_SLOTS:
         QTest::newRow("before hello") << "exit 3";
         QTest::newRow("while it works") << hello + "read line; kill -9 $$";
         QTest::newRow("answers nonsense") << hello + R"(read line; echo '{"type":"result","id":1}')";
-        QTest::newRow("answers half of it") << hello + R"(read line; echo '{"type":"result","run":{},"profile":{"mode":7},"calibration":{"points":0}}')";
+        QTest::newRow("answers half of it") << hello
+                + R"(read line; echo '{"type":"result","run":{},"profile":{"mode":7},"calibration":{"points":0}}')";
     }
     void engineThatDies()
     {
         QFETCH(QString, engine);
-        for (const QStringList& command : { run(design(), { "--trace", path("dead.json") }), QStringList { "calibrate", "--quick", "-o", path("dead.json") } }) {
+        for (const QStringList& command :
+             { run(design(), { "--trace", path("dead.json") }), QStringList { "calibrate", "--quick", "-o", path("dead.json") } }) {
             const Outcome outcome = shardctl(command + QStringList { "--engine", engine });
             QVERIFY2(outcome.code == 4, qPrintable(outcome.err));
             QVERIFY2(outcome.err.count('\n') == 1, qPrintable(outcome.err));
@@ -201,8 +205,8 @@ private Q_SLOTS:
         const json hardware = read(path("here.json"));
         for (const json& fit : hardware["calibration"]["fits"]) {
             QVERIFY(fit["worst"].get<double>() >= fit["mean"].get<double>());
-            qInfo("%s: %d points, mean error %.0f %%, worst %.0f %%", fit["name"].get<std::string>().c_str(), fit["points"].get<int>(),
-                  100 * fit["mean"].get<double>(), 100 * fit["worst"].get<double>());
+            qInfo("%s: %d points, mean error %.0f %%, worst %.0f %%", fit["name"].get<std::string>().c_str(),
+                  fit["points"].get<int>(), 100 * fit["mean"].get<double>(), 100 * fit["worst"].get<double>());
         }
         QVERIFY(hardware["calibration"]["points"].size() > 50);
         const QString file = design({ "--hardware", path("here.json"), "--dtype", "f32", "--sequence", "64" });
@@ -227,7 +231,8 @@ private Q_SLOTS:
     /// The same by the processes of mpirun, whose collectives are between them.
     void calibratesProcesses()
     {
-        const Outcome calibrated = shardctl({ "calibrate", "--backend", "mpi", "--ranks", "2", "--quick", "-o", path("processes.json") });
+        const Outcome calibrated =
+            shardctl({ "calibrate", "--backend", "mpi", "--ranks", "2", "--quick", "-o", path("processes.json") });
         if (calibrated.code == 4 && (calibrated.err.contains("no MPI") || calibrated.err.contains("mpirun")))
             QSKIP(qPrintable(calibrated.err));
         QVERIFY2(calibrated.code == 0, qPrintable(calibrated.err));
@@ -241,8 +246,8 @@ private Q_SLOTS:
             QVERIFY2(points[kind] == 9, kind); // three sizes over two, four and eight
         QVERIFY(points["gemm"] >= 9 && points["memory"] >= 9 && points["attention"] >= 2);
         for (const json& fit : hardware["calibration"]["fits"])
-            qInfo("%s: %d points, mean error %.0f %%, worst %.0f %%", fit["name"].get<std::string>().c_str(), fit["points"].get<int>(),
-                  100 * fit["mean"].get<double>(), 100 * fit["worst"].get<double>());
+            qInfo("%s: %d points, mean error %.0f %%, worst %.0f %%", fit["name"].get<std::string>().c_str(),
+                  fit["points"].get<int>(), 100 * fit["mean"].get<double>(), 100 * fit["worst"].get<double>());
         const QString file = design({ "--hardware", path("processes.json"), "--dtype", "f32", "--sequence", "64" });
         QVERIFY(!file.isEmpty());
         const Outcome measured = shardctl(run(file, { "--backend", "mpi", "--ranks", "2", "--verify", "--json" }));

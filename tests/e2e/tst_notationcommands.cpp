@@ -12,10 +12,7 @@ using shardboard::test::shardctl;
 
 namespace {
 
-Outcome notation(const QStringList& more)
-{
-    return shardctl(QStringList { "notation", "--mesh", "data=2,model=4" } + more);
-}
+Outcome notation(const QStringList& more) { return shardctl(QStringList { "notation", "--mesh", "data=2,model=4" } + more); }
 
 } // namespace
 
@@ -46,8 +43,7 @@ private Q_SLOTS:
         QVERIFY(notations[5].toObject()["text"].isNull());
         QVERIFY(notations[5].toObject()["reason"].toString().contains("mesh order"));
         const Outcome table = notation({ "_S(0,4), S(0)" });
-        QVERIFY2(table.out.contains("{devices=[8,1]<=[2,4]T(1,0)}") && table.out.contains("cannot: "),
-                 qPrintable(table.out));
+        QVERIFY2(table.out.contains("{devices=[8,1]<=[2,4]T(1,0)}") && table.out.contains("cannot: "), qPrintable(table.out));
     }
 
     void refusals_data()
@@ -55,8 +51,7 @@ private Q_SLOTS:
         QTest::addColumn<QStringList>("arguments");
         QTest::addColumn<int>("code");
         QTest::addColumn<QString>("part");
-        QTest::newRow("cannot be said") << QStringList { "--to", "max", "P(('model','data'))" } << 3
-                                        << "shardctl: MAX: ";
+        QTest::newRow("cannot be said") << QStringList { "--to", "max", "P(('model','data'))" } << 3 << "shardctl: MAX: ";
         QTest::newRow("no layout") << QStringList { "hello" } << 3 << "shardctl: TEXT: 'hello' is no layout";
         QTest::newRow("rank") << QStringList { "--rank", "1", "P(None, 'data')" } << 3
                               << "the spec has 2 entries, but the tensor has 1 dim";
@@ -64,8 +59,7 @@ private Q_SLOTS:
         QTest::newRow("ids") << QStringList { "--device-ids", "0,1", "P()" } << 3 << "lists 2 ids for 8 positions";
         QTest::newRow("bad id") << QStringList { "--device-ids", "0,x", "P()" } << 3 << "'x' is not a device id";
         QTest::newRow("unknown notation") << QStringList { "--to", "tf", "P()" } << 2 << "there is no notation 'tf'";
-        QTest::newRow("both") << QStringList { "--rank", "2", "--shape", "4,4", "P()" } << 2
-                              << "give either --shape or --rank";
+        QTest::newRow("both") << QStringList { "--rank", "2", "--shape", "4,4", "P()" } << 2 << "give either --shape or --rank";
         QTest::newRow("no text") << QStringList {} << 2 << "TEXT is missing";
     }
     void refusals()
@@ -85,8 +79,8 @@ private Q_SLOTS:
             return shardctl({ "tiles", "--shape", "16,8", "--mesh", "data=2,model=4", "--spec", spec, "--json" });
         };
         const QString jax = tiles("P(('model','data'))").out;
-        for (const char* same : { R"([{"model", "data"}, {}])", "{devices=[8,1]<=[2,4]T(1,0)}",
-                                  "{devices=[8,1]0,4,1,5,2,6,3,7}", "_S(0,4), S(0)" })
+        for (const char* same :
+             { R"([{"model", "data"}, {}])", "{devices=[8,1]<=[2,4]T(1,0)}", "{devices=[8,1]0,4,1,5,2,6,3,7}", "_S(0,4), S(0)" })
             QCOMPARE(tiles(same).out, jax);
         QCOMPARE(tiles("R, S(0)").out, tiles("Replicated, Sharded(0)").out);
         QCOMPARE(tiles("R, S(2)").code, 3);
@@ -94,8 +88,8 @@ private Q_SLOTS:
 
     void cutRulesSideBySide()
     {
-        const Outcome cuts = shardctl(
-            { "cuts", "--shape", "10,4", "--mesh", "data=2,model=3", "--dim", "0", "--axis", "data,model", "--json" });
+        const Outcome cuts =
+            shardctl({ "cuts", "--shape", "10,4", "--mesh", "data=2,model=3", "--dim", "0", "--axis", "data,model", "--json" });
         QCOMPARE(cuts.code, 0);
         const QJsonObject dim = cuts.json()["dims"].toArray()[0].toObject();
         QCOMPARE(dim["parts"].toInt(), 6);
@@ -106,8 +100,7 @@ private Q_SLOTS:
                  (QJsonArray { QJsonArray { 2, 2 }, QJsonArray { 1, 1 }, QJsonArray { 2, 2 }, QJsonArray { 1, 1 } }));
         QCOMPARE(rules[2].toObject()["differing_devices"].toArray(), (QJsonArray { QJsonArray { 2, 5 } }));
         QVERIFY(rules[4].toObject()["refused"].toString().contains("needs a grain"));
-        const Outcome spec
-            = shardctl({ "cuts", "--shape", "10,4", "--mesh", "data=2,model=3", "--spec", "S(0), S(0)", "--json" });
+        const Outcome spec = shardctl({ "cuts", "--shape", "10,4", "--mesh", "data=2,model=3", "--spec", "S(0), S(0)", "--json" });
         QCOMPARE(spec.out, cuts.out);
         QCOMPARE(shardctl({ "cuts", "--shape", "10,4", "--mesh", "data=2", "--spec", "P()" }).code, 3);
         QCOMPARE(shardctl({ "cuts", "--shape", "10,4", "--mesh", "data=2", "--dim", "0" }).code, 2);

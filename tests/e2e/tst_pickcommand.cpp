@@ -78,19 +78,25 @@ private Q_SLOTS:
     void everyRefusalSaysWhatToDo()
     {
         for (const QByteArray& wrong : {
-                 QByteArray("{'op':'outer','mesh':{'shape':[2],'axes':['a']},'inputs':[{'global_shape':[4,4],'placements':['R']},{'global_shape':[4],'placements':['R']}]}"),
-                 QByteArray("{'op':'flatten','attrs':{'start_dim':1,'end_dim':0},'mesh':{'shape':[2],'axes':['a']},'inputs':[{'global_shape':[4,4],'placements':['R']}]}"),
-                 QByteArray("{'op':'matmul','mesh':{'shape':[2],'axes':['a']},'inputs':[{'global_shape':[4,4],'placements':['R']}]}"),
+                 QByteArray("{'op':'outer','mesh':{'shape':[2],'axes':['a']},'inputs':[{'global_shape':[4,4],'placements':['R']},{'"
+                            "global_shape':[4],'placements':['R']}]}"),
+                 QByteArray("{'op':'flatten','attrs':{'start_dim':1,'end_dim':0},'mesh':{'shape':[2],'axes':['a']},'inputs':[{'"
+                            "global_shape':[4,4],'placements':['R']}]}"),
+                 QByteArray(
+                     "{'op':'matmul','mesh':{'shape':[2],'axes':['a']},'inputs':[{'global_shape':[4,4],'placements':['R']}]}"),
              }) {
             const Outcome refused = pick(QByteArray(wrong).replace('\'', '"'));
             QCOMPARE(refused.code, 3);
-            QVERIFY2(refused.err.contains("r.json:") && refused.err.contains("; ") && refused.err.trimmed().section("; ", -1).split(' ').size() > 3, qPrintable(refused.err));
+            QVERIFY2(refused.err.contains("r.json:") && refused.err.contains("; ")
+                         && refused.err.trimmed().section("; ", -1).split(' ').size() > 3,
+                     qPrintable(refused.err));
         }
     }
 
     void refusesInOneLine()
     {
-        for (const QByteArray& wrong : { request("{}", "S2"), request("{'mode':'x'}"), QByteArray("[]"), QByteArray("{"), QByteArray() }) {
+        for (const QByteArray& wrong :
+             { request("{}", "S2"), request("{'mode':'x'}"), QByteArray("[]"), QByteArray("{"), QByteArray() }) {
             const Outcome refused = pick(wrong);
             QCOMPARE(refused.code, 3);
             QCOMPARE(refused.out, QString());

@@ -20,8 +20,8 @@ private Q_SLOTS:
     void initTestCase()
     {
         const auto make = [&](const char* mesh, const char* preset, const char* file) {
-            return shardctl({ "new", "--model", "llama3-8b", "--mesh", mesh, "--preset", preset, "--batch", "8", "--sequence", "2048",
-                              "-o", path(file) })
+            return shardctl({ "new", "--model", "llama3-8b", "--mesh", mesh, "--preset", preset, "--batch", "8", "--sequence",
+                              "2048", "-o", path(file) })
                 .code;
         };
         QCOMPARE(make("data=2,model=4", "megatron-tp", "tp.shardboard"), 0);
@@ -52,7 +52,8 @@ private Q_SLOTS:
             // The same figures as each file has alone.
             QVERIFY(line["after"].toDouble() > 0 && line["after"].toDouble() < line["before"].toDouble());
             QCOMPARE(line["after"].toDouble(), figures("tp.shardboard")["memory"].toObject()["peak_bytes_per_device"].toDouble());
-            QCOMPARE(line["before"].toDouble(), figures("whole.shardboard")["memory"].toObject()["peak_bytes_per_device"].toDouble());
+            QCOMPARE(line["before"].toDouble(),
+                     figures("whole.shardboard")["memory"].toObject()["peak_bytes_per_device"].toDouble());
         }
         QVERIFY(seen);
     }
@@ -85,8 +86,8 @@ private Q_SLOTS:
     void partsOfAPipelineAddUp()
     {
         const auto make = [&](const char* workload, const char* file) {
-            return shardctl({ "new", "--model", "llama3-8b", "--mesh", "stage=4,data=2", "--preset", "pp-1f1b", "--batch", "8", "--sequence", "2048",
-                              "--workload", workload, "-o", path(file) });
+            return shardctl({ "new", "--model", "llama3-8b", "--mesh", "stage=4,data=2", "--preset", "pp-1f1b", "--batch", "8",
+                              "--sequence", "2048", "--workload", workload, "-o", path(file) });
         };
         const Outcome made = make("decode", "stages.shardboard");
         QVERIFY2(made.code == 0, qPrintable(made.err));
@@ -97,19 +98,24 @@ private Q_SLOTS:
             for (const char* key : { "compute_seconds", "collective_seconds", "exposed_seconds", "moved_bytes" })
                 sums[QLatin1String(key)] = sums[QLatin1String(key)].toDouble() + part[QLatin1String(key)].toDouble();
         QVERIFY(document["parts"].toArray().last()["name"].toString() == QLatin1String("stage sends"));
-        for (const auto& [part, total] : { std::pair { "compute_seconds", "compute_seconds" }, { "collective_seconds", "collective_seconds" },
-                                           { "exposed_seconds", "exposed_collective_seconds" }, { "moved_bytes", "collective_bytes" } }) {
+        for (const auto& [part, total] : { std::pair { "compute_seconds", "compute_seconds" },
+                                           { "collective_seconds", "collective_seconds" },
+                                           { "exposed_seconds", "exposed_collective_seconds" },
+                                           { "moved_bytes", "collective_bytes" } }) {
             const double sum = totals[QLatin1String(total)].toDouble();
             QVERIFY2(sum > 0 && std::abs(sums[QLatin1String(part)].toDouble() - sum) < 1e-9 * sum, part);
         }
         const QJsonObject pipeline = document["pipeline"].toObject();
         const double step = totals["seconds"].toDouble();
-        const double terms = pipeline["stage_seconds"].toDouble() + pipeline["bubble_seconds"].toDouble() + pipeline["update_seconds"].toDouble();
+        const double terms =
+            pipeline["stage_seconds"].toDouble() + pipeline["bubble_seconds"].toDouble() + pipeline["update_seconds"].toDouble();
         QVERIFY(std::abs(terms - step) < 1e-9 * step);
         // One micro-batch goes through all stages: it takes as long as everything together.
-        QVERIFY(std::abs(totals["compute_seconds"].toDouble() + totals["exposed_collective_seconds"].toDouble() - step) < 1e-9 * step);
+        QVERIFY(std::abs(totals["compute_seconds"].toDouble() + totals["exposed_collective_seconds"].toDouble() - step)
+                < 1e-9 * step);
         const QString text = shardctl({ "plan", path("stages.shardboard"), "--parts" }).out;
-        QVERIFY2(text.contains(QStringLiteral("bubble %1 % of the step").arg(100 * pipeline["bubble_seconds"].toDouble() / step, 0, 'f', 1)),
+        QVERIFY2(text.contains(
+                     QStringLiteral("bubble %1 % of the step").arg(100 * pipeline["bubble_seconds"].toDouble() / step, 0, 'f', 1)),
                  qPrintable(text));
         QVERIFY(text.contains(QLatin1String("stage sends")));
     }
@@ -117,8 +123,8 @@ private Q_SLOTS:
     void notesOfADocument()
     {
         const auto notes = [&](const char* model, const char* sequence) {
-            if (shardctl({ "new", "--model", model, "--mesh", "data=1", "--workload", "decode", "--batch", "1", "--sequence", sequence, "-o",
-                           path("notes.shardboard") })
+            if (shardctl({ "new", "--model", model, "--mesh", "data=1", "--workload", "decode", "--batch", "1", "--sequence",
+                           sequence, "-o", path("notes.shardboard") })
                     .code
                 != 0)
                 return QJsonArray { "not made" };
@@ -126,10 +132,13 @@ private Q_SLOTS:
         };
         QVERIFY(notes("llama3-8b", "131072").isEmpty());
         QVERIFY(notes("gemma3-27b", "1024").isEmpty());
-        QVERIFY(notes("gemma3-27b", "131072").at(0).toString().startsWith(QLatin1String("sliding windows of 1,024 tokens in 52 of 62 layers")));
+        QVERIFY(notes("gemma3-27b", "131072")
+                    .at(0)
+                    .toString()
+                    .startsWith(QLatin1String("sliding windows of 1,024 tokens in 52 of 62 layers")));
         // At 1M tokens attention counted whole is more than what is computed.
-        QCOMPARE(shardctl({ "new", "--model", "llama3-8b", "--mesh", "data=1", "--workload", "prefill", "--batch",
-                            "1", "--sequence", "1048576", "-o", path("long.shardboard") })
+        QCOMPARE(shardctl({ "new", "--model", "llama3-8b", "--mesh", "data=1", "--workload", "prefill", "--batch", "1",
+                            "--sequence", "1048576", "-o", path("long.shardboard") })
                      .code,
                  0);
         const QJsonObject document = shardctl({ "plan", path("long.shardboard"), "--json" }).json();
@@ -140,8 +149,8 @@ private Q_SLOTS:
     /// Sharding what every device has whole makes a step shorter: the seconds that a fix loses are below 0 then.
     void secondsThatAFixLoses()
     {
-        QCOMPARE(shardctl({ "new", "--model", "llama3-8b", "--mesh", "data=8", "--preset", "replicate", "--workload", "train", "--batch", "8",
-                            "--sequence", "2048", "-o", path("whole8.shardboard") })
+        QCOMPARE(shardctl({ "new", "--model", "llama3-8b", "--mesh", "data=8", "--preset", "replicate", "--workload", "train",
+                            "--batch", "8", "--sequence", "2048", "-o", path("whole8.shardboard") })
                      .code,
                  0);
         const QJsonObject document = shardctl({ "plan", path("whole8.shardboard"), "--json" }).json();
@@ -155,24 +164,28 @@ private Q_SLOTS:
 
     void otherWorkIsSaid()
     {
-        QCOMPARE(shardctl({ "new", "--model", "llama3-8b", "--mesh", "data=2,model=4", "--preset", "megatron-tp", "--batch", "8", "--sequence",
-                            "2048", "--workload", "train", "-o", path("train.shardboard") })
+        QCOMPARE(shardctl({ "new", "--model", "llama3-8b", "--mesh", "data=2,model=4", "--preset", "megatron-tp", "--batch", "8",
+                            "--sequence", "2048", "--workload", "train", "-o", path("train.shardboard") })
                      .code,
                  0);
         const Outcome it = shardctl({ "plan", path("tp.shardboard"), "--against", path("train.shardboard") });
-        QVERIFY(it.out.contains(QLatin1String("note: the two designs do different work: a training step of 8 sequences of 2,048 tokens before, "
-                                              "a prefill of 8 sequences of 2,048 tokens after; times and memory do not compare\n")));
-        const QJsonObject document
-            = shardctl({ "plan", path("tp.shardboard"), "--against", path("train.shardboard"), "--json" }).json();
+        QVERIFY(it.out.contains(
+            QLatin1String("note: the two designs do different work: a training step of 8 sequences of 2,048 tokens before, "
+                          "a prefill of 8 sequences of 2,048 tokens after; times and memory do not compare\n")));
+        const QJsonObject document =
+            shardctl({ "plan", path("tp.shardboard"), "--against", path("train.shardboard"), "--json" }).json();
         QVERIFY(document["notes"].toArray().at(0).toString().startsWith(QLatin1String("the two designs do different work")));
-        QVERIFY(shardctl({ "plan", path("tp.shardboard"), "--against", path("whole.shardboard"), "--json" }).json()["notes"].toArray().isEmpty());
+        QVERIFY(shardctl({ "plan", path("tp.shardboard"), "--against", path("whole.shardboard"), "--json" })
+                    .json()["notes"]
+                    .toArray()
+                    .isEmpty());
     }
 
     void fp8AndSoftware()
     {
         const auto make = [&](const char* file, const QStringList& more) {
-            return shardctl(QStringList { "new", "--model", "llama3-8b", "--mesh", "data=2,model=4", "--preset", "megatron-tp", "--batch", "8",
-                                          "--sequence", "2048", "-o", path(file) }
+            return shardctl(QStringList { "new", "--model", "llama3-8b", "--mesh", "data=2,model=4", "--preset", "megatron-tp",
+                                          "--batch", "8", "--sequence", "2048", "-o", path(file) }
                             + more);
         };
         QCOMPARE(make("fp8.shardboard", { "--dtype", "fp8", "--workload", "train", "--software", "eager" }).code, 0);
@@ -183,7 +196,8 @@ private Q_SLOTS:
         const Outcome run = shardctl({ "run", path("fp8.shardboard"), "--layers", "1", "--dtype", "design" });
         QCOMPARE(run.code, 3);
         QCOMPARE(run.err.count(QLatin1Char('\n')), 1);
-        QVERIFY(run.err.contains(QLatin1String("f8e4m3 cannot be imitated on the CPU")) && run.err.contains(QLatin1String("--dtype f32")));
+        QVERIFY(run.err.contains(QLatin1String("f8e4m3 cannot be imitated on the CPU"))
+                && run.err.contains(QLatin1String("--dtype f32")));
         const Outcome software = make("x.shardboard", { "--software", "lazy" });
         QCOMPARE(software.code, 2);
         QVERIFY(software.err.contains(QLatin1String("use fused, compiled or eager")));
@@ -193,7 +207,8 @@ private Q_SLOTS:
     void memorySettings()
     {
         const auto make = [&](std::vector<std::string> more, const char* file) {
-            QStringList words { "new", "--model", "llama3-8b", "--mesh", "data=2,model=4", "--preset", "megatron-tp", "--workload", "train", "-o", path(file) };
+            QStringList words { "new",         "--model",    "llama3-8b", "--mesh", "data=2,model=4", "--preset",
+                                "megatron-tp", "--workload", "train",     "-o",     path(file) };
             for (const std::string& word : more)
                 words << QString::fromStdString(word);
             return shardctl(words).code;
@@ -202,7 +217,9 @@ private Q_SLOTS:
             return shardctl(QStringList { "plan", path(file), "--json" } + more).json()["memory"].toObject();
         };
         QCOMPARE(make({}, "usual.shardboard"), 0);
-        QCOMPARE(make({ "--reserve", "0", "--context", "0", "--communicator", "0", "--loss", "fused", "--gather-ahead", "2" }, "bare.shardboard"), 0);
+        QCOMPARE(make({ "--reserve", "0", "--context", "0", "--communicator", "0", "--loss", "fused", "--gather-ahead", "2" },
+                      "bare.shardboard"),
+                 0);
         const QJsonObject usual = memory({}, "usual.shardboard");
         const QJsonObject bare = memory({}, "bare.shardboard");
         QVERIFY(usual["by_cause"].toObject()["reserve"].toDouble() > 0);
@@ -210,7 +227,9 @@ private Q_SLOTS:
         QCOMPARE(bare["by_cause"].toObject()["reserve"].toDouble(), 0.0);
         QCOMPARE(bare["by_cause"].toObject()["runtime"].toDouble(), 0.0);
         // The same for one run of a design that says nothing.
-        QCOMPARE(memory({ "--reserve", "0", "--context", "0", "--communicator", "0", "--loss", "fused", "--gather-ahead", "2" }, "usual.shardboard"), bare);
+        QCOMPARE(memory({ "--reserve", "0", "--context", "0", "--communicator", "0", "--loss", "fused", "--gather-ahead", "2" },
+                        "usual.shardboard"),
+                 bare);
         const auto refuses = [&](const char* option, const char* value, int code) {
             const Outcome refused = shardctl({ "plan", path("usual.shardboard"), option, value });
             QCOMPARE(refused.code, code);
@@ -218,7 +237,10 @@ private Q_SLOTS:
         };
         for (const auto& [option, value] : { std::pair { "--reserve", "5%" }, { "--communicator", "1e3" }, { "--loss", "none" } })
             refuses(option, value, 2); // not of the form
-        for (const auto& [option, value] : { std::pair { "--reserve", "101" }, { "--reserve", "nan" }, { "--reserve", "-1" }, { "--context", "-1" },
+        for (const auto& [option, value] : { std::pair { "--reserve", "101" },
+                                             { "--reserve", "nan" },
+                                             { "--reserve", "-1" },
+                                             { "--context", "-1" },
                                              { "--gather-ahead", "65" } })
             refuses(option, value, 3); // out of range
     }

@@ -36,12 +36,14 @@ const char* const kRules = "mesh_axes: [data, fsdp, expert]\n"
                            "- [batch, [data, fsdp]]\n"
                            "- [activation_length, expert]\n";
 
-const char* const kLogical = "{\".params/['params']/['mlp']/['wi']/['kernel']\": {\"partition_spec\": [\"embed\", \"mlp\"], \"shape\": [16, 8]},\n"
-                             " \".params/['params']/['norm']/['scale']\": {\"partition_spec\": [\"norm\"], \"shape\": [16]},\n"
-                             " \".opt_state/[0]/.mu/['params']/['mlp']/['wi']/['kernel']\": {\"partition_spec\": [\"embed\", \"mlp\"], \"shape\": [16, 8]}}";
+const char* const kLogical =
+    "{\".params/['params']/['mlp']/['wi']/['kernel']\": {\"partition_spec\": [\"embed\", \"mlp\"], \"shape\": [16, 8]},\n"
+    " \".params/['params']/['norm']/['scale']\": {\"partition_spec\": [\"norm\"], \"shape\": [16]},\n"
+    " \".opt_state/[0]/.mu/['params']/['mlp']/['wi']/['kernel']\": {\"partition_spec\": [\"embed\", \"mlp\"], \"shape\": [16, 8]}}";
 
-const char* const kInput = "{\"Activation Sharding Dump\": [{\"a/x: bfloat16[8,16]\": {\"logic_axes\": \"('batch', None)\", \"PartitionSpec\": \"P()\"}},"
-                           "{\"a/y: bfloat16[8]\": {\"logic_axes\": \"Unknown\", \"PartitionSpec\": \"P('fsdp',)\"}}]}";
+const char* const kInput =
+    "{\"Activation Sharding Dump\": [{\"a/x: bfloat16[8,16]\": {\"logic_axes\": \"('batch', None)\", \"PartitionSpec\": \"P()\"}},"
+    "{\"a/y: bfloat16[8]\": {\"logic_axes\": \"Unknown\", \"PartitionSpec\": \"P('fsdp',)\"}}]}";
 
 } // namespace
 
@@ -78,7 +80,8 @@ private Q_SLOTS:
 
     void resolvesAFile()
     {
-        const Outcome made = rules(QStringList { "resolve", "--logical", path("dump/logical_shardings.json"), "-o", path("named.json") } + onMesh());
+        const Outcome made =
+            rules(QStringList { "resolve", "--logical", path("dump/logical_shardings.json"), "-o", path("named.json") } + onMesh());
         QVERIFY2(made.code == 0, qPrintable(made.err));
         QVERIFY2(made.out.contains("3 entries, rules own.yml, mesh data=2,fsdp=2,expert=2"), made.out.constData());
         const QJsonObject named = QJsonDocument::fromJson(read("named.json")).object();
@@ -96,7 +99,8 @@ private Q_SLOTS:
         QCOMPARE(read("out/deep/named_shardings.json"), read("named.json"));
         QVERIFY(read("out/deep/input_shardings.json").contains("\"PartitionSpec\": \"P(('data', 'fsdp'), None)\""));
         QVERIFY(read("out/deep/input_shardings.json").contains("\"PartitionSpec\": \"P('fsdp',)\"")); // Unknown: as it was
-        QCOMPARE(QJsonDocument::fromJson(read("out/deep/logical_shardings.json")).object(), QJsonDocument::fromJson(kLogical).object());
+        QCOMPARE(QJsonDocument::fromJson(read("out/deep/logical_shardings.json")).object(),
+                 QJsonDocument::fromJson(kLogical).object());
     }
 
     void oneDocument()
@@ -120,7 +124,8 @@ private Q_SLOTS:
         QVERIFY2(text.out.contains("dim 0 (embed): replicated, no rule for the name fits; skipped rule 2 (own.yml:5) fsdp, expert: "
                                    "expert already cuts dim 1 by rule 1 (own.yml:4)"),
                  text.out.constData());
-        const QJsonObject json = rules(QStringList { "explain", "--json", "--logical", path("dump"), "--tensor", "wi/kernel" } + onMesh()).json();
+        const QJsonObject json =
+            rules(QStringList { "explain", "--json", "--logical", path("dump"), "--tensor", "wi/kernel" } + onMesh()).json();
         QCOMPARE(json["bytes_per_device"].toInt(), 16 * 4 * 4);
         QCOMPARE(json["bytes_lost"].toInt(), 16 * 4 * 4 / 2); // fsdp=2 was asked for and cuts nothing
         QCOMPARE(json["lost_axes"].toArray(), QJsonArray { "fsdp" });
@@ -134,7 +139,8 @@ private Q_SLOTS:
 
     void explainsNamesByHand()
     {
-        const Outcome made = rules({ "explain", "--names", "embed,null,q_lora", "--rules", "pure-fsdp", "--devices-per-slice", "8" });
+        const Outcome made =
+            rules({ "explain", "--names", "embed,null,q_lora", "--rules", "pure-fsdp", "--devices-per-slice", "8" });
         QVERIFY2(made.out.contains("spec         P('fsdp', None, None)"), made.out.constData());
         QVERIFY2(made.out.contains("dim 2 (q_lora): replicated, no rule for the name fits"), made.out.constData());
     }
@@ -144,7 +150,8 @@ private Q_SLOTS:
         write("two.json", "{\"a/['x']/['w']\": {\"partition_spec\": []}, \"b/['x']/['w']\": {\"partition_spec\": []}}");
         const Outcome made = rules(QStringList { "explain", "--logical", path("two.json"), "--tensor", "x/w" } + onMesh());
         QCOMPARE(made.code, 3);
-        QCOMPARE(made.err.section(QLatin1Char('\n'), -2, -2), QString("shardctl: --tensor: 'x/w' fits 2 tensors; give more of the name: a/x/w, b/x/w"));
+        QCOMPARE(made.err.section(QLatin1Char('\n'), -2, -2),
+                 QString("shardctl: --tensor: 'x/w' fits 2 tensors; give more of the name: a/x/w, b/x/w"));
     }
 
     void listsAndShows()
@@ -163,13 +170,19 @@ private Q_SLOTS:
         QTest::addColumn<QString>("error");
         QTest::newRow("no action") << QStringList {} << 2 << "shardctl rules: ACTION is missing";
         QTest::newRow("unknown action") << QStringList { "do" } << 2 << "shardctl rules: there is no action 'do'";
-        QTest::newRow("no logical") << QStringList { "resolve", "--devices-per-slice", "4" } << 2 << "shardctl rules resolve: --logical is missing";
-        QTest::newRow("no devices") << QStringList { "resolve", "--logical", "DIR/dump" } << 2 << "shardctl rules: give either --devices-per-slice or --topology";
-        QTest::newRow("does not fit") << QStringList { "resolve", "--logical", "DIR/dump", "--devices-per-slice", "6", "--set", "ici_expert_parallelism=4", "-o", "DIR/x" }
-                                      << 3 << "shardctl: default: ici_fsdp_parallelism is -1 and cannot be filled: 6 devices";
-        QTest::newRow("bad rule") << QStringList { "show", "DIR/bad.yml" } << 3 << "shardctl: DIR/bad.yml:2:3: a rule is a pair of a logical name and mesh axes";
-        QTest::newRow("bad dump") << QStringList { "resolve", "--logical", "DIR/bad.json", "--devices-per-slice", "4" } << 3 << "shardctl: DIR/bad.json:2:";
-        QTest::newRow("specs, no names") << QStringList { "resolve", "--logical", "DIR/named.json", "--devices-per-slice", "4" } << 3 << "shardctl: DIR/named.json: these are specs already";
+        QTest::newRow("no logical") << QStringList { "resolve", "--devices-per-slice", "4" } << 2
+                                    << "shardctl rules resolve: --logical is missing";
+        QTest::newRow("no devices") << QStringList { "resolve", "--logical", "DIR/dump" } << 2
+                                    << "shardctl rules: give either --devices-per-slice or --topology";
+        QTest::newRow("does not fit") << QStringList {
+            "resolve", "--logical", "DIR/dump", "--devices-per-slice", "6", "--set", "ici_expert_parallelism=4", "-o", "DIR/x"
+        } << 3 << "shardctl: default: ici_fsdp_parallelism is -1 and cannot be filled: 6 devices";
+        QTest::newRow("bad rule") << QStringList { "show", "DIR/bad.yml" } << 3
+                                  << "shardctl: DIR/bad.yml:2:3: a rule is a pair of a logical name and mesh axes";
+        QTest::newRow("bad dump") << QStringList { "resolve", "--logical", "DIR/bad.json", "--devices-per-slice", "4" } << 3
+                                  << "shardctl: DIR/bad.json:2:";
+        QTest::newRow("specs, no names") << QStringList { "resolve", "--logical", "DIR/named.json", "--devices-per-slice", "4" }
+                                         << 3 << "shardctl: DIR/named.json: these are specs already";
     }
     void refusals()
     {
@@ -190,7 +203,8 @@ private Q_SLOTS:
     {
         const Outcome made = rules({ "show", "ep-as-dp" });
         QCOMPARE(made.code, 0);
-        QVERIFY2(made.err.startsWith("warning: ep-as-dp:9 (activation_length_attn): the mesh has no axis 'context'"), qPrintable(made.err));
+        QVERIFY2(made.err.startsWith("warning: ep-as-dp:9 (activation_length_attn): the mesh has no axis 'context'"),
+                 qPrintable(made.err));
         QVERIFY(!made.out.contains("warning"));
     }
 };

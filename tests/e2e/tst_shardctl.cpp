@@ -38,9 +38,10 @@ private:
         config.write(R"({"model_type":"llama","vocab_size":320,"hidden_size":64,"intermediate_size":192,"num_hidden_layers":3,
                          "num_attention_heads":8,"num_key_value_heads":4,"rms_norm_eps":1e-5,"torch_dtype":"bfloat16"})");
         config.close();
-        const Outcome made = shardctl(QStringList { "new", "--model", path("config.json"), "--mesh", "data=2,model=4", "--preset",
-                                                    "megatron-tp", "--batch", "4", "--sequence", "16", "-o", path("small.shardboard") }
-                                      + more);
+        const Outcome made =
+            shardctl(QStringList { "new", "--model", path("config.json"), "--mesh", "data=2,model=4", "--preset", "megatron-tp",
+                                   "--batch", "4", "--sequence", "16", "-o", path("small.shardboard") }
+                     + more);
         if (made.code != 0)
             qFatal("%s", qPrintable(made.err));
         return path("small.shardboard");
@@ -49,8 +50,9 @@ private:
 private Q_SLOTS:
     void megatronPlanOfLlama3()
     {
-        const Outcome made = shardctl({ "new", "--model", "llama3-8b", "--mesh", "data=2,model=4", "--preset", "megatron-tp",
-                                        "--workload", "prefill", "--batch", "8", "--sequence", "4096", "-o", path("d.shardboard") });
+        const Outcome made =
+            shardctl({ "new", "--model", "llama3-8b", "--mesh", "data=2,model=4", "--preset", "megatron-tp", "--workload",
+                       "prefill", "--batch", "8", "--sequence", "4096", "-o", path("d.shardboard") });
         QCOMPARE(made.code, 0);
         QVERIFY2(made.out.contains("8,030,261,248 parameters in 291 weights"), qPrintable(made.out));
         const QJsonObject plan = shardctl({ "plan", path("d.shardboard"), "--json" }).json();
@@ -86,8 +88,9 @@ private Q_SLOTS:
             QVERIFY2(refused.err.contains("embed"), qPrintable(refused.err));
         }
         QCOMPARE(shardctl({ "plan", design, "--profile", "G3", "--allow-transitions", "P->R,S->R,R->S,S->S" }).code, 0);
-        for (const QStringList& options : { QStringList { "--profile", "G4" }, QStringList { "--picker", "best" },
-                                            QStringList { "--allow-transitions", "P->Q" }, QStringList { "--on-reshard", "shout" } })
+        for (const QStringList& options :
+             { QStringList { "--profile", "G4" }, QStringList { "--picker", "best" }, QStringList { "--allow-transitions", "P->Q" },
+               QStringList { "--on-reshard", "shout" } })
             QCOMPARE(shardctl(QStringList { "plan", design } + options).code, 2);
     }
 
@@ -111,15 +114,16 @@ private Q_SLOTS:
     void decodeAndReplicateRunToo()
     {
         QCOMPARE(shardctl({ "run", small({ "--workload", "decode" }), "--verify" }).code, 0);
-        const Outcome whole = shardctl({ "new", "--model", path("config.json"), "--mesh", "data=3", "--preset", "replicate", "--batch",
-                                         "6", "--sequence", "8", "-o", path("r.shardboard") });
+        const Outcome whole = shardctl({ "new", "--model", path("config.json"), "--mesh", "data=3", "--preset", "replicate",
+                                         "--batch", "6", "--sequence", "8", "-o", path("r.shardboard") });
         QCOMPARE(whole.code, 0);
         QCOMPARE(shardctl({ "run", path("r.shardboard"), "--verify", "--dtype", "design", "--steps", "2" }).code, 0);
     }
 
     void tilesAnswerAsTheContractSays()
     {
-        const Outcome tiles = shardctl({ "tiles", "--shape", "6144,4096", "--mesh", "model=4", "--strategy", "rowwise", "--axis", "model", "--json" });
+        const Outcome tiles = shardctl(
+            { "tiles", "--shape", "6144,4096", "--mesh", "model=4", "--strategy", "rowwise", "--axis", "model", "--json" });
         QCOMPARE(tiles.code, 0);
         const QJsonObject first = tiles.json()["shards"].toArray()[1].toObject();
         QCOMPARE(tiles.json()["bytes_per_device"].toInteger(), 12582912);
@@ -133,7 +137,8 @@ private Q_SLOTS:
     {
         QFile request(path("request.json"));
         QVERIFY(request.open(QIODevice::WriteOnly));
-        request.write(R"({"module":"ColumnParallelLinear","params":{"in_dim":6,"out_dim":10,"num_devices":3,"has_bias":true,"input_shape":[2,3,6]}})");
+        request.write(
+            R"({"module":"ColumnParallelLinear","params":{"in_dim":6,"out_dim":10,"num_devices":3,"has_bias":true,"input_shape":[2,3,6]}})");
         request.close();
         const Outcome answer = shardctl({ "module", path("request.json"), "-o", path("module.shardboard"), "--json" });
         QVERIFY2(answer.code == 0, qPrintable(answer.err));
@@ -143,8 +148,8 @@ private Q_SLOTS:
         QVERIFY2(plan.out.contains("y [dim 2 = model], wanted whole by gather"), qPrintable(plan.out));
         QCOMPARE(shardctl({ "run", path("module.shardboard"), "--verify" }).code, 0);
         QCOMPARE(shardctl({ "run", path("module.shardboard"), "--layers", "1" }).code, 2);
-        const Outcome tied = shardctl({ "new", "--model", "column-parallel-linear", "--in-dim", "4", "--out-dim", "8", "--tied", "--bias",
-                                        "--mesh", "model=2", "-o", path("tied.shardboard") });
+        const Outcome tied = shardctl({ "new", "--model", "column-parallel-linear", "--in-dim", "4", "--out-dim", "8", "--tied",
+                                        "--bias", "--mesh", "model=2", "-o", path("tied.shardboard") });
         QCOMPARE(tied.code, 3);
         QVERIFY2(tied.err.startsWith("shardctl: --tied: a tied weight cannot"), qPrintable(tied.err));
         const Outcome wrong = shardctl({ "module", path("config.json") });
@@ -155,7 +160,8 @@ private Q_SLOTS:
     /// A million devices: every one is asked for its shard, which would take 40 minutes if each looked at all others.
     void tilesOfAMillionDevices()
     {
-        const Outcome tiles = shardctl({ "tiles", "--shape", "1048576,4", "--mesh", "model=1048576", "--strategy", "rowwise", "--json" });
+        const Outcome tiles =
+            shardctl({ "tiles", "--shape", "1048576,4", "--mesh", "model=1048576", "--strategy", "rowwise", "--json" });
         QCOMPARE(tiles.code, 0);
         QVERIFY(tiles.out.contains("{\"device\":1048575,\"pieces\":[[[1048575,1048576],[0,4]]],\"shape\":[1,4]}"));
     }
@@ -279,25 +285,33 @@ private Q_SLOTS:
     void exportTellsWhatItLeavesOut()
     {
         QCOMPARE(shardctl({ "export", small(), "--to", "jax", "-o", path("jax") }).err, QString());
-        QCOMPARE(shardctl({ "new", "--model", path("config.json"), "--mesh", "data=2,model=2", "--preset", "tp-sp", "--workload", "train", "--recompute", "full",
-                            "--sequence", "16", "-o", path("sp.shardboard") }).code, 0);
+        QCOMPARE(shardctl({ "new", "--model", path("config.json"), "--mesh", "data=2,model=2", "--preset", "tp-sp", "--workload",
+                            "train", "--recompute", "full", "--sequence", "16", "-o", path("sp.shardboard") })
+                     .code,
+                 0);
         const Outcome outcome = shardctl({ "export", path("sp.shardboard"), "--to", "jax", "-o", path("sp") });
         QVERIFY2(outcome.code == 0, qPrintable(outcome.err));
         QCOMPARE(outcome.out, path("sp") + "/export.py\n" + path("sp") + "/shards.json\n");
         const QStringList lines = outcome.err.trimmed().split('\n');
         QCOMPARE(lines.size(), 2);
-        QVERIFY2(lines[0].startsWith("note: not in the export: ") && lines[0].contains(" pins of ") && lines[0].contains("preset tp-sp becomes megatron-tp"), qPrintable(lines[0]));
+        QVERIFY2(lines[0].startsWith("note: not in the export: ") && lines[0].contains(" pins of ")
+                     && lines[0].contains("preset tp-sp becomes megatron-tp"),
+                 qPrintable(lines[0]));
         QVERIFY2(lines[1].startsWith("note: not in the export: recompute full"), qPrintable(lines[1]));
     }
 
     void jaxRefusesUnevenLayouts()
     {
-        QCOMPARE(shardctl({ "new", "--model", path("config.json"), "--mesh", "model=3", "--preset", "megatron-tp", "-o", path("u.shardboard") }).code, 0);
+        QCOMPARE(shardctl({ "new", "--model", path("config.json"), "--mesh", "model=3", "--preset", "megatron-tp", "-o",
+                            path("u.shardboard") })
+                     .code,
+                 0);
         const Outcome outcome = shardctl({ "export", path("u.shardboard"), "--to", "jax", "-o", path("jax3") });
         QCOMPARE(outcome.code, 3);
         QCOMPARE(outcome.err.count('\n'), 1);
         QVERIFY2(outcome.err.startsWith("shardctl: " + path("u.shardboard") + ": JAX cannot hold "), qPrintable(outcome.err));
-        for (const char* part : { "model.embed_tokens.weight", "lm_head.weight", "JAX cannot cut dim 0 of size 320 into 3 equal parts", "model.layers.*.self_attn." })
+        for (const char* part : { "model.embed_tokens.weight", "lm_head.weight",
+                                  "JAX cannot cut dim 0 of size 320 into 3 equal parts", "model.layers.*.self_attn." })
             QVERIFY2(outcome.err.contains(part), qPrintable(outcome.err));
         QVERIFY(!QFile::exists(path("jax3/export.py")));
     }
@@ -306,10 +320,14 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("folder");
         QTest::addColumn<QString>("says");
-        QTest::newRow("llama") << "llama-3.1-8b-finetune" << "8,030,261,248 parameters in 291 weights";
-        QTest::newRow("mistral") << "mistral-24b" << "23,572,403,200 parameters in 363 weights";
-        QTest::newRow("mixtral") << "mixtral-8x22b-finetune" << "140,620,634,112 parameters in 1,739 weights";
-        QTest::newRow("falcon") << "falcon-180b" << "179,522,565,120 parameters in 644 weights";
+        QTest::newRow("llama") << "llama-3.1-8b-finetune"
+                               << "8,030,261,248 parameters in 291 weights";
+        QTest::newRow("mistral") << "mistral-24b"
+                                 << "23,572,403,200 parameters in 363 weights";
+        QTest::newRow("mixtral") << "mixtral-8x22b-finetune"
+                                 << "140,620,634,112 parameters in 1,739 weights";
+        QTest::newRow("falcon") << "falcon-180b"
+                                << "179,522,565,120 parameters in 644 weights";
     }
     void realCheckpoints()
     {
@@ -317,8 +335,8 @@ private Q_SLOTS:
         QFETCH(QString, says);
         if (!QDir(shared("data/checkpoints")).exists())
             QSKIP("the shared checkpoints are not here");
-        const Outcome made = shardctl({ "new", "--model", shared("data/checkpoints/" + folder), "--mesh", "data=2,model=4", "--preset",
-                                        "megatron-tp", "-o", path("c.shardboard") });
+        const Outcome made = shardctl({ "new", "--model", shared("data/checkpoints/" + folder), "--mesh", "data=2,model=4",
+                                        "--preset", "megatron-tp", "-o", path("c.shardboard") });
         QVERIFY2(made.code == 0, qPrintable(made.err));
         QVERIFY2(made.out.contains(says), qPrintable(made.out));
         QCOMPARE(shardctl({ "plan", path("c.shardboard") }).code, 0);

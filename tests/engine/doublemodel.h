@@ -146,7 +146,8 @@ private:
         for (std::size_t r = 0; r < gate.size(); ++r)
             for (std::size_t i = 0; i < gate[r].size(); ++i) {
                 const double g = gate[r][i];
-                const double active = m_model.activation == "silu" ? g / (1 + std::exp(-g)) : g / 2 * (1 + std::erf(g / std::sqrt(2.0)));
+                const double active =
+                    m_model.activation == "silu" ? g / (1 + std::exp(-g)) : g / 2 * (1 + std::erf(g / std::sqrt(2.0)));
                 gate[r][i] = active * up[r][i];
             }
         return linear(gate, layer + "mlp.down_proj");
@@ -172,7 +173,8 @@ private:
             add(attention(normed(x, weight(layer + "input_layernorm.weight")), layer), x);
             add(mlp(normed(x, weight(layer + "post_attention_layernorm.weight")), layer), x);
         }
-        const Matrix logits = product(normed(x, weight("norm.weight")), m_model.tiedEmbeddings ? table : weights.at("lm_head.weight"));
+        const Matrix logits =
+            product(normed(x, weight("norm.weight")), m_model.tiedEmbeddings ? table : weights.at("lm_head.weight"));
         double sum = 0;
         for (std::size_t s = 0; s < logits.size(); ++s) {
             double total = 0;

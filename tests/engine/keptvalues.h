@@ -21,7 +21,8 @@ inline RunHooks keeping(Values& values)
     RunHooks hooks;
     hooks.value = [&values](const SeenValue& seen) {
         for (std::int64_t device = 0; device < seen.value.deviceCount(); ++device) {
-            const std::string name = seen.tensor + "/" + std::to_string(seen.microBatch) + "/" + std::to_string(seen.value.mesh().deviceId(device));
+            const std::string name =
+                seen.tensor + "/" + std::to_string(seen.microBatch) + "/" + std::to_string(seen.value.mesh().deviceId(device));
             values[name].assign(seen.value.data(device), seen.value.data(device) + seen.value.elements(device));
         }
     };

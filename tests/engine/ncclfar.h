@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// NCCL between the processes of mpirun, without any GPU: stand-ins for the GPUs of this process, and calls whose values go to the other
-// processes by MPI. As the recorder does, it says what would hang or be undefined with the library: members of a communicator that
-// call something else or with other counts, dtypes, operations or roots, ranks that are in no group of it, processes that split other
-// communicators, memory of another GPU. A call that others do not make is waited for until the run is stopped, as there.
+// NCCL between the processes of mpirun, without any GPU: stand-ins for the GPUs of this process, and calls whose values go to the
+// other processes by MPI. As the recorder does, it says what would hang or be undefined with the library: members of a communicator
+// that call something else or with other counts, dtypes, operations or roots, ranks that are in no group of it, processes that
+// split other communicators, memory of another GPU. A call that others do not make is waited for until the run is stopped, as
+// there.
 #pragma once
 
 #include "engine/failure.h"
@@ -224,7 +225,8 @@ private:
             return std::string();
         };
         f.groupEnd = [this] { return close(); };
-        const auto ask = [this, gpu](What what, const void* from, void* to, std::size_t count, Element element, ReduceOp op, int peer, int c) {
+        const auto ask = [this, gpu](What what, const void* from, void* to, std::size_t count, Element element, ReduceOp op,
+                                     int peer, int c) {
             FarMail::Header header;
             header.communicator = c;
             header.from = m_joining.first + gpu;
@@ -235,16 +237,24 @@ private:
             header.count = static_cast<std::int64_t>(count);
             return note({ gpu, header, from, to, {} });
         };
-        f.allReduce = [=](const void* from, void* to, std::size_t n, Element e, ReduceOp op, int c) { return ask(What::AllReduce, from, to, n, e, op, -1, c); };
-        f.allGather = [=](const void* from, void* to, std::size_t n, Element e, int c) { return ask(What::AllGather, from, to, n, e, ReduceOp::Sum, -1, c); };
+        f.allReduce = [=](const void* from, void* to, std::size_t n, Element e, ReduceOp op, int c) {
+            return ask(What::AllReduce, from, to, n, e, op, -1, c);
+        };
+        f.allGather = [=](const void* from, void* to, std::size_t n, Element e, int c) {
+            return ask(What::AllGather, from, to, n, e, ReduceOp::Sum, -1, c);
+        };
         f.reduceScatter = [=](const void* from, void* to, std::size_t n, Element e, ReduceOp op, int c) {
             return ask(What::ReduceScatter, from, to, n, e, op, -1, c);
         };
         f.reduce = [=](const void* from, void* to, std::size_t n, Element e, ReduceOp op, int root, int c) {
             return ask(What::Reduce, from, to, n, e, op, root, c);
         };
-        f.send = [=](const void* from, std::size_t n, Element e, int peer, int c) { return ask(What::Send, from, nullptr, n, e, ReduceOp::Sum, peer, c); };
-        f.receive = [=](void* to, std::size_t n, Element e, int peer, int c) { return ask(What::Receive, nullptr, to, n, e, ReduceOp::Sum, peer, c); };
+        f.send = [=](const void* from, std::size_t n, Element e, int peer, int c) {
+            return ask(What::Send, from, nullptr, n, e, ReduceOp::Sum, peer, c);
+        };
+        f.receive = [=](void* to, std::size_t n, Element e, int peer, int c) {
+            return ask(What::Receive, nullptr, to, n, e, ReduceOp::Sum, peer, c);
+        };
         f.local = [this, gpu](const Call& call, const void* from, void* to, Element e) {
             if (m_open)
                 return std::string("a copy within a group of calls would not wait for them");
@@ -345,8 +355,10 @@ private:
         for (const std::int64_t member : members) {
             FarMail::Letter letter = m_mail.take(h.communicator, static_cast<int>(member), h.from, m_joining.stopped);
             const FarMail::Header& other = letter.header;
-            if (other.what != h.what || other.count != h.count || other.element != h.element || other.op != h.op || other.peer != h.peer)
-                return "ranks " + std::to_string(h.from) + " and " + std::to_string(member) + " call different things in one communicator";
+            if (other.what != h.what || other.count != h.count || other.element != h.element || other.op != h.op
+                || other.peer != h.peer)
+                return "ranks " + std::to_string(h.from) + " and " + std::to_string(member)
+                    + " call different things in one communicator";
             all.push_back(std::move(letter.values));
         }
         const auto elements = [&](const void* memory) {

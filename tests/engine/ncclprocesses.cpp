@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One of the processes that tst_ncclprocesses starts by mpirun: the backend nccl over several of them, on stand-ins for their GPUs and for
-// NCCL (ncclfar.h). The first one does what its arguments say and prints one line for each thing it has seen; the others follow.
+// One of the processes that tst_ncclprocesses starts by mpirun: the backend nccl over several of them, on stand-ins for their GPUs
+// and for NCCL (ncclfar.h). The first one does what its arguments say and prints one line for each thing it has seen; the others
+// follow.
 //   ncclprocesses GPUS MODE [RANK TROUBLE NUMBER]
 #include "engine/conformance/conformance.h"
 #include "engine/conformance/modelcases.h"
@@ -56,7 +57,8 @@ Program llama(const std::string& mesh, const std::string& preset, WorkloadKind w
 
 Program smallProgram(std::int64_t devices, WorkloadKind workload = WorkloadKind::Train)
 {
-    return devices % 2 == 0 ? llama("data=" + std::to_string(devices / 2) + ",model=2", "tp-sp", workload) : llama("data=1,model=" + std::to_string(devices), "megatron-tp", workload);
+    return devices % 2 == 0 ? llama("data=" + std::to_string(devices / 2) + ",model=2", "tp-sp", workload)
+                            : llama("data=1,model=" + std::to_string(devices), "megatron-tp", workload);
 }
 
 RunOutcome inOneProcess(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
@@ -87,11 +89,13 @@ void same(const Backend& backend)
         const RunOutcome second = inOneProcess(program, options, keeping(alone), poisoned);
         const RunOutcome third = backend.run(program, options, keeping(ours), poisoned);
         const std::string error = told(first) + told(second) + told(third);
-        bool right = error.empty() && std::get<RunResult>(third).verified && ours.size() > 10 && ours.size() == cpu.size() && ours.size() == alone.size();
+        bool right = error.empty() && std::get<RunResult>(third).verified && ours.size() > 10 && ours.size() == cpu.size()
+            && ours.size() == alone.size();
         const double tolerance = one.workload == WorkloadKind::Train ? 1e-3 : 1e-4;
         std::string where;
         for (const auto& [name, values] : cpu) {
-            const bool near = ours.contains(name) && ours[name].size() == values.size() && distance(ours[name], values) <= tolerance;
+            const bool near =
+                ours.contains(name) && ours[name].size() == values.size() && distance(ours[name], values) <= tolerance;
             const bool equal = ours[name].size() == alone[name].size()
                 && std::memcmp(ours[name].data(), alone[name].data(), alone[name].size() * sizeof(float)) == 0;
             if ((!near || !equal) && where.empty())
@@ -109,11 +113,13 @@ void conform(const Backend& backend, const std::string& filter)
     conformance::Options options;
     options.devices = backend.mostDevices;
     options.filter = filter;
-    const auto summary = conformance::runAll(backend, options, [](const conformance::Case& which, const conformance::CaseResult& result) {
-        if (!result.passed)
-            say(false, which.name + ": " + result.message);
-    });
-    say(summary.passed > 0 && summary.failed == 0, std::to_string(summary.passed) + " cases, " + std::to_string(summary.programs) + " programs");
+    const auto summary =
+        conformance::runAll(backend, options, [](const conformance::Case& which, const conformance::CaseResult& result) {
+            if (!result.passed)
+                say(false, which.name + ": " + result.message);
+        });
+    say(summary.passed > 0 && summary.failed == 0,
+        std::to_string(summary.passed) + " cases, " + std::to_string(summary.programs) + " programs");
 }
 
 void profile(const Backend& backend)
@@ -127,7 +133,8 @@ void profile(const Backend& backend)
         hooks.profile = [&](const RunProfile& made) { seen = made; };
         std::set<std::int64_t> sampled;
         hooks.sample = [&](const Sample& sample) { sampled.insert(sample.device); };
-        const Program program = llama("data=1,model=" + std::to_string(backend.mostDevices), "megatron-tp", WorkloadKind::Train); // few communicators
+        const Program program =
+            llama("data=1,model=" + std::to_string(backend.mostDevices), "megatron-tp", WorkloadKind::Train); // few communicators
         const RunOutcome outcome = backend.run(program, options, hooks, {});
         say(failureOf(outcome) == nullptr, "profiled " + told(outcome));
         const auto devices = static_cast<std::size_t>(backend.mostDevices);
@@ -171,17 +178,20 @@ void announce(const Backend& backend)
         sum += bytes;
         all = all && bytes > 0;
     }
-    say(all && static_cast<std::int64_t>(byProcess.size()) == backend.devicesInSteps && sum == announced, "announced for every process");
+    say(all && static_cast<std::int64_t>(byProcess.size()) == backend.devicesInSteps && sum == announced,
+        "announced for every process");
     // What is announced is what one process announces, and the arenas are what was touched.
     std::int64_t alone = 0;
     RunHooks silent;
     silent.announce = [&](std::int64_t bytes, double) { alone = bytes; };
     const RunOutcome one = inOneProcess(smallProgram(backend.mostDevices), options, silent, {});
-    say(failureOf(one) == nullptr && alone == announced && std::get<RunResult>(one).peakBytes == std::get<RunResult>(outcome).peakBytes,
+    say(failureOf(one) == nullptr && alone == announced
+            && std::get<RunResult>(one).peakBytes == std::get<RunResult>(outcome).peakBytes,
         "as one process announces");
     options.breakCollective = "any";
     const RunOutcome broken = backend.run(smallProgram(backend.mostDevices), options, {}, {});
-    say(failureOf(broken) == nullptr && !std::get<RunResult>(broken).verified && !std::get<RunResult>(broken).firstDeviation.empty(),
+    say(failureOf(broken) == nullptr && !std::get<RunResult>(broken).verified
+            && !std::get<RunResult>(broken).firstDeviation.empty(),
         "a broken collective is found");
 }
 
@@ -230,7 +240,8 @@ void cancels(const Backend& backend, const FarGpus& own)
         hooks.cancel = &cancel;
         hooks.progress = [&](std::int64_t step, std::int64_t, const std::string&) { cancel = step >= after; };
         const RunOutcome outcome = backend.run(smallProgram(backend.mostDevices), options, hooks, {});
-        say(failureOf(outcome) != nullptr && failureOf(outcome)->code == "cancelled", "cancelled after " + std::to_string(after) + " " + told(outcome));
+        say(failureOf(outcome) != nullptr && failureOf(outcome)->code == "cancelled",
+            "cancelled after " + std::to_string(after) + " " + told(outcome));
         for (int round = 0; round < 2; ++round) {
             const RunOutcome again = backend.run(smallProgram(backend.mostDevices), options, {}, {});
             say(failureOf(again) == nullptr && std::get<RunResult>(again).verified, "the next run " + told(again));
@@ -247,8 +258,8 @@ std::atomic<bool> cancelLate = false;
 mpi::Part endingEarly(const mpi::Part& part, bool first)
 {
     mpi::Part out = part;
-    out.run = [part, first](mpi::MpiTeam& team, const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits,
-                            const nlohmann::json& extra) -> RunOutcome {
+    out.run = [part, first](mpi::MpiTeam& team, const Program& program, const RunOptions& options, const RunHooks& hooks,
+                            const RunLimits& limits, const nlohmann::json& extra) -> RunOutcome {
         RunOutcome outcome = part.run(team, program, options, hooks, limits, extra);
         if (first)
             cancelLate = true;
@@ -302,7 +313,8 @@ void storm(const Backend& backend, int trials)
         if (failureOf(outcome)->code != "cancelled")
             say(false, told(outcome));
     }
-    say(cancelled > trials / 10, std::to_string(cancelled) + " cancelled, " + std::to_string(ended) + " ended, at most " + std::to_string(longest) + " s");
+    say(cancelled > trials / 10,
+        std::to_string(cancelled) + " cancelled, " + std::to_string(ended) + " ended, at most " + std::to_string(longest) + " s");
     const RunOutcome again = backend.run(program, options, {}, {});
     say(failureOf(again) == nullptr && std::get<RunResult>(again).verified, "the next run " + told(again));
 }

@@ -133,7 +133,8 @@ private:
             return "a communicator that is not there";
         if (m_communicators[static_cast<std::size_t>(entry.communicator)].color[rank] < 0)
             return "a rank calls in a communicator that it is not in";
-        const auto size = static_cast<int>(m_communicators[static_cast<std::size_t>(entry.communicator)].groupOf(static_cast<std::int64_t>(rank)).size());
+        const auto size = static_cast<int>(
+            m_communicators[static_cast<std::size_t>(entry.communicator)].groupOf(static_cast<std::int64_t>(rank)).size());
         const bool hasPeer = entry.what == What::Send || entry.what == What::Receive || entry.what == What::Reduce;
         if (hasPeer && (entry.peer < 0 || entry.peer >= size))
             return "a peer outside of the communicator";
@@ -153,7 +154,8 @@ private:
     }
     std::int64_t memberOf(const Entry& entry, std::size_t rank, int key) const
     {
-        return m_communicators[static_cast<std::size_t>(entry.communicator)].groupOf(static_cast<std::int64_t>(rank))[static_cast<std::size_t>(key)];
+        return m_communicators[static_cast<std::size_t>(entry.communicator)].groupOf(
+            static_cast<std::int64_t>(rank))[static_cast<std::size_t>(key)];
     }
 
     bool advance(std::size_t rank)
@@ -161,11 +163,13 @@ private:
         Unit& unit = m_units[rank].front();
         if (unit.front().what == What::Local) {
             const Entry& e = unit.front();
-            copyRegion(e.local.region, e.local.fromBox, static_cast<const float*>(e.from), e.local.toBox, static_cast<float*>(e.to), e.local.combine);
+            copyRegion(e.local.region, e.local.fromBox, static_cast<const float*>(e.from), e.local.toBox, static_cast<float*>(e.to),
+                       e.local.combine);
             m_units[rank].pop_front();
             return true;
         }
-        const bool messages = std::all_of(unit.begin(), unit.end(), [](const Entry& e) { return e.what == What::Send || e.what == What::Receive; });
+        const bool messages =
+            std::all_of(unit.begin(), unit.end(), [](const Entry& e) { return e.what == What::Send || e.what == What::Receive; });
         return messages ? advanceMessages(rank, unit) : advanceCollectives(rank, unit);
     }
 
@@ -214,7 +218,8 @@ private:
                     && a.communicator == b.communicator;
             };
             if (theirs.size() != unit.size() || !std::equal(unit.begin(), unit.end(), theirs.begin(), same)) {
-                m_wrong = "ranks " + std::to_string(rank) + " and " + std::to_string(member) + " call different things in one communicator";
+                m_wrong = "ranks " + std::to_string(rank) + " and " + std::to_string(member)
+                    + " call different things in one communicator";
                 return false;
             }
         }

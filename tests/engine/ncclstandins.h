@@ -100,11 +100,11 @@ public:
         m_apart.enter(this);
         HostRuntime::gemm(gemm);
     }
-#define SHARDBOARD_CUDA_LAUNCH(Body) \
-    void launch(const cuda::Body& body, const cuda::Grid& grid) override \
-    { \
-        m_apart.enter(this); \
-        HostRuntime::launch(body, grid); \
+#define SHARDBOARD_CUDA_LAUNCH(Body)                                                                                               \
+    void launch(const cuda::Body& body, const cuda::Grid& grid) override                                                           \
+    {                                                                                                                              \
+        m_apart.enter(this);                                                                                                       \
+        HostRuntime::launch(body, grid);                                                                                           \
     }
     SHARDBOARD_CUDA_BODIES(SHARDBOARD_CUDA_LAUNCH)
 #undef SHARDBOARD_CUDA_LAUNCH
@@ -194,8 +194,9 @@ public:
             f.groupStart = [this] {
                 if (m_recorder)
                     return std::string("a group within a group");
-                m_recorder.emplace(m_communicators, m_gpus.size(),
-                                   [this](std::size_t r, const void* memory, std::size_t bytes) { return !owned || m_gpus[r]->owns(memory, bytes); });
+                m_recorder.emplace(m_communicators, m_gpus.size(), [this](std::size_t r, const void* memory, std::size_t bytes) {
+                    return !owned || m_gpus[r]->owns(memory, bytes);
+                });
                 m_open.assign(m_gpus.size(), false);
                 return std::string();
             };

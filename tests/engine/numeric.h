@@ -22,9 +22,11 @@ inline Floats randomFloats(std::int64_t count, unsigned seed, double mean = 0, d
     std::mt19937 generator(seed);
     Floats out;
     for (std::int64_t i = 0; i < count; ++i) // sum of three uniform values: some larger ones among them
-        out.push_back(static_cast<float>(
-            mean + deviation * (static_cast<double>(generator()) + static_cast<double>(generator())
-                                + static_cast<double>(generator()) - 1.5 * 4294967295.0) / 2147483648.0));
+        out.push_back(static_cast<float>(mean
+                                         + deviation
+                                             * (static_cast<double>(generator()) + static_cast<double>(generator())
+                                                + static_cast<double>(generator()) - 1.5 * 4294967295.0)
+                                             / 2147483648.0));
     return out;
 }
 
@@ -85,8 +87,8 @@ inline double errorOf(const Floats& got, const Doubles& expected)
 } // namespace shardboard::engine::numeric
 
 /// Fails the test with the error in the message. `got` are floats, `expected` doubles.
-#define VERIFY_NEAR(got, expected, tolerance) \
-    do { \
-        const double error_ = shardboard::engine::numeric::errorOf((got), (expected)); \
-        QVERIFY2(error_ < (tolerance), std::to_string(error_ * 1e6).append("e-6").c_str()); \
+#define VERIFY_NEAR(got, expected, tolerance)                                                                                      \
+    do {                                                                                                                           \
+        const double error_ = shardboard::engine::numeric::errorOf((got), (expected));                                             \
+        QVERIFY2(error_ < (tolerance), std::to_string(error_ * 1e6).append("e-6").c_str());                                        \
     } while (false)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library of NCCL's name with the functions that are asked for, which does nothing but notice how: communicators that do not block are
-// not ready for a while after each group of calls, and may not be used until somebody has asked often enough.
+// A library of NCCL's name with the functions that are asked for, which does nothing but notice how: communicators that do not
+// block are not ready for a while after each group of calls, and may not be used until somebody has asked often enough.
 #include "tests/engine/standinnccl.h"
 
 #include <nccl.h>
@@ -178,9 +178,18 @@ ncclResult_t ncclGroupEnd()
     return bad ? ncclInvalidArgument : waits ? ncclInProgress : ncclSuccess;
 }
 
-ncclResult_t ncclAllReduce(const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t comm, cudaStream_t) { return call(comm); }
+ncclResult_t ncclAllReduce(const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t comm, cudaStream_t)
+{
+    return call(comm);
+}
 ncclResult_t ncclAllGather(const void*, void*, size_t, ncclDataType_t, ncclComm_t comm, cudaStream_t) { return call(comm); }
-ncclResult_t ncclReduceScatter(const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t comm, cudaStream_t) { return call(comm); }
-ncclResult_t ncclReduce(const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, int, ncclComm_t comm, cudaStream_t) { return call(comm); }
+ncclResult_t ncclReduceScatter(const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t comm, cudaStream_t)
+{
+    return call(comm);
+}
+ncclResult_t ncclReduce(const void*, void*, size_t, ncclDataType_t, ncclRedOp_t, int, ncclComm_t comm, cudaStream_t)
+{
+    return call(comm);
+}
 ncclResult_t ncclSend(const void*, size_t, ncclDataType_t, int, ncclComm_t comm, cudaStream_t) { return call(comm); }
 ncclResult_t ncclRecv(void*, size_t, ncclDataType_t, int, ncclComm_t comm, cudaStream_t) { return call(comm); }

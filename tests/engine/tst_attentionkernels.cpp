@@ -78,7 +78,10 @@ Answers answersFor(const Naive& naive, const Inputs& in)
     answers.dv = gradientOf([&](const Doubles& at) { return dot(naive(q, k, at), dy); }, v);
     if (naive.sink)
         answers.dSink = gradientOf(
-            [&](const Doubles& at) { return dot(Naive { naive.block, at[0] }(q, k, v), dy); }, { *naive.sink })[0];
+            [&](const Doubles& at) {
+                return dot(Naive { naive.block, at[0] }(q, k, v), dy);
+            },
+            { *naive.sink })[0];
     return answers;
 }
 
@@ -132,8 +135,8 @@ Results runRing(const AttentionBlock& b, const Inputs& in, const float* sink, co
     std::fill(r.dq.begin(), r.dq.end(), 0.0f);
     for (const std::size_t index : order)
         ringBackward(part(index), rowsOf(in.q, b.headDim), { in.k.data() + cuts[index] * b.headDim, b.headDim },
-                     { in.v.data() + cuts[index] * b.valueDim, b.valueDim }, rowsOf(in.dy, b.valueDim), highest.data(),
-                     sum.data(), dots.data(), scratch.data(),
+                     { in.v.data() + cuts[index] * b.valueDim, b.valueDim }, rowsOf(in.dy, b.valueDim), highest.data(), sum.data(),
+                     dots.data(), scratch.data(),
                      { rowsOf(r.dq, b.headDim),
                        { r.dk.data() + cuts[index] * b.headDim, b.headDim },
                        { r.dv.data() + cuts[index] * b.valueDim, b.valueDim },
@@ -213,8 +216,8 @@ private Q_SLOTS:
         const Inputs in(block);
         const auto sinkValue = static_cast<float>(sink);
         const float* sinkOrNull = std::isnan(sink) ? nullptr : &sinkValue;
-        const Answers answers = answersFor(
-            { block, sinkOrNull == nullptr ? std::nullopt : std::optional(double { sinkValue }) }, in);
+        const Answers answers =
+            answersFor({ block, sinkOrNull == nullptr ? std::nullopt : std::optional(double { sinkValue }) }, in);
         const std::vector<std::int64_t> cuts { 0, 1, keys / 2, keys };
         for (const Results& got :
              { runWhole(block, in, sinkOrNull), runRing(block, in, sinkOrNull, { 0, keys }, { 0 }),
@@ -324,8 +327,8 @@ private Q_SLOTS:
                 part.keys = to - from;
                 const RingState state { highest[p].data(), sums[p].data(), rowsOf(outs[p], 3) };
                 ringStart(2, 3, p == 2 ? &sink : nullptr, state);
-                ringAttend(part, rowsOf(in.q, 4), { in.k.data() + from * 4, 4 }, { in.v.data() + from * 3, 3 },
-                           scratch.data(), state);
+                ringAttend(part, rowsOf(in.q, 4), { in.k.data() + from * 4, 4 }, { in.v.data() + from * 3, 3 }, scratch.data(),
+                           state);
             }
             const RingState state { highest[1].data(), sums[1].data(), rowsOf(outs[1], 3) };
             for (const std::size_t other : order)
@@ -360,8 +363,8 @@ private Q_SLOTS:
                 gradients.dv = rowsOf(one.dv, 3);
             else
                 gradients.dSink = &one.dSink;
-            attendHeadBackward(block, rowsOf(in.q, 4), rowsOf(in.k, 4), rowsOf(in.v, 3), &sink, rowsOf(in.dy, 3),
-                               scratch.data(), gradients);
+            attendHeadBackward(block, rowsOf(in.q, 4), rowsOf(in.k, 4), rowsOf(in.v, 3), &sink, rowsOf(in.dy, 3), scratch.data(),
+                               gradients);
             QCOMPARE(one.dq, which == 0 ? all.dq : Floats(20, 9.0f));
             QCOMPARE(one.dk, which == 1 ? all.dk : Floats(28));
             QCOMPARE(one.dv, which == 2 ? all.dv : Floats(21));
@@ -370,8 +373,8 @@ private Q_SLOTS:
                 break;
             for (Floats* values : { &one.dq, &one.dk, &one.dv })
                 std::fill(values->begin(), values->end(), 0.0f);
-            ringBackward(block, rowsOf(in.q, 4), rowsOf(in.k, 4), rowsOf(in.v, 3), rowsOf(in.dy, 3), highest.data(),
-                         sum.data(), dots.data(), scratch.data(), gradients);
+            ringBackward(block, rowsOf(in.q, 4), rowsOf(in.k, 4), rowsOf(in.v, 3), rowsOf(in.dy, 3), highest.data(), sum.data(),
+                         dots.data(), scratch.data(), gradients);
             QCOMPARE(one.dq, which == 0 ? ring.dq : Floats(20));
             QCOMPARE(one.dk, which == 1 ? ring.dk : Floats(28));
             QCOMPARE(one.dv, which == 2 ? ring.dv : Floats(21));

@@ -65,9 +65,8 @@ private Q_SLOTS:
     void asksOnlyUntilTheAnswerIsKnown()
     {
         std::int64_t largest = 0;
-        (void)cacheShareFrom(
-            [&](std::int64_t bytes) { return largest = std::max(largest, bytes), machineWith(8 * kMiB)(bytes); },
-            kMostCacheShare);
+        (void)cacheShareFrom([&](std::int64_t bytes) { return largest = std::max(largest, bytes), machineWith(8 * kMiB)(bytes); },
+                             kMostCacheShare);
         QCOMPARE(largest, 12 * kMiB);
     }
 

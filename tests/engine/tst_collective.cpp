@@ -112,8 +112,7 @@ Layout randomLayout(std::mt19937& random, const Mesh& mesh, std::size_t rank, bo
         else if (choice == rank && mayBePartial)
             layout.partial.push_back({ axis });
     }
-    std::sort(layout.partial.begin(), layout.partial.end(),
-              [](const AxisRef& a, const AxisRef& b) { return a.axis < b.axis; });
+    std::sort(layout.partial.begin(), layout.partial.end(), [](const AxisRef& a, const AxisRef& b) { return a.axis < b.axis; });
     return layout;
 }
 
@@ -259,7 +258,8 @@ private Q_SLOTS:
                 from.push_back(values.data() + random() % 17);
             }
             for (auto& values : out)
-                to.push_back(values.data() + 32 - reinterpret_cast<std::uintptr_t>(values.data()) % 64 / 4 + (alike ? common : random() % 17));
+                to.push_back(values.data() + 32 - reinterpret_cast<std::uintptr_t>(values.data()) % 64 / 4
+                             + (alike ? common : random() % 17));
             run.from = from.data();
             run.to = to.data();
             run.sources = static_cast<std::int64_t>(sources);
@@ -307,7 +307,9 @@ private Q_SLOTS:
             tensor.allocate(arena);
             for (std::int64_t p = 0; p < 3; ++p)
                 for (std::int64_t i = 0; i < tensor.elements(p); ++i)
-                    tensor.data(p)[i] = static_cast<float>((static_cast<std::uint64_t>(i) * 2654435761u + static_cast<std::uint64_t>(p)) % 65521u) / 3.0f;
+                    tensor.data(p)[i] =
+                        static_cast<float>((static_cast<std::uint64_t>(i) * 2654435761u + static_cast<std::uint64_t>(p)) % 65521u)
+                        / 3.0f;
             QCOMPARE(context.goesPastCaches(tensor.bytes()), cacheShare == 0);
             const Sharded got = executeStep(context, step, tensor, false, "t").tensor;
             for (std::int64_t p = 0; p < 3; ++p)

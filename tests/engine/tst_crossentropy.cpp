@@ -96,8 +96,8 @@ private Q_SLOTS:
         const Floats dLoss = randomFloats(6, 2);
         const auto total = [&](const Doubles& at) { return 0.25 * dot(losses(at, targets), Doubles(6, 1.0)); };
         const auto weighted = [&](const Doubles& at) { return 0.25 * dot(losses(at, targets), doubles(dLoss)); };
-        for (const auto& cuts : std::vector<std::vector<std::int64_t>> {
-                 { 0, 37 }, { 0, 12, 37 }, { 0, 12, 13, 13, 36, 37 }, { 0, 0, 37 } }) {
+        for (const auto& cuts :
+             std::vector<std::vector<std::int64_t>> { { 0, 37 }, { 0, 12, 37 }, { 0, 12, 13, 13, 36, 37 }, { 0, 0, 37 } }) {
             const Outcome got = run(logits, targets, cuts, 0.25f, nullptr);
             VERIFY_NEAR(got.loss, losses(doubles(logits), targets), 1e-6);
             QCOMPARE(got.loss[3], 0.0f);

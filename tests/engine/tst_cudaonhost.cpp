@@ -23,7 +23,8 @@ const Backend& standIn()
         Backend out;
         out.name = "cuda-on-cpu";
         out.claims = { DType::F32, DType::BF16, DType::F16 };
-        out.run = [](const Program& program, const RunOptions& options, const engine::RunHooks& hooks, const engine::RunLimits& limits) {
+        out.run = [](const Program& program, const RunOptions& options, const engine::RunHooks& hooks,
+                     const engine::RunLimits& limits) {
             HostRuntime runtime(4 * kGiB);
             CudaExecutor executor(runtime);
             return engine::runProgramOn(executor, program, options, hooks, limits);

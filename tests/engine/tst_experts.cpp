@@ -171,8 +171,8 @@ private Q_SLOTS:
         Floats out = randomFloats(static_cast<std::int64_t>(experts * rows * n), 4);
         const Floats dy = randomFloats(static_cast<std::int64_t>(rows * n), 5);
         const Doubles expectedOut = dispatched(doubles(x), gates, experts, rows, n);
-        const Doubles ofX = gradientOf(
-            [&](const Doubles& v) { return dot(dispatched(v, gates, experts, rows, n), doubles(dOut)); }, doubles(x));
+        const Doubles ofX =
+            gradientOf([&](const Doubles& v) { return dot(dispatched(v, gates, experts, rows, n), doubles(dOut)); }, doubles(x));
         const Doubles expectedY = combined(doubles(out), doubles(gates), experts, rows, n);
         const Doubles ofOut = gradientOf(
             [&](const Doubles& v) { return dot(combined(v, doubles(gates), experts, rows, n), doubles(dy)); }, doubles(out));
@@ -182,8 +182,7 @@ private Q_SLOTS:
             if (gates[i] == 0) {
                 ofGates[i] = 0; // not chosen: no slope
                 // What an expert left at a token it did not get is not read.
-                std::fill_n(out.begin() + static_cast<std::ptrdiff_t>((i % experts * rows + i / experts) * n), n,
-                            std::nanf(""));
+                std::fill_n(out.begin() + static_cast<std::ptrdiff_t>((i % experts * rows + i / experts) * n), n, std::nanf(""));
             }
         // On one device, and on two with two experts each, whose sums are partial.
         for (const std::size_t held : { experts, experts / 2 }) {

@@ -71,7 +71,8 @@ struct Values {
     {
         const auto count = [](const Shape& shape) { return elementCount(shape).value(); };
         for (std::size_t i = 0; i < of.operands.size(); ++i)
-            operands.push_back(randomFloats(count(of.operands[i]), static_cast<unsigned>(i + 1), i == 1 && of.operands[i].size() == 1 ? 1 : 0));
+            operands.push_back(
+                randomFloats(count(of.operands[i]), static_cast<unsigned>(i + 1), i == 1 && of.operands[i].size() == 1 ? 1 : 0));
         dy = randomFloats(count(of.result), 77);
         if (of.gates >= 0)
             for (std::size_t i = 0; i < operands[at(of.gates)].size(); ++i)

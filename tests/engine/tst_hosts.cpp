@@ -40,8 +40,8 @@ std::string ctlPath() { return qEnvironmentVariable("SHARDBOARD_CTL_PATH").toStd
 std::string command(const std::string& hosts, const std::string& arguments = {})
 {
     const auto count = 1 + std::count(hosts.begin(), hosts.end(), ',');
-    return "exec '" + kHosts + "' " + std::to_string(count) + " mpirun --oversubscribe --bind-to none --host " + hosts + " '" + enginePath() + "' "
-        + arguments;
+    return "exec '" + kHosts + "' " + std::to_string(count) + " mpirun --oversubscribe --bind-to none --host " + hosts + " '"
+        + enginePath() + "' " + arguments;
 }
 
 std::string read(const std::string& path)
@@ -102,7 +102,8 @@ class TestHosts : public QObject {
 private Q_SLOTS:
     void initTestCase()
     {
-        QVERIFY2(access(enginePath().c_str(), X_OK) == 0 && access(ctlPath().c_str(), X_OK) == 0, "SHARDBOARD_ENGINE_PATH and SHARDBOARD_CTL_PATH must name them");
+        QVERIFY2(access(enginePath().c_str(), X_OK) == 0 && access(ctlPath().c_str(), X_OK) == 0,
+                 "SHARDBOARD_ENGINE_PATH and SHARDBOARD_CTL_PATH must name them");
         QProcess trial;
         trial.start(QString::fromStdString(kHosts), { "1", "true" });
         if (!trial.waitForFinished(10000) || trial.exitCode() != 0)
@@ -124,16 +125,21 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("hosts");
         QTest::addColumn<QString>("filter");
-        QTest::newRow("two of two, changes of layout") << "host1:2,host2:2" << "reshard: 11, f32";
-        QTest::newRow("two of two, training") << "host1:2,host2:2" << "model: llama, training, f32";
-        QTest::newRow("uneven, experts") << "host1:2,host2:1" << "mixtral, experts in training";
-        QTest::newRow("three, ring attention in training") << "host1:1,host2:1,host3:1" << "ring attention in training, f32";
+        QTest::newRow("two of two, changes of layout") << "host1:2,host2:2"
+                                                       << "reshard: 11, f32";
+        QTest::newRow("two of two, training") << "host1:2,host2:2"
+                                              << "model: llama, training, f32";
+        QTest::newRow("uneven, experts") << "host1:2,host2:1"
+                                         << "mixtral, experts in training";
+        QTest::newRow("three, ring attention in training") << "host1:1,host2:1,host3:1"
+                                                           << "ring attention in training, f32";
     }
     void isBitForBitOneProcess()
     {
         QFETCH(QString, hosts);
         QFETCH(QString, filter);
-        auto worker = WorkerProcess::start(command(hosts.toStdString(), "--conformance mpi --same-as cpu --filter '" + filter.toStdString() + "'"));
+        auto worker = WorkerProcess::start(
+            command(hosts.toStdString(), "--conformance mpi --same-as cpu --filter '" + filter.toStdString() + "'"));
         QVERIFY(worker.ok());
         const std::string said = allWords(*worker.value(), 40);
         QVERIFY2(said.find(" 0 failed") != std::string::npos, said.c_str());
@@ -146,17 +152,20 @@ private Q_SLOTS:
         const QTemporaryDir folder;
         const QString design = folder.filePath("d.shardboard");
         QProcess made;
-        made.start(QString::fromStdString(ctlPath()), { "new", "--model", "qwen3-0.6b", "--mesh", "model=4", "--preset", "megatron-tp", "--batch", "1",
-                                                        "--sequence", "32", "-o", design });
+        made.start(QString::fromStdString(ctlPath()),
+                   { "new", "--model", "qwen3-0.6b", "--mesh", "model=4", "--preset", "megatron-tp", "--batch", "1", "--sequence",
+                     "32", "-o", design });
         QVERIFY(made.waitForFinished(20000));
         QVERIFY2(made.exitCode() == 0, made.readAllStandardError().constData());
         QProcess run;
-        run.start(QString::fromStdString(kHosts), { "2", QString::fromStdString(ctlPath()), "run", design, "--backend", "mpi", "--hosts", "host1:1,host2:1",
-                                                    "--layers", "1", "--no-ends", "--verify", "--json" });
+        run.start(QString::fromStdString(kHosts),
+                  { "2", QString::fromStdString(ctlPath()), "run", design, "--backend", "mpi", "--hosts", "host1:1,host2:1",
+                    "--layers", "1", "--no-ends", "--verify", "--json" });
         QVERIFY(run.waitForFinished(30000));
         QVERIFY2(run.exitCode() == 0, run.readAllStandardError().constData());
         const json result = json::parse(run.readAllStandardOutput().toStdString(), nullptr, false);
-        QVERIFY2(result.is_object() && result.dump().find("\"verified\":true") != std::string::npos, result.dump().substr(0, 400).c_str());
+        QVERIFY2(result.is_object() && result.dump().find("\"verified\":true") != std::string::npos,
+                 result.dump().substr(0, 400).c_str());
     }
 
     /// The hosts' clocks are days apart, and a collective between them takes the time of its messages.
@@ -183,7 +192,8 @@ private Q_SLOTS:
             const ProfileOperation& operation = profile.value().operations[static_cast<std::size_t>(event.operation)];
             double cores = 0;
             for (const DeviceSpan& span : event.devices) {
-                QVERIFY2(span.start >= 0 && span.end <= most, (operation.id + " from " + std::to_string(span.start) + " to " + std::to_string(span.end)).c_str());
+                QVERIFY2(span.start >= 0 && span.end <= most,
+                         (operation.id + " from " + std::to_string(span.start) + " to " + std::to_string(span.end)).c_str());
                 cores = std::max(cores, span.seconds);
                 ends[span.device].second = std::max(ends[span.device].second, span.end);
             }
@@ -222,7 +232,8 @@ private Q_SLOTS:
         const auto isIt = [](const auto& entry) { return entry.second.starts_with(std::string("host2\0", 6)); };
         const auto host = std::find_if(all.begin(), all.end(), isIt);
         QVERIFY(host != all.end());
-        const auto workers = std::count_if(all.begin(), all.end(), [](const auto& entry) { return entry.second.starts_with(enginePath()); });
+        const auto workers =
+            std::count_if(all.begin(), all.end(), [](const auto& entry) { return entry.second.starts_with(enginePath()); });
         QCOMPARE(static_cast<int>(workers), 4);
         kill(host->first, SIGKILL);
         const json end = next("error");
@@ -243,10 +254,12 @@ private Q_SLOTS:
         QVERIFY(!next("progress").is_null());
         const auto all = processesUnder(m_worker->pid());
         // What mpirun has on the other host, and what that has started.
-        const auto daemon = std::find_if(all.begin(), all.end(), [](const auto& entry) { return entry.second.starts_with(std::string("orted\0", 6)); });
+        const auto daemon = std::find_if(all.begin(), all.end(),
+                                         [](const auto& entry) { return entry.second.starts_with(std::string("orted\0", 6)); });
         QVERIFY(daemon != all.end());
         const auto there = processesUnder(daemon->first);
-        const auto worker = std::find_if(there.begin(), there.end(), [](const auto& entry) { return entry.second.starts_with(enginePath()); });
+        const auto worker =
+            std::find_if(there.begin(), there.end(), [](const auto& entry) { return entry.second.starts_with(enginePath()); });
         QVERIFY(worker != there.end());
         kill(worker->first, SIGSTOP);
         const json end = next("error");
@@ -272,7 +285,8 @@ private Q_SLOTS:
         trial.start(QString::fromStdString(kSlurm), { "2", "srun", "-N", "2", "-n", "2", "--mpi=pmix", "true" });
         if (!trial.waitForFinished(20000) || trial.exitCode() != 0)
             QSKIP(("no SLURM here: " + trial.readAllStandardError()).constData());
-        auto started = WorkerProcess::start("exec '" + kSlurm + "' 2 srun -N 2 -n 3 --mpi=pmix --kill-on-bad-exit=1 '" + enginePath() + "'");
+        auto started =
+            WorkerProcess::start("exec '" + kSlurm + "' 2 srun -N 2 -n 3 --mpi=pmix --kill-on-bad-exit=1 '" + enginePath() + "'");
         QVERIFY(started.ok());
         m_worker = std::move(started).value();
         const json hello = next("hello");
@@ -284,7 +298,8 @@ private Q_SLOTS:
         QVERIFY(m_worker->send(lasting(runRequest(slowProgram(), 2))).ok());
         QVERIFY(!next("progress").is_null());
         const auto all = processesUnder(m_worker->pid());
-        const auto worker = std::find_if(all.rbegin(), all.rend(), [](const auto& entry) { return entry.second.starts_with(enginePath()); });
+        const auto worker =
+            std::find_if(all.rbegin(), all.rend(), [](const auto& entry) { return entry.second.starts_with(enginePath()); });
         QVERIFY(worker != all.rend());
         kill(worker->first, SIGKILL);
         const json end = next("error");
@@ -293,7 +308,8 @@ private Q_SLOTS:
         m_worker.reset();
         QVERIFY(allGone(all));
         std::atomic<bool> cancel { false };
-        const auto answer = askWorker("exec '" + kSlurm + "' 1 srun -n 1 --mpi=none '" + enginePath() + "'", runRequest(programOf({}), 1), {}, cancel);
+        const auto answer = askWorker("exec '" + kSlurm + "' 1 srun -n 1 --mpi=none '" + enginePath() + "'",
+                                      runRequest(programOf({}), 1), {}, cancel);
         QVERIFY(!answer.ok());
         QVERIFY2(answer.error().text().find("--mpi=pmix") != std::string::npos, answer.error().text().c_str());
     }
@@ -301,9 +317,11 @@ private Q_SLOTS:
     void saysWhenAHostHasNoWorker()
     {
         std::atomic<bool> cancel { false };
-        const auto answer = askWorker("exec '" + kHosts + "' 2 mpirun --host host1:1,host2:1 /nowhere/shardboard-engine", { { "type", "run" } }, {}, cancel);
+        const auto answer = askWorker("exec '" + kHosts + "' 2 mpirun --host host1:1,host2:1 /nowhere/shardboard-engine",
+                                      { { "type", "run" } }, {}, cancel);
         QVERIFY(!answer.ok());
-        const std::string said = answer.error().text(); // which mpirun says on standard error; on standard output it says other things
+        const std::string said =
+            answer.error().text(); // which mpirun says on standard error; on standard output it says other things
         QVERIFY2(said.find("mpirun was unable to launch the specified application") != std::string::npos, said.c_str());
     }
 };

@@ -45,10 +45,7 @@ struct Machine {
     }
 };
 
-Doubles values(const Sharded& tensor)
-{
-    return Doubles(tensor.data(0), tensor.data(0) + tensor.elements(0));
-}
+Doubles values(const Sharded& tensor) { return Doubles(tensor.data(0), tensor.data(0) + tensor.elements(0)); }
 
 double errorOf(const Sharded& result, const Doubles& expected)
 {
@@ -103,11 +100,13 @@ private Q_SLOTS:
         prepareGemmThread();
         for (const bool ta : { false, true })
             for (const bool tb : { false, true })
-                for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>> { { 3, 5, 7 }, { 64, 300, 130 }, { 9, 1000, 77 }, { 129, 65, 257 } }) {
+                for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>> {
+                         { 3, 5, 7 }, { 64, 300, 130 }, { 9, 1000, 77 }, { 129, 65, 257 } }) {
                     const std::int64_t lda = (ta ? m : k) + 3, ldb = (tb ? k : n) + 2, ldc = n + 1;
                     std::vector<float> a(at((ta ? k : m) * lda)), b(at((tb ? n : k) * ldb));
                     for (auto* values : { &a, &b }) {
-                        Generator::values(1, values == &a ? "a" : "b", 0, 1).fill(0, static_cast<std::int64_t>(values->size()), values->data());
+                        Generator::values(1, values == &a ? "a" : "b", 0, 1)
+                            .fill(0, static_cast<std::int64_t>(values->size()), values->data());
                         roundValues(Rounding::BF16, static_cast<std::int64_t>(values->size()), values->data());
                     }
                     for (const float beta : { 0.0f, 1.0f }) {
@@ -117,7 +116,8 @@ private Q_SLOTS:
                             for (std::int64_t j = 0; j < n; ++j) {
                                 double sum = double { beta } * 2;
                                 for (std::int64_t p = 0; p < k; ++p)
-                                    sum += double { a[at(ta ? p * lda + i : i * lda + p)] } * double { b[at(tb ? j * ldb + p : p * ldb + j)] };
+                                    sum += double { a[at(ta ? p * lda + i : i * lda + p)] }
+                                        * double { b[at(tb ? j * ldb + p : p * ldb + j)] };
                                 QVERIFY(std::fabs(double { got[at(i * ldc + j)] } - sum) < 1e-4);
                             }
                             QCOMPARE(got[at(i * ldc + n)], 2.0f);

@@ -74,8 +74,7 @@ Box randomBox(std::mt19937& random)
     Box box;
     for (std::size_t dims = 1 + random() % 4; dims > 0; --dims) {
         const auto lo = static_cast<std::int64_t>(random() % 5);
-        box.push_back(
-            { lo, lo + 1 + static_cast<std::int64_t>(random() % 9) * static_cast<std::int64_t>(random() % 4) });
+        box.push_back({ lo, lo + 1 + static_cast<std::int64_t>(random() % 9) * static_cast<std::int64_t>(random() % 4) });
     }
     return box;
 }
@@ -108,8 +107,7 @@ private Q_SLOTS:
         Refused refused = refusedOn(available, program);
         QCOMPARE(refused.failure.code, std::string("memory"));
         QCOMPARE(refused.announced, 0);
-        QVERIFY2(refused.failure.message.find("needs more than ") != std::string::npos,
-                 refused.failure.message.c_str());
+        QVERIFY2(refused.failure.message.find("needs more than ") != std::string::npos, refused.failure.message.c_str());
         QVERIFY2(refused.taken < kMuch, std::to_string(refused.taken).c_str());
         while (refused.announced == 0 && available < std::int64_t { 1 } << 60) {
             available *= 2;
@@ -124,8 +122,7 @@ private Q_SLOTS:
         // depend on it.
         design.workload.sequence /= 2;
         const Refused half = refusedOn(available / 2, programOf(design));
-        QVERIFY(std::abs(2.0 * static_cast<double>(half.announced) / static_cast<double>(refused.announced) - 1)
-                < 0.05);
+        QVERIFY(std::abs(2.0 * static_cast<double>(half.announced) / static_cast<double>(refused.announced) - 1) < 0.05);
     }
 
     void piecesAreCountedAsTheyAreCut()
@@ -175,8 +172,7 @@ private Q_SLOTS:
                 continue;
             }
             const std::size_t index = random() % blocks.size();
-            std::fill_n(used.begin() + static_cast<std::ptrdiff_t>(blocks[index].second.first),
-                        blocks[index].second.second, false);
+            std::fill_n(used.begin() + static_cast<std::ptrdiff_t>(blocks[index].second.first), blocks[index].second.second, false);
             std::swap(blocks[index], blocks.back());
             const Failing failing(0);
             blocks.pop_back();

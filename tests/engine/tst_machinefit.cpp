@@ -57,15 +57,19 @@ Calibration of(const Machine& machine, double noise = 0)
     for (const double n : { 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 2048.0 }) {
         const double flops = 2 * n * n * n;
         const double bytes = 12 * n * n;
-        out.points.push_back(point("gemm", flops, bytes,
-                                   disturbed(machine.launch + std::max(flops / (machine.gemm * machine.peak), bytes / (machine.memory * machine.bandwidth)))));
+        out.points.push_back(
+            point("gemm", flops, bytes,
+                  disturbed(machine.launch
+                            + std::max(flops / (machine.gemm * machine.peak), bytes / (machine.memory * machine.bandwidth)))));
     }
     for (const double floats : { 1e4, 1e5, 1e6, 1e7 })
         for (const double times : { 8.0, 12.0 })
-            out.points.push_back(point("memory", 0, times * floats, disturbed(machine.launch + times * floats / (machine.memory * machine.bandwidth))));
+            out.points.push_back(point("memory", 0, times * floats,
+                                       disturbed(machine.launch + times * floats / (machine.memory * machine.bandwidth))));
     for (const double s : { 256.0, 512.0, 1024.0 }) {
         const double flops = 4 * s * s * 512 / 2;
-        out.points.push_back(point("attention", flops, 10 * s, disturbed(machine.launch + flops / (machine.attention * machine.peak))));
+        out.points.push_back(
+            point("attention", flops, 10 * s, disturbed(machine.launch + flops / (machine.attention * machine.peak))));
     }
     for (const std::string kind : { "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "send-recv" })
         for (const std::int64_t n : { 2, 4, 8 })
@@ -103,21 +107,30 @@ private Q_SLOTS:
     {
         QFETCH(double, noise);
         QFETCH(double, within);
-        for (const Machine& machine : { Machine {}, Machine { .launch = 20e-6, .peak = 50e9, .gemm = 0.6, .attention = 0.15, .bandwidth = 10e9,
-                                                              .memory = 0.9, .alpha = 40e-6, .link = 12e9 } }) {
+        for (const Machine& machine : { Machine {},
+                                        Machine { .launch = 20e-6,
+                                                  .peak = 50e9,
+                                                  .gemm = 0.6,
+                                                  .attention = 0.15,
+                                                  .bandwidth = 10e9,
+                                                  .memory = 0.9,
+                                                  .alpha = 40e-6,
+                                                  .link = 12e9 } }) {
             const auto fit = fitMachine(of(machine, noise));
             QVERIFY2(fit.ok(), fit.ok() ? "" : fit.error().text().c_str());
             const DeviceSpec& device = fit.value().hardware.device;
             // Products may exceed the peak that was measured apart; then the peak is theirs and the share of it smaller.
             QVERIFY(near(device.kernels.gemmEfficiency * *device.peak.fp32, machine.gemm * machine.peak, within));
-            QVERIFY(near(device.kernels.memoryEfficiency * device.memoryBytesPerSecond, machine.memory * machine.bandwidth, within));
+            QVERIFY(
+                near(device.kernels.memoryEfficiency * device.memoryBytesPerSecond, machine.memory * machine.bandwidth, within));
             QVERIFY(near(device.kernels.attentionEfficiency * *device.peak.fp32, machine.attention * machine.peak, within));
             QVERIFY(near(device.kernels.launchSeconds, machine.launch, noise > 0 ? 0.5 : 1e-6));
             const LinkSpec& link = fit.value().hardware.innerLink();
             QVERIFY(near(link.bytesPerSecond, machine.link, within));
             QVERIFY(near(link.alphaSeconds, machine.alpha, noise > 0 ? 0.3 : 1e-6));
             QVERIFY(link.shared);
-            QVERIFY(!device.cache && !device.kernels.gemmPacking && !device.kernels.attentionPacking && !link.cache && !link.messageSeconds);
+            QVERIFY(!device.cache && !device.kernels.gemmPacking && !device.kernels.attentionPacking && !link.cache
+                    && !link.messageSeconds);
             SAME(fit.value().hardware.levels.front().fabric, Fabric::SharedMemory);
             for (const FitReport& report : fit.value().fits) {
                 QVERIFY2(report.residual.mean <= noise + 1e-6, report.name.c_str());
@@ -125,8 +138,8 @@ private Q_SLOTS:
             }
         }
     }
-    /// A processor with caches, whose library packs operands and whose collectives start each piece: the plain laws are far off, and
-    /// the others find its constants.
+    /// A processor with caches, whose library packs operands and whose collectives start each piece: the plain laws are far off,
+    /// and the others find its constants.
     void findsCachesAndPacking()
     {
         const Machine machine;
@@ -138,7 +151,8 @@ private Q_SLOTS:
             p.seconds = kPiece * static_cast<double>(p.groupSize * (p.kind == "all-to-all" ? p.groupSize : 1))
                 + CacheRate { kCache, kNear }.seconds(p.bytes, kFar);
         for (double bytes = 1e4; bytes < 4e8; bytes *= 1.7)
-            calibration.points.push_back(point("memory", 0, bytes, machine.launch + CacheRate { kCache, kCacheRate }.seconds(bytes, kMemoryRate)));
+            calibration.points.push_back(
+                point("memory", 0, bytes, machine.launch + CacheRate { kCache, kCacheRate }.seconds(bytes, kMemoryRate)));
         // Few rows are rather not packed, and reach a third of the peak.
         for (const double m : { 1.0, 2.0, 128.0, 512.0, 2048.0 })
             for (const double n : { 128.0, 1024.0, 2048.0, 4096.0 }) {
@@ -147,11 +161,13 @@ private Q_SLOTS:
                 const double flops = 2 * m * n * n;
                 const double bytes = 4 * (2 * m * n + n * n);
                 const double packed = flops / (0.95 * machine.peak) + std::max(0.0, bytes - kFree) / kPack;
-                const double unpacked = flops / (0.33 * machine.peak) + CacheRate { kCache, kCacheRate }.seconds(bytes, kMemoryRate);
+                const double unpacked =
+                    flops / (0.33 * machine.peak) + CacheRate { kCache, kCacheRate }.seconds(bytes, kMemoryRate);
                 calibration.points.push_back(point("gemm", flops, bytes, machine.launch + std::min(packed, unpacked)));
             }
         for (const double s : { 32.0, 128.0, 512.0, 2048.0 })
-            calibration.points.push_back(point("attention", 1024 * s * s, 5120 * s, machine.launch + 1024 * s * s / (0.6 * machine.peak) + 5120 * s / kAttention));
+            calibration.points.push_back(point("attention", 1024 * s * s, 5120 * s,
+                                               machine.launch + 1024 * s * s / (0.6 * machine.peak) + 5120 * s / kAttention));
         const auto fit = fitMachine(calibration);
         QVERIFY2(fit.ok(), fit.ok() ? "" : fit.error().text().c_str());
         const DeviceSpec& device = fit.value().hardware.device;
@@ -162,16 +178,19 @@ private Q_SLOTS:
         QVERIFY(near(device.memoryBytesPerSecond * device.kernels.memoryEfficiency, kMemoryRate, 0.05));
         QVERIFY(device.kernels.memoryEfficiency <= 1);
         QVERIFY(near(device.kernels.gemmEfficiency * *device.peak.fp32, 0.95 * machine.peak, 0.05));
-        QVERIFY2(near(device.kernels.gemmPacking->bytesPerSecond, kPack, 0.15), qPrintable(QString::number(device.kernels.gemmPacking->bytesPerSecond)));
+        QVERIFY2(near(device.kernels.gemmPacking->bytesPerSecond, kPack, 0.15),
+                 qPrintable(QString::number(device.kernels.gemmPacking->bytesPerSecond)));
         QVERIFY(device.kernels.gemmPacking->unpackedEfficiency
                 && near(*device.kernels.gemmPacking->unpackedEfficiency * *device.peak.fp32, 0.33 * machine.peak, 0.1));
         QVERIFY(near(device.kernels.attentionPacking->bytesPerSecond, kAttention, 0.05));
         QVERIFY(near(device.kernels.attentionEfficiency * *device.peak.fp32, 0.6 * machine.peak, 0.05));
         const LinkSpec& link = fit.value().hardware.innerLink();
         QVERIFY(link.cache && link.messageSeconds);
-        QVERIFY(near(*link.messageSeconds, kPiece, 0.05) && near(link.bytesPerSecond, kFar, 0.05) && near(link.cache->bytesPerSecond, kNear, 0.05));
+        QVERIFY(near(*link.messageSeconds, kPiece, 0.05) && near(link.bytesPerSecond, kFar, 0.05)
+                && near(link.cache->bytesPerSecond, kNear, 0.05));
         for (const FitReport& report : fit.value().fits)
-            QVERIFY2(report.residual.mean < 0.05, qPrintable(QStringLiteral("%1: %2").arg(QString::fromStdString(report.name)).arg(report.residual.mean)));
+            QVERIFY2(report.residual.mean < 0.05,
+                     qPrintable(QStringLiteral("%1: %2").arg(QString::fromStdString(report.name)).arg(report.residual.mean)));
         // The same points of a GPU keep the plain laws.
         for (CalibrationPoint& p : calibration.points)
             p.dtype = "BF16";
@@ -188,7 +207,8 @@ private Q_SLOTS:
         const auto fit = fitMachine(calibration);
         QVERIFY(fit.ok());
         const DeviceSpec& device = fit.value().hardware.device;
-        for (const double share : { device.kernels.gemmEfficiency, device.kernels.memoryEfficiency, device.kernels.attentionEfficiency })
+        for (const double share :
+             { device.kernels.gemmEfficiency, device.kernels.memoryEfficiency, device.kernels.attentionEfficiency })
             QVERIFY(share > 0 && share <= 1);
         QVERIFY(near(device.kernels.memoryEfficiency * device.memoryBytesPerSecond, 2.5 * 40e9, 1e-6));
         QVERIFY(near(device.kernels.gemmEfficiency * *device.peak.fp32, 1.3 * 200e9, 1e-6));
@@ -241,9 +261,13 @@ private Q_SLOTS:
         const auto back = calibrationFromJson(json::parse(toJson(calibration).dump()));
         QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
         QVERIFY(back.value() == calibration);
-        for (const auto& [pointer, value] : std::vector<std::pair<const char*, json>> {
-                 { "/points/0/seconds", 0 }, { "/points/0/bytes", -1 }, { "/points/0/flops", "many" }, { "/limits/copy_bytes_one", 0 },
-                 { "/points", 3 }, { "/workers", 0 }, { "/points/0/settled", nullptr } }) {
+        for (const auto& [pointer, value] : std::vector<std::pair<const char*, json>> { { "/points/0/seconds", 0 },
+                                                                                        { "/points/0/bytes", -1 },
+                                                                                        { "/points/0/flops", "many" },
+                                                                                        { "/limits/copy_bytes_one", 0 },
+                                                                                        { "/points", 3 },
+                                                                                        { "/workers", 0 },
+                                                                                        { "/points/0/settled", nullptr } }) {
             json bad = toJson(calibration);
             bad[json::json_pointer(pointer)] = value;
             QVERIFY2(!calibrationFromJson(bad).ok(), pointer);

@@ -49,8 +49,7 @@ QStringList kinds(const Evaluation& evaluation)
     QStringList out;
     for (const Collective& collective : evaluation.plan.collectives)
         if (collective.kind != CollectiveKind::LocalSlice)
-            out << QString::fromStdString(collectiveName(collective.kind) + " "
-                                          + evaluation.graph.tensor(collective.tensor).name);
+            out << QString::fromStdString(collectiveName(collective.kind) + " " + evaluation.graph.tensor(collective.tensor).name);
     return out;
 }
 
@@ -73,9 +72,8 @@ private Q_SLOTS:
         for (const PickerProfile profile : { PickerProfile::Shardboard, PickerProfile::G1 }) {
             const Ran ran = run(module("model=3", { 6, 10, true, false }, profile));
             QVERIFY(ran.result.verified);
-            QCOMPARE(
-                ops(*ran.evaluation),
-                (QStringList { "matmul P(None, None, 'model')", "add P(None, None, 'model')", "gather_last P()" }));
+            QCOMPARE(ops(*ran.evaluation),
+                     (QStringList { "matmul P(None, None, 'model')", "add P(None, None, 'model')", "gather_last P()" }));
             QCOMPARE(kinds(*ran.evaluation), (QStringList { "all-gather y" }));
             QCOMPARE(ran.evaluation->plan.collectives[0].bytes, 4 * 3 * 10 * 2);
             QVERIFY(ran.evaluation->plan.collectives[0].reason.find("the module hands all of it to every device")
@@ -134,11 +132,11 @@ private Q_SLOTS:
             const char* meshes[] = { "a=2,b=2", "a=2,b=3", "a=3", "a=2,b=2,c=2", "a=4,b=1,c=2" };
             const bool tied = below(2);
             Design design = module(meshes[below(5)], { 1 + below(9), 1 + below(13), !tied && below(2), tied });
-            design.workload
-                = { below(3) ? WorkloadKind::Prefill : WorkloadKind::Decode, 1 + below(5), 1 + below(4), DType::BF16 };
+            design.workload = { below(3) ? WorkloadKind::Prefill : WorkloadKind::Decode, 1 + below(5), 1 + below(4), DType::BF16 };
             design.picker = { below(2) ? PickerProfile::Shardboard : PickerProfile::G1, below(2) == 1 };
-            const std::pair<const char*, std::size_t> names[]
-                = { { tied ? "tokens" : "x", tied ? 2 : 3 }, { "*.weight", 2 }, { "*.bias", 1 } };
+            const std::pair<const char*, std::size_t> names[] = { { tied ? "tokens" : "x", tied ? 2 : 3 },
+                                                                  { "*.weight", 2 },
+                                                                  { "*.bias", 1 } };
             for (const auto& [match, rank] : names) {
                 Layout layout = Layout::replicated(rank);
                 for (int axis = 0; axis < design.mesh.axisCount(); ++axis)

@@ -148,17 +148,20 @@ private Q_SLOTS:
     {
         const auto made = engineCommandFor("mpi", { "", 3, "" }, 8);
         QVERIFY(made.ok() && made.value().find("mpirun -n 3 ") != std::string::npos);
-        QCOMPARE(engineCommandFor("mpi", { "srun -n 8 shardboard-engine", 0, "" }, 8).value(), std::string("srun -n 8 shardboard-engine"));
+        QCOMPARE(engineCommandFor("mpi", { "srun -n 8 shardboard-engine", 0, "" }, 8).value(),
+                 std::string("srun -n 8 shardboard-engine"));
         QCOMPARE(engineCommandFor("cpu", {}, 8).value(), std::string());
         QCOMPARE(engineCommandFor("nccl", {}, 8).value(), std::string()); // one process drives all GPUs
         QVERIFY(engineCommandFor("nccl", { "", 2, "" }, 8).value().find("mpirun -n 2 ") != std::string::npos);
         QVERIFY(engineCommandFor("mpi", {}, 1).value().find("mpirun -n 1 ") != std::string::npos);
         // On hosts as many as these have room for, by whatever connects them.
         const std::string far = engineCommandFor("mpi", { "", 0, "a:2,b:2" }, 8).value();
-        QVERIFY2(far.find("--host 'a:2,b:2'") != std::string::npos && far.find(" -n ") == std::string::npos && far.find("btl") == std::string::npos,
+        QVERIFY2(far.find("--host 'a:2,b:2'") != std::string::npos && far.find(" -n ") == std::string::npos
+                     && far.find("btl") == std::string::npos,
                  far.c_str());
         const std::string listed = engineCommandFor("mpi", { "", 3, SHARDBOARD_SOURCE_DIR "/LICENSE" }, 8).value();
-        QVERIFY2(listed.find("mpirun -n 3 ") != std::string::npos && listed.find("--hostfile '") != std::string::npos, listed.c_str());
+        QVERIFY2(listed.find("mpirun -n 3 ") != std::string::npos && listed.find("--hostfile '") != std::string::npos,
+                 listed.c_str());
         // A folder here that has the name of a host is no hostfile.
         const QTemporaryDir folder;
         const std::string before = std::filesystem::current_path();
@@ -174,18 +177,30 @@ private Q_SLOTS:
         QTest::addColumn<int>("ranks");
         QTest::addColumn<QString>("hosts");
         QTest::addColumn<QString>("filter");
-        QTest::newRow("one process") << 1 << "" << "model: llama, training, f32";
-        QTest::newRow("two, changes of layout") << 2 << "" << "reshard: 1";
-        QTest::newRow("three, which does not divide") << 3 << "" << "model: llama on eight";
-        QTest::newRow("four, pipeline") << 4 << "" << "pipeline";
-        QTest::newRow("four, ring attention in training") << 4 << "" << "ring attention";
-        QTest::newRow("four, experts") << 4 << "" << "mixtral";
-        QTest::newRow("three hosts, changes of layout") << 3 << "rank" << "reshard: 1";
-        QTest::newRow("three hosts, ring attention in training") << 3 << "rank" << "ring attention";
-        QTest::newRow("three hosts, experts") << 3 << "rank" << "mixtral, experts in training";
-        QTest::newRow("three hosts, pipeline") << 3 << "rank" << "pipeline";
-        QTest::newRow("two hosts of two") << 4 << "2" << "model: llama, training";
-        QTest::newRow("more processes than devices") << 6 << "3" << "model: llama, sequence parallel, f32";
+        QTest::newRow("one process") << 1 << ""
+                                     << "model: llama, training, f32";
+        QTest::newRow("two, changes of layout") << 2 << ""
+                                                << "reshard: 1";
+        QTest::newRow("three, which does not divide") << 3 << ""
+                                                      << "model: llama on eight";
+        QTest::newRow("four, pipeline") << 4 << ""
+                                        << "pipeline";
+        QTest::newRow("four, ring attention in training") << 4 << ""
+                                                          << "ring attention";
+        QTest::newRow("four, experts") << 4 << ""
+                                       << "mixtral";
+        QTest::newRow("three hosts, changes of layout") << 3 << "rank"
+                                                        << "reshard: 1";
+        QTest::newRow("three hosts, ring attention in training") << 3 << "rank"
+                                                                 << "ring attention";
+        QTest::newRow("three hosts, experts") << 3 << "rank"
+                                              << "mixtral, experts in training";
+        QTest::newRow("three hosts, pipeline") << 3 << "rank"
+                                               << "pipeline";
+        QTest::newRow("two hosts of two") << 4 << "2"
+                                          << "model: llama, training";
+        QTest::newRow("more processes than devices") << 6 << "3"
+                                                     << "model: llama, sequence parallel, f32";
     }
     void isBitForBitOneProcess()
     {

@@ -2,8 +2,8 @@
 // Reshard steps as calls of NCCL, on a stand-in for all ranks: who is in which communicator, what is called with which counts and
 // roots, and that it leads to what the engine's own collectives lead to.
 #include "engine/conformance/oneprogram.h"
-#include "engine/failure.h"
 #include "engine/cuda/hostruntime.h"
+#include "engine/failure.h"
 #include "engine/nccl/functions.h"
 #include "engine/nccl/rankcheck.h"
 #include "engine/nccl/ranks.h"
@@ -43,7 +43,8 @@ std::string play(const StepPlan& plan, const Sharded& before, Sharded& after)
         std::fill_n(after.data(device), after.elements(device), 1e30f);
         try {
             execute(plan.ranks[rank], recorder.functionsOf(rank),
-                    { before.address(device), after.address(device), reinterpret_cast<std::byte*>(staging[rank].data()), Element::F32 });
+                    { before.address(device), after.address(device), reinterpret_cast<std::byte*>(staging[rank].data()),
+                      Element::F32 });
         } catch (const Failure& failure) {
             return failure.message;
         }
@@ -62,7 +63,8 @@ std::size_t countOf(const StepPlan& plan, What what)
 {
     std::size_t count = 0;
     for (const RankPlan& rank : plan.ranks)
-        count += static_cast<std::size_t>(std::count_if(rank.calls.begin(), rank.calls.end(), [&](const Call& call) { return call.what == what; }));
+        count += static_cast<std::size_t>(
+            std::count_if(rank.calls.begin(), rank.calls.end(), [&](const Call& call) { return call.what == what; }));
     return count;
 }
 
@@ -140,12 +142,14 @@ private Q_SLOTS:
         const Mesh mesh = Mesh::parse("a=2").value();
         const Layout columns = Layout::cut(2, 1, { 0 });
         const ReshardStep step { CollectiveKind::AllGather, { 0 }, columns, Layout::replicated(2) };
-        const StepPlan plan = planStep(step, allocated(room, { 3, 4 }, columns, mesh), allocated(room, { 3, 4 }, step.after, mesh), "test");
+        const StepPlan plan =
+            planStep(step, allocated(room, { 3, 4 }, columns, mesh), allocated(room, { 3, 4 }, step.after, mesh), "test");
         QCOMPARE(countOf(plan, What::AllGather), std::size_t { 2 });
         QCOMPARE(countOf(plan, What::Local), std::size_t { 4 });
         QCOMPARE(plan.ranks[0].staging, 12);
         const ReshardStep rows { CollectiveKind::AllGather, { 0 }, Layout::cut(2, 0, { 0 }), Layout::replicated(2) };
-        const StepPlan direct = planStep(rows, allocated(room, { 4, 3 }, rows.before, mesh), allocated(room, { 4, 3 }, rows.after, mesh), "test");
+        const StepPlan direct =
+            planStep(rows, allocated(room, { 4, 3 }, rows.before, mesh), allocated(room, { 4, 3 }, rows.after, mesh), "test");
         QCOMPARE(countOf(direct, What::Local), std::size_t { 0 });
     }
 
@@ -187,12 +191,14 @@ private Q_SLOTS:
             }
         }
         QVERIFY(steps > 300);
-        for (const What what : { What::AllReduce, What::AllGather, What::ReduceScatter, What::Reduce, What::Send, What::Receive, What::Local })
+        for (const What what :
+             { What::AllReduce, What::AllGather, What::ReduceScatter, What::Reduce, What::Send, What::Receive, What::Local })
             QVERIFY2(calls[what] > 0, std::to_string(static_cast<int>(what)).c_str());
         QVERIFY(kinds.size() >= 5);
     }
 
-    /// One thread for the GPUs of all ranks: communicators split when first needed, one group for all, copies by the exchange kernel.
+    /// One thread for the GPUs of all ranks: communicators split when first needed, one group for all, copies by the exchange
+    /// kernel.
     void oneProcessLeadsWhereTheEngineLeads_data()
     {
         QTest::addColumn<int>("count");
@@ -219,7 +225,8 @@ private Q_SLOTS:
         Room room;
         const Mesh mesh = Mesh::parse("a=2").value();
         const ReshardStep step { CollectiveKind::AllReduce, { 0 }, partialOver(2, 0), Layout::replicated(2) };
-        const StepPlan plan = planStep(step, allocated(room, { 4, 6 }, step.before, mesh), allocated(room, { 4, 6 }, step.after, mesh), "test");
+        const StepPlan plan =
+            planStep(step, allocated(room, { 4, 6 }, step.before, mesh), allocated(room, { 4, 6 }, step.after, mesh), "test");
         const auto turns = turnsOf(plan);
         QCOMPARE(turns.size(), std::size_t { 1 });
         QVERIFY(turns[0].grouped && turns[0].calls.size() == 2);
@@ -227,7 +234,9 @@ private Q_SLOTS:
         one.owned = false; // the values are this test's own
         std::vector<float> values(24, 1.0f);
         try {
-            execute(plan.ranks[0], one.functions()[0], { reinterpret_cast<std::byte*>(values.data()), reinterpret_cast<std::byte*>(values.data()), nullptr, Element::F32 });
+            execute(plan.ranks[0], one.functions()[0],
+                    { reinterpret_cast<std::byte*>(values.data()), reinterpret_cast<std::byte*>(values.data()), nullptr,
+                      Element::F32 });
             QFAIL("it did not hang");
         } catch (const Failure& failure) {
             QVERIFY(failure.message.find("waits for ever") != std::string::npos);
@@ -236,7 +245,8 @@ private Q_SLOTS:
         StepPlan less = plan;
         less.ranks[1].calls.clear();
         Process process(one.functions(), one.split());
-        Buffers buffers { reinterpret_cast<std::byte*>(values.data()), reinterpret_cast<std::byte*>(values.data()), nullptr, Element::F32 };
+        Buffers buffers { reinterpret_cast<std::byte*>(values.data()), reinterpret_cast<std::byte*>(values.data()), nullptr,
+                          Element::F32 };
         try {
             process.reshard(less, { buffers, buffers });
             QFAIL("nothing was found");
@@ -272,7 +282,9 @@ private Q_SLOTS:
         StepPlan plan = planStep(step, before, after, "test");
         QCOMPARE(QString::fromStdString(play(plan, before, after)), QString());
         auto& calls = plan.ranks[1].calls;
-        const auto find = [&](What what) { return std::find_if(calls.begin(), calls.end(), [&](const Call& call) { return call.what == what; }); };
+        const auto find = [&](What what) {
+            return std::find_if(calls.begin(), calls.end(), [&](const Call& call) { return call.what == what; });
+        };
         if (mistake == 0)
             calls.clear();
         else if (mistake == 1)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this asks of NCCL itself (engine/nccl/library.h), held to a library of that name: communicators over several processes are joined
-// without blocking and not used before they are ready, whoever waits can be stopped, and none is left.
+// What this asks of NCCL itself (engine/nccl/library.h), held to a library of that name: communicators over several processes are
+// joined without blocking and not used before they are ready, whoever waits can be stopped, and none is left.
 #include "engine/cuda/hostruntime.h"
 #include "engine/failure.h"
 #include "engine/nccl/library.h"
@@ -86,7 +86,8 @@ private Q_SLOTS:
         Gpus gpus(3);
         {
             Library library(gpus.all);
-            Process process(library.functions(), [&](const Communicator& wanted, int& number) { return library.split(wanted, number); });
+            Process process(library.functions(),
+                            [&](const Communicator& wanted, int& number) { return library.split(wanted, number); });
             Communicator two = everyone(3);
             two.color[2] = -1;
             two.groups = { { 0, 1 } };
@@ -145,7 +146,8 @@ private Q_SLOTS:
         bool was = false;
         try {
             Library library(gpus.all, among(4, 0), stopped);
-            Process process(library.functions(), [&](const Communicator& wanted, int& number) { return library.split(wanted, number); });
+            Process process(library.functions(),
+                            [&](const Communicator& wanted, int& number) { return library.split(wanted, number); });
             if (when == 2)
                 process.reshard(reduceAll(everyone(4), 4), std::vector<Buffers>(4));
             seen().hangs = true;
@@ -167,7 +169,8 @@ private Q_SLOTS:
         QFETCH(bool, later);
         Gpus gpus(2);
         Library library(gpus.all, among(4, 2), [] { return false; });
-        Process process(library.functions(), [&](const Communicator& wanted, int& number) { return library.split(wanted, number); });
+        Process process(library.functions(),
+                        [&](const Communicator& wanted, int& number) { return library.split(wanted, number); });
         process.reshard(reduceAll(everyone(4), 4), std::vector<Buffers>(4));
         seen().failAt = later ? 0 : seen().calls + 2;
         seen().failsLater = later;

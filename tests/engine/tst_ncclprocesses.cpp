@@ -53,9 +53,10 @@ Said run(int processes, const QStringList& arguments, bool hosts = false, int mi
         environment.insert("SHARDBOARD_MPI_HOSTS", "rank");
     program.setProcessEnvironment(environment);
     program.setProcessChannelMode(QProcess::ForwardedErrorChannel);
-    program.start("mpirun", QStringList { "-n", QString::number(processes), "--oversubscribe", "--bind-to", "none", "--mca", "btl", "self,vader",
-                                          qEnvironmentVariable("SHARDBOARD_NCCLPROCESSES") }
-                                + arguments);
+    program.start("mpirun",
+                  QStringList { "-n", QString::number(processes), "--oversubscribe", "--bind-to", "none", "--mca", "btl",
+                                "self,vader", qEnvironmentVariable("SHARDBOARD_NCCLPROCESSES") }
+                      + arguments);
     Said out;
     if (!program.waitForFinished(milliseconds)) {
         program.terminate(); // mpirun takes its processes with it
@@ -86,7 +87,8 @@ private Q_SLOTS:
     void processesOfAHostTakeTheirOwnGpus()
     {
         // All see all of them.
-        const auto seats = seatsFor(8, { process(0, "a", 0, 4), process(1, "a", 0, 4), process(2, "b", 0, 4), process(3, "b", 0, 4) });
+        const auto seats =
+            seatsFor(8, { process(0, "a", 0, 4), process(1, "a", 0, 4), process(2, "b", 0, 4), process(3, "b", 0, 4) });
         QVERIFY(std::holds_alternative<Seats>(seats));
         const Seats& all = std::get<Seats>(seats);
         QVERIFY(all.gpus == (std::vector<std::vector<int>> { { 0, 1 }, { 2, 3 }, { 0, 1 }, { 2, 3 } }));
@@ -118,10 +120,13 @@ private Q_SLOTS:
     void whatIsInTheWayIsSaid()
     {
         const std::vector<Seen> two { process(0, "a", 0, 2), process(1, "a", 0, 2) };
-        QVERIFY(has(refusalOf(3, two), { "3 logical devices", "2 processes", "start one process without mpirun", "multiple of 2" }));
-        QVERIFY(has(refusalOf(4, two), { "rank 1 on a needs 2 GPUs", "has 0", "2 processes there see 2 GPUs", "at most 2 devices", "backend cuda" }));
+        QVERIFY(
+            has(refusalOf(3, two), { "3 logical devices", "2 processes", "start one process without mpirun", "multiple of 2" }));
+        QVERIFY(has(refusalOf(4, two),
+                    { "rank 1 on a needs 2 GPUs", "has 0", "2 processes there see 2 GPUs", "at most 2 devices", "backend cuda" }));
         QVERIFY(has(refusalOf(9, { two[0], two[1], two[0], two[0], two[0], two[0] }), { "start 3 processes" }));
-        QVERIFY(has(refusalOf(2, { process(0, "a", 0, 1), process(1, "a", 0, 1) }), { "rank 1 on a needs 1 GPU ", "start fewer processes on that host" }));
+        QVERIFY(has(refusalOf(2, { process(0, "a", 0, 1), process(1, "a", 0, 1) }),
+                    { "rank 1 on a needs 1 GPU ", "start fewer processes on that host" }));
         std::vector<Seen> lacking = two;
         lacking[1].missing = "NCCL is not installed";
         QCOMPARE(refusalOf(2, lacking), std::string("rank 1 on a: NCCL is not installed"));
@@ -181,8 +186,9 @@ private Q_SLOTS:
             QSKIP("there is no mpirun here");
         const Said said = run(2, { "2", "refuse" });
         const std::string text = said.text.toStdString();
-        QVERIFY(has(text, { "failure backend: options.backend: nccl takes as many GPUs in every process, and 3 logical devices", "1 logical device ",
-                            "needs 8 GPUs for its part of a mesh of 16 devices", "ok the next run" }));
+        QVERIFY(has(text,
+                    { "failure backend: options.backend: nccl takes as many GPUs in every process, and 3 logical devices",
+                      "1 logical device ", "needs 8 GPUs for its part of a mesh of 16 devices", "ok the next run" }));
         const Said none = run(2, { "0", "refuse" });
         QVERIFY(has(none.text.toStdString(), { "unusable", "needs 1 GPU" }));
         const Said missing = run(2, { "1", "refuse", "1", "missing", "1" });
@@ -204,7 +210,8 @@ private Q_SLOTS:
         QTest::newRow("does not join") << QStringList { "2", "trouble", "1", "join", "1" } << "rank 1 on ";
         QTest::newRow("the first one does not join") << QStringList { "2", "trouble", "0", "join", "1" } << "ncclCommInitRank";
         for (const char* rank : { "0", "1" })
-            QTest::addRow("process %s hangs and is cancelled", rank) << QStringList { "2", "hang", rank, "hang", "50" } << "failure cancelled";
+            QTest::addRow("process %s hangs and is cancelled", rank)
+                << QStringList { "2", "hang", rank, "hang", "50" } << "failure cancelled";
         QTest::newRow("hangs and is cancelled, two hosts") << QStringList { "2", "hang", "1", "hang", "50" } << "failure cancelled";
         QTest::newRow("call fails, two hosts") << QStringList { "2", "trouble", "1", "fail", "50" } << "unhandled system error";
     }
@@ -215,7 +222,9 @@ private Q_SLOTS:
         if (!m_hasLauncher)
             QSKIP("there is no mpirun here");
         const Said said = run(2, arguments, QByteArray(QTest::currentDataTag()).endsWith("two hosts"), 60000);
-        QVERIFY2(said.status == 0 && said.text.contains(says) && said.text.contains("failure ") && said.text.contains("ok the next run"), qPrintable(said.text));
+        QVERIFY2(said.status == 0 && said.text.contains(says) && said.text.contains("failure ")
+                     && said.text.contains("ok the next run"),
+                 qPrintable(said.text));
         if (arguments[2] == "1" && arguments[3] == "fail")
             QVERIFY2(said.text.contains("rank 1 on "), qPrintable(said.text));
     }
@@ -236,7 +245,8 @@ private Q_SLOTS:
             QSKIP("there is no mpirun here");
         for (const char* rank : { "0", "1" }) {
             const Said said = run(2, { "2", "trouble", rank, "die", "40" }, false, 30000);
-            QVERIFY2(said.status != 0 && !said.text.startsWith("no end") && !said.text.contains("ok the next run"), qPrintable(said.text));
+            QVERIFY2(said.status != 0 && !said.text.startsWith("no end") && !said.text.contains("ok the next run"),
+                     qPrintable(said.text));
         }
     }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole programs with a GPU for every logical device: operations by the kernels on stand-ins of GPUs that cannot reach each other's
-// memory, everything between them by the recorder that plays NCCL and checks groups, counts, dtypes, roots and membership. Results are
-// held to double precision (the suite that every backend passes) and to the cpu backend.
+// memory, everything between them by the recorder that plays NCCL and checks groups, counts, dtypes, roots and membership. Results
+// are held to double precision (the suite that every backend passes) and to the cpu backend.
 #include "engine/conformance/conformance.h"
 #include "engine/conformance/modelcases.h"
 #include "engine/nccl/ncclexecutor.h"
@@ -140,7 +140,8 @@ private Q_SLOTS:
         const double tolerance = one.workload == WorkloadKind::Train ? 1e-3 : 1e-4; // of shards whose values may happen to be small
         for (const auto& [name, values] : theirs) {
             QVERIFY2(ours.contains(name) && ours[name].size() == values.size(), name.c_str());
-            QVERIFY2(distance(ours[name], values) <= tolerance, (name + " " + std::to_string(distance(ours[name], values))).c_str());
+            QVERIFY2(distance(ours[name], values) <= tolerance,
+                     (name + " " + std::to_string(distance(ours[name], values))).c_str());
         }
     }
 
@@ -229,7 +230,9 @@ private Q_SLOTS:
         // What was announced is the arenas, which a run cannot leave, and what the libraries take on each GPU.
         QCOMPARE(announced, std::get<RunResult>(outcome).peakBytes + 4 * machine.executor->overheadBytes());
         // On each of these a communicator of all, from which those of the run are split.
-        QCOMPARE(machine.executor->overheadBytes(), (std::int64_t { 256 } << 20) + static_cast<std::int64_t>(machine.process.communicators() + 1) * (std::int64_t { 128 } << 20));
+        QCOMPARE(machine.executor->overheadBytes(),
+                 (std::int64_t { 256 } << 20)
+                     + static_cast<std::int64_t>(machine.process.communicators() + 1) * (std::int64_t { 128 } << 20));
         Machine small(4, machine.executor->overheadBytes() + 4096);
         const RunOutcome refused = runProgramOn(*small.executor, program, options, hooks, {});
         QVERIFY(failureOf(refused) != nullptr && failureOf(refused)->code == "memory");
@@ -299,7 +302,8 @@ private Q_SLOTS:
             const RunOutcome outcome = runProgramOn(*machine.executor, program, options, {}, {});
             QVERIFY2(failureOf(outcome) != nullptr, std::to_string(at).c_str());
             QCOMPARE(failureOf(outcome)->code, std::string("internal"));
-            QVERIFY2(failureOf(outcome)->message.find("nccl") == 0 && failureOf(outcome)->message.find("unhandled system error") != std::string::npos,
+            QVERIFY2(failureOf(outcome)->message.find("nccl") == 0
+                         && failureOf(outcome)->message.find("unhandled system error") != std::string::npos,
                      failureOf(outcome)->message.c_str());
             QVERIFY2(!failureOf(outcome)->where.empty() && failureOf(outcome)->where != "nccl", failureOf(outcome)->where.c_str());
             machine.executor.reset();
@@ -372,7 +376,8 @@ private Q_SLOTS:
         QVERIFY(one.split()(everyone(2), number).empty() && number == 0);
         const auto functions = one.functions();
         QVERIFY(functions[0].groupStart().empty());
-        QVERIFY(functions[0].allReduce(theirs, theirs, 16, Element::F32, ReduceOp::Sum, 0).find("another GPU") != std::string::npos);
+        QVERIFY(functions[0].allReduce(theirs, theirs, 16, Element::F32, ReduceOp::Sum, 0).find("another GPU")
+                != std::string::npos);
     }
 };
 

@@ -61,7 +61,8 @@ Doubles plainGates(Doubles logits, const Doubles& bias, const OpAttributes& a)
     const std::size_t size = experts / at(a.groups);
     std::vector<std::pair<double, std::size_t>> groups;
     for (std::size_t g = 0; g < at(a.groups); ++g) {
-        Doubles members(choice.begin() + static_cast<std::ptrdiff_t>(g * size), choice.begin() + static_cast<std::ptrdiff_t>((g + 1) * size));
+        Doubles members(choice.begin() + static_cast<std::ptrdiff_t>(g * size),
+                        choice.begin() + static_cast<std::ptrdiff_t>((g + 1) * size));
         std::sort(members.rbegin(), members.rend());
         groups.emplace_back(a.sigmoid && size > 1 ? members[0] + members[1] : members[0], g);
     }
@@ -174,7 +175,8 @@ private Q_SLOTS:
     void joins()
     {
         OneDevice device;
-        const Sharded a = device.made({ 2, 3, 4, 5 }, "a"), b = device.made({ 2, 3, 4, 2 }, "b"), one = device.made({ 2, 3, 1, 2 }, "one");
+        const Sharded a = device.made({ 2, 3, 4, 5 }, "a"), b = device.made({ 2, 3, 4, 2 }, "b"),
+                      one = device.made({ 2, 3, 1, 2 }, "one");
         const Doubles left = OneDevice::values(a), right = OneDevice::values(b), shared = OneDevice::values(one);
         Doubles joined, keys;
         for (std::size_t row = 0; row < 24; ++row)
@@ -239,9 +241,9 @@ private Q_SLOTS:
         attributes.scale = scale;
         attributes.cap = cap;
         const Floats got = device.run(sinks ? OpKind::SinkAttention : OpKind::Attention, operands, { 2, fresh, 6, 5 }, attributes);
-        const Doubles expected
-            = plainAttention(OneDevice::values(q), OneDevice::values(k), OneDevice::values(v), qs, ks, stored, 5,
-                             scale > 0 ? scale : 1 / std::sqrt(8.0), cap, sinks ? OneDevice::values(sink) : Doubles {});
+        const Doubles expected =
+            plainAttention(OneDevice::values(q), OneDevice::values(k), OneDevice::values(v), qs, ks, stored, 5,
+                           scale > 0 ? scale : 1 / std::sqrt(8.0), cap, sinks ? OneDevice::values(sink) : Doubles {});
         VERIFY_NEAR(got, expected, 1e-6);
     }
 
@@ -265,18 +267,20 @@ private Q_SLOTS:
                         k.insert(k.end(), { keys[token * rope], keys[token * rope + 1] });
                 }
         const double scale = 1 / std::sqrt(static_cast<double>(nope + rope));
-        const Doubles expected = plainAttention(OneDevice::values(q), k, v, q.shape(), { 2, cached, heads, nope + rope }, width, width, scale, 0, {});
+        const Doubles expected =
+            plainAttention(OneDevice::values(q), k, v, q.shape(), { 2, cached, heads, nope + rope }, width, width, scale, 0, {});
 
         const auto tensor = [&](const Shape& shape, const Floats& values) { return device.of(shape, values); };
         OpAttributes part;
         const Sharded qNope = tensor({ 2, 1, heads, nope }, device.run(OpKind::SliceLast, { &q }, { 2, 1, heads, nope }, part));
         part.first = nope;
         const Sharded qRope = tensor({ 2, 1, heads, rope }, device.run(OpKind::SliceLast, { &q }, { 2, 1, heads, rope }, part));
-        const Sharded inLatent = tensor({ 2, 1, heads, rank }, device.run(OpKind::AbsorbKeys, { &qNope, &w }, { 2, 1, heads, rank }));
-        const Sharded query = tensor({ 2, 1, heads, rank + rope },
-                                     device.run(OpKind::JoinLast, { &inLatent, &qRope }, { 2, 1, heads, rank + rope }));
-        const Sharded cache = tensor({ 2, cached, 1, rank + rope },
-                                     device.run(OpKind::JoinLast, { &latent, &key }, { 2, cached, 1, rank + rope }));
+        const Sharded inLatent =
+            tensor({ 2, 1, heads, rank }, device.run(OpKind::AbsorbKeys, { &qNope, &w }, { 2, 1, heads, rank }));
+        const Sharded query =
+            tensor({ 2, 1, heads, rank + rope }, device.run(OpKind::JoinLast, { &inLatent, &qRope }, { 2, 1, heads, rank + rope }));
+        const Sharded cache =
+            tensor({ 2, cached, 1, rank + rope }, device.run(OpKind::JoinLast, { &latent, &key }, { 2, cached, 1, rank + rope }));
         OpAttributes attributes;
         attributes.scale = scale;
         const Sharded y = tensor({ 2, 1, heads, rank },
@@ -317,13 +321,15 @@ private Q_SLOTS:
         for (std::size_t row = 0; row < 21; ++row) {
             const Doubles all = OneDevice::values(logits);
             const auto begin = all.begin() + static_cast<std::ptrdiff_t>(row * 12);
-            const Doubles one = plainGates(Doubles(begin, begin + 12), bias ? OneDevice::values(correction) : Doubles {}, attributes);
+            const Doubles one =
+                plainGates(Doubles(begin, begin + 12), bias ? OneDevice::values(correction) : Doubles {}, attributes);
             expected.insert(expected.end(), one.begin(), one.end());
         }
         std::vector<const Sharded*> operands { &logits };
         if (bias)
             operands.push_back(&correction);
-        VERIFY_NEAR(device.run(bias ? OpKind::BiasedTopKGates : OpKind::TopKGates, operands, logits.shape(), attributes), expected, 1e-6);
+        VERIFY_NEAR(device.run(bias ? OpKind::BiasedTopKGates : OpKind::TopKGates, operands, logits.shape(), attributes), expected,
+                    1e-6);
     }
 
     void tokensToExpertsAndBack()
@@ -383,7 +389,8 @@ private Q_SLOTS:
                 for (std::size_t o = 0; o < out; ++o) {
                     double sum = 0;
                     for (std::size_t i = 0; i < in; ++i)
-                        sum += double { values[(e * rows + r) * in + i] } * weight[e * in * out + (transposed ? i * out + o : o * in + i)];
+                        sum += double { values[(e * rows + r) * in + i] }
+                            * weight[e * in * out + (transposed ? i * out + o : o * in + i)];
                     expected.push_back(sum);
                     withBias.push_back((e * rows + r) % 4 == 1 ? sum + bias[e * out + o] : 0);
                 }
@@ -402,7 +409,9 @@ private Q_SLOTS:
         Context context { arena, &pool, 1, {} };
         const Mesh mesh = Mesh::parse("a=2").value();
         const auto tensor = [&](const Shape& shape, int dim) {
-            Sharded out(shape, dim < 0 ? Layout::replicated(shape.size()) : Layout::cut(shape.size(), static_cast<std::size_t>(dim), { 0 }), mesh);
+            Sharded out(
+                shape, dim < 0 ? Layout::replicated(shape.size()) : Layout::cut(shape.size(), static_cast<std::size_t>(dim), { 0 }),
+                mesh);
             out.allocate(arena);
             return out;
         };

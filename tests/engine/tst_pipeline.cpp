@@ -17,7 +17,8 @@ using namespace shardboard::test;
 namespace {
 
 /// Through the text that the worker gets, which has to say where the stages are.
-Program pipelined(const std::string& mesh, const std::string& preset, std::int64_t layers, const Workload& workload, bool tied = false)
+Program pipelined(const std::string& mesh, const std::string& preset, std::int64_t layers, const Workload& workload,
+                  bool tied = false)
 {
     Design design;
     design.mesh = Mesh::parse(mesh).value();
@@ -84,12 +85,18 @@ private Q_SLOTS:
         QTest::addColumn<int>("layers");
         QTest::addColumn<int>("microBatches"); ///< 0: prefill
         QTest::addColumn<int>("sends"); ///< forward: borders between runs times micro-batches
-        QTest::newRow("two stages") << "stage=2" << "pp-1f1b" << 4 << 2 << 1 * 2;
-        QTest::newRow("prefill") << "stage=3" << "pp-1f1b" << 5 << 0 << 2;
-        QTest::newRow("uneven, with tensor parallelism") << "stage=3,model=2" << "pp-1f1b" << 5 << 4 << 2 * 4;
-        QTest::newRow("inner stages, replicas") << "data=2,stage=2" << "pp-1f1b" << 3 << 2 << 1 * 2;
-        QTest::newRow("sharded weights") << "fsdp=2,stage=2" << "pp-1f1b" << 2 << 2 << 1 * 2;
-        QTest::newRow("interleaved") << "stage=2,model=3" << "pp-interleaved" << 5 << 2 << 3 * 2;
+        QTest::newRow("two stages") << "stage=2"
+                                    << "pp-1f1b" << 4 << 2 << 1 * 2;
+        QTest::newRow("prefill") << "stage=3"
+                                 << "pp-1f1b" << 5 << 0 << 2;
+        QTest::newRow("uneven, with tensor parallelism") << "stage=3,model=2"
+                                                         << "pp-1f1b" << 5 << 4 << 2 * 4;
+        QTest::newRow("inner stages, replicas") << "data=2,stage=2"
+                                                << "pp-1f1b" << 3 << 2 << 1 * 2;
+        QTest::newRow("sharded weights") << "fsdp=2,stage=2"
+                                         << "pp-1f1b" << 2 << 2 << 1 * 2;
+        QTest::newRow("interleaved") << "stage=2,model=3"
+                                     << "pp-interleaved" << 5 << 2 << 3 * 2;
     }
     void runs()
     {
@@ -150,7 +157,9 @@ private Q_SLOTS:
         const Program program = pipelined("stage=3", "pp-1f1b", 4, training(2));
         std::string id;
         for (const Collective& collective : program.plan.collectives)
-            if (phase == "any" || phaseName(program.plan.segments[static_cast<std::size_t>(collective.plannedSegment)].phase) == phase.toStdString()) {
+            if (phase == "any"
+                || phaseName(program.plan.segments[static_cast<std::size_t>(collective.plannedSegment)].phase)
+                    == phase.toStdString()) {
                 id = collective.id;
                 break;
             }

@@ -71,8 +71,10 @@ RunProfile madeUp(ProfileMode mode)
     for (std::int64_t step = 0; step < 3; ++step) {
         const double t = 0.1 * static_cast<double>(step);
         const double late = step == 2 ? 0.04 : 0; // the last one was disturbed
-        out.events.push_back({ 0, step, 0, 0, 0.0225, 0.025, { { 0, t, t + 0.02, 0.02, 4096 }, { 1, t + 0.001, t + 0.03, 0.025 + late, 4000 } } });
-        out.events.push_back({ 1, step, 0, 0, 2e-6, 3e-6, { { 0, t + 0.04, t + 0.041, 1e-6, 4096 }, { 1, t + 0.0405, t + 0.042, 3e-6, 4000 } } });
+        out.events.push_back(
+            { 0, step, 0, 0, 0.0225, 0.025, { { 0, t, t + 0.02, 0.02, 4096 }, { 1, t + 0.001, t + 0.03, 0.025 + late, 4000 } } });
+        out.events.push_back(
+            { 1, step, 0, 0, 2e-6, 3e-6, { { 0, t + 0.04, t + 0.041, 1e-6, 4096 }, { 1, t + 0.0405, t + 0.042, 3e-6, 4000 } } });
     }
     return out;
 }
@@ -139,11 +141,17 @@ private Q_SLOTS:
     void neverSettlesAndSaysSo()
     {
         double time = 1;
-        const Measured rounds = measure([&] { return time *= 1.5; }, { .trials = 3, .mostRounds = 4, .agree = 0.02, .mostSeconds = 1e9 });
+        const Measured rounds =
+            measure([&] { return time *= 1.5; }, { .trials = 3, .mostRounds = 4, .agree = 0.02, .mostSeconds = 1e9 });
         QVERIFY(!rounds.settled);
         QVERIFY(near(time, std::pow(1.5, 12)));
         int calls = 0;
-        const Measured outOfTime = measure([&] { ++calls; return 1.0; }, { .trials = 3, .mostRounds = 9, .agree = 0.02, .mostSeconds = 2.5 });
+        const Measured outOfTime = measure(
+            [&] {
+                ++calls;
+                return 1.0;
+            },
+            { .trials = 3, .mostRounds = 9, .agree = 0.02, .mostSeconds = 2.5 });
         QCOMPARE(calls, 3); // no second round, so it cannot tell
         QVERIFY(!outOfTime.settled);
         QCOMPARE(outOfTime.median, 1.0);
@@ -379,12 +387,18 @@ private Q_SLOTS:
         QTest::addColumn<QString>("preset");
         QTest::addColumn<bool>("serial");
         QTest::addColumn<bool>("train");
-        QTest::newRow("serial") << "data=2,model=3" << "megatron-tp" << true << false;
-        QTest::newRow("batched") << "data=2,model=3" << "megatron-tp" << false << false;
-        QTest::newRow("fsdp training") << "fsdp=2" << "fsdp" << false << true;
-        QTest::newRow("ring") << "context=3" << "cp-ring" << false << false;
-        QTest::newRow("pipeline") << "stage=2" << "pp-1f1b" << true << true;
-        QTest::newRow("one device") << "data=1" << "replicate" << true << false;
+        QTest::newRow("serial") << "data=2,model=3"
+                                << "megatron-tp" << true << false;
+        QTest::newRow("batched") << "data=2,model=3"
+                                 << "megatron-tp" << false << false;
+        QTest::newRow("fsdp training") << "fsdp=2"
+                                       << "fsdp" << false << true;
+        QTest::newRow("ring") << "context=3"
+                              << "cp-ring" << false << false;
+        QTest::newRow("pipeline") << "stage=2"
+                                  << "pp-1f1b" << true << true;
+        QTest::newRow("one device") << "data=1"
+                                    << "replicate" << true << false;
     }
     void realRuns()
     {
@@ -443,8 +457,10 @@ private Q_SLOTS:
                 continue;
             const auto index = static_cast<std::size_t>(found - profile.operations.begin());
             QVERIFY(events[index] == 0 || events[index] == 3 * operation.count);
-            if (found->collective && found->groupSize > 1 && events[index] > 0 && found->kind != "local-slice" && found->kind != "send-recv")
-                QCOMPARE(static_cast<std::int64_t>(found->groups.size() * found->groups.front().size()), program.plan.mesh.deviceCount());
+            if (found->collective && found->groupSize > 1 && events[index] > 0 && found->kind != "local-slice"
+                && found->kind != "send-recv")
+                QCOMPARE(static_cast<std::int64_t>(found->groups.size() * found->groups.front().size()),
+                         program.plan.mesh.deviceCount());
         }
         const auto defects = traceDefects(traceDocument(profile));
         QVERIFY2(defects.empty(), defects.empty() ? "" : defects.front().c_str());

@@ -42,8 +42,17 @@ public:
         design.workload = { below(3) ? WorkloadKind::Prefill : WorkloadKind::Decode, 1 + below(5), 1 + below(9), DType::BF16 };
         design.picker.profile = anyProfile();
         design.picker.allowPartialToSharded = below(2);
-        const char* matches[] = { "tokens", "*q_proj.weight", "*[kv]_proj.weight", "*o_proj.weight", "*gate_proj.weight", "*up_proj.weight",
-                                  "*down_proj.weight", "*embed_tokens.weight", "*lm_head.weight", "*norm.weight", "model.layers.1.*_proj.weight" };
+        const char* matches[] = { "tokens",
+                                  "*q_proj.weight",
+                                  "*[kv]_proj.weight",
+                                  "*o_proj.weight",
+                                  "*gate_proj.weight",
+                                  "*up_proj.weight",
+                                  "*down_proj.weight",
+                                  "*embed_tokens.weight",
+                                  "*lm_head.weight",
+                                  "*norm.weight",
+                                  "model.layers.1.*_proj.weight" };
         for (const char* match : matches)
             if (below(3)) {
                 design.strategies.push_back(specFor(match, spec(design.mesh, std::string(match) == "*norm.weight" ? 1 : 2)));
@@ -83,8 +92,8 @@ public:
     {
         Design design = next();
         const std::int64_t microBatches = 1 + below(3);
-        design.workload = { WorkloadKind::Train, microBatches * (1 + below(3)), 1 + below(6), DType::BF16, microBatches,
-                            static_cast<Recompute>(below(3)) };
+        design.workload = { WorkloadKind::Train, microBatches * (1 + below(3)),   1 + below(6), DType::BF16,
+                            microBatches,        static_cast<Recompute>(below(3)) };
         return design;
     }
 
@@ -125,10 +134,10 @@ private:
 
 std::string describe(const Design& design)
 {
-    std::string text = design.model.name + " " + profileName(design.picker.profile) + " " + design.mesh.text() + " " + recomputeName(design.workload.recompute) + " "
-        + std::to_string(design.workload.microBatches) + " heads " + std::to_string(design.model.heads) + "/" + std::to_string(design.model.kvHeads)
-        + " " + workloadName(design.workload.kind) + " " + std::to_string(design.workload.batch) + "x"
-        + std::to_string(design.workload.sequence);
+    std::string text = design.model.name + " " + profileName(design.picker.profile) + " " + design.mesh.text() + " "
+        + recomputeName(design.workload.recompute) + " " + std::to_string(design.workload.microBatches) + " heads "
+        + std::to_string(design.model.heads) + "/" + std::to_string(design.model.kvHeads) + " " + workloadName(design.workload.kind)
+        + " " + std::to_string(design.workload.batch) + "x" + std::to_string(design.workload.sequence);
     for (const StrategyEntry& entry : design.strategies)
         text += "; " + entry.match + " " + entry.strategy.text() + " " + cutRuleName(entry.cut.value_or(CutRule::Balanced));
     return text;
@@ -150,7 +159,8 @@ void runMany(unsigned seed, int count, const std::function<Design(RandomDesigns&
         if (const auto* failure = std::get_if<Failure>(&outcome))
             QFAIL((describe(design) + ": " + failure->where + ": " + failure->message).c_str());
         const auto& result = std::get<RunResult>(outcome);
-        QVERIFY2(result.verified, (describe(design) + ": " + result.worstOp + " " + std::to_string(result.maxRelativeError)).c_str());
+        QVERIFY2(result.verified,
+                 (describe(design) + ": " + result.worstOp + " " + std::to_string(result.maxRelativeError)).c_str());
     }
     QVERIFY(collectives > leastCollectives);
 }
@@ -172,7 +182,8 @@ private Q_SLOTS:
     void everyFamilyComputesItself()
     {
         QFETCH(QString, family);
-        runMany(7, 60, [&](RandomDesigns& designs) { return designs.of(family.toStdString()); }, 200);
+        runMany(
+            7, 60, [&](RandomDesigns& designs) { return designs.of(family.toStdString()); }, 200);
     }
 };
 

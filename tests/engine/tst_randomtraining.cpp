@@ -74,8 +74,9 @@ private:
 std::string describe(const Design& design)
 {
     std::string text = design.model.name + " " + design.mesh.text() + " heads " + std::to_string(design.model.heads) + "/"
-        + std::to_string(design.model.kvHeads) + " " + std::to_string(design.workload.batch) + "x" + std::to_string(design.workload.sequence)
-        + " in " + std::to_string(design.workload.microBatches) + ", recompute " + recomputeName(design.workload.recompute);
+        + std::to_string(design.model.kvHeads) + " " + std::to_string(design.workload.batch) + "x"
+        + std::to_string(design.workload.sequence) + " in " + std::to_string(design.workload.microBatches) + ", recompute "
+        + recomputeName(design.workload.recompute);
     for (const StrategyEntry& entry : design.strategies)
         text += "; " + entry.match + " " + entry.strategy.text();
     return text + ": ";
@@ -95,8 +96,9 @@ std::string mistakeOf(const Design& design, std::set<std::string>& kinds)
     const auto& result = std::get<RunResult>(outcome);
     for (const RunOperation& operation : result.operations)
         kinds.insert(operation.kind);
-    return result.verified ? std::string()
-                           : describe(design) + result.firstDeviation + ", worst " + result.worstOp + " " + std::to_string(result.maxRelativeError);
+    return result.verified
+        ? std::string()
+        : describe(design) + result.firstDeviation + ", worst " + result.worstOp + " " + std::to_string(result.maxRelativeError);
 }
 
 } // namespace
@@ -115,7 +117,8 @@ private Q_SLOTS:
             QTest::addRow("%s, %s", family, preset) << QString(family) << QString(preset) << meshes << tokens << QString(kind);
         };
         for (const char* family : { "mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3", "gpt_oss" }) {
-            row(family, "ep", { "expert=2", "data=2,expert=2", "fsdp=2,expert=2", "data=2,fsdp=2,expert=2", "expert=4" }, 1, "all-to-all");
+            row(family, "ep", { "expert=2", "data=2,expert=2", "fsdp=2,expert=2", "data=2,fsdp=2,expert=2", "expert=4" }, 1,
+                "all-to-all");
             row(family, "ep+tp", { "expert=2,model=2", "data=2,expert=2,model=2" }, 1, "all-to-all");
             row(family, "fsdp", { "fsdp=4", "fsdp=3" }, 1, "all-gather");
         }
@@ -124,7 +127,8 @@ private Q_SLOTS:
             row(family, "tp+fsdp", { "fsdp=2,model=2" }, 1, "all-gather");
         }
         for (const char* family : { "llama", "gpt_oss", "gemma2", "deepseek_v3", "falcon" }) {
-            row(family, "cp-ring", { "context=2", "context=4", "data=2,context=2", "context=2,model=2", "fsdp=2,context=2" }, 4, "send-recv");
+            row(family, "cp-ring", { "context=2", "context=4", "data=2,context=2", "context=2,model=2", "fsdp=2,context=2" }, 4,
+                "send-recv");
             row(family, "cp-all-gather", { "context=2", "data=2,context=2", "context=2,model=2" }, 4, "all-gather");
         }
         for (const char* family : { "llama", "mixtral", "deepseek_v3", "gpt_oss", "gemma2", "falcon" })
@@ -215,7 +219,8 @@ private Q_SLOTS:
             if (const auto* failure = std::get_if<Failure>(&outcome))
                 throw std::runtime_error(failure->message);
             const auto& result = std::get<RunResult>(outcome);
-            return result.verified ? std::string() : result.firstDeviation + " " + std::to_string(result.maxRelativeError * 1e6) + "e-6";
+            return result.verified ? std::string()
+                                   : result.firstDeviation + " " + std::to_string(result.maxRelativeError * 1e6) + "e-6";
         };
         for (const unsigned seed : { 15U, 22U, 51U, 118U, 156U, 200U, 241U, 269U }) // the target's logit is small
             QCOMPARE(QString::fromStdString(verified(seed, {})), QString());
@@ -227,7 +232,8 @@ private Q_SLOTS:
         int told = 0;
         for (std::uint64_t seed = 1; seed <= 20; ++seed)
             told += !verified(seed, sum).empty();
-        QVERIFY2(told > 10, std::to_string(told).c_str()); // a third of the targets lies where the sum now forgets it, of 4 in each run
+        QVERIFY2(told > 10,
+                 std::to_string(told).c_str()); // a third of the targets lies where the sum now forgets it, of 4 in each run
     }
 
     void anyLayout_data()

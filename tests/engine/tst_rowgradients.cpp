@@ -19,10 +19,7 @@ using Scalar = double (*)(double);
 
 double silu(double x) { return x / (1 + std::exp(-x)); }
 double gelu(double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }
-double geluTanh(double x)
-{
-    return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
-}
+double geluTanh(double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x))); }
 
 struct NormCase {
     std::size_t rows = 0;
@@ -44,8 +41,8 @@ Doubles norm(const NormCase& c, const Doubles& x, const Doubles& weight, const D
         for (std::size_t i = 0; i < c.n; ++i)
             variance += (x[r * c.n + i] - mean) * (x[r * c.n + i] - mean) / size;
         for (std::size_t i = 0; i < c.n; ++i)
-            out[r * c.n + i] = (x[r * c.n + i] - mean) / std::sqrt(variance + c.epsilon)
-                    * (weight.empty() ? 1.0 : weight[i] + c.offset)
+            out[r * c.n + i] =
+                (x[r * c.n + i] - mean) / std::sqrt(variance + c.epsilon) * (weight.empty() ? 1.0 : weight[i] + c.offset)
                 + (bias.empty() ? 0.0 : bias[i]);
     }
     return out;

@@ -50,22 +50,50 @@ private Q_SLOTS:
         QTest::addColumn<int>("kvHeads");
         QTest::addColumn<QString>("match");
         QTest::addColumn<QString>("spec");
-        QTest::newRow("one device") << "model=1" << "replicate" << 6 << 3 << "" << "";
-        QTest::newRow("two, tensor parallel") << "model=2" << "megatron-tp" << 4 << 2 << "" << "";
-        QTest::newRow("two, replicated") << "data=2" << "replicate" << 4 << 2 << "" << "";
-        QTest::newRow("2x2") << "data=2,model=2" << "megatron-tp" << 4 << 4 << "" << "";
-        QTest::newRow("2x3, grouped heads") << "data=2,model=3" << "megatron-tp" << 6 << 3 << "" << "";
-        QTest::newRow("2x3, whole KV heads") << "data=2,model=3" << "megatron-tp" << 6 << 2 << "" << "";
-        QTest::newRow("2x3, one KV head") << "data=2,model=3" << "megatron-tp" << 3 << 1 << "" << "";
-        QTest::newRow("5, nothing divides") << "model=5" << "megatron-tp" << 6 << 3 << "" << "";
-        QTest::newRow("4x2, more devices than sequences") << "data=4,model=2" << "megatron-tp" << 4 << 2 << "" << "";
-        QTest::newRow("three axes") << "pod=2,data=2,model=2" << "megatron-tp" << 4 << 2 << "" << "";
-        QTest::newRow("weights gathered") << "data=2,model=2" << "replicate" << 4 << 2 << "*.weight" << "P('data')";
-        QTest::newRow("weights cut over both axes") << "data=2,model=3" << "replicate" << 6 << 3 << "*proj.weight"
+        QTest::newRow("one device") << "model=1"
+                                    << "replicate" << 6 << 3 << ""
+                                    << "";
+        QTest::newRow("two, tensor parallel") << "model=2"
+                                              << "megatron-tp" << 4 << 2 << ""
+                                              << "";
+        QTest::newRow("two, replicated") << "data=2"
+                                         << "replicate" << 4 << 2 << ""
+                                         << "";
+        QTest::newRow("2x2") << "data=2,model=2"
+                             << "megatron-tp" << 4 << 4 << ""
+                             << "";
+        QTest::newRow("2x3, grouped heads") << "data=2,model=3"
+                                            << "megatron-tp" << 6 << 3 << ""
+                                            << "";
+        QTest::newRow("2x3, whole KV heads") << "data=2,model=3"
+                                             << "megatron-tp" << 6 << 2 << ""
+                                             << "";
+        QTest::newRow("2x3, one KV head") << "data=2,model=3"
+                                          << "megatron-tp" << 3 << 1 << ""
+                                          << "";
+        QTest::newRow("5, nothing divides") << "model=5"
+                                            << "megatron-tp" << 6 << 3 << ""
+                                            << "";
+        QTest::newRow("4x2, more devices than sequences") << "data=4,model=2"
+                                                          << "megatron-tp" << 4 << 2 << ""
+                                                          << "";
+        QTest::newRow("three axes") << "pod=2,data=2,model=2"
+                                    << "megatron-tp" << 4 << 2 << ""
+                                    << "";
+        QTest::newRow("weights gathered") << "data=2,model=2"
+                                          << "replicate" << 4 << 2 << "*.weight"
+                                          << "P('data')";
+        QTest::newRow("weights cut over both axes") << "data=2,model=3"
+                                                    << "replicate" << 6 << 3 << "*proj.weight"
                                                     << "P(('model','data'))";
-        QTest::newRow("tokens cut along the sequence") << "model=3" << "replicate" << 6 << 3 << "tokens" << "P(None,'model')";
-        QTest::newRow("columns cut") << "model=3" << "replicate" << 6 << 3 << "*proj.weight" << "P(None,'model')";
-        QTest::newRow("table cut by columns") << "model=3" << "megatron-tp" << 6 << 3 << "*embed_tokens.weight"
+        QTest::newRow("tokens cut along the sequence") << "model=3"
+                                                       << "replicate" << 6 << 3 << "tokens"
+                                                       << "P(None,'model')";
+        QTest::newRow("columns cut") << "model=3"
+                                     << "replicate" << 6 << 3 << "*proj.weight"
+                                     << "P(None,'model')";
+        QTest::newRow("table cut by columns") << "model=3"
+                                              << "megatron-tp" << 6 << 3 << "*embed_tokens.weight"
                                               << "P(None,'model')";
     }
 
@@ -301,8 +329,8 @@ private Q_SLOTS:
         QCOMPARE(failureOf(program, options).code, "bad-plan");
 
         Program shape = program;
-        const Op& linear = *std::find_if(shape.graph.ops.begin(), shape.graph.ops.end(),
-                                         [](const Op& op) { return op.kind == OpKind::Linear; });
+        const Op& linear =
+            *std::find_if(shape.graph.ops.begin(), shape.graph.ops.end(), [](const Op& op) { return op.kind == OpKind::Linear; });
         shape.graph.tensors[static_cast<std::size_t>(linear.operands[1])].spec.shape[0] += 1;
         const Failure badShape = failureOf(shape, {});
         QCOMPARE(badShape.code, "bad-plan");

@@ -187,8 +187,8 @@ private Q_SLOTS:
                 weight[i] = value - step;
                 const double slope = (above - model.loss(tokens, targets)) / (2 * step);
                 weight[i] = value;
-                const std::string text = name + "[" + std::to_string(i) + "]: " + std::to_string(gradient[i]) + " instead of "
-                    + std::to_string(slope);
+                const std::string text =
+                    name + "[" + std::to_string(i) + "]: " + std::to_string(gradient[i]) + " instead of " + std::to_string(slope);
                 QVERIFY2(std::abs(gradient[i] - slope) < 1e-5 * size + 1e-4 * std::abs(slope), text.c_str());
                 // Adam's first step: both moments, corrected, are the gradient itself and its square.
                 const double stepped = value - kAdam.rate * gradient[i] / (std::abs(gradient[i]) + kAdam.epsilon);
@@ -205,14 +205,38 @@ private Q_SLOTS:
         QTest::addColumn<QString>("preset");
         QTest::addColumn<QString>("match");
         QTest::addColumn<QString>("spec");
-        QTest::newRow("tensor parallel") << "data=2,model=3" << "megatron-tp" << "" << "";
-        QTest::newRow("whole KV heads") << "model=2" << "megatron-tp" << "" << "";
-        QTest::newRow("nothing divides") << "model=5" << "megatron-tp" << "" << "";
-        QTest::newRow("data parallel") << "data=4" << "replicate" << "" << "";
-        QTest::newRow("data parallel, batch cut") << "data=4" << "replicate" << "tokens" << "P('data')";
-        QTest::newRow("weights gathered") << "data=2,model=2" << "replicate" << "*.weight" << "P('data')";
-        QTest::newRow("columns cut") << "model=3" << "replicate" << "*proj.weight" << "P(None,'model')";
-        QTest::newRow("sequence cut") << "model=3" << "replicate" << "tokens" << "P(None,'model')";
+        QTest::newRow("tensor parallel") << "data=2,model=3"
+                                         << "megatron-tp"
+                                         << ""
+                                         << "";
+        QTest::newRow("whole KV heads") << "model=2"
+                                        << "megatron-tp"
+                                        << ""
+                                        << "";
+        QTest::newRow("nothing divides") << "model=5"
+                                         << "megatron-tp"
+                                         << ""
+                                         << "";
+        QTest::newRow("data parallel") << "data=4"
+                                       << "replicate"
+                                       << ""
+                                       << "";
+        QTest::newRow("data parallel, batch cut") << "data=4"
+                                                  << "replicate"
+                                                  << "tokens"
+                                                  << "P('data')";
+        QTest::newRow("weights gathered") << "data=2,model=2"
+                                          << "replicate"
+                                          << "*.weight"
+                                          << "P('data')";
+        QTest::newRow("columns cut") << "model=3"
+                                     << "replicate"
+                                     << "*proj.weight"
+                                     << "P(None,'model')";
+        QTest::newRow("sequence cut") << "model=3"
+                                      << "replicate"
+                                      << "tokens"
+                                      << "P(None,'model')";
     }
 
     void equalsTheUnshardedStep()
@@ -420,37 +444,43 @@ private Q_SLOTS:
         QCOMPARE(broken([&](Program& p) { segment(p, Phase::Backward).phase = Phase::Update; }), "bad-plan");
         QCOMPARE(broken([&](Program& p) { segment(p, Phase::Backward).kept = segment(p, Phase::Forward).kept; }), "bad-plan");
         QCOMPARE(broken([&](Program& p) {
-            Layout& layout = segment(p, Phase::Forward).kept.front().layout;
-            layout.dims[0] = { AxisRef { 0 }, AxisRef { 1 } };
-        }), "bad-plan");
+                     Layout& layout = segment(p, Phase::Forward).kept.front().layout;
+                     layout.dims[0] = { AxisRef { 0 }, AxisRef { 1 } };
+                 }),
+                 "bad-plan");
         QCOMPARE(broken([&](Program& p) {
-            for (Segment& s : p.graph.segments)
-                s.of = s.phase == Phase::Backward ? -1 : s.of;
-        }), "bad-plan");
+                     for (Segment& s : p.graph.segments)
+                         s.of = s.phase == Phase::Backward ? -1 : s.of;
+                 }),
+                 "bad-plan");
         QCOMPARE(broken([&](Program& p) {
-            for (Segment& s : p.graph.segments)
-                s.of = s.phase == Phase::Update ? static_cast<int>(p.graph.segments.size()) - 1 : s.of;
-        }), "bad-plan");
+                     for (Segment& s : p.graph.segments)
+                         s.of = s.phase == Phase::Update ? static_cast<int>(p.graph.segments.size()) - 1 : s.of;
+                 }),
+                 "bad-plan");
         QCOMPARE(broken([&](Program& p) { // the gradients of weights are not there for the update
-            std::erase_if(p.plan.segments, [](const PlannedSegment& s) { return s.phase == Phase::Backward; });
-        }), "bad-plan");
+                     std::erase_if(p.plan.segments, [](const PlannedSegment& s) { return s.phase == Phase::Backward; });
+                 }),
+                 "bad-plan");
         QCOMPARE(broken([&](Program& p) { p.plan.microBatches = std::int64_t { 1 } << 40; }), "bad-plan");
         // Every operand and result of every new operation in a wrong shape: nothing may be computed with them.
         for (const Op& op : good.graph.ops)
             for (const TensorId tensor : { op.operands.front(), op.operands.back(), op.result })
                 QCOMPARE(broken([&](Program& p) {
-                    Shape& shape = p.graph.tensors[static_cast<std::size_t>(tensor)].spec.shape;
-                    shape.back() = shape.back() * 2 + 1;
-                }), "bad-plan");
+                             Shape& shape = p.graph.tensors[static_cast<std::size_t>(tensor)].spec.shape;
+                             shape.back() = shape.back() * 2 + 1;
+                         }),
+                         "bad-plan");
         // Maxima that are not reduced are none.
         QCOMPARE(broken([&](Program& p) {
-            for (PlannedSegment& s : p.plan.segments)
-                for (PlannedOp& planned : s.ops)
-                    if (p.graph.op(planned.op).kind == OpKind::SumExp) {
-                        planned.operands[1].collectives.clear();
-                        planned.operands[1].layout = planned.operands[1].before;
-                    }
-        }), "bad-plan");
+                     for (PlannedSegment& s : p.plan.segments)
+                         for (PlannedOp& planned : s.ops)
+                             if (p.graph.op(planned.op).kind == OpKind::SumExp) {
+                                 planned.operands[1].collectives.clear();
+                                 planned.operands[1].layout = planned.operands[1].before;
+                             }
+                 }),
+                 "bad-plan");
     }
 };
 

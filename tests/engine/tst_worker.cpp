@@ -34,8 +34,7 @@ std::string engineCommand() { return "exec '" + enginePath() + "'"; }
 
 json runRequest(const Program& program, int id, const RunOptions& options = {})
 {
-    return { { "type", "run" }, { "id", id }, { "plan", planToJson(program.graph, program.plan) },
-             { "options", toJson(options) } };
+    return { { "type", "run" }, { "id", id }, { "plan", planToJson(program.graph, program.plan) }, { "options", toJson(options) } };
 }
 
 /// The document with one random place of it made into something else, or taken out.
@@ -51,8 +50,19 @@ void spoil(json& document, std::mt19937& random)
         }
         place = &*child;
     }
-    const json others[] { nullptr, -1, 0, 3, 1e300, "x", "P('nobody')", json::array(), json::object(), json::array({ 1, 2, 3 }), true,
-                          std::int64_t { 1 } << 62, std::string(5000, 'a') };
+    const json others[] { nullptr,
+                          -1,
+                          0,
+                          3,
+                          1e300,
+                          "x",
+                          "P('nobody')",
+                          json::array(),
+                          json::object(),
+                          json::array({ 1, 2, 3 }),
+                          true,
+                          std::int64_t { 1 } << 62,
+                          std::string(5000, 'a') };
     *place = others[random() % std::size(others)];
 }
 
@@ -69,7 +79,6 @@ int openDescriptors()
 
 /// QCOMPARE cannot print these.
 #define SAME(actual, expected) QVERIFY((actual) == (expected))
-
 
 class TestWorker : public QObject {
     Q_OBJECT
@@ -97,10 +106,7 @@ class TestWorker : public QObject {
     }
 
 private Q_SLOTS:
-    void initTestCase()
-    {
-        QVERIFY2(access(enginePath().c_str(), X_OK) == 0, "SHARDBOARD_ENGINE_PATH must name the worker");
-    }
+    void initTestCase() { QVERIFY2(access(enginePath().c_str(), X_OK) == 0, "SHARDBOARD_ENGINE_PATH must name the worker"); }
     void init()
     {
         auto started = WorkerProcess::start(engineCommand());
@@ -154,9 +160,9 @@ private Q_SLOTS:
         SAME(errorAfter({ { "type", "run" }, { "id", 6 }, { "protocol", 99 } })["code"], "bad-message");
         SAME(errorAfter({ { "type", "cancel" }, { "id", 1 } })["code"], "unknown-request");
         SAME(errorAfter({ { "type", "run" }, { "id", 8 }, { "plan", json::object() }, { "options", json::object() } })["code"],
-                 "bad-plan");
-        const json badOption = errorAfter({ { "type", "run" }, { "id", 9 }, { "plan", json::object() },
-                                            { "options", { { "steps", -1 } } } });
+             "bad-plan");
+        const json badOption =
+            errorAfter({ { "type", "run" }, { "id", 9 }, { "plan", json::object() }, { "options", { { "steps", -1 } } } });
         SAME(badOption["code"], "bad-message");
         SAME(badOption["where"], "options:steps");
         QVERIFY(m_worker->send(runRequest(programOf({}), 10)).ok());
@@ -166,8 +172,8 @@ private Q_SLOTS:
     void survivesTextThatIsNotJson()
     {
         const std::string good = "{\"type\":\"dance\",\"id\":1}";
-        const auto answers = answersTo("( printf 'garbage\\n{\"type\":\\n\\n\\377\\376\\n" + good + "\\n'; sleep 0.5 ) | "
-                                       + "'" + enginePath() + "'");
+        const auto answers = answersTo("( printf 'garbage\\n{\"type\":\\n\\n\\377\\376\\n" + good + "\\n'; sleep 0.5 ) | " + "'"
+                                       + enginePath() + "'");
         QCOMPARE(answers.size(), std::size_t { 5 });
         for (std::size_t i = 1; i < 4; ++i)
             SAME(answers[i]["code"], "bad-message");
@@ -178,8 +184,7 @@ private Q_SLOTS:
     {
         const std::string deep = "head -c 30000000 /dev/zero | tr '\\0' '['; echo; ";
         const std::string endless = "head -c 100000000 /dev/zero | tr '\\0' 'x'; echo; ";
-        const auto answers = answersTo("( " + deep + endless + "echo '{\"type\":\"dance\"}'; sleep 0.5 ) | '" + enginePath()
-                                       + "'");
+        const auto answers = answersTo("( " + deep + endless + "echo '{\"type\":\"dance\"}'; sleep 0.5 ) | '" + enginePath() + "'");
         QCOMPARE(answers.size(), std::size_t { 4 });
         QVERIFY(answers[1]["message"].get<std::string>().find("nested") != std::string::npos);
         QVERIFY(answers[2]["message"].get<std::string>().find("longer") != std::string::npos);
@@ -207,7 +212,8 @@ private Q_SLOTS:
         QVERIFY(request.open());
         request.write(QByteArray::fromStdString(lasting(runRequest(slowProgram(), 1)).dump() + "\n"));
         request.close();
-        const auto answers = answersTo("cat '" + request.fileName().toStdString() + "' | '" + enginePath() + "'; echo '{\"type\":\"left\",\"code\":'$?'}'");
+        const auto answers = answersTo("cat '" + request.fileName().toStdString() + "' | '" + enginePath()
+                                       + "'; echo '{\"type\":\"left\",\"code\":'$?'}'");
         QVERIFY(!answers.empty());
         SAME(answers.back()["type"], "left");
         SAME(answers.back()["code"], 0);
@@ -236,7 +242,8 @@ private Q_SLOTS:
     /// ended works on, one that was is noticed, and nothing is left behind. SHARDBOARD_TRIALS sets how many (50).
     void randomTrials()
     {
-        const int trials = qEnvironmentVariableIntValue("SHARDBOARD_TRIALS") > 0 ? qEnvironmentVariableIntValue("SHARDBOARD_TRIALS") : 50;
+        const int trials =
+            qEnvironmentVariableIntValue("SHARDBOARD_TRIALS") > 0 ? qEnvironmentVariableIntValue("SHARDBOARD_TRIALS") : 50;
         std::mt19937 random(11);
         const json slow = lasting(runRequest(slowProgram(), 1));
         const json quick = runRequest(programOf({}), 1);
@@ -363,35 +370,53 @@ private Q_SLOTS:
         QCOMPARE(lastWords(umlauts + "y").size(), std::size_t { 239 });
         QCOMPARE(lastWords("shardboard-engine: " + umlauts.substr(1)), "shardboard-engine: " + umlauts.substr(1, 220) + "…");
         const std::string frame = std::string(74, '-') + "\n";
-        const std::string peer = frame + "An MPI communication peer process has unexpectedly disconnected.  This\nusually indicates a failure in the "
-                                         "peer process.\n\n  Local host: host1\n  Peer host:  host2\n" + frame;
-        const std::string aborted = frame + "Primary job  terminated normally, but 1 process returned\na non-zero exit code. Per user-direction, the job "
-                                            "has been aborted.\n" + frame;
-        QCOMPARE(lastWords(aborted + peer + frame + "mpirun noticed that process rank 2 with PID 10 on node host2 exited on signal 9 (Killed).\n" + frame),
+        const std::string peer = frame
+            + "An MPI communication peer process has unexpectedly disconnected.  This\nusually indicates a failure in the "
+              "peer process.\n\n  Local host: host1\n  Peer host:  host2\n"
+            + frame;
+        const std::string aborted = frame
+            + "Primary job  terminated normally, but 1 process returned\na non-zero exit code. Per user-direction, the job "
+              "has been aborted.\n"
+            + frame;
+        QCOMPARE(lastWords(aborted + peer + frame
+                           + "mpirun noticed that process rank 2 with PID 10 on node host2 exited on signal 9 (Killed).\n" + frame),
                  std::string("mpirun noticed that process rank 2 with PID 10 on node host2 exited on signal 9 (Killed)"));
-        QCOMPARE(lastWords(frame + "ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[4698,0],0] on node host1\n  Remote daemon: "
-                                   "[[4698,0],1] on node host2\n\nThis is usually due to a failure of the network on the way.\n" + frame + peer),
+        QCOMPARE(lastWords(frame
+                           + "ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[4698,0],0] on node host1\n  "
+                             "Remote daemon: "
+                             "[[4698,0],1] on node host2\n\nThis is usually due to a failure of the network on the way.\n"
+                           + frame + peer),
                  std::string("mpirun has lost the host host2"));
-        const std::string daemons = frame + "ORTE was unable to reliably start one or more daemons.\nThis usually is caused by:\n\n* not finding the libraries\n" + frame;
+        const std::string daemons = frame
+            + "ORTE was unable to reliably start one or more daemons.\nThis usually is caused by:\n\n* not finding the libraries\n"
+            + frame;
         QCOMPARE(lastWords(daemons), std::string("mpirun cannot start its daemon on all hosts"));
         QCOMPARE(lastWords("ssh: Could not resolve hostname b: Name or service not known\n" + daemons),
-                 std::string("mpirun cannot start its daemon on all hosts: ssh: Could not resolve hostname b: Name or service not known"));
+                 std::string(
+                     "mpirun cannot start its daemon on all hosts: ssh: Could not resolve hostname b: Name or service not known"));
         QCOMPARE(lastWords(frame + "mpirun was unable to find the executable. It\nsaid so.\n\nExecutable: x\n" + frame),
                  std::string("mpirun was unable to find the executable. It said so"));
         QCOMPARE(lastWords("srun: error: host2: task 3: Killed\nsrun: launch/slurm: _step_signal: Terminating StepId=1.0\n" + peer
                            + "srun: error: host1: tasks 0-2: Terminated\n"),
                  std::string("srun: error: host2: task 3: Killed"));
-        QVERIFY(lastWords(frame + "The application appears to have been direct launched using \"srun\",\nbut OMPI was not built with SLURM's PMI support and "
-                                  "therefore cannot\nexecute. There are several options.\n" + frame + "srun: error: host1: tasks 0-2: Exited with exit code 1\n")
-                    .find("--mpi=pmix") != std::string::npos);
-        QCOMPARE(lastWords("shardboard-engine: rank 0 on host1 does not answer\n" + peer), std::string("shardboard-engine: rank 0 on host1 does not answer"));
+        QVERIFY(lastWords(frame
+                          + "The application appears to have been direct launched using \"srun\",\nbut OMPI was not built with "
+                            "SLURM's PMI support and "
+                            "therefore cannot\nexecute. There are several options.\n"
+                          + frame + "srun: error: host1: tasks 0-2: Exited with exit code 1\n")
+                    .find("--mpi=pmix")
+                != std::string::npos);
+        QCOMPARE(lastWords("shardboard-engine: rank 0 on host1 does not answer\n" + peer),
+                 std::string("shardboard-engine: rank 0 on host1 does not answer"));
     }
 
     /// mpirun ends the others when it has lost a process: they cancel their work, but nobody has asked for that.
     void whatNobodyCancelledIsAnError()
     {
-        const std::string hello = "echo '{\"type\":\"hello\",\"protocol\":" + std::to_string(kProtocolVersion) + "}'; read request; ";
-        const std::string cancelled = "echo '{\"type\":\"error\",\"id\":1,\"code\":\"cancelled\",\"message\":\"it was cancelled\"}'; ";
+        const std::string hello =
+            "echo '{\"type\":\"hello\",\"protocol\":" + std::to_string(kProtocolVersion) + "}'; read request; ";
+        const std::string cancelled =
+            "echo '{\"type\":\"error\",\"id\":1,\"code\":\"cancelled\",\"message\":\"it was cancelled\"}'; ";
         const std::string lost = "mpirun noticed that process rank 1 with PID 0 on node a exited on signal 9 (Killed).";
         const std::string frame = "echo ------------------------------ >&2; ";
         std::atomic<bool> cancel { false };
@@ -407,14 +432,17 @@ private Q_SLOTS:
     void othersMaySpeakFirst()
     {
         std::atomic<bool> cancel { false };
-        const std::string hello = "echo '{\"type\":\"hello\",\"protocol\":" + std::to_string(kProtocolVersion) + "}'; read request; ";
-        const auto answer = askWorker("for i in $(seq 400); do echo welcome $i; done; echo '{\"motd\":1}'; printf 'host1$ '; " + hello + "echo '{\"type\":\"result\",\"id\":1}'",
+        const std::string hello =
+            "echo '{\"type\":\"hello\",\"protocol\":" + std::to_string(kProtocolVersion) + "}'; read request; ";
+        const auto answer = askWorker("for i in $(seq 400); do echo welcome $i; done; echo '{\"motd\":1}'; printf 'host1$ '; "
+                                          + hello + "echo '{\"type\":\"result\",\"id\":1}'",
                                       { { "type", "run" } }, {}, cancel);
         QVERIFY2(answer.ok(), answer.ok() ? "" : answer.error().text().c_str());
         for (const std::string& line : chatterLines())
             QVERIFY2(greetingOf(line).kind == Greeting::Kind::Chatter, line.substr(0, 60).c_str());
         const std::string said = R"({"backends":[{"name":"cpu","devices":[{"name":"{x}"}]}],"protocol":1,"type":"hello"})";
-        for (const std::string& line : { said, said + "\r", chatterPrompt() + said, std::string(std::size_t { 3 } << 20, '.') + said }) {
+        for (const std::string& line :
+             { said, said + "\r", chatterPrompt() + said, std::string(std::size_t { 3 } << 20, '.') + said }) {
             const Greeting greeting = greetingOf(line);
             QVERIFY(greeting.kind == Greeting::Kind::Hello);
             QCOMPARE(greeting.message, json::parse(said));
@@ -422,22 +450,26 @@ private Q_SLOTS:
         QVERIFY(greetingOf(R"({"type":"progress"})").kind == Greeting::Kind::Stranger);
         const auto none = askWorker("echo welcome", { { "type", "run" } }, {}, cancel);
         QVERIFY(!none.ok());
-        QVERIFY2(none.error().text().find("see that this command starts the worker") != std::string::npos, none.error().text().c_str());
+        QVERIFY2(none.error().text().find("see that this command starts the worker") != std::string::npos,
+                 none.error().text().c_str());
     }
 
     /// A job may wait longer than a worker on another host has to say hello; what it waits for is shown, and it can be cancelled.
     void aQueueIsWaitedFor()
     {
-        QCOMPARE(queueWords("srun: job 2 queued and waiting for resources\n"), std::string("srun: job 2 queued and waiting for resources"));
-        QCOMPARE(queueWords("srun: job 2 queued and waiting for resources\nsrun: job 2 has been allocated resources\n"), std::string());
+        QCOMPARE(queueWords("srun: job 2 queued and waiting for resources\n"),
+                 std::string("srun: job 2 queued and waiting for resources"));
+        QCOMPARE(queueWords("srun: job 2 queued and waiting for resources\nsrun: job 2 has been allocated resources\n"),
+                 std::string());
         std::atomic<bool> cancel { false };
         int seen = 0;
-        const auto answer = askWorker("echo 'srun: job 2 queued and waiting for resources' >&2; exec sleep 20", { { "type", "run" } },
-                                      [&](const json& message) {
-                                          seen += message["type"] == "waiting" && message["what"] == "srun: job 2 queued and waiting for resources";
-                                          cancel = true;
-                                      },
-                                      cancel);
+        const auto answer = askWorker(
+            "echo 'srun: job 2 queued and waiting for resources' >&2; exec sleep 20", { { "type", "run" } },
+            [&](const json& message) {
+                seen += message["type"] == "waiting" && message["what"] == "srun: job 2 queued and waiting for resources";
+                cancel = true;
+            },
+            cancel);
         QVERIFY(answer.cancelled());
         QCOMPARE(seen, 1);
     }

@@ -43,9 +43,8 @@ inline QByteArray safetensorsOf(const std::vector<MadeTensor>& tensors)
             bytes *= size;
             shape += (shape.isEmpty() ? "" : ",") + QByteArray::number(static_cast<qlonglong>(size));
         }
-        header += (header.size() > 1 ? "," : "") + QByteArray("\"") + tensor.name.c_str()
-            + "\":{\"dtype\":\"BF16\",\"shape\":[" + shape + "],\"data_offsets\":["
-            + QByteArray::number(static_cast<qlonglong>(offset)) + ","
+        header += (header.size() > 1 ? "," : "") + QByteArray("\"") + tensor.name.c_str() + "\":{\"dtype\":\"BF16\",\"shape\":["
+            + shape + "],\"data_offsets\":[" + QByteArray::number(static_cast<qlonglong>(offset)) + ","
             + QByteArray::number(static_cast<qlonglong>(offset + bytes)) + "]}";
         offset += bytes;
     }

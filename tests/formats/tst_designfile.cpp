@@ -22,12 +22,8 @@ Design sample()
     design.model = builtinModel("qwen2.5-0.5b").value();
     design.workload = { WorkloadKind::Decode, 3, 777, DType::F16 };
     StrategyEntry rowwise { "model.layers.*.mlp.up_proj.weight", { StrategyKind::Rowwise, { "model" }, 0, "" }, {} };
-    StrategyEntry axiswise { "*.o_proj.*",
-                             { StrategyKind::Axiswise, { "data", "model" }, -1, "" },
-                             CutRule::CeilNested };
-    StrategyEntry spec { "lm_head.weight",
-                         { StrategyKind::Spec, {}, 0, "P(None, ('model', 'data'))" },
-                         CutRule::Strict };
+    StrategyEntry axiswise { "*.o_proj.*", { StrategyKind::Axiswise, { "data", "model" }, -1, "" }, CutRule::CeilNested };
+    StrategyEntry spec { "lm_head.weight", { StrategyKind::Spec, {}, 0, "P(None, ('model', 'data'))" }, CutRule::Strict };
     design.strategies = { { "*", {}, {} }, rowwise, axiswise, spec };
     design.rules = { "my-rules.yml", { { "embed", { "data", "model" }, {} }, { "norm", {}, {} }, { "embed", { "model" }, {} } } };
     design.picker = { PickerProfile::G1, true };
@@ -41,10 +37,10 @@ Design looseSample()
     design.model = {};
     design.model.name = "falcon";
     design.model.notUnderstood = "not understood";
-    design.model.looseWeights
-        = { { { "a \"quoted\" \xc3\xa9", { 3, 0 }, DType::F8E4M3, TensorRole::Weight, { "out", "in" } }, false },
-            { { "b", {}, DType::BF16, TensorRole::Weight, {} }, true },
-            { { "scalar", {}, DType::I64, TensorRole::Weight, {} }, false } };
+    design.model.looseWeights = { { { "a \"quoted\" \xc3\xa9", { 3, 0 }, DType::F8E4M3, TensorRole::Weight, { "out", "in" } },
+                                    false },
+                                  { { "b", {}, DType::BF16, TensorRole::Weight, {} }, true },
+                                  { { "scalar", {}, DType::I64, TensorRole::Weight, {} }, false } };
     design.viewState.clear();
     design.mesh = Mesh();
     return design;
@@ -95,7 +91,7 @@ private Q_SLOTS:
     void roundTripIsExact()
     {
         for (const Design& design : { sample(), looseSample(), moduleSample(), trainingSample(), shardedOptimizerSample(false),
-                                       shardedOptimizerSample(true) }) {
+                                      shardedOptimizerSample(true) }) {
             const std::string text = designText(design);
             const auto back = designFromText(text, "d");
             QVERIFY2(back.ok(), back.ok() ? "" : back.error().text().c_str());
@@ -119,7 +115,8 @@ private Q_SLOTS:
         QVERIFY2(wrong.error().text().find("d:workload.optimizer_sharding") != std::string::npos, wrong.error().text().c_str());
         const auto software = designFromText(replaced(text, "\"eager\"", "\"lazy\""), "d");
         QVERIFY(!software.ok());
-        QVERIFY2(software.error().text().find("d:workload.software: cannot be 'lazy'") != std::string::npos, software.error().text().c_str());
+        QVERIFY2(software.error().text().find("d:workload.software: cannot be 'lazy'") != std::string::npos,
+                 software.error().text().c_str());
         // In the file it is f8e4m3; people may write fp8.
         QVERIFY(text.find("\"f8e4m3\"") != std::string::npos);
         const auto fp8 = designFromText(replaced(text, "\"f8e4m3\"", "\"fp8\""), "d");
@@ -141,8 +138,8 @@ private Q_SLOTS:
         const std::string text = designText(sample());
         QCOMPARE(text.back(), '\n');
         const QStringList lines = QString::fromStdString(text).split(QLatin1Char('\n'));
-        QVERIFY(lines.contains(QStringLiteral(
-            R"(    {"axes":["model"],"match":"model.layers.*.mlp.up_proj.weight","strategy":"rowwise"},)")));
+        QVERIFY(lines.contains(
+            QStringLiteral(R"(    {"axes":["model"],"match":"model.layers.*.mlp.up_proj.weight","strategy":"rowwise"},)")));
         QVERIFY(lines.contains(QStringLiteral(R"(    "hidden_size": 896,)")));
         QVERIFY(lines.contains(QStringLiteral(R"(      ["embed",["data","model"]],)")));
         QVERIFY(lines.contains(QStringLiteral(R"(      ["norm",[]],)")));
@@ -219,9 +216,10 @@ private Q_SLOTS:
             const auto design = designFromText(replaced(text, before, after), "d");
             return design.ok() ? std::string() : design.error().text();
         };
-        QCOMPARE(says("\"tied_weight\": false", "\"tied_weight\": true"),
-                 std::string("d:model.tied_weight: a tied weight cannot be used together with a bias (MAX raises ValueError); leave "
-                             "out the bias, or give the layer a weight of its own"));
+        QCOMPARE(
+            says("\"tied_weight\": false", "\"tied_weight\": true"),
+            std::string("d:model.tied_weight: a tied weight cannot be used together with a bias (MAX raises ValueError); leave "
+                        "out the bias, or give the layer a weight of its own"));
         QVERIFY(says("\"out_dim\": 10", "\"out_dim\": 0").starts_with("d:model.out_dim: size 0 cannot be used; "));
         QVERIFY(says("\"in_dim\": 64,", "").starts_with("d:model.in_dim: the key is missing"));
         QVERIFY(says("\"column-parallel-linear\",\n    \"name\"", "\"row-parallel\",\n    \"name\"")
@@ -237,11 +235,9 @@ private Q_SLOTS:
         QTest::addColumn<QString>("after");
         QTest::addColumn<QString>("says");
         const auto row = [](const char* name, const char* before, const char* after, const char* says) {
-            QTest::newRow(name) << QString::fromLatin1(before) << QString::fromLatin1(after)
-                                << QString::fromLatin1(says);
+            QTest::newRow(name) << QString::fromLatin1(before) << QString::fromLatin1(after) << QString::fromLatin1(says);
         };
-        row("newer", "\"version\": 1", "\"version\": 2",
-            "d:version: the design was saved by a newer program (version 2");
+        row("newer", "\"version\": 1", "\"version\": 2", "d:version: the design was saved by a newer program (version 2");
         row("version text", "\"version\": 1", "\"version\": \"1\"", "d:version: cannot be");
         row("format", "\"format\": \"shardboard\"", "\"format\": \"other\"", "not a Shardboard design");
         row("hardware", "dgx-h200", "dgx-x", "d:hardware: there is no hardware preset");
@@ -255,7 +251,8 @@ private Q_SLOTS:
         row("negative size", "\"hidden_size\": 896", "\"hidden_size\": -896", "d:model.hidden_size: cannot be -896");
         row("zero size", "\"hidden_size\": 896", "\"hidden_size\": 0", "hidden_size");
         row("family", "\"family\": \"qwen2\"", "\"family\": \"qwen9\"",
-            "d:model.family: there is no family 'qwen9' whose operations are known; families are llama, mistral, mixtral, qwen2, qwen3,");
+            "d:model.family: there is no family 'qwen9' whose operations are known; families are llama, mistral, mixtral, qwen2, "
+            "qwen3,");
         row("fraction", "\"hidden_size\": 896", "\"hidden_size\": 896.5", "d:model.hidden_size: cannot be 896.5");
         row("missing", "\"hidden_size\": 896,", "", "d:model.hidden_size: the key is missing");
         row("bias", "\"qkv\"", "\"all\"", "d:model.attention_bias: cannot be 'all'");
@@ -264,14 +261,18 @@ private Q_SLOTS:
         row("batch 0", "\"batch\": 3", "\"batch\": 0", "d:workload.batch: cannot be 0");
         row("profile", "\"G1\"", "\"G9\"", "d:picker.profile: cannot be 'G9'");
         row("picker", "\"profile\": \"G1\"", "\"profile\": \"G1\", \"picker\": \"best\"", "d:picker.picker: cannot be 'best'");
-        row("on_reshard", "\"profile\": \"G1\"", "\"profile\": \"G1\", \"on_reshard\": \"shout\"", "d:picker.on_reshard: cannot be 'shout'");
-        row("transitions", "\"profile\": \"G1\"", "\"profile\": \"G1\", \"allowed_transitions\": [\"P->Q\"]", "d:picker.allowed_transitions: is no set");
-        row("budget", "\"profile\": \"G1\"", "\"profile\": \"G1\", \"budget_bytes_per_device\": -1", "d:picker.budget_bytes_per_device: cannot be -1");
+        row("on_reshard", "\"profile\": \"G1\"", "\"profile\": \"G1\", \"on_reshard\": \"shout\"",
+            "d:picker.on_reshard: cannot be 'shout'");
+        row("transitions", "\"profile\": \"G1\"", "\"profile\": \"G1\", \"allowed_transitions\": [\"P->Q\"]",
+            "d:picker.allowed_transitions: is no set");
+        row("budget", "\"profile\": \"G1\"", "\"profile\": \"G1\", \"budget_bytes_per_device\": -1",
+            "d:picker.budget_bytes_per_device: cannot be -1");
         row("strategy", "\"rowwise\"", "\"crosswise\"", "d:strategies[1].strategy: cannot be 'crosswise'");
         row("strategy axes", "[\"model\"],\"match\"", "[5],\"match\"", "d:strategies[1].axes: holds 5");
         row("dim", "\"dim\":-1", "\"dim\":99", "d:strategies[2].dim: cannot be 99");
         row("cut", "ceil-nested", "zigzag", "d:strategies[2].cut: cannot be 'zigzag'");
-        row("rule no pair", "[\"norm\",[]]", "[\"norm\"]", "d:rules.entries[1]: is no rule; write [\"name\", [\"mesh axis\", ...]]");
+        row("rule no pair", "[\"norm\",[]]", "[\"norm\"]",
+            "d:rules.entries[1]: is no rule; write [\"name\", [\"mesh axis\", ...]]");
         row("rule axes", "[\"norm\",[]]", "[\"norm\",\"data\"]", "d:rules.entries[1]: is no rule");
         row("rule axis", "[\"norm\",[]]", "[\"norm\",[7]]", "d:rules.entries[1]: is no rule");
         row("rules", "[\"norm\",[]]", "7", "d:rules.entries[1]: is no rule");
@@ -298,10 +299,12 @@ private Q_SLOTS:
             QTest::newRow(name) << QString::fromLatin1(before) << QString::fromLatin1(after) << QString::fromLatin1(says);
         };
         row("micro-batches 0", "\"micro_batches\": 4", "\"micro_batches\": 0", "d:workload.micro_batches: cannot be 0");
-        row("micro-batches that do not divide", "\"micro_batches\": 4", "\"micro_batches\": 3", "d:workload: batch 8 cannot be cut into 3 micro-batches");
+        row("micro-batches that do not divide", "\"micro_batches\": 4", "\"micro_batches\": 3",
+            "d:workload: batch 8 cannot be cut into 3 micro-batches");
         row("recompute", "\"selective\"", "\"some\"", "d:workload.recompute: cannot be 'some'");
         row("chunks", "\"chunks\": 2", "\"chunks\": 0", "d:pipeline.chunks: cannot be 0");
-        row("pin of nothing", "\"axis\":\"model\",\"match\":\"*.attention\",\"row\":\"S1 R R -> S1\"", "\"match\":\"*.attention\"", "d:pins[1].dims: a pin says nothing");
+        row("pin of nothing", "\"axis\":\"model\",\"match\":\"*.attention\",\"row\":\"S1 R R -> S1\"", "\"match\":\"*.attention\"",
+            "d:pins[1].dims: a pin says nothing");
         row("pin without axis", "\"axis\":\"model\",", "", "d:pins[1].axis: the key is missing");
         row("pin dims", "{\"batch\":[\"data\",\"model\"],\"heads\":[\"model\"]}", "[1]", "d:pins[0].dims");
         row("pin axes", "\"heads\":[\"model\"]", "\"heads\":7", "d:pins[0].dims.heads");

@@ -129,18 +129,15 @@ private Q_SLOTS:
         QTest::newRow("empty") << QByteArray() << QByteArray("\"\"");
         QTest::newRow("plain") << QByteArray("model.layers.*.x-1") << QByteArray("\"model.layers.*.x-1\"");
         QTest::newRow("quotes") << QByteArray("'\"\\") << QByteArray("\"'\\\"\\\\\"");
-        QTest::newRow("controls") << QByteArray("\0\t\n\r\x1b\x7f", 6)
-                                  << QByteArray("\"\\x00\\x09\\n\\x0d\\x1b\\x7f\"");
+        QTest::newRow("controls") << QByteArray("\0\t\n\r\x1b\x7f", 6) << QByteArray("\"\\x00\\x09\\n\\x0d\\x1b\\x7f\"");
         QTest::newRow("e acute") << QByteArray("\xc3\xa9") << QByteArray("\"\\xe9\"");
         QTest::newRow("line separator, right-to-left override")
             << QByteArray("\xe2\x80\xa8\xe2\x80\xae") << QByteArray("\"\\u2028\\u202e\"");
         QTest::newRow("emoji") << QByteArray("\xf0\x9f\x98\x80") << QByteArray("\"\\U0001f600\"");
         QTest::newRow("bad bytes") << QByteArray("\xff\x80") << QByteArray("\"\\udcff\\udc80\"");
         QTest::newRow("surrogate") << QByteArray("\xed\xa0\x80") << QByteArray("\"\\udced\\udca0\\udc80\"");
-        QTest::newRow("too long") << QByteArray("\xc0\xaf\xe0\x80\xaf")
-                                  << QByteArray("\"\\udcc0\\udcaf\\udce0\\udc80\\udcaf\"");
-        QTest::newRow("beyond the last") << QByteArray("\xf4\x90\x80\x80")
-                                         << QByteArray("\"\\udcf4\\udc90\\udc80\\udc80\"");
+        QTest::newRow("too long") << QByteArray("\xc0\xaf\xe0\x80\xaf") << QByteArray("\"\\udcc0\\udcaf\\udce0\\udc80\\udcaf\"");
+        QTest::newRow("beyond the last") << QByteArray("\xf4\x90\x80\x80") << QByteArray("\"\\udcf4\\udc90\\udc80\\udc80\"");
         QTest::newRow("cut off") << QByteArray("a\xe2\x80") << QByteArray("\"a\\udce2\\udc80\"");
     }
     void literals()
@@ -217,8 +214,7 @@ for i in range(int(sys.argv[2])):
     assert keys == [key.replace("tame.", name + ".", 1) for key in tame[2]], f"{i}: {keys!a}"
 )");
         QProcess process;
-        process.start(
-            python, { folder.filePath(QStringLiteral("compare.py")), folder.path(), QString::number(kHostile.size()) });
+        process.start(python, { folder.filePath(QStringLiteral("compare.py")), folder.path(), QString::number(kHostile.size()) });
         QVERIFY(process.waitForFinished(50000));
         QVERIFY2(process.exitCode() == 0, process.readAllStandardError().constData());
     }
@@ -236,10 +232,9 @@ for i in range(int(sys.argv[2])):
             QVERIFY2(QString::fromStdString(refusal.error.what).contains(QStringLiteral("0:512, in JAX 0:448")),
                      refusal.error.text().c_str());
         }
-        QCOMPARE(
-            names,
-            (std::set<std::string> { "model.layers.*.self_attn.q_proj.weight", "model.layers.*.self_attn.q_proj.bias",
-                                     "model.layers.*.self_attn.o_proj.weight" }));
+        QCOMPARE(names,
+                 (std::set<std::string> { "model.layers.*.self_attn.q_proj.weight", "model.layers.*.self_attn.q_proj.bias",
+                                          "model.layers.*.self_attn.o_proj.weight" }));
         QCOMPARE(tensors, 84);
         const auto files = filesOf(design);
         QVERIFY(!files.ok());
@@ -259,9 +254,8 @@ for i in range(int(sys.argv[2])):
         QTest::addColumn<QString>("told");
         QTest::newRow("rest of units") << "grain"
                                        << "dim 0 is cut in whole units of 48";
-        QTest::newRow("fused halves")
-            << "gate-up"
-            << "dim 0 is cut in 2 segments over 4 devices: part 0 is 0:24 + 96:120, in JAX 0:48";
+        QTest::newRow("fused halves") << "gate-up"
+                                      << "dim 0 is cut in 2 segments over 4 devices: part 0 is 0:24 + 96:120, in JAX 0:48";
         QTest::newRow("fused heads") << "stacked-qkv"
                                      << "in 3 segments";
         QTest::newRow("sub-axis") << "sub-axis"
@@ -286,8 +280,8 @@ for i in range(int(sys.argv[2])):
         Design design;
         design.mesh = Mesh::parse("one=1,data=2,model=4").value();
         design.model.notUnderstood = "made for a test";
-        design.model.looseWeights.push_back({ { "w", { 192, 90 }, DType::BF16, TensorRole::Weight, {}, {}, { 48, 1 } },
-                                              kind == QLatin1String("unknown") });
+        design.model.looseWeights.push_back(
+            { { "w", { 192, 90 }, DType::BF16, TensorRole::Weight, {}, {}, { 48, 1 } }, kind == QLatin1String("unknown") });
         StrategyEntry entry { "*", {}, std::nullopt };
         Strategy& strategy = entry.strategy;
         const std::map<QString, std::function<void()>> make {
@@ -394,24 +388,21 @@ for i in range(int(sys.argv[2])):
         }
         QCOMPARE(seen, 14 * 9 + (tied ? 2 : 3));
         // A cut over the stages is none, as in the plan.
-        design.strategies.push_back(
-            { "*norm.weight", { StrategyKind::Spec, {}, 0, "P(('model','stage'))" }, CutRule::Balanced });
+        design.strategies.push_back({ "*norm.weight", { StrategyKind::Spec, {}, 0, "P(('model','stage'))" }, CutRule::Balanced });
         const json cut = json::parse(textOf(shardsJson(design.mesh, evaluate(design).value()).value()));
         for (const json& tensor : cut["tensors"])
             if (tensor["name"] == "model.norm.weight")
                 QCOMPARE(tensor["shards"].size(), std::size_t(2));
         // One stage is no pipeline.
         design.mesh = Mesh::parse("model=2,stage=1").value();
-        QVERIFY(exportDesign("jax", design, evaluate(design).value()).ok()
-                || preset == QLatin1String("pp-interleaved"));
+        QVERIFY(exportDesign("jax", design, evaluate(design).value()).ok() || preset == QLatin1String("pp-interleaved"));
     }
 
     /// Sub-axes and edited orders: the holders of a shard are all that hold it, each once.
     void holdersAreListedOnce()
     {
         Design design;
-        design.mesh
-            = Mesh::make({ { "a", 4 }, { "b", 3 } }, { 30, 31, 32, 40, 41, 42, 50, 51, 52, 60, 61, 62 }).value();
+        design.mesh = Mesh::make({ { "a", 4 }, { "b", 3 } }, { 30, 31, 32, 40, 41, 42, 50, 51, 52, 60, 61, 62 }).value();
         design.model.notUnderstood = "made for a test";
         TensorSpec weight;
         weight.name = "w";
@@ -458,15 +449,13 @@ for i in range(int(sys.argv[2])):
         const std::vector<std::string> left = exportLeftOut("jax", design);
         QCOMPARE(left.size(), std::size_t(5));
         const QString pins = QString::fromStdString(left.front());
-        QVERIFY2(pins.startsWith(QString::number(design.pins.size()) + QStringLiteral(" pins of \"")),
-                 qPrintable(pins));
+        QVERIFY2(pins.startsWith(QString::number(design.pins.size()) + QStringLiteral(" pins of \"")), qPrintable(pins));
         for (const auto& [match, count] : matches)
             QVERIFY2(matches.size() > 8
-                         || pins.contains(QString::fromStdString(
-                             "\"" + match + "\"" + (count > 1 ? " (" + std::to_string(count) + ")" : ""))),
+                         || pins.contains(
+                             QString::fromStdString("\"" + match + "\"" + (count > 1 ? " (" + std::to_string(count) + ")" : ""))),
                      qPrintable(pins));
-        QVERIFY2(pins.contains(QStringLiteral("XLA"))
-                     && pins.contains(QStringLiteral("preset tp-sp becomes megatron-tp")),
+        QVERIFY2(pins.contains(QStringLiteral("XLA")) && pins.contains(QStringLiteral("preset tp-sp becomes megatron-tp")),
                  qPrintable(pins));
         const std::string text = moduleOf(design);
         const std::string head = text.substr(0, text.find("import json"));
@@ -513,8 +502,7 @@ for i in range(int(sys.argv[2])):
         }
         const Design small = builtin("llama3-8b", "data=2,model=4", "fsdp");
         int pieces = 0;
-        QVERIFY(
-            !shardsJson(small.mesh, evaluate(small).value()).value()([&](std::string_view) { return ++pieces < 3; }));
+        QVERIFY(!shardsJson(small.mesh, evaluate(small).value()).value()([&](std::string_view) { return ++pieces < 3; }));
         QCOMPARE(pieces, 3);
     }
 
@@ -554,8 +542,7 @@ for i in range(int(sys.argv[2])):
             const Status status = written();
             QVERIFY(!status.ok());
             const QString line = QString::fromStdString(status.error().text());
-            QVERIFY2(line.startsWith(link + QStringLiteral(": is a link"))
-                         && line.contains(QStringLiteral("; remove the link")),
+            QVERIFY2(line.startsWith(link + QStringLiteral(": is a link")) && line.contains(QStringLiteral("; remove the link")),
                      qPrintable(line));
             QCOMPARE(QDir(folder).entryList(QDir::Files | QDir::System | QDir::Hidden), QStringList { name });
             QVERIFY(QFileInfo(link).isSymLink());

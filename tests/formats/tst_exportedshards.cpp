@@ -211,8 +211,8 @@ Ranges shardOfPlan(const Layout& layout, const Shape& shape, const Mesh& mesh, s
 {
     Ranges out;
     for (std::size_t dim = 0; dim < shape.size(); ++dim) {
-        const Range range = partRange(shape[dim], layout.dims[dim], mesh, layout.cuttingOf(dim),
-                                      partIndexOf(layout.dims[dim], mesh, position));
+        const Range range =
+            partRange(shape[dim], layout.dims[dim], mesh, layout.cuttingOf(dim), partIndexOf(layout.dims[dim], mesh, position));
         out.emplace_back(range.lo, range.hi);
     }
     return out;
@@ -251,9 +251,8 @@ private Q_SLOTS:
     void exportsEqualThePlan();
     void bothWereSeen()
     {
-        QVERIFY2(
-            m_tally.exported > 400 && m_tally.refused > 100,
-            qPrintable(QStringLiteral("%1 %2 %3").arg(m_tally.exported).arg(m_tally.refused).arg(m_tally.noPreset)));
+        QVERIFY2(m_tally.exported > 400 && m_tally.refused > 100,
+                 qPrintable(QStringLiteral("%1 %2 %3").arg(m_tally.exported).arg(m_tally.refused).arg(m_tally.noPreset)));
         QVERIFY(m_devices > 1000000);
     }
 
@@ -275,12 +274,12 @@ std::set<std::string> TestExportedShards::differing(const Design& design, const 
         mesh.emplace_back(axis.name, axis.size);
     for (const WeightLayout& weight : evaluation.weights)
         for (std::int64_t position = 0; position < design.mesh.deviceCount(); ++position) {
-            const auto inJax = shardInJax(specOf(weight.layout, design.mesh), weight.spec.shape, mesh,
-                                          coordinatesAt(mesh, position));
+            const auto inJax =
+                shardInJax(specOf(weight.layout, design.mesh), weight.spec.shape, mesh, coordinatesAt(mesh, position));
             if (!inJax
                 || *inJax
-                    != shardOfPlan(evaluation.plan.layouts[static_cast<std::size_t>(weight.tensor)], weight.spec.shape,
-                                   design.mesh, position)) {
+                    != shardOfPlan(evaluation.plan.layouts[static_cast<std::size_t>(weight.tensor)], weight.spec.shape, design.mesh,
+                                   position)) {
                 out.insert(weight.spec.name);
                 break;
             }
@@ -288,8 +287,7 @@ std::set<std::string> TestExportedShards::differing(const Design& design, const 
     return out;
 }
 
-void TestExportedShards::exported(const Design& design, const Evaluation& evaluation,
-                                  const std::vector<ExportedFile>& files)
+void TestExportedShards::exported(const Design& design, const Evaluation& evaluation, const std::vector<ExportedFile>& files)
 {
     const std::string text = textOf(files.front().text);
     const Module module(text);
@@ -302,8 +300,7 @@ void TestExportedShards::exported(const Design& design, const Evaluation& evalua
     std::map<std::string, const WeightLayout*> weights; // by concrete name
     for (const WeightLayout& weight : evaluation.weights)
         for (std::int64_t i = 0; weight.spec.role == TensorRole::Weight && i < weight.copies; ++i)
-            weights[weight.firstLayer < 0 ? weight.spec.name : concreteName(weight.spec.name, weight.firstLayer + i)]
-                = &weight;
+            weights[weight.firstLayer < 0 ? weight.spec.name : concreteName(weight.spec.name, weight.firstLayer + i)] = &weight;
     QCOMPARE(proof["tensors"].size(), weights.size());
     std::size_t inputs = 0; // which the proof does not list
     for (const WeightLayout& input : evaluation.weights) {
@@ -314,8 +311,8 @@ void TestExportedShards::exported(const Design& design, const Evaluation& evalua
         for (std::size_t position = 0; position < module.ids.size(); ++position)
             QVERIFY2(shardInJax(module.inputs.at(input.spec.name), input.spec.shape, module.mesh,
                                 coordinatesAt(module.mesh, static_cast<std::int64_t>(position)))
-                         == shardOfPlan(evaluation.plan.layouts[static_cast<std::size_t>(input.tensor)],
-                                        input.spec.shape, design.mesh, positionOf.at(module.ids[position])),
+                         == shardOfPlan(evaluation.plan.layouts[static_cast<std::size_t>(input.tensor)], input.spec.shape,
+                                        design.mesh, positionOf.at(module.ids[position])),
                      input.spec.name.c_str());
     }
     QCOMPARE(module.inputs.size(), inputs);
@@ -339,8 +336,7 @@ void TestExportedShards::exported(const Design& design, const Evaluation& evalua
                 QVERIFY2(positionOf.contains(id) && seen.insert(id).second, name.c_str());
                 // export.py has its own order: the position of the device there.
                 const auto inModule = std::find(module.ids.begin(), module.ids.end(), id) - module.ids.begin();
-                QVERIFY2(shardInJax(*spec, shape, module.mesh, coordinatesAt(module.mesh, inModule)) == ranges,
-                         name.c_str());
+                QVERIFY2(shardInJax(*spec, shape, module.mesh, coordinatesAt(module.mesh, inModule)) == ranges, name.c_str());
                 QVERIFY2(shardOfPlan(planned, shape, design.mesh, positionOf.at(id)) == ranges, name.c_str());
                 ++m_devices;
             }
@@ -394,13 +390,11 @@ void TestExportedShards::exportsEqualThePlan()
             // Every weight over two axes, the later one major: shards of the same shapes as the other way round, with
             // other elements.
             if (preset == "replicate") {
-                design.strategies
-                    = { { "*.weight",
-                          { StrategyKind::Spec,
-                            {},
-                            0,
-                            "P(('" + mesh.axes().back().name + "', '" + mesh.axes().front().name + "'))" },
-                          CutRule::Balanced } };
+                design.strategies = {
+                    { "*.weight",
+                      { StrategyKind::Spec, {}, 0, "P(('" + mesh.axes().back().name + "', '" + mesh.axes().front().name + "'))" },
+                      CutRule::Balanced }
+                };
                 holdTogether(design);
             }
             if (QTest::currentTestFailed()) {

@@ -18,7 +18,7 @@ namespace {
 
 json tiny(const char* type)
 {
-    return { { "model_type", type }, { "hidden_size", 8 },          { "intermediate_size", 16 },   { "vocab_size", 32 },
+    return { { "model_type", type },     { "hidden_size", 8 },         { "intermediate_size", 16 },  { "vocab_size", 32 },
              { "num_hidden_layers", 5 }, { "num_attention_heads", 4 }, { "num_key_value_heads", 2 }, { "head_dim", 6 } };
 }
 
@@ -28,10 +28,18 @@ json with(json config, const json& more)
     return config;
 }
 
-const json kDeepSeek { { "n_routed_experts", 8 },      { "num_experts_per_tok", 3 }, { "moe_intermediate_size", 10 },
-                       { "n_shared_experts", 2 },      { "first_k_dense_replace", 2 }, { "kv_lora_rank", 12 },
-                       { "q_lora_rank", 14 },          { "qk_nope_head_dim", 6 },    { "qk_rope_head_dim", 4 },
-                       { "v_head_dim", 5 },            { "n_group", 4 },             { "topk_group", 2 } };
+const json kDeepSeek { { "n_routed_experts", 8 },
+                       { "num_experts_per_tok", 3 },
+                       { "moe_intermediate_size", 10 },
+                       { "n_shared_experts", 2 },
+                       { "first_k_dense_replace", 2 },
+                       { "kv_lora_rank", 12 },
+                       { "q_lora_rank", 14 },
+                       { "qk_nope_head_dim", 6 },
+                       { "qk_rope_head_dim", 4 },
+                       { "v_head_dim", 5 },
+                       { "n_group", 4 },
+                       { "topk_group", 2 } };
 
 ModelSpec read(const json& config)
 {
@@ -143,8 +151,8 @@ private Q_SLOTS:
         const std::int64_t moe = 64 + 8 + 8 * 240 + 3 * 8 * 20;
         QCOMPARE(modelSize(v3)->total, 512 + 8 + 5 * layer + 2 * 384 + 3 * moe);
         QCOMPARE(modelSize(v3)->active, 512 + 8 + 5 * layer + 2 * 384 + 3 * (moe - 5 * 240));
-        const ModelSpec v2
-            = read(with(with(tiny("deepseek_v2"), kDeepSeek), { { "q_lora_rank", nullptr }, { "topk_method", "greedy" } }));
+        const ModelSpec v2 =
+            read(with(with(tiny("deepseek_v2"), kDeepSeek), { { "q_lora_rank", nullptr }, { "topk_method", "greedy" } }));
         QCOMPARE(v2.mla.queryRank, 0);
         QCOMPARE(v2.moe.groups, 1);
         QVERIFY(!v2.moe.correctionBias && v2.moe.score == RouterScore::Softmax && !v2.moe.normalizedGates);
@@ -152,27 +160,30 @@ private Q_SLOTS:
 
     void gptOss()
     {
-        const ModelSpec model = read(with(tiny("gpt_oss"), { { "num_local_experts", 4 }, { "num_experts_per_tok", 2 },
-                                                             { "sliding_window", 128 } }));
+        const ModelSpec model =
+            read(with(tiny("gpt_oss"), { { "num_local_experts", 4 }, { "num_experts_per_tok", 2 }, { "sliding_window", 128 } }));
         QVERIFY(model.attentionSinks && model.attentionBias == AttentionBias::Qkvo && model.moe.expertBias);
         QVERIFY(model.moe.storage == ExpertStorage::Packed && model.moe.routerBias);
         QCOMPARE(model.slidingWindow, 128);
         QCOMPARE(model.scaling.swigluLimit, 7.0);
         // layer: q, o 2 x 8x24, k, v 2 x 8x12, biases 24 + 2x12 + 8, sinks 4, norms 16, router 32 + 4, experts
-        QCOMPARE(modelSize(model)->total,
-                 512 + 8 + 5 * (384 + 192 + 24 + 24 + 8 + 4 + 16 + 36 + 4 * (3 * 128 + 2 * 16 + 8)));
+        QCOMPARE(modelSize(model)->total, 512 + 8 + 5 * (384 + 192 + 24 + 24 + 8 + 4 + 16 + 36 + 4 * (3 * 128 + 2 * 16 + 8)));
     }
 
     /// Layers with a window that are not those of the family are told, and count as if they had none.
     void windowsOfEveryLayer()
     {
-        const auto of = [&](const json& more) { return read(with(with(tiny("gemma3_text"), { { "num_hidden_layers", 7 }, { "sliding_window", 4 } }), more)); };
+        const auto of = [&](const json& more) {
+            return read(with(with(tiny("gemma3_text"), { { "num_hidden_layers", 7 }, { "sliding_window", 4 } }), more));
+        };
         const json sliding = "sliding_attention";
         const json full = "full_attention";
         QCOMPARE(of(json::object()).slidingWindow, 4);
         QCOMPARE(of({ { "sliding_window_pattern", 6 } }).slidingWindow, 4);
         QCOMPARE(of({ { "sliding_window_pattern", 2 } }).slidingWindow, 0);
-        QCOMPARE(of({ { "layer_types", json::array({ sliding, sliding, sliding, sliding, sliding, full, sliding }) } }).slidingWindow, 4);
+        QCOMPARE(
+            of({ { "layer_types", json::array({ sliding, sliding, sliding, sliding, sliding, full, sliding }) } }).slidingWindow,
+            4);
         QCOMPARE(of({ { "layer_types", json::array({ sliding, full, sliding, full, sliding, full, sliding }) } }).slidingWindow, 0);
     }
 
@@ -223,12 +234,17 @@ private Q_SLOTS:
         QTest::addColumn<QString>("more");
         QTest::addColumn<QString>("part");
         const QString qwen = QStringLiteral(R"("num_experts":4,"num_experts_per_tok":2,"moe_intermediate_size":10)");
-        QTest::newRow("every second layer") << "qwen3_moe" << qwen + ",\"decoder_sparse_step\":2" << "in turn";
-        QTest::newRow("some dense layers") << "qwen3_moe" << qwen + ",\"mlp_only_layers\":[0,3]" << "in turn";
+        QTest::newRow("every second layer") << "qwen3_moe" << qwen + ",\"decoder_sparse_step\":2"
+                                            << "in turn";
+        QTest::newRow("some dense layers") << "qwen3_moe" << qwen + ",\"mlp_only_layers\":[0,3]"
+                                           << "in turn";
         QTest::newRow("scores") << "deepseek_v3"
                                 << QString::fromStdString(kDeepSeek.dump().substr(1, kDeepSeek.dump().size() - 2))
-                + ",\"scoring_func\":\"tanh\"" << "tanh";
-        QTest::newRow("type") << "gpt2" << "\"a\":1" << "gpt2";
+                + ",\"scoring_func\":\"tanh\""
+                                << "tanh";
+        QTest::newRow("type") << "gpt2"
+                              << "\"a\":1"
+                              << "gpt2";
     }
     void whatIsNotUnderstood()
     {
@@ -243,8 +259,11 @@ private Q_SLOTS:
 
     void denseFirstLayersMayBeListed()
     {
-        const ModelSpec model = read(with(tiny("qwen3_moe"), { { "num_experts", 4 }, { "num_experts_per_tok", 2 },
-                                                               { "moe_intermediate_size", 10 }, { "mlp_only_layers", { 1, 0 } } }));
+        const ModelSpec model = read(with(tiny("qwen3_moe"),
+                                          { { "num_experts", 4 },
+                                            { "num_experts_per_tok", 2 },
+                                            { "moe_intermediate_size", 10 },
+                                            { "mlp_only_layers", { 1, 0 } } }));
         QCOMPARE(model.moe.firstDense, 2);
     }
 
@@ -265,7 +284,8 @@ private Q_SLOTS:
     {
         QFETCH(QString, key);
         QFETCH(int, value);
-        const auto out = modelFromConfig(with(with(tiny("deepseek_v3"), kDeepSeek), { { key.toStdString(), value } }), "config.json");
+        const auto out =
+            modelFromConfig(with(with(tiny("deepseek_v3"), kDeepSeek), { { key.toStdString(), value } }), "config.json");
         QVERIFY(!out.ok());
         QVERIFY2(QString::fromStdString(out.error().text()).contains("config.json:" + key), out.error().text().c_str());
     }

@@ -24,10 +24,7 @@ QStringList filesIn(const QTemporaryDir& folder)
     return QDir(folder.path()).entryList(QDir::Files | QDir::Hidden | QDir::System, QDir::Name);
 }
 
-std::string in(const QTemporaryDir& folder, const std::string& name)
-{
-    return folder.path().toStdString() + "/" + name;
-}
+std::string in(const QTemporaryDir& folder, const std::string& name) { return folder.path().toStdString() + "/" + name; }
 
 /// A process that is killed in the middle of a save.
 void killWhileSaving(const std::string& path)
@@ -102,8 +99,7 @@ private Q_SLOTS:
         QVERIFY(writeFileAtomically(in(folder, "three"), "3").ok());
         QVERIFY(one.value().finish().ok());
         QVERIFY(two.value().finish().ok());
-        QCOMPARE(filesIn(folder),
-                 QStringList({ QStringLiteral("one"), QStringLiteral("three"), QStringLiteral("two") }));
+        QCOMPARE(filesIn(folder), QStringList({ QStringLiteral("one"), QStringLiteral("three"), QStringLiteral("two") }));
         QCOMPARE(readTextFile(in(folder, "two")).value(), std::string("2"));
     }
 
@@ -111,19 +107,16 @@ private Q_SLOTS:
     {
         QTemporaryDir folder;
         const QStringList others { QStringLiteral(".shardboard-saving-"), QStringLiteral(".shardboard-saving-abc"),
-                                   QStringLiteral(".shardboard-saving-abcdefg"),
-                                   QStringLiteral("d.shardboard.abcdef") };
+                                   QStringLiteral(".shardboard-saving-abcdefg"), QStringLiteral("d.shardboard.abcdef") };
         for (const QString& name : others) {
             QFile file(folder.filePath(name));
             QVERIFY(file.open(QIODevice::WriteOnly));
         }
         // Named as ours, but a link, a folder and a pipe.
-        QVERIFY(QFile::link(QStringLiteral("d.shardboard.abcdef"),
-                            folder.filePath(QStringLiteral(".shardboard-saving-link00"))));
+        QVERIFY(QFile::link(QStringLiteral("d.shardboard.abcdef"), folder.filePath(QStringLiteral(".shardboard-saving-link00"))));
         QVERIFY(QDir(folder.path()).mkdir(QStringLiteral(".shardboard-saving-folder")));
         QCOMPARE(::mkfifo(in(folder, ".shardboard-saving-pipe00").c_str(), 0600), 0);
-        const int before
-            = static_cast<int>(QDir(folder.path()).entryList(QDir::AllEntries | QDir::Hidden | QDir::System).size());
+        const int before = static_cast<int>(QDir(folder.path()).entryList(QDir::AllEntries | QDir::Hidden | QDir::System).size());
         QVERIFY(writeFileAtomically(in(folder, "new"), "text").ok());
         QCOMPARE(static_cast<int>(QDir(folder.path()).entryList(QDir::AllEntries | QDir::Hidden | QDir::System).size()),
                  before + 1);

@@ -84,7 +84,8 @@ private Q_SLOTS:
     void editsSayWhatDiffers()
     {
         const auto edited = hardwareFromText(edit(R"("name": "ours", "device": {"memory_bytes": 96e9, "peak_flops": {"fp8": null}},
-            "levels": [{}, {"link": {"bytes_per_second": 3e10}, "nics_per_device": 0.5}])"), "f.json");
+            "levels": [{}, {"link": {"bytes_per_second": 3e10}, "nics_per_device": 0.5}])"),
+                                             "f.json");
         QVERIFY2(edited.ok(), edited.ok() ? "" : edited.error().text().c_str());
         Hardware expected = findHardware("dgx-h100").value();
         expected.id = "dgx-h100-edited";
@@ -94,7 +95,10 @@ private Q_SLOTS:
         expected.levels[1].link.bytesPerSecond = 3e10;
         expected.levels[1].nicsPerDevice = 0.5;
         QVERIFY(edited.value() == expected);
-        const auto other = hardwareFromText(edit(R"("id": "mine", "device": "h200-sxm", "levels": [{"link": {"base": "nvlink5", "alpha_seconds": 0}}, {"link": "ib-xdr"}])"), "f.json");
+        const auto other = hardwareFromText(
+            edit(
+                R"("id": "mine", "device": "h200-sxm", "levels": [{"link": {"base": "nvlink5", "alpha_seconds": 0}}, {"link": "ib-xdr"}])"),
+            "f.json");
         QVERIFY2(other.ok(), other.ok() ? "" : other.error().text().c_str());
         QCOMPARE(other.value().device, *findDevice("h200-sxm"));
         QCOMPARE(other.value().device.kernels.flash2Efficiency, std::optional(0.35));
@@ -119,7 +123,8 @@ private Q_SLOTS:
         const auto again = hardwareFromText(hardwareText(here), "f.json");
         QVERIFY2(again.ok(), again.ok() ? "" : again.error().text().c_str());
         QVERIFY(again.value() == here);
-        const auto without = hardwareFromText(R"({"format": "shardboard-hardware", "version": 1, "base": "cpu", "device": {"cache": null}})", "f.json");
+        const auto without = hardwareFromText(
+            R"({"format": "shardboard-hardware", "version": 1, "base": "cpu", "device": {"cache": null}})", "f.json");
         QVERIFY(without.ok() && !without.value().device.cache);
 
         Hardware slow = here;
@@ -138,14 +143,16 @@ private Q_SLOTS:
         apart.levels[0].link.cache = CacheRate { 4e6, 2e12 };
         status = checkHardware(apart, "f.json");
         QVERIFY(!status.ok() && status.error().where == "f.json:levels[0].link.cache");
-        QCOMPARE(errorOf(edit(R"("device": {"cache": {"bytes": 1e6}})")).left(45), QStringLiteral("f.json:device.cache.bytes_per_second: the key"));
+        QCOMPARE(errorOf(edit(R"("device": {"cache": {"bytes": 1e6}})")).left(45),
+                 QStringLiteral("f.json:device.cache.bytes_per_second: the key"));
     }
 
     void fromNothing()
     {
         const auto own = hardwareFromText(R"({"format": "shardboard-hardware", "version": 1, "id": "shelf", "device": "a100-sxm-40",
             "levels": [{"fabric": "switch", "size": 4, "link": "pcie4-x16"},
-                       {"fabric": "fat-tree", "size": 0, "link": {"bytes_per_second": 1e9, "alpha_seconds": 2e-5}}]})", "f.json");
+                       {"fabric": "fat-tree", "size": 0, "link": {"bytes_per_second": 1e9, "alpha_seconds": 2e-5}}]})",
+                                          "f.json");
         QVERIFY2(own.ok(), own.ok() ? "" : own.error().text().c_str());
         QCOMPARE(own.value().devicesPerNode(), 4);
         QCOMPARE(own.value().outerLink().bytesPerSecond, 1e9);
@@ -156,30 +163,37 @@ private Q_SLOTS:
         QTest::addColumn<QString>("rest");
         QTest::addColumn<QString>("message");
         const auto row = [](const char* name, const char* rest, const char* message) { QTest::newRow(name) << rest << message; };
-        row("zero bandwidth", R"("levels": [{"link": {"bytes_per_second": 0}}])", "f.json:levels[0].link.bytes_per_second: cannot be 0 bytes/s; use");
-        row("negative bandwidth", R"("levels": [{}, {"link": {"bytes_per_second": -5e9}}])", "f.json:levels[1].link.bytes_per_second: cannot be -5e+09 bytes/s; use");
-        row("negative latency", R"("levels": [{}, {"link": {"alpha_seconds": -1e-6}}])", "f.json:levels[1].link.alpha_seconds: cannot be -1e-06 s; use");
+        row("zero bandwidth", R"("levels": [{"link": {"bytes_per_second": 0}}])",
+            "f.json:levels[0].link.bytes_per_second: cannot be 0 bytes/s; use");
+        row("negative bandwidth", R"("levels": [{}, {"link": {"bytes_per_second": -5e9}}])",
+            "f.json:levels[1].link.bytes_per_second: cannot be -5e+09 bytes/s; use");
+        row("negative latency", R"("levels": [{}, {"link": {"alpha_seconds": -1e-6}}])",
+            "f.json:levels[1].link.alpha_seconds: cannot be -1e-06 s; use");
         row("infinity", R"("device": {"memory_bytes_per_second": 1e999})", "f.json");
         row("no number", R"("device": {"memory_bytes": "80 GB"})", "f.json:device.memory_bytes: cannot be \"80 GB\"; use a number");
         row("not a number", R"("device": {"memory_bytes": NaN})", "f.json:1:");
         row("no memory", R"("device": {"memory_bytes": 0})", "f.json:device.memory_bytes: cannot be 0 bytes; use");
         row("unknown device", R"("device": "abacus")", "f.json:device: there is no preset \"abacus\"; ");
         row("unknown link", R"("levels": [{"link": "string"}])", "f.json:levels[0].link: there is no preset \"string\"; ");
-        row("unknown base of a link", R"("levels": [{"link": {"base": "rope"}}])", "f.json:levels[0].link.base: there is no preset \"rope\"; ");
+        row("unknown base of a link", R"("levels": [{"link": {"base": "rope"}}])",
+            "f.json:levels[0].link.base: there is no preset \"rope\"; ");
         row("unknown key", R"("devise": 1)", "f.json:devise: is not a key of it; ");
-        row("unknown key inside", R"("levels": [{"link": {"bandwidth": 1}}])", "f.json:levels[0].link.bandwidth: is not a key of it; ");
+        row("unknown key inside", R"("levels": [{"link": {"bandwidth": 1}}])",
+            "f.json:levels[0].link.bandwidth: is not a key of it; ");
         row("unknown fabric", R"("levels": [{"fabric": "cloth"}])", "f.json:levels[0].fabric: cannot be 'cloth'; use switch");
         row("rest inside", R"("levels": [{"size": 0}])", "f.json:levels[0].size: 0 stands for all the rest");
         row("negative size", R"("levels": [{"size": -8}])", "f.json:levels[0].size: cannot be -8; use");
         row("too many", R"("levels": [{"size": 1048576}, {"size": 2}])", "f.json:levels[1].size: together with the levels inside");
         row("shape of a switch", R"("levels": [{"shape": [4, 2]}])", "f.json:levels[0].shape: only a torus has one");
         row("torus without shape", R"("levels": [{"fabric": "torus"}])", "f.json:levels[0].shape: is missing for a torus");
-        row("efficiency", R"("device": {"kernels": {"gemm_efficiency": 1.5}})", "f.json:device.kernels.gemm_efficiency: cannot be 1.5; use");
+        row("efficiency", R"("device": {"kernels": {"gemm_efficiency": 1.5}})",
+            "f.json:device.kernels.gemm_efficiency: cannot be 1.5; use");
         row("next to no efficiency", R"("device": {"kernels": {"memory_efficiency": 5e-324}})",
             "f.json:device.kernels.memory_efficiency: cannot be 4.94066e-324; use a number above 0, from 1e-06 to 1");
         row("efficiency in words", R"("device": {"kernels": {"gemm_efficiency": "high"}})",
             "f.json:device.kernels.gemm_efficiency: cannot be \"high\"; use a number");
-        row("next to no port", R"("levels": [{}, {"nics_per_device": 5e-324}])", "f.json:levels[1].nics_per_device: cannot be 4.94066e-324; use");
+        row("next to no port", R"("levels": [{}, {"nics_per_device": 5e-324}])",
+            "f.json:levels[1].nics_per_device: cannot be 4.94066e-324; use");
         row("ports", R"("levels": [{}, {"nics_per_device": 0}])", "f.json:levels[1].nics_per_device: cannot be 0; use");
         row("levels", R"("levels": 5)", "f.json:levels: is not a list");
         row("shared", R"("levels": [{"link": {"shared": true}}])", "f.json:levels[0].link.shared: a shared link needs");
@@ -198,8 +212,10 @@ private Q_SLOTS:
     {
         QVERIFY(errorOf("{}").startsWith("f.json: is not hardware of Shardboard"));
         QVERIFY(errorOf("[1]").startsWith("f.json: is not hardware of Shardboard"));
-        QVERIFY(errorOf(R"({"format": "shardboard-hardware", "version": 9})").startsWith("f.json:version: was written by a newer program"));
-        QVERIFY(errorOf(R"({"format": "shardboard-hardware", "version": 1, "base": "dgx"})").startsWith("f.json:base: there is no hardware preset 'dgx'; known are dgx-h100"));
+        QVERIFY(errorOf(R"({"format": "shardboard-hardware", "version": 9})")
+                    .startsWith("f.json:version: was written by a newer program"));
+        QVERIFY(errorOf(R"({"format": "shardboard-hardware", "version": 1, "base": "dgx"})")
+                    .startsWith("f.json:base: there is no hardware preset 'dgx'; known are dgx-h100"));
         QVERIFY(errorOf(R"({"format": "shardboard-hardware", "version": 1})").startsWith("f.json:device: the key is missing"));
     }
 

@@ -55,8 +55,7 @@ private Q_SLOTS:
     void depthLimitIsExact()
     {
         const auto nested = [](int depth) {
-            return std::string(static_cast<std::size_t>(depth), '[')
-                + std::string(static_cast<std::size_t>(depth), ']');
+            return std::string(static_cast<std::size_t>(depth), '[') + std::string(static_cast<std::size_t>(depth), ']');
         };
         QVERIFY(parseJson(nested(64), "f").ok());
         QVERIFY(!parseJson(nested(65), "f").ok());
@@ -84,11 +83,11 @@ private Q_SLOTS:
 
     void namesAreOrderedAsPeopleCount()
     {
-        std::vector<std::string> names { "l.10.a", "l.2.b", "l.2", "l.02.a",  "l.2.a",
-                                         "l",      "l.1x",  "l.x", "l.100.a", "l.9" };
+        std::vector<std::string> names { "l.10.a", "l.2.b", "l.2", "l.02.a", "l.2.a", "l", "l.1x", "l.x", "l.100.a", "l.9" };
         std::sort(names.begin(), names.end(), naturalLess);
-        const std::vector<std::string> expected { "l",     "l.1x", "l.02.a", "l.2",     "l.2.a",
-                                                  "l.2.b", "l.9",  "l.10.a", "l.100.a", "l.x" };
+        const std::vector<std::string> expected {
+            "l", "l.1x", "l.02.a", "l.2", "l.2.a", "l.2.b", "l.9", "l.10.a", "l.100.a", "l.x"
+        };
         QCOMPARE(names, expected);
         for (const std::string& a : names)
             for (const std::string& b : names)
@@ -115,12 +114,15 @@ private Q_SLOTS:
         QVERIFY(sawBefore);
         QCOMPARE(rest.value().dump(), std::string(R"({"a":{"list":[7,8]},"c":[5,[6]],"list":[]})"));
         for (const std::string other : { R"({"list":{"list":[1]}})", R"({"list":1})", R"([["list",1]])", "3" }) {
-            const auto whole = parseJsonList(jsonSource(other), "f", "list", [](const auto&, const auto&) -> Status { return inputError("f", "taken"); });
+            const auto whole = parseJsonList(jsonSource(other), "f", "list",
+                                             [](const auto&, const auto&) -> Status { return inputError("f", "taken"); });
             QVERIFY(whole.ok() && whole.value().dump() == other);
         }
         // What the taker refuses ends the reading with its own words; what is no JSON with those of the reader.
         int asked = 0;
-        const auto refused = parseJsonList(jsonSource(text), "f", "list", [&](const auto&, const auto&) { return ++asked == 3 ? Status(inputError("f:2", "no", "yes")) : done(); });
+        const auto refused = parseJsonList(jsonSource(text), "f", "list", [&](const auto&, const auto&) {
+            return ++asked == 3 ? Status(inputError("f:2", "no", "yes")) : done();
+        });
         QVERIFY(!refused.ok());
         QCOMPARE(refused.error().text(), std::string("f:2: no; yes"));
         QCOMPARE(asked, 3);

@@ -115,7 +115,8 @@ private Q_SLOTS:
     {
         Design design = designOn("data=2,model=4");
         design.strategies.push_back({ "lm_head.weight", { StrategyKind::Spec, {}, 0, "P(('model', 'data'))" }, CutRule::Balanced });
-        design.strategies.push_back({ "*embed_tokens.weight", { StrategyKind::Spec, {}, 0, "P(('model', 'data'))" }, CutRule::Balanced });
+        design.strategies.push_back(
+            { "*embed_tokens.weight", { StrategyKind::Spec, {}, 0, "P(('model', 'data'))" }, CutRule::Balanced });
         const auto proof = shardsProofFromText(proofOf(design), "proof");
         QVERIFY2(proof.ok(), proof.ok() ? "" : proof.error().text().c_str());
         QTemporaryDir folder;
@@ -167,7 +168,8 @@ private Q_SLOTS:
         const std::string name = lost.entries[5].name;
         lost.entries.erase(lost.entries.begin() + 5);
         QVERIFY(writeFileAtomically(namedFile, dumpText(lost)).ok());
-        const auto missing = compareLayouts(whole, readLayoutTable(folder.filePath(QStringLiteral("entry")).toStdString(), false).value(), DType::F32);
+        const auto missing = compareLayouts(
+            whole, readLayoutTable(folder.filePath(QStringLiteral("entry")).toStdString(), false).value(), DType::F32);
         QCOMPARE(kinds(missing), QStringList { QStringLiteral("spec ") + QString::fromStdString(name) });
         const std::string turnedFolder = written("order");
         ActivationDump turned = readActivationDump(turnedFolder + "/input_shardings.json").value();
@@ -212,7 +214,8 @@ private Q_SLOTS:
         const LayoutComparison comparison = compareLayouts(tableOf(design), tableOf(piped), DType::F32);
         const auto hasMoved = [&](const QString& name) { return of(comparison).contains(QStringLiteral("stages ") + name); };
         QVERIFY(hasMoved(QStringLiteral("model.layers.0.mlp.up_proj.weight")) && hasMoved(QStringLiteral("model.norm.weight")));
-        const auto first = std::find_if(comparison.differences.begin(), comparison.differences.end(), [](const LayoutDifference& d) { return d.what == LayoutDifference::What::Stages; });
+        const auto first = std::find_if(comparison.differences.begin(), comparison.differences.end(),
+                                        [](const LayoutDifference& d) { return d.what == LayoutDifference::What::Stages; });
         QCOMPARE(first->left, std::string("every device"));
         // Its table is embedding and head, so it is on both ends.
         QCOMPARE(QString::fromStdString(first->tensor + " " + first->right), QStringLiteral("model.embed_tokens.weight stage=0,1"));
@@ -224,16 +227,19 @@ private Q_SLOTS:
         const std::string path = folder.path().toStdString();
         QVERIFY(writeDump(piped, *evaluate(piped).value(), path).ok());
         const LayoutTable dump = readLayoutTable(path, true).value();
-        QVERIFY2(compareLayouts(tableOf(piped, true), dump, DType::F32).equal(), qPrintable(kinds(compareLayouts(tableOf(piped, true), dump, DType::F32)).join(QLatin1Char('\n'))));
+        QVERIFY2(compareLayouts(tableOf(piped, true), dump, DType::F32).equal(),
+                 qPrintable(kinds(compareLayouts(tableOf(piped, true), dump, DType::F32)).join(QLatin1Char('\n'))));
         QVERIFY(!compareLayouts(tableOf(design), dump, DType::F32).equal());
         QVERIFY(!compareLayouts(tableOf(other), dump, DType::F32).equal());
         const std::string proof = path + "/proof.json";
         QVERIFY(writeFileAtomically(proof, proofOf(piped)).ok());
         const LayoutTable read = readLayoutTable(proof, true).value();
         for (const LayoutTable& same : { tableOf(piped, true), dump })
-            QVERIFY2(compareLayouts(same, read, DType::F32).equal(), qPrintable(kinds(compareLayouts(same, read, DType::F32)).join(QLatin1Char('\n'))));
+            QVERIFY2(compareLayouts(same, read, DType::F32).equal(),
+                     qPrintable(kinds(compareLayouts(same, read, DType::F32)).join(QLatin1Char('\n'))));
         // The table is on both of two stages, so on every device.
-        QCOMPARE(kinds(compareLayouts(tableOf(design, true), read, DType::F32)).filter(QStringLiteral("shards ")).size(), of(comparison).size() - 1);
+        QCOMPARE(kinds(compareLayouts(tableOf(design, true), read, DType::F32)).filter(QStringLiteral("shards ")).size(),
+                 of(comparison).size() - 1);
     }
 
     /// Its list of device ids is long before it says anything else.
@@ -252,8 +258,9 @@ private Q_SLOTS:
     void proofsInAnotherOrder()
     {
         const std::string mesh = R"("mesh":{"axes":["x"],"sizes":[2],"device_ids":[4,3]})";
-        const std::string tensors = R"("tensors":[{"name":"a","shape":[4],"shards":[{"devices":[3],"pieces":[[[2,4]]]},{"devices":[4],"pieces":[[[0,2]]]}]},)"
-                                    R"({"name":"b","shape":[4],"shards":[{"devices":[4,3],"pieces":[[[0,4]]]}]}])";
+        const std::string tensors =
+            R"("tensors":[{"name":"a","shape":[4],"shards":[{"devices":[3],"pieces":[[[2,4]]]},{"devices":[4],"pieces":[[[0,2]]]}]},)"
+            R"({"name":"b","shape":[4],"shards":[{"devices":[4,3],"pieces":[[[0,4]]]}]}])";
         const auto one = shardsProofFromText("{" + mesh + "," + tensors + "}", "p");
         const auto other = shardsProofFromText("{" + tensors + "," + mesh + "}", "p");
         QVERIFY(one.ok() && other.ok());
@@ -271,20 +278,31 @@ private Q_SLOTS:
         QTest::addColumn<QString>("change");
         QTest::addColumn<QString>("into");
         QTest::addColumn<QString>("error");
-        QTest::newRow("device twice") << "[1]" << "[0]" << "two shards";
-        QTest::newRow("device of no mesh") << "[1]" << "[5]" << "not of the mesh";
-        QTest::newRow("outside the shape") << "[2,4]" << "[2,5]" << "outside dim 0";
-        QTest::newRow("no pair") << "[2,4]" << "[2]" << "pair";
-        QTest::newRow("a device without shard") << R"(,{"devices":[1],"join_dim":null,"pieces":[[[2,4]]]})" << "" << "1 of 2 devices";
+        QTest::newRow("device twice") << "[1]"
+                                      << "[0]"
+                                      << "two shards";
+        QTest::newRow("device of no mesh") << "[1]"
+                                           << "[5]"
+                                           << "not of the mesh";
+        QTest::newRow("outside the shape") << "[2,4]"
+                                           << "[2,5]"
+                                           << "outside dim 0";
+        QTest::newRow("no pair") << "[2,4]"
+                                 << "[2]"
+                                 << "pair";
+        QTest::newRow("a device without shard") << R"(,{"devices":[1],"join_dim":null,"pieces":[[[2,4]]]})"
+                                                << ""
+                                                << "1 of 2 devices";
     }
     void wrongProofs()
     {
         QFETCH(QString, change);
         QFETCH(QString, into);
         QFETCH(QString, error);
-        const QString good = QStringLiteral(R"({"mesh":{"axes":["x"],"sizes":[2],"device_ids":[0,1]},"tensors":[{"name":"w",)"
-                                            R"("shape":[4],"dtype":"f32","shards":[{"devices":[0],"join_dim":null,"pieces":[[[0,2]]]})"
-                                            R"(,{"devices":[1],"join_dim":null,"pieces":[[[2,4]]]}]}]})");
+        const QString good =
+            QStringLiteral(R"({"mesh":{"axes":["x"],"sizes":[2],"device_ids":[0,1]},"tensors":[{"name":"w",)"
+                           R"("shape":[4],"dtype":"f32","shards":[{"devices":[0],"join_dim":null,"pieces":[[[0,2]]]})"
+                           R"(,{"devices":[1],"join_dim":null,"pieces":[[[2,4]]]}]}]})");
         QVERIFY(shardsProofFromText(good.toStdString(), "p").ok());
         QString bad = good;
         QVERIFY(bad.contains(change));
@@ -299,21 +317,38 @@ private Q_SLOTS:
         QTest::addColumn<QString>("axis");
         QTest::addColumn<QString>("devices");
         QTest::addColumn<QString>("error");
-        QTest::newRow("first stage") << "s" << "[0,1]" << "";
-        QTest::newRow("both stages") << "s" << "[0,1,2,3]" << "";
-        QTest::newRow("half a stage") << "s" << "[2]" << "1 of 2 devices";
-        QTest::newRow("one and a half") << "s" << "[0,1,3]" << "3 of 4 devices";
-        QTest::newRow("no device") << "s" << "[]" << "0 of 4 devices";
-        QTest::newRow("across the stages") << "m" << "[0,1]" << "2 of 4 devices";
-        QTest::newRow("no such axis") << "q" << "[0,1]" << "no axis 'q'";
+        QTest::newRow("first stage") << "s"
+                                     << "[0,1]"
+                                     << "";
+        QTest::newRow("both stages") << "s"
+                                     << "[0,1,2,3]"
+                                     << "";
+        QTest::newRow("half a stage") << "s"
+                                      << "[2]"
+                                      << "1 of 2 devices";
+        QTest::newRow("one and a half") << "s"
+                                        << "[0,1,3]"
+                                        << "3 of 4 devices";
+        QTest::newRow("no device") << "s"
+                                   << "[]"
+                                   << "0 of 4 devices";
+        QTest::newRow("across the stages") << "m"
+                                           << "[0,1]"
+                                           << "2 of 4 devices";
+        QTest::newRow("no such axis") << "q"
+                                      << "[0,1]"
+                                      << "no axis 'q'";
     }
     void wrongStages()
     {
         QFETCH(QString, axis);
         QFETCH(QString, devices);
         QFETCH(QString, error);
-        const QString text = QStringLiteral(R"({"mesh":{"axes":["s","m"],"sizes":[2,2],"device_ids":[0,1,2,3]},"pipeline":{"axis":"%1"},"tensors":[{"name":"w",)"
-                                            R"("shape":[4],"dtype":"f32","shards":[{"devices":%2,"join_dim":null,"pieces":[[[0,4]]]}]}]})").arg(axis, devices);
+        const QString text =
+            QStringLiteral(
+                R"({"mesh":{"axes":["s","m"],"sizes":[2,2],"device_ids":[0,1,2,3]},"pipeline":{"axis":"%1"},"tensors":[{"name":"w",)"
+                R"("shape":[4],"dtype":"f32","shards":[{"devices":%2,"join_dim":null,"pieces":[[[0,4]]]}]}]})")
+                .arg(axis, devices);
         const auto read = shardsProofFromText(text.toStdString(), "p");
         QCOMPARE(read.ok(), error.isEmpty());
         if (!read.ok())

@@ -142,13 +142,20 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("spec");
         QTest::addColumn<QString>("shown"); // dims by |, axes by +
-        QTest::newRow("scalar") << "P()" << "";
-        QTest::newRow("one") << "P('fsdp',)" << "fsdp";
-        QTest::newRow("none") << "P(None,)" << "-";
-        QTest::newRow("two") << "P('fsdp', None)" << "fsdp|-";
-        QTest::newRow("several axes") << "P(('fsdp', 'expert'), None)" << "fsdp+expert|-";
-        QTest::newRow("one dim of several") << "P(('fsdp', 'expert'),)" << "fsdp+expert";
-        QTest::newRow("quote inside") << "P(\"it's\", 'x')" << "it's|x";
+        QTest::newRow("scalar") << "P()"
+                                << "";
+        QTest::newRow("one") << "P('fsdp',)"
+                             << "fsdp";
+        QTest::newRow("none") << "P(None,)"
+                              << "-";
+        QTest::newRow("two") << "P('fsdp', None)"
+                             << "fsdp|-";
+        QTest::newRow("several axes") << "P(('fsdp', 'expert'), None)"
+                                      << "fsdp+expert|-";
+        QTest::newRow("one dim of several") << "P(('fsdp', 'expert'),)"
+                                            << "fsdp+expert";
+        QTest::newRow("quote inside") << "P(\"it's\", 'x')"
+                                      << "it's|x";
     }
     void pythonTexts()
     {
@@ -170,11 +177,13 @@ private Q_SLOTS:
         QCOMPARE(pythonNamesText({ "a" }), std::string("('a',)"));
         QCOMPARE(pythonNamesText({}), std::string("()"));
         QCOMPARE(specFromPython("PartitionSpec('x', None)", "f").value().size(), std::size_t(2));
-        for (const char* wrong : { "", "P", "P(", "P('a'", "P('a' 'b')", "P(a)", "P('a')x", "P(('a', ('b',)),)", "P((None,),)", "P('')", "Q('a')", "('a',)", "P(NoneNone)" })
+        for (const char* wrong : { "", "P", "P(", "P('a'", "P('a' 'b')", "P(a)", "P('a')x", "P(('a', ('b',)),)", "P((None,),)",
+                                   "P('')", "Q('a')", "('a',)", "P(NoneNone)" })
             QVERIFY2(!specFromPython(wrong, "f").ok(), wrong);
         QVERIFY(!namesFromPython("(('a', 'b'), None)", "f").ok());
         QCOMPARE(QString::fromStdString(specFromPython("P('a' 'b')", "f").error().text()),
-                 QStringLiteral("f: '('a' 'b')' is not a tuple as Python writes it: a ',' or a ')' is expected at character 6; write it like ('embed', None)"));
+                 QStringLiteral("f: '('a' 'b')' is not a tuple as Python writes it: a ',' or a ')' is expected at character 6; "
+                                "write it like ('embed', None)"));
     }
 
     void activationShapes()
@@ -188,11 +197,19 @@ private Q_SLOTS:
     void folderNames()
     {
         const auto rules = rulePresetNames();
-        const auto read = readDumpFolderName("/x/sharding_info/deepseek2-16b/v6e-16/slice_4/rule_pipeline-large-moe_ici_fsdp_parallelism=-1_use_ring_of_experts=true", rules);
+        const auto read = readDumpFolderName("/x/sharding_info/deepseek2-16b/v6e-16/slice_4/"
+                                             "rule_pipeline-large-moe_ici_fsdp_parallelism=-1_use_ring_of_experts=true",
+                                             rules);
         QVERIFY(read.ok());
-        const DumpFolder expected { "deepseek2-16b", "v6e-16", 4, "pipeline-large-moe", { { "ici_fsdp_parallelism", "-1" }, { "use_ring_of_experts", "true" } } };
+        const DumpFolder expected { "deepseek2-16b",
+                                    "v6e-16",
+                                    4,
+                                    "pipeline-large-moe",
+                                    { { "ici_fsdp_parallelism", "-1" }, { "use_ring_of_experts", "true" } } };
         QCOMPARE(read.value(), expected);
-        QCOMPARE(dumpFolderName(expected), std::string("deepseek2-16b/v6e-16/slice_4/rule_pipeline-large-moe_ici_fsdp_parallelism=-1_use_ring_of_experts=true"));
+        QCOMPARE(
+            dumpFolderName(expected),
+            std::string("deepseek2-16b/v6e-16/slice_4/rule_pipeline-large-moe_ici_fsdp_parallelism=-1_use_ring_of_experts=true"));
         QCOMPARE(readDumpFolderName("m/tpu7x-16/slice_1/", rules).value(), (DumpFolder { "m", "tpu7x-16", 1, "default", {} }));
         QCOMPARE(readDumpFolderName("m/t/slice_1/rule_my-own_a=b", rules).value().rule, std::string("my-own"));
         QCOMPARE(readDumpFolderName("m/t/slice_1/rule_two_words_a=b", { "two_words" }).value().rule, std::string("two_words"));
@@ -235,30 +252,58 @@ private Q_SLOTS:
         QTest::newRow("list") << QByteArray("[]") << "f:1:1: an object of entries is expected, this is a list";
         QTest::newRow("nothing") << QByteArray("{}") << "f: the dump has no entry";
         QTest::newRow("no spec") << QByteArray("{\"w\":\n{\"shape\":[]}}") << "f:2:12: the partition_spec of w is missing";
-        QTest::newRow("unknown axis") << named(kMesh, "[\"tensor\"]") << "f:3:26: the spec of w names 'tensor', which the mesh lacks; its axes are data=2,fsdp=4";
-        QTest::newRow("axis twice") << named(kMesh, "[\"fsdp\",[\"data\",\"fsdp\"]]") << "f:3:42: the spec of w uses mesh axis 'fsdp' twice";
-        QTest::newRow("spec too long") << named(kMesh, "[null,null]", ",\n\"shape\":[4]") << "f:4:12: the spec of w has 2 entries for a shape of 1 dims";
-        QTest::newRow("indivisible") << named(kMesh, "[\"fsdp\"]", ",\n\"shape\":[6]") << "f:4:12: dim 0 of w has size 6, which its 4 parts do not divide; check the mesh data=2,fsdp=4";
-        QTest::newRow("size missing") << named("{\"axis_names\":[\"a\"],\"shape\":{}}", "[]") << "f:2:39: mesh axis 'a' of w has no size";
-        QTest::newRow("name missing") << named("{\"axis_names\":[],\"shape\":{\"a\":2}}", "[]") << "f:2:41: mesh.shape of w has a size for 'a', which axis_names lacks";
-        QTest::newRow("size zero") << named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":0}}", "[]") << "f:2:43: 0 stands where the size of mesh axis 'a', at least 1, is expected of w";
-        QTest::newRow("size text") << named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":\"2\"}}", "[]") << "f:2:44: a text stands where the size of mesh axis 'a'";
-        QTest::newRow("axis twice in mesh") << named("{\"axis_names\":[\"a\",\"a\"],\"shape\":{\"a\":2}}", "[]") << "f:2:48: mesh axis 'a' is there twice";
-        QTest::newRow("too many devices") << named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":99999999}}", "[]") << "f:2:51: the mesh has more than 1048576 devices";
+        QTest::newRow("unknown axis") << named(kMesh, "[\"tensor\"]")
+                                      << "f:3:26: the spec of w names 'tensor', which the mesh lacks; its axes are data=2,fsdp=4";
+        QTest::newRow("axis twice") << named(kMesh, "[\"fsdp\",[\"data\",\"fsdp\"]]")
+                                    << "f:3:42: the spec of w uses mesh axis 'fsdp' twice";
+        QTest::newRow("spec too long") << named(kMesh, "[null,null]", ",\n\"shape\":[4]")
+                                       << "f:4:12: the spec of w has 2 entries for a shape of 1 dims";
+        QTest::newRow("indivisible") << named(
+            kMesh, "[\"fsdp\"]",
+            ",\n\"shape\":[6]") << "f:4:12: dim 0 of w has size 6, which its 4 parts do not divide; check the mesh data=2,fsdp=4";
+        QTest::newRow("size missing") << named("{\"axis_names\":[\"a\"],\"shape\":{}}", "[]")
+                                      << "f:2:39: mesh axis 'a' of w has no size";
+        QTest::newRow("name missing") << named("{\"axis_names\":[],\"shape\":{\"a\":2}}", "[]")
+                                      << "f:2:41: mesh.shape of w has a size for 'a', which axis_names lacks";
+        QTest::newRow("size zero") << named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":0}}", "[]")
+                                   << "f:2:43: 0 stands where the size of mesh axis 'a', at least 1, is expected of w";
+        QTest::newRow("size text") << named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":\"2\"}}", "[]")
+                                   << "f:2:44: a text stands where the size of mesh axis 'a'";
+        QTest::newRow("axis twice in mesh") << named("{\"axis_names\":[\"a\",\"a\"],\"shape\":{\"a\":2}}", "[]")
+                                            << "f:2:48: mesh axis 'a' is there twice";
+        QTest::newRow("too many devices") << named("{\"axis_names\":[\"a\"],\"shape\":{\"a\":99999999}}", "[]")
+                                          << "f:2:51: the mesh has more than 1048576 devices";
         QTest::newRow("mesh is null") << named("null", "[]") << "f:2:12: null stands where the value of mesh is expected of w";
-        QTest::newRow("spec is text") << named(kMesh, "\"fsdp\"") << "f:3:23: a text stands where the value of partition_spec is expected of w";
-        QTest::newRow("spec holds a number") << named(kMesh, "[4]") << "f:3:20: a number stands where a name, a list of names or null is expected of w";
-        QTest::newRow("spec nests") << named(kMesh, "[[[\"fsdp\"]]]") << "f:3:20: a list stands where the name of a mesh axis is expected of w";
-        QTest::newRow("shape negative") << named(kMesh, "[]", ",\"shape\":[-1]") << "f:3:32: -1 stands where a size of the shape is expected of w";
-        const QByteArray two = named(kMesh, "[]").replace("}\n}", "},\n\"v\":{\"mesh\":{\"axis_names\":[\"data\",\"fsdp\"],\"shape\":{\"data\":4,\"fsdp\":2}},\"partition_spec\":[]}}");
-        QTest::newRow("meshes differ") << two << "f:4:70: the mesh of v, data=4,fsdp=2, differs from that of the entries before, data=2,fsdp=4";
-        QTest::newRow("kinds mixed") << named(kMesh, "[]").replace("}\n}", "},\n\"v\":{\"partition_spec\":[]}}") << "f:4:25: the entry v has no mesh, unlike those before";
-        QTest::newRow("entry twice") << QByteArray("{\"w\":{\"partition_spec\":[]},\n\"w\":{}}") << "f:2:3: the entry w is there twice";
-        QTest::newRow("logical with lists") << QByteArray("{\"w\":{\"partition_spec\":[[\"a\",\"b\"]]}}") << "f:1:35: the partition_spec of w holds a list where a logical name is expected";
-        QTest::newRow("activation without spec") << QByteArray("{\"Activation Sharding Dump\":[{\"x\":\n{\"logic_axes\":\"Unknown\"}}]}") << "f:2:24: PartitionSpec of x is missing";
-        QTest::newRow("activation spec") << QByteArray("{\"Activation Sharding Dump\":[{\"x\":\n{\"logic_axes\":\"Unknown\",\"PartitionSpec\":\"P(a)\"}}]}") << "f:2:47: '(a)' is not a tuple as Python writes it";
-        QTest::newRow("activations are an object") << QByteArray("{\"Activation Sharding Dump\":{}}") << "f:1:29: an object stands where a list of activations is expected";
-        QTest::newRow("activation is empty") << QByteArray("{\"Activation Sharding Dump\":[{}]}") << "f:1:31: an activation is an object with one key, this one has 0";
+        QTest::newRow("spec is text") << named(kMesh, "\"fsdp\"")
+                                      << "f:3:23: a text stands where the value of partition_spec is expected of w";
+        QTest::newRow("spec holds a number") << named(kMesh, "[4]")
+                                             << "f:3:20: a number stands where a name, a list of names or null is expected of w";
+        QTest::newRow("spec nests") << named(kMesh, "[[[\"fsdp\"]]]")
+                                    << "f:3:20: a list stands where the name of a mesh axis is expected of w";
+        QTest::newRow("shape negative") << named(kMesh, "[]", ",\"shape\":[-1]")
+                                        << "f:3:32: -1 stands where a size of the shape is expected of w";
+        const QByteArray two = named(kMesh, "[]")
+                                   .replace("}\n}",
+                                            "},\n\"v\":{\"mesh\":{\"axis_names\":[\"data\",\"fsdp\"],\"shape\":{\"data\":4,"
+                                            "\"fsdp\":2}},\"partition_spec\":[]}}");
+        QTest::newRow("meshes differ")
+            << two << "f:4:70: the mesh of v, data=4,fsdp=2, differs from that of the entries before, data=2,fsdp=4";
+        QTest::newRow("kinds mixed") << named(kMesh, "[]").replace("}\n}", "},\n\"v\":{\"partition_spec\":[]}}")
+                                     << "f:4:25: the entry v has no mesh, unlike those before";
+        QTest::newRow("entry twice") << QByteArray("{\"w\":{\"partition_spec\":[]},\n\"w\":{}}")
+                                     << "f:2:3: the entry w is there twice";
+        QTest::newRow("logical with lists") << QByteArray("{\"w\":{\"partition_spec\":[[\"a\",\"b\"]]}}")
+                                            << "f:1:35: the partition_spec of w holds a list where a logical name is expected";
+        QTest::newRow("activation without spec")
+            << QByteArray("{\"Activation Sharding Dump\":[{\"x\":\n{\"logic_axes\":\"Unknown\"}}]}")
+            << "f:2:24: PartitionSpec of x is missing";
+        QTest::newRow("activation spec") << QByteArray(
+            "{\"Activation Sharding Dump\":[{\"x\":\n{\"logic_axes\":\"Unknown\",\"PartitionSpec\":\"P(a)\"}}]}")
+                                         << "f:2:47: '(a)' is not a tuple as Python writes it";
+        QTest::newRow("activations are an object") << QByteArray("{\"Activation Sharding Dump\":{}}")
+                                                   << "f:1:29: an object stands where a list of activations is expected";
+        QTest::newRow("activation is empty") << QByteArray("{\"Activation Sharding Dump\":[{}]}")
+                                             << "f:1:31: an activation is an object with one key, this one has 0";
     }
     void badDumps()
     {
@@ -285,10 +330,18 @@ private Q_SLOTS:
             for (unsigned change = 0; change <= random() % 3; ++change) {
                 const std::size_t at = random() % text.size();
                 switch (random() % 4) {
-                case 0: text.insert(at, std::string(1, "[]{},:\"n1-"[random() % 10])); break;
-                case 1: text.erase(at, 1 + random() % 8); break;
-                case 2: text[at] = static_cast<char>(random()); break;
-                default: text.insert(at, text.substr(random() % text.size(), random() % 60)); break;
+                case 0:
+                    text.insert(at, std::string(1, "[]{},:\"n1-"[random() % 10]));
+                    break;
+                case 1:
+                    text.erase(at, 1 + random() % 8);
+                    break;
+                case 2:
+                    text[at] = static_cast<char>(random());
+                    break;
+                default:
+                    text.insert(at, text.substr(random() % text.size(), random() % 60));
+                    break;
                 }
             }
             const auto dump = dumpFromText(text, "f");
@@ -306,7 +359,10 @@ private Q_SLOTS:
         RuleSetup setup;
         setup.name = "mine";
         setup.meshAxes = { "data", "fsdp", "expert" };
-        setup.rules = { { "mlp", { "expert" }, "r:1" }, { "embed", { "fsdp", "expert" }, "r:2" }, { "embed", { "fsdp" }, "r:3" }, { "bad", { "fsdp", "fsdp" }, "r:4" } };
+        setup.rules = { { "mlp", { "expert" }, "r:1" },
+                        { "embed", { "fsdp", "expert" }, "r:2" },
+                        { "embed", { "fsdp" }, "r:3" },
+                        { "bad", { "fsdp", "fsdp" }, "r:4" } };
         const Mesh mesh = Mesh::parse("data=2,fsdp=4,expert=1").value();
         std::vector<std::string> warnings;
         LogicalDump logical { { { ".step", {}, std::vector<std::int64_t> {} },
@@ -323,8 +379,11 @@ private Q_SLOTS:
         RuleSetup unknown = setup;
         unknown.rules[0].axes = { "tensor" };
         QCOMPARE(resolveWeights(logical, unknown, mesh, warnings).error().text(),
-                 std::string("r:1: the rule 'mlp' cuts dim 1 of .params/w over 'tensor', which the mesh lacks; its axes are data=2,fsdp=4,expert=1"));
-        QCOMPARE(warnings[0], std::string(".params/w: dim 0 (embed) of size 6 is not divided by the 4 parts of fsdp by the rule 'embed' (r:3); JAX refuses that for a weight"));
+                 std::string("r:1: the rule 'mlp' cuts dim 1 of .params/w over 'tensor', which the mesh lacks; its axes are "
+                             "data=2,fsdp=4,expert=1"));
+        QCOMPARE(warnings[0],
+                 std::string(".params/w: dim 0 (embed) of size 6 is not divided by the 4 parts of fsdp by the rule 'embed' (r:3); "
+                             "JAX refuses that for a weight"));
 
         const LogicalDump twice { { { ".params/w", { "bad" }, std::nullopt } } };
         QCOMPARE(resolveWeights(twice, setup, mesh, warnings).error().text(),
@@ -433,7 +492,8 @@ private Q_SLOTS:
             const auto golden = readNamedDump(folder.toStdString() + "/named_shardings.json");
             const auto differ = [&] {
                 std::vector<std::string> warnings;
-                return differences(resolveWeights(logical.value(), setup.value(), mesh.value(), warnings).value().entries, golden.value().entries);
+                return differences(resolveWeights(logical.value(), setup.value(), mesh.value(), warnings).value().entries,
+                                   golden.value().entries);
             };
             QCOMPARE(differ(), 0);
             const auto rules = setup.value().rules;
@@ -473,14 +533,17 @@ private Q_SLOTS:
             return at == std::string::npos ? std::string() : name.substr(at);
         };
         for (const char* model : { "gpt-oss-20b", "qwen3-0.6b" }) {
-            const auto lent = readLogicalDump(shared("history/87335ad942/sharding_info/").toStdString() + model + "/tpu7x-16/slice_1/logical_shardings.json");
+            const auto lent = readLogicalDump(shared("history/87335ad942/sharding_info/").toStdString() + model
+                                              + "/tpu7x-16/slice_1/logical_shardings.json");
             for (const LogicalEntry& entry : lent.value().entries)
                 names[weightOf(entry.name)] = entry.names;
         }
         LogicalDump logical;
         for (const NamedEntry& entry : golden.value().entries) {
             QVERIFY2(names.contains(weightOf(entry.name)), entry.name.c_str());
-            logical.entries.push_back({ entry.name, weightOf(entry.name).empty() ? std::vector<std::string> {} : names[weightOf(entry.name)], std::nullopt });
+            logical.entries.push_back({ entry.name,
+                                        weightOf(entry.name).empty() ? std::vector<std::string> {} : names[weightOf(entry.name)],
+                                        std::nullopt });
         }
         const auto folderName = readDumpFolderName(folder.toStdString(), rulePresetNames());
         std::vector<std::string> axes;
@@ -492,7 +555,8 @@ private Q_SLOTS:
         const auto made = [&] {
             const auto setup = openRules(sources);
             std::vector<std::string> warnings;
-            return resolveWeights(logical, setup.value(), meshOfFolder(setup.value(), folderName.value()).value(), warnings).value();
+            return resolveWeights(logical, setup.value(), meshOfFolder(setup.value(), folderName.value()).value(), warnings)
+                .value();
         };
         QCOMPARE(made().mesh, golden.value().mesh);
         QCOMPARE(differences(made().entries, golden.value().entries), 9); // all of them end in ['scale']
@@ -506,7 +570,8 @@ private Q_SLOTS:
         if (!sharedIsThere())
             QSKIP("no shared data; set SHARDBOARD_SHARED to its folder");
         const auto local = [](const char* folder, const std::string& ending) {
-            const auto dump = readNamedDump(shared("sharding_info/deepseek2-16b/").toStdString() + folder + "/named_shardings.json");
+            const auto dump =
+                readNamedDump(shared("sharding_info/deepseek2-16b/").toStdString() + folder + "/named_shardings.json");
             for (const NamedEntry& entry : dump.value().entries)
                 if (entry.name.starts_with(".params") && entry.name.ends_with(ending))
                     return localShape(*entry.shape, entry.spec, dump.value().mesh);
@@ -514,10 +579,14 @@ private Q_SLOTS:
         };
         using Shape = std::vector<std::int64_t>;
         QCOMPARE(local("tpu7x-16/slice_1/rule_default", "['dense_layers']/['mlp']/['wi_0']/['kernel']"), (Shape { 128, 1, 10944 }));
-        QCOMPARE(local("tpu7x-8/slice_1/rule_shard-exp-on-fsdp_ici_fsdp_parallelism=-1_ici_expert_parallelism=2", "['MoeBlock_0']/['wi_0']"), (Shape { 8, 26, 2048, 1408 }));
-        QCOMPARE(local("v6e-16/slice_1/rule_pipeline-large-moe_ici_fsdp_parallelism=-1_ici_expert_parallelism=4_use_ring_of_experts=true",
-                       "['dense_layers']/['self_attention']/['out']/['kernel']"),
-                 (Shape { 16, 1, 128, 128 }));
+        QCOMPARE(local("tpu7x-8/slice_1/rule_shard-exp-on-fsdp_ici_fsdp_parallelism=-1_ici_expert_parallelism=2",
+                       "['MoeBlock_0']/['wi_0']"),
+                 (Shape { 8, 26, 2048, 1408 }));
+        QCOMPARE(
+            local(
+                "v6e-16/slice_1/rule_pipeline-large-moe_ici_fsdp_parallelism=-1_ici_expert_parallelism=4_use_ring_of_experts=true",
+                "['dense_layers']/['self_attention']/['out']/['kernel']"),
+            (Shape { 16, 1, 128, 128 }));
     }
 };
 

@@ -142,8 +142,7 @@ private Q_SLOTS:
         QVERIFY(!out.ok());
         QVERIFY(QString::fromStdString(out.error().text()).contains(QStringLiteral("llama3-8b")));
         QVERIFY(!openModel("").ok());
-        QVERIFY(QString::fromStdString(openModel("./no/config.json").error().text())
-                    .contains(QStringLiteral("no such file")));
+        QVERIFY(QString::fromStdString(openModel("./no/config.json").error().text()).contains(QStringLiteral("no such file")));
         QVERIFY(!openModel(std::string(100000, 'a')).ok());
         QVERIFY(!openModel("/dev/null").ok());
     }
@@ -164,15 +163,14 @@ private Q_SLOTS:
     void headDimAndKvHeadsMayBeAbsentOrNull()
     {
         const QJsonObject bare = without(without(tinyConfig(), "head_dim"), "num_key_value_heads");
-        for (const QJsonObject& config :
-             { bare, set(set(bare, "head_dim", QJsonValue()), "num_key_value_heads", QJsonValue()) }) {
+        for (const QJsonObject& config : { bare, set(set(bare, "head_dim", QJsonValue()), "num_key_value_heads", QJsonValue()) }) {
             const auto out = opened(config);
             QVERIFY(out.ok());
             QCOMPARE(out.value().model.headDim, 4);
             QCOMPARE(out.value().model.kvHeads, 2);
         }
-        const auto mistral = opened(
-            set(without(set(tinyConfig("mistral"), "num_attention_heads", 16), "num_key_value_heads"), "head_dim", 2));
+        const auto mistral =
+            opened(set(without(set(tinyConfig("mistral"), "num_attention_heads", 16), "num_key_value_heads"), "head_dim", 2));
         QVERIFY(mistral.ok());
         QCOMPARE(mistral.value().model.kvHeads, 8);
     }
@@ -191,16 +189,15 @@ private Q_SLOTS:
 
     void classNameStandsInForTheType()
     {
-        const auto out = opened(set(without(tinyConfig(), "model_type"), "architectures",
-                                    QJsonArray { QStringLiteral("Qwen3ForCausalLM") }));
+        const auto out =
+            opened(set(without(tinyConfig(), "model_type"), "architectures", QJsonArray { QStringLiteral("Qwen3ForCausalLM") }));
         QVERIFY(out.ok());
         QCOMPARE(out.value().model.family, std::string("qwen3"));
     }
 
     void ropeParametersAreRead()
     {
-        const auto out
-            = opened(set(tinyConfig(), "rope_parameters", QJsonObject { { QStringLiteral("rope_theta"), 250000.0 } }));
+        const auto out = opened(set(tinyConfig(), "rope_parameters", QJsonObject { { QStringLiteral("rope_theta"), 250000.0 } }));
         QVERIFY(out.ok());
         QCOMPARE(out.value().model.ropeTheta, 250000.0);
     }
@@ -216,11 +213,9 @@ private Q_SLOTS:
         QTest::newRow("negative") << "vocab_size" << QJsonValue(-32) << "config.json:vocab_size";
         QTest::newRow("fraction") << "intermediate_size" << QJsonValue(16.5) << "config.json:intermediate_size";
         QTest::newRow("huge") << "hidden_size" << QJsonValue(qint64 { 1 } << 40) << "config.json:hidden_size";
-        QTest::newRow("many layers") << "num_hidden_layers" << QJsonValue(2000000000)
-                                     << "config.json:num_hidden_layers";
+        QTest::newRow("many layers") << "num_hidden_layers" << QJsonValue(2000000000) << "config.json:num_hidden_layers";
         QTest::newRow("kv heads") << "num_key_value_heads" << QJsonValue(3) << "config.json:num_key_value_heads";
-        QTest::newRow("flag") << "tie_word_embeddings" << QJsonValue(QStringLiteral("yes"))
-                              << "config.json:tie_word_embeddings";
+        QTest::newRow("flag") << "tie_word_embeddings" << QJsonValue(QStringLiteral("yes")) << "config.json:tie_word_embeddings";
         QTest::newRow("type") << "model_type" << QJsonValue(5) << "config.json:model_type";
         QTest::newRow("all huge") << "vocab_size" << QJsonValue(qint64 { 1 } << 31) << "";
     }
@@ -271,8 +266,7 @@ private Q_SLOTS:
         QVERIFY(silent.ok() && silent.value().model.tiedEmbeddings && silent.value().findings.empty());
         const auto wrong = opened(set(tinyConfig(), "tie_word_embeddings", false));
         QVERIFY(wrong.ok());
-        QVERIFY(has(wrong.value().findings, "checkpoint-missing",
-                    "1 tensor of the graph not in the checkpoint: lm_head.weight"));
+        QVERIFY(has(wrong.value().findings, "checkpoint-missing", "1 tensor of the graph not in the checkpoint: lm_head.weight"));
     }
 
     void differencesAreCountedNotListed()
@@ -281,8 +275,7 @@ private Q_SLOTS:
         tensors.push_back({ "model.layers.3.mlp.up_proj.SCB", { 16 } });
         tensors.push_back({ "model.layers.4.mlp.up_proj.SCB", { 16 } });
         tensors.push_back({ "model.layers.12.mlp.up_proj.weight", { 16, 8 } });
-        std::erase_if(tensors,
-                      [](const MadeTensor& tensor) { return tensor.name == "model.layers.7.input_layernorm.weight"; });
+        std::erase_if(tensors, [](const MadeTensor& tensor) { return tensor.name == "model.layers.7.input_layernorm.weight"; });
         for (MadeTensor& tensor : tensors)
             if (tensor.name.ends_with("q_proj.weight"))
                 tensor.shape = { 16, 4 };
@@ -291,9 +284,9 @@ private Q_SLOTS:
         QVERIFY(out.ok());
         const auto& findings = out.value().findings;
         QVERIFY2(has(findings, "quantized", "2 tensors beside the weights"), allOf(findings).constData());
-        QVERIFY2(has(findings, "checkpoint-extra",
-                     "1 tensor of the checkpoint not in the graph: model.layers.*.mlp.up_proj.weight"),
-                 allOf(findings).constData());
+        QVERIFY2(
+            has(findings, "checkpoint-extra", "1 tensor of the checkpoint not in the graph: model.layers.*.mlp.up_proj.weight"),
+            allOf(findings).constData());
         QVERIFY2(has(findings, "checkpoint-missing", "model.layers.*.input_layernorm.weight (layer 7)"),
                  allOf(findings).constData());
         QVERIFY2(has(findings, "checkpoint-shape",
@@ -309,8 +302,8 @@ private Q_SLOTS:
         tensors.push_back({ "language_model.lm_head.weight", { 32, 8 } });
         tensors.push_back({ "vision_tower.patch.weight", { 3 } });
         write("model.safetensors", safetensorsOf(tensors));
-        const auto out = opened({ { QStringLiteral("model_type"), QStringLiteral("llava") },
-                                  { QStringLiteral("text_config"), tinyConfig() } });
+        const auto out =
+            opened({ { QStringLiteral("model_type"), QStringLiteral("llava") }, { QStringLiteral("text_config"), tinyConfig() } });
         QVERIFY(out.ok());
         QCOMPARE(out.value().model.weightPrefix, std::string("language_model.model."));
         QVERIFY2(has(out.value().findings, "not-in-graph", "vision_tower"), allOf(out.value().findings).constData());
@@ -322,8 +315,8 @@ private Q_SLOTS:
     {
         const QJsonObject text { { QStringLiteral("model_type"), QStringLiteral("llama") },
                                  { QStringLiteral("vocab_size"), 32064 } };
-        const auto out = opened(
-            { { QStringLiteral("model_type"), QStringLiteral("llava") }, { QStringLiteral("text_config"), text } });
+        const auto out =
+            opened({ { QStringLiteral("model_type"), QStringLiteral("llava") }, { QStringLiteral("text_config"), text } });
         QVERIFY(out.ok());
         QCOMPARE(out.value().model.hiddenSize, 4096);
         QVERIFY(has(out.value().findings, "config", "hidden_size; 4096"));
@@ -343,8 +336,8 @@ private Q_SLOTS:
         QVERIFY(has(out.value().findings, "not-understood", "gpt2"));
         m_folder->remove();
         init();
-        QVERIFY(errorFor({ { QStringLiteral("model_type"), QStringLiteral("gpt2") } })
-                    .contains(QStringLiteral("no names of weights")));
+        QVERIFY(
+            errorFor({ { QStringLiteral("model_type"), QStringLiteral("gpt2") } }).contains(QStringLiteral("no names of weights")));
         QVERIFY(!opened({}).ok());
     }
 
@@ -368,9 +361,8 @@ private Q_SLOTS:
     void indexIsHeldAgainstTheFiles()
     {
         write("a.safetensors", safetensorsOf({ { "x", { 2 } }, { "y", { 2 } } }));
-        write(
-            "model.safetensors.index.json",
-            R"({"metadata":{"total_size":12},"weight_map":{"x":"a.safetensors","z":"a.safetensors","w":"b.safetensors"}})");
+        write("model.safetensors.index.json",
+              R"({"metadata":{"total_size":12},"weight_map":{"x":"a.safetensors","z":"a.safetensors","w":"b.safetensors"}})");
         const auto out = openModel(folder());
         QVERIFY(out.ok());
         const auto& findings = out.value().findings;
@@ -396,8 +388,7 @@ private Q_SLOTS:
         write("model.safetensors.index.json", "{\"weight_map\":" + map + "}");
         const auto out = openModel(folder());
         QVERIFY(!out.ok());
-        QVERIFY2(QString::fromStdString(out.error().text()).contains(QStringLiteral("index.json:")),
-                 out.error().text().c_str());
+        QVERIFY2(QString::fromStdString(out.error().text()).contains(QStringLiteral("index.json:")), out.error().text().c_str());
     }
 
     void totalSizeIsCompared()
@@ -409,8 +400,8 @@ private Q_SLOTS:
         const std::int64_t bytes = 2 * (2 * 256 + 8 + 12 * (64 + 64 + 64 + 384 + 16));
         for (const std::int64_t claimed : { bytes, bytes + 1 }) {
             write("model.safetensors.index.json",
-                  "{\"metadata\":{\"total_size\":" + QByteArray::number(static_cast<qlonglong>(claimed))
-                      + "},\"weight_map\":{" + map + "}}");
+                  "{\"metadata\":{\"total_size\":" + QByteArray::number(static_cast<qlonglong>(claimed)) + "},\"weight_map\":{"
+                      + map + "}}");
             const auto out = openModel(folder());
             QVERIFY(out.ok());
             QCOMPARE(has(out.value().findings, "checkpoint-size", "bytes in all"), claimed != bytes);

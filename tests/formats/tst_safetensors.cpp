@@ -12,14 +12,12 @@ using namespace shardboard;
 using namespace shardboard::test;
 
 namespace {
-const QByteArray kTwo
-    = "{\"__metadata__\":{\"format\":\"pt\"},\"w\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"
-      "\"m\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[16,19]}}  ";
+const QByteArray kTwo = "{\"__metadata__\":{\"format\":\"pt\"},\"w\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"
+                        "\"m\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[16,19]}}  ";
 
 QByteArray one(const char* dtype, const char* shape, const char* offsets, qsizetype bytes)
 {
-    return safetensors(QByteArray("{\"t\":{\"dtype\":\"") + dtype + "\",\"shape\":" + shape
-                           + ",\"data_offsets\":" + offsets + "}}",
+    return safetensors(QByteArray("{\"t\":{\"dtype\":\"") + dtype + "\",\"shape\":" + shape + ",\"data_offsets\":" + offsets + "}}",
                        bytes);
 }
 
@@ -69,10 +67,9 @@ private Q_SLOTS:
         QTest::newRow("below a byte") << one("F4", "[3,2]", "[0,3]", 3);
         QTest::newRow("no tensors") << safetensors("{}", 0);
         QTest::newRow("padded") << safetensors("{}" + QByteArray(100000, ' '), 0);
-        QTest::newRow("long metadata") << safetensors(
-            "{\"__metadata__\":{\"a\":\"" + QByteArray(3 << 20, 'x') + "\\\"\"}}", 0);
-        QTest::newRow("unknown key in an entry") << safetensors(
-            "{\"t\":{\"dtype\":\"U8\",\"more\":[{\"a\":[1.5,null]}],\"shape\":[1],\"data_offsets\":[0,1]}}", 1);
+        QTest::newRow("long metadata") << safetensors("{\"__metadata__\":{\"a\":\"" + QByteArray(3 << 20, 'x') + "\\\"\"}}", 0);
+        QTest::newRow("unknown key in an entry")
+            << safetensors("{\"t\":{\"dtype\":\"U8\",\"more\":[{\"a\":[1.5,null]}],\"shape\":[1],\"data_offsets\":[0,1]}}", 1);
         QTest::newRow("out of order") << safetensors("{\"b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]},"
                                                      "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
                                                      2);
@@ -128,10 +125,10 @@ private Q_SLOTS:
                         "\"shape\":[1],\"data_offsets\":[1,2]}}",
                         2),
             "twice");
-        row("key twice",
-            safetensors("{\"t\":{\"dtype\":\"U8\",\"shape\":[1],\"shape\":[1],\"data_offsets\":[0,1]}}", 1), "twice");
+        row("key twice", safetensors("{\"t\":{\"dtype\":\"U8\",\"shape\":[1],\"shape\":[1],\"data_offsets\":[0,1]}}", 1), "twice");
         row("name too long", safetensors("{\"" + QByteArray(5000, 'n') + "\":{}}", 0), "longer than");
-        row("name with line break", safetensors("{\"a\\nb\":{\"dtype\":\"U9\"", 0), "the tensor name 'a\\nb' has the control character");
+        row("name with line break", safetensors("{\"a\\nb\":{\"dtype\":\"U9\"", 0),
+            "the tensor name 'a\\nb' has the control character");
     }
     void refusesWhatIsBroken()
     {
@@ -206,15 +203,14 @@ private Q_SLOTS:
                     .contains(QStringLiteral("is a folder")));
         const std::string pipe = m_folder.filePath(QStringLiteral("pipe.safetensors")).toStdString();
         QCOMPARE(::mkfifo(pipe.c_str(), 0600), 0);
-        QVERIFY(QString::fromStdString(readSafetensorsHeader(pipe).error().text())
-                    .contains(QStringLiteral("not a regular file")));
+        QVERIFY(QString::fromStdString(readSafetensorsHeader(pipe).error().text()).contains(QStringLiteral("not a regular file")));
         QVERIFY(!readSafetensorsHeader("/dev/zero").ok());
     }
 
     void recognisesLfsPointers()
     {
-        const QByteArray pointer
-            = "version https://git-lfs.github.com/spec/v1\noid sha256:" + QByteArray(64, 'a') + "\nsize 4998663696\n";
+        const QByteArray pointer =
+            "version https://git-lfs.github.com/spec/v1\noid sha256:" + QByteArray(64, 'a') + "\nsize 4998663696\n";
         const auto out = readBytes(pointer);
         QVERIFY(!out.ok());
         QVERIFY(QString::fromStdString(out.error().text())

@@ -41,7 +41,8 @@ inline Design looseDesign(const char* mesh)
     return design;
 }
 
-template <class View> std::unique_ptr<View> shownView(Document& document, const QSize& size)
+template <class View>
+std::unique_ptr<View> shownView(Document& document, const QSize& size)
 {
     auto view = std::make_unique<View>(&document);
     view->resize(size);
@@ -50,14 +51,19 @@ template <class View> std::unique_ptr<View> shownView(Document& document, const 
 }
 
 /// A document with one view of it on screen; what a test needs besides is added by deriving from it.
-template <class View> struct ShownView {
+template <class View>
+struct ShownView {
     ShownView(const Design& design, const QSize& size)
     {
         if (document.setDesign(design).ok())
             view = shownView<View>(document, size);
         ready = view != nullptr;
     }
-    template <class Child> Child* child(const char* name) const { return view->template findChild<Child*>(QString::fromLatin1(name)); }
+    template <class Child>
+    Child* child(const char* name) const
+    {
+        return view->template findChild<Child*>(QString::fromLatin1(name));
+    }
     QPushButton* button(const char* name) const { return child<QPushButton>(name); }
     void click(const char* name) const { QTest::mouseClick(button(name), Qt::LeftButton); }
 

@@ -4,7 +4,8 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <cstddef>
-extern "C" std::size_t __sanitizer_get_current_allocated_bytes(); // <sanitizer/allocator_interface.h>, which not every compiler's package has
+extern "C" std::size_t
+__sanitizer_get_current_allocated_bytes(); // <sanitizer/allocator_interface.h>, which not every compiler's package has
 #elif defined(__GLIBC__)
 #include <malloc.h>
 #endif

@@ -39,12 +39,28 @@ namespace {
 
 constexpr int kAnswerMs = 15;
 
-constexpr Qt::Key kKeys[] = { Qt::Key_Tab, Qt::Key_Backtab, Qt::Key_Return, Qt::Key_Escape, Qt::Key_Space, Qt::Key_Left, Qt::Key_Right, Qt::Key_Up,
-                              Qt::Key_Down, Qt::Key_Home, Qt::Key_End, Qt::Key_PageUp, Qt::Key_PageDown, Qt::Key_Delete, Qt::Key_Insert, Qt::Key_F2,
-                              Qt::Key_Plus, Qt::Key_Minus, Qt::Key_0, Qt::Key_F, Qt::Key_A, Qt::Key_C, Qt::Key_V, Qt::Key_D, Qt::Key_Z, Qt::Key_Backspace };
+constexpr Qt::Key kKeys[] = { Qt::Key_Tab,      Qt::Key_Backtab,  Qt::Key_Return, Qt::Key_Escape, Qt::Key_Space, Qt::Key_Left,
+                              Qt::Key_Right,    Qt::Key_Up,       Qt::Key_Down,   Qt::Key_Home,   Qt::Key_End,   Qt::Key_PageUp,
+                              Qt::Key_PageDown, Qt::Key_Delete,   Qt::Key_Insert, Qt::Key_F2,     Qt::Key_Plus,  Qt::Key_Minus,
+                              Qt::Key_0,        Qt::Key_F,        Qt::Key_A,      Qt::Key_C,      Qt::Key_V,     Qt::Key_D,
+                              Qt::Key_Z,        Qt::Key_Backspace };
 
-const char* const kTexts[] = { "P(None, 'model')", "P(('data','model'))", "model=3", "*.mlp.*", "-1", "99999999999999999999", "R, S(1)", "", "é∑\n\t", "((((", "[{}, {\"model\"}]",
-                               "{devices=[1,4]<=[4]}", "data=2,model=4", "*:batch=data", "nan", "1e308" };
+const char* const kTexts[] = { "P(None, 'model')",
+                               "P(('data','model'))",
+                               "model=3",
+                               "*.mlp.*",
+                               "-1",
+                               "99999999999999999999",
+                               "R, S(1)",
+                               "",
+                               "é∑\n\t",
+                               "((((",
+                               "[{}, {\"model\"}]",
+                               "{devices=[1,4]<=[4]}",
+                               "data=2,model=4",
+                               "*:batch=data",
+                               "nan",
+                               "1e308" };
 
 } // namespace
 
@@ -72,8 +88,9 @@ void Monkey::act()
     static constexpr struct {
         Deed deed;
         int share;
-    } deeds[] = { { &Monkey::click, 30 }, { &Monkey::key, 25 },  { &Monkey::dragMouse, 10 }, { &Monkey::wheel, 8 },      { &Monkey::trigger, 12 },  { &Monkey::type, 6 },
-                  { &Monkey::dropAxis, 6 }, { &Monkey::dropFile, 1 }, { &Monkey::resize, 2 }, { &Monkey::undoOrRedo, 8 }, { &Monkey::openSample, 1 } };
+    } deeds[] = { { &Monkey::click, 30 },   { &Monkey::key, 25 },       { &Monkey::dragMouse, 10 }, { &Monkey::wheel, 8 },
+                  { &Monkey::trigger, 12 }, { &Monkey::type, 6 },       { &Monkey::dropAxis, 6 },   { &Monkey::dropFile, 1 },
+                  { &Monkey::resize, 2 },   { &Monkey::undoOrRedo, 8 }, { &Monkey::openSample, 1 } };
     int sum = 0;
     for (const auto& it : deeds)
         sum += it.share;
@@ -133,10 +150,13 @@ void Monkey::key()
     QWidget* widget = QApplication::focusWidget() ? QApplication::focusWidget() : someWidget();
     const Qt::Key key = kKeys[upTo(static_cast<int>(std::size(kKeys)))];
     const int modifier = upTo(8);
-    const Qt::KeyboardModifiers modifiers = modifier == 0 ? Qt::ControlModifier : modifier == 1 ? Qt::ShiftModifier : modifier == 2 ? Qt::AltModifier : Qt::NoModifier;
+    const Qt::KeyboardModifiers modifiers = modifier == 0 ? Qt::ControlModifier
+        : modifier == 1                                   ? Qt::ShiftModifier
+        : modifier == 2                                   ? Qt::AltModifier
+                                                          : Qt::NoModifier;
     m_last = QStringLiteral("key %1 to %2").arg(key).arg(widget->objectName());
-    // Through the window, which finds out who has the focus, as for a person: a key may put another widget in the place of this one.
-    // Pressing may close the window, which QTest::keyClick() does not expect.
+    // Through the window, which finds out who has the focus, as for a person: a key may put another widget in the place of this
+    // one. Pressing may close the window, which QTest::keyClick() does not expect.
     const QPointer<QWindow> window = widget->window()->windowHandle();
     for (const bool press : { true, false })
         if (window)
@@ -146,7 +166,8 @@ void Monkey::key()
 void Monkey::type()
 {
     m_last = QStringLiteral("type");
-    if (auto* edit = qobject_cast<QLineEdit*>(QApplication::focusWidget()); edit != nullptr && edit->isEnabled() && !edit->isReadOnly()) {
+    if (auto* edit = qobject_cast<QLineEdit*>(QApplication::focusWidget());
+        edit != nullptr && edit->isEnabled() && !edit->isReadOnly()) {
         edit->setText(QString::fromUtf8(kTexts[upTo(static_cast<int>(std::size(kTexts)))]));
         QTest::keyClick(edit, upTo(2) == 0 ? Qt::Key_Return : Qt::Key_Tab);
         return;
@@ -174,8 +195,8 @@ void Monkey::wheel()
     QWidget* widget = someWidget();
     const QPointF point = somePoint(widget);
     m_last = QStringLiteral("wheel in ") + widget->objectName();
-    QWheelEvent event(point, widget->mapToGlobal(point), {}, QPoint(upTo(3) - 1, upTo(5) - 2) * 120, Qt::NoButton, upTo(4) == 0 ? Qt::ControlModifier : Qt::NoModifier,
-                      Qt::NoScrollPhase, false);
+    QWheelEvent event(point, widget->mapToGlobal(point), {}, QPoint(upTo(3) - 1, upTo(5) - 2) * 120, Qt::NoButton,
+                      upTo(4) == 0 ? Qt::ControlModifier : Qt::NoModifier, Qt::NoScrollPhase, false);
     QApplication::sendEvent(widget, &event);
 }
 
@@ -183,7 +204,8 @@ void Monkey::trigger()
 {
     QList<QAction*> usable;
     for (QAction* action : m_window.findChildren<QAction*>())
-        if (action->isEnabled() && action->menu() == nullptr && !action->isSeparator() && action->objectName() != QLatin1String("file.quit"))
+        if (action->isEnabled() && action->menu() == nullptr && !action->isSeparator()
+            && action->objectName() != QLatin1String("file.quit"))
             usable << action;
     if (usable.isEmpty())
         return;
@@ -192,7 +214,8 @@ void Monkey::trigger()
     // Told of another look, Qt goes through all widgets as they were when it began.
     QObject during;
     QStringList gone;
-    if (static const QRegularExpression looks(QStringLiteral("^view\\.(theme|contrast|patterns|text)")); looks.match(action->objectName()).hasMatch())
+    if (static const QRegularExpression looks(QStringLiteral("^view\\.(theme|contrast|patterns|text)"));
+        looks.match(action->objectName()).hasMatch())
         for (QWidget* widget : QApplication::allWidgets()) {
             const QString name = QString::fromLatin1(widget->metaObject()->className()) + QLatin1Char(' ') + widget->objectName();
             QObject::connect(widget, &QObject::destroyed, &during, [&gone, name] { gone << name; });
@@ -207,7 +230,8 @@ void Monkey::dropAxis()
     if (!m_window.document()->hasDesign())
         return;
     const Mesh& mesh = m_window.document()->design().mesh;
-    const QString axis = mesh.axisCount() > 0 && upTo(8) > 0 ? QString::fromStdString(mesh.axis(upTo(mesh.axisCount())).name) : QStringLiteral("nothing");
+    const QString axis = mesh.axisCount() > 0 && upTo(8) > 0 ? QString::fromStdString(mesh.axis(upTo(mesh.axisCount())).name)
+                                                             : QStringLiteral("nothing");
     const std::unique_ptr<QMimeData> data(axisMimeData(axis));
     QWidget* target = upTo(3) == 0 ? someWidget() : m_window.tileView()->canvas();
     const QPoint point = somePoint(target);

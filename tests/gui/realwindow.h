@@ -46,7 +46,11 @@ struct RealWindow {
     }
     Document* document() const { return window->document(); }
     Selection* selection() const { return window->document()->selection(); }
-    template <class Child> Child* child(const char* name) const { return window->findChild<Child*>(QString::fromLatin1(name)); }
+    template <class Child>
+    Child* child(const char* name) const
+    {
+        return window->findChild<Child*>(QString::fromLatin1(name));
+    }
 
     QTemporaryDir folder;
     Settings settings;

@@ -33,7 +33,11 @@ struct TestWindow {
     }
     Document* document() const { return window->document(); }
     QAction* action(const char* id) const { return window->actionRegistry()->get(QString::fromLatin1(id)); }
-    template <class T> T* find(const char* name) const { return window->findChild<T*>(QString::fromLatin1(name)); }
+    template <class T>
+    T* find(const char* name) const
+    {
+        return window->findChild<T*>(QString::fromLatin1(name));
+    }
     QString at(const char* name) const { return folder.filePath(QString::fromLatin1(name)); }
     void raise(const char* dock) const
     {

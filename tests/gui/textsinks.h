@@ -37,10 +37,7 @@ public:
     QStringList problems() const { return m_problems; }
     int checked() const { return m_checked; } ///< texts
     int tips() const { return m_tips; } ///< tool tips that came up
-    bool saw(const QString& text) const
-    {
-        return m_seen.contains(text);
-    } ///< as the whole of a text, or of one of its lines
+    bool saw(const QString& text) const { return m_seen.contains(text); } ///< as the whole of a text, or of one of its lines
 
     /// All that a window or dialog has now, hidden parts too; tool tips where it is painted.
     void walk(QWidget* top)
@@ -73,9 +70,7 @@ public:
             const int count = large ? steps : 1;
             for (int x = 0; x < count && widget != nullptr; ++x)
                 for (int y = 0; y < count && widget != nullptr; ++y)
-                    hoverAt(
-                        widget,
-                        { widget->width() * (2 * x + 1) / (2 * count), widget->height() * (2 * y + 1) / (2 * count) });
+                    hoverAt(widget, { widget->width() * (2 * x + 1) / (2 * count), widget->height() * (2 * y + 1) / (2 * count) });
         }
     }
 
@@ -107,7 +102,8 @@ public:
 
 private:
     /// Some go while the others are looked at.
-    template <class Part> static QList<QPointer<Part>> partsOf(const QWidget* top)
+    template <class Part>
+    static QList<QPointer<Part>> partsOf(const QWidget* top)
     {
         QList<QPointer<Part>> out;
         for (Part* part : top->findChildren<Part*>())
@@ -119,8 +115,8 @@ private:
     {
         QStringList path;
         for (const QObject* at = object; at != nullptr && path.size() < 4; at = at->parent())
-            path.prepend(QString::fromLatin1(at->metaObject()->className()).section(QStringLiteral("::"), -1)
-                         + QLatin1Char('#') + at->objectName());
+            path.prepend(QString::fromLatin1(at->metaObject()->className()).section(QStringLiteral("::"), -1) + QLatin1Char('#')
+                         + at->objectName());
         return path.join(QStringLiteral(" > "));
     }
 
@@ -136,9 +132,8 @@ private:
     static bool isObeyed(QChar c)
     {
         const char16_t code = c.unicode();
-        return (c.category() == QChar::Other_Control && code != u'\n') || code == 0x61c || code == 0x200e
-            || code == 0x200f || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069)
-            || code == 0xfeff;
+        return (c.category() == QChar::Other_Control && code != u'\n') || code == 0x61c || code == 0x200e || code == 0x200f
+            || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
     }
 
     void texts(const QObject* where, const QString& what, const QString& text)
@@ -149,8 +144,7 @@ private:
         for (const QChar c : text)
             if (isObeyed(c)) {
                 note(where, what,
-                     QStringLiteral("has the character %1 in “%2”")
-                         .arg(QString::number(c.unicode(), 16), text.left(80)));
+                     QStringLiteral("has the character %1 in “%2”").arg(QString::number(c.unicode(), 16), text.left(80)));
                 break;
             }
         if (text.size() > kLongest)
@@ -172,8 +166,8 @@ private:
             label->ensurePolished(); // as before it is shown
             texts(label, QStringLiteral("text"), label->text());
             // What is rich on purpose has links of its own and nothing to load.
-            const bool own = label->textFormat() == Qt::RichText
-                && !label->text().contains(QLatin1String("<img"), Qt::CaseInsensitive);
+            const bool own =
+                label->textFormat() == Qt::RichText && !label->text().contains(QLatin1String("<img"), Qt::CaseInsensitive);
             if (label->textFormat() != Qt::PlainText && !own)
                 note(label, QStringLiteral("text"), QStringLiteral("is not plain"));
         }
@@ -190,8 +184,7 @@ private:
             for (const Qt::Orientation orientation : { Qt::Horizontal, Qt::Vertical })
                 for (int i = 0; i < (orientation == Qt::Horizontal ? view->model()->columnCount() : 0); ++i)
                     for (const int role : { Qt::DisplayRole, Qt::ToolTipRole })
-                        texts(view, QStringLiteral("header"),
-                              view->model()->headerData(i, orientation, role).toString());
+                        texts(view, QStringLiteral("header"), view->model()->headerData(i, orientation, role).toString());
         }
         for (const char* property : { "text", "title", "windowTitle" }) {
             const QVariant value = widget->property(property);
@@ -206,13 +199,11 @@ private:
         for (int row = 0; row < std::min(model.rowCount(parent), kMostRows); ++row)
             for (int column = 0; column < model.columnCount(parent); ++column) {
                 const QModelIndex index = model.index(row, column, parent);
-                for (const int role :
-                     { int(Qt::DisplayRole), int(Qt::ToolTipRole), int(Qt::StatusTipRole), int(Qt::WhatsThisRole),
-                       int(Qt::AccessibleTextRole), int(Qt::AccessibleDescriptionRole) }) {
+                for (const int role : { int(Qt::DisplayRole), int(Qt::ToolTipRole), int(Qt::StatusTipRole), int(Qt::WhatsThisRole),
+                                        int(Qt::AccessibleTextRole), int(Qt::AccessibleDescriptionRole) }) {
                     const QVariant value = model.data(index, role);
                     if (value.userType() == QMetaType::QString)
-                        texts(view, QStringLiteral("row %1 column %2 role %3").arg(row).arg(column).arg(role),
-                              value.toString());
+                        texts(view, QStringLiteral("row %1 column %2 role %3").arg(row).arg(column).arg(role), value.toString());
                 }
                 if (column == 0)
                     walkModel(view, model, index);
@@ -247,8 +238,7 @@ private:
         if (item == nullptr || !item->isValid() || depth > 12)
             return;
         for (const QAccessible::Text part : { QAccessible::Name, QAccessible::Description, QAccessible::Help })
-            texts(item->object() != nullptr ? item->object() : qApp, QStringLiteral("accessible text"),
-                  item->text(part));
+            texts(item->object() != nullptr ? item->object() : qApp, QStringLiteral("accessible text"), item->text(part));
         for (int i = 0; i < std::min(item->childCount(), kMostChildren); ++i)
             walkAccessible(item->child(i), depth + 1);
     }
@@ -281,8 +271,7 @@ private:
             texts(where, QStringLiteral("tip"), label->text());
             if (label->textFormat() != Qt::PlainText)
                 note(where, QStringLiteral("tip"), QStringLiteral("is not plain"));
-            if (const QSize most = label->screen()->size();
-                label->width() > most.width() || label->height() > most.height())
+            if (const QSize most = label->screen()->size(); label->width() > most.width() || label->height() > most.height())
                 note(where, QStringLiteral("tip"),
                      QStringLiteral("is larger than the screen: %1 x %2").arg(label->width()).arg(label->height()));
         }

@@ -24,7 +24,10 @@ using namespace shardboard;
 
 namespace {
 
-AccessibleCanvas* canvasOf(QWidget* widget) { return dynamic_cast<AccessibleCanvas*>(QAccessible::queryAccessibleInterface(widget)); }
+AccessibleCanvas* canvasOf(QWidget* widget)
+{
+    return dynamic_cast<AccessibleCanvas*>(QAccessible::queryAccessibleInterface(widget));
+}
 
 QString nameOf(const QAccessibleInterface* item) { return item->text(QAccessible::Name); }
 
@@ -48,7 +51,8 @@ private Q_SLOTS:
     void childrenOfAnotherDesignAreInvalid();
 
 private:
-    template<class View, class Canvas> Canvas* show()
+    template <class View, class Canvas>
+    Canvas* show()
     {
         auto view = std::make_unique<View>(m_document.get());
         view->resize(900, 600);
@@ -156,7 +160,8 @@ void TestAccessibleCanvas::tilesHaveOwnersAndRanges()
     QCOMPARE(accessible->childCount(), 4);
     QAccessibleInterface* second = accessible->child(1);
     QVERIFY2(nameOf(second).startsWith(QStringLiteral("devices 1, 5, [0:4096, 1024:2048]")), qPrintable(nameOf(second)));
-    QVERIFY2(nameOf(second).endsWith(countText(8 << 20) + QStringLiteral(" bytes")), qPrintable(nameOf(second))); // 4096 x 1024 bf16
+    QVERIFY2(nameOf(second).endsWith(countText(8 << 20) + QStringLiteral(" bytes")),
+             qPrintable(nameOf(second))); // 4096 x 1024 bf16
     const QRect place = second->rect();
     QVERIFY(!place.isEmpty());
     QCOMPARE(accessible->childAt(place.center().x(), place.center().y()), second);
@@ -214,7 +219,8 @@ void TestAccessibleCanvas::allWeightsAreChildren()
     const QPoint at = canvas->mapToGlobal(canvas->weightRect(down).center().toPoint());
     QAccessibleInterface* item = accessible->childAt(at.x(), at.y());
     QVERIFY(item != nullptr);
-    QVERIFY2(nameOf(item).contains(QStringLiteral("down_proj")) && nameOf(item).contains(QStringLiteral("32 layers")), qPrintable(nameOf(item)));
+    QVERIFY2(nameOf(item).contains(QStringLiteral("down_proj")) && nameOf(item).contains(QStringLiteral("32 layers")),
+             qPrintable(nameOf(item)));
     item->actionInterface()->doAction(QAccessibleActionInterface::pressAction());
     QCOMPARE(selection()->weight(), down);
     QVERIFY(item->state().selected && item->state().focused);

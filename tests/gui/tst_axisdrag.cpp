@@ -108,10 +108,12 @@ void TestAxisDrag::wrongPlacesChangeNothing()
     const auto* chips = m_real->window->findChild<MeshChips*>(); // there it changes the order of the axes
     int seen = 0;
     for (QWidget* widget : m_real->window->findChildren<QWidget*>()) {
-        if (!widget->isVisible() || widget == tiles() || qobject_cast<QLineEdit*>(widget) || widget == chips || chips->isAncestorOf(widget))
+        if (!widget->isVisible() || widget == tiles() || qobject_cast<QLineEdit*>(widget) || widget == chips
+            || chips->isAncestorOf(widget))
             continue;
         ++seen;
-        QVERIFY2(!dropAxis(widget, QStringLiteral("model"), QPointF(widget->width() / 2.0, widget->height() / 2.0)), qPrintable(widget->objectName()));
+        QVERIFY2(!dropAxis(widget, QStringLiteral("model"), QPointF(widget->width() / 2.0, widget->height() / 2.0)),
+                 qPrintable(widget->objectName()));
     }
     dropAxis(m_real->window.get(), QStringLiteral("model"), { 20, 20 });
     dropAxis(tiles(), QStringLiteral("no_such_axis"), tiles()->zone(0).center());

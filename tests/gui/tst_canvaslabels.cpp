@@ -160,7 +160,8 @@ void TestCanvasLabels::idsStayInTheirCells_data()
     QTest::addColumn<QSize>("size");
     for (const char* mesh : { "data=2,model=4", "model=8", "data=4,fsdp=4,model=8", "pod=4,data=8,fsdp=64,model=8", "x=1000" })
         for (const QSize& size : { QSize(420, 520), QSize(260, 300), QSize(900, 700) })
-            QTest::newRow(qPrintable(QStringLiteral("%1 %2").arg(QLatin1String(mesh)).arg(size.width()))) << QString::fromLatin1(mesh) << size;
+            QTest::newRow(qPrintable(QStringLiteral("%1 %2").arg(QLatin1String(mesh)).arg(size.width())))
+                << QString::fromLatin1(mesh) << size;
 }
 
 void TestCanvasLabels::idsStayInTheirCells()
@@ -181,7 +182,8 @@ void TestCanvasLabels::idsStayInTheirCells()
             if (device < 0)
                 continue; // beside the cells
             QVERIFY2(device < devices && cell >= 28, qPrintable(QStringLiteral("%1 at %2").arg(text.text).arg(cell)));
-            QVERIFY2(canvas->deviceRect(device).adjusted(-0.5, -0.5, 0.5, 0.5).contains(text.rect), qPrintable(QStringLiteral("%1 at %2").arg(text.text).arg(cell)));
+            QVERIFY2(canvas->deviceRect(device).adjusted(-0.5, -0.5, 0.5, 0.5).contains(text.rect),
+                     qPrintable(QStringLiteral("%1 at %2").arg(text.text).arg(cell)));
         }
         canvas->navigation()->zoom(1.4);
     }
@@ -195,7 +197,8 @@ void TestCanvasLabels::labelsStayInTheirTiles_data()
     for (const char* mesh : { "fsdp=2,model=4", "fsdp=8,model=8", "fsdp=3,model=5" })
         for (const char* weight : { "o_proj", "embed_tokens", "input_layernorm" })
             for (const QSize& size : { QSize(620, 420), QSize(330, 300), QSize(1000, 700) })
-                QTest::newRow(qPrintable(QStringLiteral("%1 %2 %3").arg(QLatin1String(mesh), QLatin1String(weight)).arg(size.width())))
+                QTest::newRow(
+                    qPrintable(QStringLiteral("%1 %2 %3").arg(QLatin1String(mesh), QLatin1String(weight)).arg(size.width())))
                     << QString::fromLatin1(mesh) << QString::fromLatin1(weight) << size;
 }
 
@@ -273,7 +276,8 @@ void TestCanvasLabels::patternsTellTilesApart()
         const QRectF tile = canvas->tileRect(device);
         int most = 0;
         for (const double inside : { 1.0, 2.0, 3.0 })
-            most = std::max(most, changes(cut, tile.topLeft() + QPointF(8, inside), QPointF(tile.right() - 8, tile.top() + inside)));
+            most =
+                std::max(most, changes(cut, tile.topLeft() + QPointF(8, inside), QPointF(tile.right() - 8, tile.top() + inside)));
         return most;
     };
     QCOMPARE(edge(0), 0);
@@ -288,7 +292,8 @@ void TestCanvasLabels::patternsTellTilesApart()
         const QRectF tile = canvas->tileRect(device);
         int most = 0;
         for (const double inside : { 1.0, 2.0, 3.0 })
-            most = std::max(most, changes(dashed, tile.topLeft() + QPointF(8, inside), QPointF(tile.right() - 8, tile.top() + inside)));
+            most = std::max(most,
+                            changes(dashed, tile.topLeft() + QPointF(8, inside), QPointF(tile.right() - 8, tile.top() + inside)));
         return most;
     };
     QCOMPARE(dashes(0), 0);
@@ -313,10 +318,12 @@ void TestCanvasLabels::partialSumsAreDashed()
     for (int i = 0; i + 1 < static_cast<int>(canvas->scene().items.size()); ++i) {
         const FlowItem& item = canvas->scene().items[static_cast<std::size_t>(i)];
         const QRectF rect = canvas->itemRect(i);
-        if (item.hanging || item.ink.cut.size() + item.ink.partial.size() != 1 || !canvas->currentView().view().contains(canvas->itemRect(i + 1))
+        if (item.hanging || item.ink.cut.size() + item.ink.partial.size() != 1
+            || !canvas->currentView().view().contains(canvas->itemRect(i + 1))
             || canvas->itemRect(i + 1).center().y() != rect.center().y())
             continue;
-        const int seen = changes(picture, QPointF(rect.right() + 4, rect.center().y()), QPointF(canvas->itemRect(i + 1).left() - 4, rect.center().y()));
+        const int seen = changes(picture, QPointF(rect.right() + 4, rect.center().y()),
+                                 QPointF(canvas->itemRect(i + 1).left() - 4, rect.center().y()));
         if (item.ink.partial.empty()) {
             QCOMPARE(seen, 0);
             ++plain;

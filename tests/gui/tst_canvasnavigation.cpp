@@ -42,7 +42,8 @@ struct Canvas {
     std::function<const Viewport&()> view;
 };
 
-template <class Widget> Canvas canvas(Widget* widget)
+template <class Widget>
+Canvas canvas(Widget* widget)
 {
     return { widget, widget->navigation(), [widget]() -> const Viewport& { return widget->currentView(); } };
 }
@@ -217,7 +218,8 @@ void TestCanvasNavigation::mapIsPureGeometry()
     QVERIFY(map.rect().width() < 200 && map.rect().height() < 150);
     // The frame is the same part of the map as what is seen is of the world.
     const QRectF frame = map.frame(viewport);
-    QVERIFY(std::abs(frame.width() / map.small().toScreen(viewport.world()).width() - viewport.visibleWorld().width() / 200) < 0.01);
+    QVERIFY(std::abs(frame.width() / map.small().toScreen(viewport.world()).width() - viewport.visibleWorld().width() / 200)
+            < 0.01);
     QVERIFY(far(map.worldAt(frame.center()), viewport.visibleWorld().center()) < 1);
     viewport.setView({ 0, 0, 100, 80 });
     QVERIFY(OverviewMap(viewport).isEmpty()); // no room
@@ -297,8 +299,8 @@ void TestCanvasNavigation::pinchZooms()
     const QPointF under = it.view().toWorld(at);
     const double scale = it.view().scale();
     // As a touch pad reports it.
-    QNativeGestureEvent pinch(Qt::ZoomNativeGesture, QPointingDevice::primaryPointingDevice(), 2, at, it.widget->mapTo(it.widget->window(), at.toPoint()),
-                              it.widget->mapToGlobal(at), std::log(1.5), {});
+    QNativeGestureEvent pinch(Qt::ZoomNativeGesture, QPointingDevice::primaryPointingDevice(), 2, at,
+                              it.widget->mapTo(it.widget->window(), at.toPoint()), it.widget->mapToGlobal(at), std::log(1.5), {});
     QApplication::sendEvent(it.widget, &pinch);
     QVERIFY(std::abs(it.view().scale() / scale - 1.5) < 1e-6);
     QVERIFY(far(it.view().toScreen(under), at) <= 1);
@@ -440,7 +442,8 @@ void TestCanvasNavigation::mapAppearsAndIsDragged()
     for (int i = 1; i <= 4; ++i)
         mouse(it.widget, QEvent::MouseMove, from + way * i / 4, Qt::NoButton, Qt::LeftButton);
     mouse(it.widget, QEvent::MouseButtonRelease, from + way, Qt::LeftButton, Qt::NoButton);
-    QVERIFY2(far(it.navigation->mapFrame().center() - frame.center(), way) < 2.5, qPrintable(QStringLiteral("%1 %2").arg(way.x()).arg(way.y())));
+    QVERIFY2(far(it.navigation->mapFrame().center() - frame.center(), way) < 2.5,
+             qPrintable(QStringLiteral("%1 %2").arg(way.x()).arg(way.y())));
     QVERIFY(far(it.view().visibleWorld().center(), seen.center()) > 0);
     // A click beside the frame brings it there.
     const QPointF beside = map.topLeft() + QPointF(4, 4);
@@ -600,9 +603,11 @@ void TestCanvasNavigation::toolTipsAndStatusBarTellOfDevices()
     auto* tiles = m_real->window->tileView()->canvas();
     m_real->selection()->setWeight(weightNamed(*m_real->document(), "o_proj"));
     // o_proj is [4096, 4096] of two bytes, dim 1 in four: the third part is 2048 to 3072, 8 MiB.
-    const QStringList wanted { QStringLiteral("device 2"), QStringLiteral("data 0, model 2"), QStringLiteral("[0:4096, 2048:3072]"), QStringLiteral("bytes") };
-    for (const auto& [widget, at, text] : { std::tuple<QWidget*, QPointF, QString>(mesh, mesh->deviceRect(2).center(), mesh->deviceText(2)),
-                                            std::tuple<QWidget*, QPointF, QString>(tiles, tiles->tileRect(2).center(), tiles->tileText(2)) }) {
+    const QStringList wanted { QStringLiteral("device 2"), QStringLiteral("data 0, model 2"), QStringLiteral("[0:4096, 2048:3072]"),
+                               QStringLiteral("bytes") };
+    for (const auto& [widget, at, text] :
+         { std::tuple<QWidget*, QPointF, QString>(mesh, mesh->deviceRect(2).center(), mesh->deviceText(2)),
+           std::tuple<QWidget*, QPointF, QString>(tiles, tiles->tileRect(2).center(), tiles->tileText(2)) }) {
         for (const QString& part : wanted)
             QVERIFY2(text.contains(part), qPrintable(text));
         QHelpEvent help(QEvent::ToolTip, at.toPoint(), widget->mapToGlobal(at.toPoint()));
@@ -617,7 +622,8 @@ void TestCanvasNavigation::toolTipsAndStatusBarTellOfDevices()
         QTest::keyClick(widget, Qt::Key_Right);
         QCOMPARE(m_real->selection()->device(), std::int64_t { 2 });
         for (const QString& part : wanted)
-            QVERIFY2(m_real->window->statusBar()->currentMessage().contains(part), qPrintable(m_real->window->statusBar()->currentMessage()));
+            QVERIFY2(m_real->window->statusBar()->currentMessage().contains(part),
+                     qPrintable(m_real->window->statusBar()->currentMessage()));
     }
 }
 

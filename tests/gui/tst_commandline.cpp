@@ -119,12 +119,14 @@ void TestCommandLine::pictureOfOneView()
     const QTemporaryDir folder;
     const QString svg = folder.filePath(QStringLiteral("weights.svg"));
     const QString png = folder.filePath(QStringLiteral("mesh.png"));
-    const Ended whole = runProgram({ QStringLiteral("--picture"), svg, QStringLiteral("--view"), QStringLiteral("weights"), QStringLiteral("--whole") });
+    const Ended whole = runProgram(
+        { QStringLiteral("--picture"), svg, QStringLiteral("--view"), QStringLiteral("weights"), QStringLiteral("--whole") });
     QVERIFY2(whole.code == 0, qPrintable(whole.err));
     QFile file(svg);
     QVERIFY(file.open(QIODevice::ReadOnly));
     QVERIFY(file.readAll().contains(">lm_head"));
-    const Ended small = runProgram({ QStringLiteral("--picture=") + png, QStringLiteral("--view=window"), QStringLiteral("--scale=1"), QStringLiteral("--size=1280x800") });
+    const Ended small = runProgram({ QStringLiteral("--picture=") + png, QStringLiteral("--view=window"),
+                                     QStringLiteral("--scale=1"), QStringLiteral("--size=1280x800") });
     QVERIFY2(small.code == 0, qPrintable(small.err));
     QCOMPARE(QImage(png).size(), QSize(1280, 800));
 }
@@ -147,7 +149,8 @@ void TestCommandLine::exportWithoutAWindow()
 void TestCommandLine::tourWritesEveryPicture()
 {
     const QTemporaryDir folder;
-    const Ended ended = runProgram({ QStringLiteral("--tour"), folder.path(), QStringLiteral("--size"), QStringLiteral("1280x800") });
+    const Ended ended =
+        runProgram({ QStringLiteral("--tour"), folder.path(), QStringLiteral("--size"), QStringLiteral("1280x800") });
     QVERIFY2(ended.code == 0, qPrintable(ended.err));
     for (const char* name : { "main", "weights", "mesh", "tiles", "flow", "collectives", "inspector", "findings", "memory",
                               "explain", "explain-operation", "training", "training-update", "run", "drag", "welcome" }) {

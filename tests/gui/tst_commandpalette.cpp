@@ -75,7 +75,9 @@ void TestCommandPalette::init()
 
 void TestCommandPalette::scores()
 {
-    const auto score = [](const char* text, const char* typed) { return paletteScore(QString::fromLatin1(text), QString::fromLatin1(typed)); };
+    const auto score = [](const char* text, const char* typed) {
+        return paletteScore(QString::fromLatin1(text), QString::fromLatin1(typed));
+    };
     QVERIFY(score("Open", "open") > score("Open Recent", "open")); // the whole name
     QVERIFY(score("Open", "open") > score("Reopen", "open"));
     QVERIFY(score("mlp.down_proj", "down") > score("showdown", "down")); // the beginning of a word
@@ -91,15 +93,19 @@ void TestCommandPalette::everyActionIsThere()
     const auto entries = commandEntries(m_window->menuBar(), m_window->actionRegistry()->all());
     const auto named = [&](QString text) {
         text.remove(QLatin1Char('&'));
-        return std::find_if(entries.begin(), entries.end(), [&](const PaletteEntry& entry) { return entry.text == text || entry.text == text + QStringLiteral(" ✓"); });
+        return std::find_if(entries.begin(), entries.end(), [&](const PaletteEntry& entry) {
+            return entry.text == text || entry.text == text + QStringLiteral(" ✓");
+        });
     };
     for (const QAction* action : m_window->actionRegistry()->all()) {
         QString text = action->text();
         text.remove(QLatin1Char('&'));
-        const bool found = std::any_of(entries.begin(), entries.end(), [&](const PaletteEntry& entry) { // panels can have the same name
-            return (entry.text == text || entry.text == text + QStringLiteral(" ✓")) && entry.key == action->shortcut().toString(QKeySequence::NativeText)
-                && entry.refusal.isEmpty() == action->isEnabled() && !entry.detail.isEmpty();
-        });
+        const bool found =
+            std::any_of(entries.begin(), entries.end(), [&](const PaletteEntry& entry) { // panels can have the same name
+                return (entry.text == text || entry.text == text + QStringLiteral(" ✓"))
+                    && entry.key == action->shortcut().toString(QKeySequence::NativeText)
+                    && entry.refusal.isEmpty() == action->isEnabled() && !entry.detail.isEmpty();
+            });
         QVERIFY2(found, qPrintable(action->objectName() + QLatin1Char(' ') + text));
     }
     for (const char* text : { "megatron-tp", "dgx-h200", "train", "Dark", "Move Panels", "G1" })
@@ -156,7 +162,8 @@ void TestCommandPalette::goesToPartsOfTheDesign()
     type(palette, "all-reduce mlp");
     press(palette, Qt::Key_Return);
     QVERIFY(selectedCollective(*m_window->document()) != nullptr);
-    QCOMPARE(m_window->document()->evaluation()->graph.tensor(selectedCollective(*m_window->document())->tensor).name, std::string("mlp out"));
+    QCOMPARE(m_window->document()->evaluation()->graph.tensor(selectedCollective(*m_window->document())->tensor).name,
+             std::string("mlp out"));
     open();
     type(palette, "data mesh axis");
     press(palette, Qt::Key_Return);

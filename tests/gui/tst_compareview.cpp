@@ -167,7 +167,8 @@ void TestCompareView::fitsItsPanel()
             int columns = 0;
             for (int column = 0; column < tree->columnCount(); ++column)
                 columns += tree->columnWidth(column);
-            QVERIFY2(columns <= tree->viewport()->width() + 1, qPrintable(QStringLiteral("%1 at %2").arg(tree->objectName()).arg(width)));
+            QVERIFY2(columns <= tree->viewport()->width() + 1,
+                     qPrintable(QStringLiteral("%1 at %2").arg(tree->objectName()).arg(width)));
             // Every text is there in full: wrapped, it needs no more than its cell.
             for (int row = 0; row < tree->topLevelItemCount(); ++row)
                 for (int column = 0; column < tree->columnCount(); ++column) {
@@ -177,7 +178,8 @@ void TestCompareView::fitsItsPanel()
                         continue;
                     const QVariant font = item->data(column, Qt::FontRole);
                     const QFontMetrics metrics(font.isValid() ? font.value<QFont>() : tree->font());
-                    const QSize needed = metrics.boundingRect(QRect(0, 0, cell.width() - 6, 4000), Qt::TextWordWrap, item->text(column)).size();
+                    const QSize needed =
+                        metrics.boundingRect(QRect(0, 0, cell.width() - 6, 4000), Qt::TextWordWrap, item->text(column)).size();
                     QVERIFY2(needed.height() <= cell.height() && needed.width() <= cell.width(),
                              qPrintable(QStringLiteral("%1 at %2").arg(item->text(column)).arg(width)));
                 }

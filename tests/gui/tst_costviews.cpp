@@ -172,8 +172,10 @@ void TestCostViews::tableFitsItsPanel()
         QStringList widths;
         for (int column = 0; column < tree->columnCount(); ++column)
             widths << QString::number(tree->isColumnHidden(column) ? 0 : tree->columnWidth(column));
-        QVERIFY2(columns <= tree->viewport()->width() + 1,
-                 qPrintable(QStringLiteral("%1 in %2, at %3").arg(widths.join(QLatin1Char(' '))).arg(tree->viewport()->width()).arg(width)));
+        QVERIFY2(
+            columns <= tree->viewport()->width() + 1,
+            qPrintable(
+                QStringLiteral("%1 in %2, at %3").arg(widths.join(QLatin1Char(' '))).arg(tree->viewport()->width()).arg(width)));
     }
 }
 
@@ -248,7 +250,8 @@ void TestCostViews::stagesOfAPipeline()
     Q_EMIT stages->activated(other);
     QCOMPARE(view->timeline().stage, std::int64_t { other });
     const auto peak = view->timeline().peak();
-    QCOMPARE(view->timeline().moments[static_cast<std::size_t>(peak)].bytes.total(), pipeline.memory[static_cast<std::size_t>(other)].peak);
+    QCOMPARE(view->timeline().moments[static_cast<std::size_t>(peak)].bytes.total(),
+             pipeline.memory[static_cast<std::size_t>(other)].peak);
     // A device that is hovered in another view shows its stage.
     const QImage quiet = view->bars()->grab().toImage();
     document.selection()->setHoveredDevice(5); // of 4 stages of two devices the third
@@ -426,7 +429,8 @@ void TestCostViews::summaryFoldsAtEverySize()
             int shown = 0;
             for (const QWidget* child : bar->findChildren<QWidget*>(Qt::FindDirectChildrenOnly)) {
                 shown += child->isVisible() ? 1 : 0;
-                QVERIFY2(!child->isVisible() || bar->rect().contains(child->geometry()) || width < 900, qPrintable(child->objectName()));
+                QVERIFY2(!child->isVisible() || bar->rect().contains(child->geometry()) || width < 900,
+                         qPrintable(child->objectName()));
             }
             QVERIFY(shown >= 3);
         }

@@ -103,16 +103,15 @@ void TestCutsView::knownNumbers()
     QFETCH(QString, nested);
     QFETCH(QString, balanced);
     QFETCH(QString, padding);
-    const std::vector<std::string> axes
-        = mesh.contains(QLatin1Char('y')) ? std::vector<std::string> { "x", "y" } : std::vector<std::string> { "x" };
+    const std::vector<std::string> axes =
+        mesh.contains(QLatin1Char('y')) ? std::vector<std::string> { "x", "y" } : std::vector<std::string> { "x" };
     Bench bench;
     QVERIFY(bench.open(cutDesign(mesh.toLatin1().constData(), size, axes)));
     const QAbstractItemModelTester tester(bench.table->model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
     QCOMPARE(bench.sizes(CeilFlat), flat);
     QCOMPARE(bench.sizes(CeilNested), nested);
     QCOMPARE(bench.sizes(Balanced), balanced);
-    QCOMPARE(bench.cell(CeilFlat, CutsModel::PaddingColumn) + QLatin1Char(' ')
-                 + bench.cell(Balanced, CutsModel::PaddingColumn),
+    QCOMPARE(bench.cell(CeilFlat, CutsModel::PaddingColumn) + QLatin1Char(' ') + bench.cell(Balanced, CutsModel::PaddingColumn),
              padding);
     // Strict refuses, with the reason in the row; without a unit so does grain-balanced.
     for (const int rule : { Strict, GrainBalanced }) {
@@ -163,8 +162,7 @@ void TestCutsView::barsHaveTheDevicesColours()
     const double places[] = { 0.05, 0.35, 0.65, 0.85 };
     for (int part = 0; part < 4; ++part) {
         const int x = 8 + static_cast<int>(places[part] * (cell.width() - 16));
-        QCOMPARE(image.pixelColor(x * image.width() / cell.width(), 6 * image.height() / cell.height()),
-                 partColor(part).fill);
+        QCOMPARE(image.pixelColor(x * image.width() / cell.width(), 6 * image.height() / cell.height()), partColor(part).fill);
     }
 }
 

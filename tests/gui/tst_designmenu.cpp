@@ -69,7 +69,8 @@ void TestDesignMenu::optimizerStatesOverAxes()
     QVERIFY(history()->undoText().contains(QStringLiteral("data")));
     QVERIFY(action("optimizer.over.data")->isChecked());
     // All weights of this model have a dim that four devices divide.
-    QVERIFY2(memory().optimizer * 4 <= states + 4096 && memory().optimizer * 4 >= states - 4096, qPrintable(QString::number(memory().optimizer)));
+    QVERIFY2(memory().optimizer * 4 <= states + 4096 && memory().optimizer * 4 >= states - 4096,
+             qPrintable(QString::number(memory().optimizer)));
     const std::int64_t gradients = memory().gradients;
     action("optimizer.gradients")->trigger();
     QVERIFY(m_window->document()->design().workload.optimizer.gradients);

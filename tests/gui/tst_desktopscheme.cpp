@@ -59,7 +59,8 @@ private Q_SLOTS:
         if (QStandardPaths::findExecutable(QStringLiteral("dbus-daemon")).isEmpty())
             QSKIP("there is no dbus-daemon");
         QProcess daemon;
-        daemon.start(QStringLiteral("dbus-daemon"), { QStringLiteral("--session"), QStringLiteral("--nofork"), QStringLiteral("--print-address") });
+        daemon.start(QStringLiteral("dbus-daemon"),
+                     { QStringLiteral("--session"), QStringLiteral("--nofork"), QStringLiteral("--print-address") });
         QVERIFY(daemon.waitForStarted());
         QVERIFY(daemon.waitForReadyRead());
         const QString address = QString::fromUtf8(daemon.readLine()).trimmed();
@@ -77,10 +78,12 @@ private Q_SLOTS:
             QTRY_COMPARE(scheme.scheme(), Scheme::Dark);
             QSignalSpy changes(&scheme, &DesktopScheme::changed);
             QDBusMessage signal = QDBusMessage::createSignal(kPath, kInterface, QStringLiteral("SettingChanged"));
-            signal.setArguments({ QStringLiteral("org.freedesktop.appearance"), QStringLiteral("color-scheme"), QVariant::fromValue(QDBusVariant(2u)) });
+            signal.setArguments({ QStringLiteral("org.freedesktop.appearance"), QStringLiteral("color-scheme"),
+                                  QVariant::fromValue(QDBusVariant(2u)) });
             QVERIFY(server.send(signal));
             QTRY_COMPARE(scheme.scheme(), Scheme::Light);
-            signal.setArguments({ QStringLiteral("org.freedesktop.appearance"), QStringLiteral("accent-color"), QVariant::fromValue(QDBusVariant(1u)) });
+            signal.setArguments({ QStringLiteral("org.freedesktop.appearance"), QStringLiteral("accent-color"),
+                                  QVariant::fromValue(QDBusVariant(1u)) });
             QVERIFY(server.send(signal));
             QTest::qWait(100);
             QCOMPARE(scheme.scheme(), Scheme::Light);

@@ -24,8 +24,7 @@ Design llama(const char* meshText = "data=2,model=4")
     design.model = builtinModel("llama3-8b").value();
     design.workload = { WorkloadKind::Prefill, 8, 512, DType::BF16 };
     std::vector<std::string> notes;
-    design.strategies
-        = presetStrategies("megatron-tp", design.mesh, design.model, design.workload, notes).value();
+    design.strategies = presetStrategies("megatron-tp", design.mesh, design.model, design.workload, notes).value();
     return design;
 }
 
@@ -89,8 +88,7 @@ void TestDocument::undoRestoresExactly()
             const int axis = std::uniform_int_distribution<int>(0, 1)(random);
             const auto rank = static_cast<int>(weightAt(document, weight).layout.dims.size());
             const int dim = std::uniform_int_distribution<int>(-1, rank - 1)(random);
-            const Design edited
-                = document.withStrategy(document.patternOf(weight), document.withAxisOnDim(weight, axis, dim));
+            const Design edited = document.withStrategy(document.patternOf(weight), document.withAxisOnDim(weight, axis, dim));
             const Design before = document.design();
             const Status status = document.edit(edited, QStringLiteral("edit"));
             if (!status.ok()) {
@@ -203,8 +201,11 @@ void TestDocument::checkWithoutAPlanSaysTheSame()
         QVERIFY(document.setDesign(design).ok());
         const Evaluation& now = *document.evaluation();
         for (int weight = 0; weight < static_cast<int>(now.weights.size()); ++weight) {
-            std::vector<Strategy> tried { {}, { StrategyKind::Rowwise, { "model" }, 0, {} }, { StrategyKind::Rowwise, { "pod" }, 0, {} },
-                                          { StrategyKind::Columnwise, { "data", "data" }, 0, {} }, { StrategyKind::Spec, {}, 0, "P(None, None, 'model')" } };
+            std::vector<Strategy> tried { {},
+                                          { StrategyKind::Rowwise, { "model" }, 0, {} },
+                                          { StrategyKind::Rowwise, { "pod" }, 0, {} },
+                                          { StrategyKind::Columnwise, { "data", "data" }, 0, {} },
+                                          { StrategyKind::Spec, {}, 0, "P(None, None, 'model')" } };
             for (const int dim : { -1, 0, 1 })
                 for (const int axis : { 0, 1 })
                     tried.push_back(document.withAxisOnDim(weight, axis, dim));
@@ -315,8 +316,9 @@ void TestDocument::selectionKeepsToWhatIsThere()
         selection->setHoveredWeight(index);
     };
     const auto nothing = [selection] {
-        return selection->weight() == -1 && selection->weights().empty() && selection->device() == -1 && selection->collective() == -1
-            && selection->meshAxis() == -1 && selection->hoveredDevice() == -1 && selection->hoveredWeight() == -1;
+        return selection->weight() == -1 && selection->weights().empty() && selection->device() == -1
+            && selection->collective() == -1 && selection->meshAxis() == -1 && selection->hoveredDevice() == -1
+            && selection->hoveredWeight() == -1;
     };
     selectAll(0);
     QVERIFY(nothing());

@@ -200,7 +200,8 @@ void TestEngine::failureIsNamed_data()
     QTest::newRow("chatter is not waited for") << fake("chatter") << QStringLiteral("did not say hello within 0.3 s");
     QTest::newRow("chatter is no worker") << QStringList { QStringLiteral("/bin/echo"), QStringLiteral("{\"motd\":\"welcome\"}") }
                                           << QStringLiteral("The engine did not start: exit status 0");
-    QTest::newRow("message in place of the hello") << fake("stranger") << QStringLiteral("it did not say hello, but “{\"id\":1,\"type\":\"result\"}”");
+    QTest::newRow("message in place of the hello")
+        << fake("stranger") << QStringLiteral("it did not say hello, but “{\"id\":1,\"type\":\"result\"}”");
     QTest::newRow("leaves at once") << QStringList { QStringLiteral("/bin/false") } << QStringLiteral("exit status 1");
     QTest::newRow("missing") << QStringList { QStringLiteral("/no/such/engine") }
                              << QStringLiteral("“/no/such/engine” cannot be started");

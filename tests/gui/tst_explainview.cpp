@@ -61,7 +61,8 @@ struct Shown : ShownView<ExplainView> {
     int rowOf(const std::string& axis, const std::string& text) const
     {
         for (int row = 0; row < view->rows().rowCount(); ++row)
-            if (view->rows().rowAt(row)->row == text && document.evaluation()->plan.mesh.axis(view->rows().axisAt(row)->axis).name == axis)
+            if (view->rows().rowAt(row)->row == text
+                && document.evaluation()->plan.mesh.axis(view->rows().axisAt(row)->axis).name == axis)
                 return row;
         return -1;
     }
@@ -201,7 +202,8 @@ void TestExplainView::pinOfTheInspectorIsTheSame()
     document.selection()->setCollective(collectiveOf(document, CollectiveKind::AllReduce, "attention out"));
     panel.buildNow();
     const auto cards = panel.findChildren<Card*>();
-    const auto card = std::find_if(cards.begin(), cards.end(), [](const Card* it) { return it->title() == QStringLiteral("reduce-scatter → sequence"); });
+    const auto card = std::find_if(cards.begin(), cards.end(),
+                                   [](const Card* it) { return it->title() == QStringLiteral("reduce-scatter → sequence"); });
     QVERIFY(card != cards.end());
     auto* button = (*card)->findChild<QPushButton*>(QStringLiteral("inspectorPin"));
     QVERIFY(button);
@@ -233,7 +235,8 @@ void TestExplainView::effectsComeAfterwardsAndOfTheLatestOnly()
         QCoreApplication::processEvents();
         shown.document.selection()->setCollective(collective);
         QTRY_COMPARE(shown.view->rows().explanation().target.collective, collective);
-        const Explanation expected = explain(shown.document.design(), *evaluation, collectiveTarget(*evaluation, collective), { 24, nullptr });
+        const Explanation expected =
+            explain(shown.document.design(), *evaluation, collectiveTarget(*evaluation, collective), { 24, nullptr });
         const auto matches = [&] {
             int told = 0;
             const RowsModel& rows = shown.view->rows();
@@ -296,7 +299,8 @@ void TestExplainView::alternativesAreLaidOutAsTheyCome()
                 if (label->isVisible() && !label->text().isEmpty() && label->height() < label->heightForWidth(label->width()))
                     clipped << label->text();
             for (const QLabel* label : labels)
-                if (label->isVisible() && label->text() == card->value() && ++told > 0 && label->width() < label->sizeHint().width())
+                if (label->isVisible() && label->text() == card->value() && ++told > 0
+                    && label->width() < label->sizeHint().width())
                     clipped << label->text();
         }
     });
@@ -336,7 +340,8 @@ void TestExplainView::gradientsHaveCausesAndNoRows()
     QVERIFY(shown.ready);
     const auto evaluation = shown.document.evaluation();
     const auto& all = evaluation->plan.collectives;
-    const auto scatter = std::find_if(all.begin(), all.end(), [](const Collective& it) { return it.kind == CollectiveKind::ReduceScatter; });
+    const auto scatter =
+        std::find_if(all.begin(), all.end(), [](const Collective& it) { return it.kind == CollectiveKind::ReduceScatter; });
     QVERIFY(scatter != all.end());
     shown.document.selection()->setCollective(static_cast<int>(scatter - all.begin()));
     QTRY_VERIFY(!shown.causes().isEmpty());
@@ -378,7 +383,8 @@ void TestExplainView::operationIsChosenInTheBox()
     box->setCurrentIndex(index);
     Q_EMIT box->activated(index);
     const Selection& selection = *shown.document.selection();
-    const auto& planned = evaluation->plan.segments[static_cast<std::size_t>(selection.segment())].ops[static_cast<std::size_t>(selection.operation())];
+    const auto& planned = evaluation->plan.segments[static_cast<std::size_t>(selection.segment())]
+                              .ops[static_cast<std::size_t>(selection.operation())];
     QCOMPARE(evaluation->graph.op(planned.op).name, std::string("self_attn.attention"));
     QTRY_VERIFY(shown.view->rows().rowCount() > 0);
     QCOMPARE(box->currentIndex(), index);
@@ -409,7 +415,8 @@ void TestExplainView::everyColumnIsInSight()
         shown.selectOperation("self_attn.attention");
         QTRY_VERIFY(shown.table()->isVisible());
         QTest::qWait(20);
-        const int right = shown.table()->columnViewportPosition(RowsModel::ActionColumn) + shown.table()->columnWidth(RowsModel::ActionColumn);
+        const int right =
+            shown.table()->columnViewportPosition(RowsModel::ActionColumn) + shown.table()->columnWidth(RowsModel::ActionColumn);
         QVERIFY2(right <= shown.table()->viewport()->width(), qPrintable(QString::number(width)));
         QVERIFY(!shown.table()->isColumnHidden(RowsModel::PriceColumn));
         auto* causes = shown.view->findChild<QScrollArea*>(QStringLiteral("explainCauses"));
@@ -496,7 +503,9 @@ void TestExplainView::rowsInWords()
     QCOMPARE(words("model", "S1 S1 -> S1"), QStringLiteral("reduce-scatter → sequence"));
     QCOMPARE(words("data", "S0 S0 -> S0"), QStringLiteral("nothing moves → batch"));
     RankedRow row;
-    row.moves = { { CollectiveKind::AllGather, 0, 0, 8, 1 }, { CollectiveKind::AllGather, 1, 0, 8, 1 }, { CollectiveKind::AllToAll, 2, 0, 8, 1 } };
+    row.moves = { { CollectiveKind::AllGather, 0, 0, 8, 1 },
+                  { CollectiveKind::AllGather, 1, 0, 8, 1 },
+                  { CollectiveKind::AllToAll, 2, 0, 8, 1 } };
     QCOMPARE(movesText(row), QStringLiteral("all-gather ×2, all-to-all"));
     row.moves.clear();
     QCOMPARE(movesText(row), QStringLiteral("nothing"));

@@ -6,8 +6,8 @@
 #include "app/desktop/fonts.h"
 #include "app/desktop/linediff.h"
 #include "model/session/selection.h"
-#include "tests/gui/widgets_support.h"
 #include "tests/gui/testwindow.h"
+#include "tests/gui/widgets_support.h"
 #include "widgets/longwork.h"
 
 #include <QDeadlineTimer>
@@ -57,7 +57,10 @@ QString marked(const LineDiff& diff)
 {
     QString out;
     for (const DiffLine& line : diff.lines)
-        out += QLatin1Char(line.kind == DiffLine::Kind::Added ? '+' : line.kind == DiffLine::Kind::Removed ? '-' : line.kind == DiffLine::Kind::Gap ? '~' : ' ')
+        out += QLatin1Char(line.kind == DiffLine::Kind::Added         ? '+'
+                               : line.kind == DiffLine::Kind::Removed ? '-'
+                               : line.kind == DiffLine::Kind::Gap     ? '~'
+                                                                      : ' ')
             + (line.kind == DiffLine::Kind::Gap ? QString() : line.text);
     return out;
 }
@@ -74,7 +77,11 @@ void inDialog(std::function<void(ExportDialog&)> act)
     });
 }
 
-template <class T> T* part(const QDialog& dialog, const char* name) { return dialog.findChild<T*>(QString::fromLatin1(name)); }
+template <class T>
+T* part(const QDialog& dialog, const char* name)
+{
+    return dialog.findChild<T*>(QString::fromLatin1(name));
+}
 
 } // namespace
 
@@ -85,7 +92,8 @@ void TestExportDialog::linesAreCompared_data()
     QTest::addColumn<QString>("expected");
     const auto row = [](const char* name, const char* before, const char* after, const char* expected) {
         QTest::newRow(name) << QString::fromLatin1(before).replace(QLatin1Char(' '), QLatin1Char('\n'))
-                            << QString::fromLatin1(after).replace(QLatin1Char(' '), QLatin1Char('\n')) << QString::fromLatin1(expected);
+                            << QString::fromLatin1(after).replace(QLatin1Char(' '), QLatin1Char('\n'))
+                            << QString::fromLatin1(expected);
     };
     row("same", "a b c", "a b c", "");
     row("first", "", "a b", "+a+b");
@@ -122,7 +130,8 @@ void TestExportDialog::windowShowsWritesAndReadsBack()
     test.action("file.exportJax")->trigger();
     QTRY_VERIFY(!test.window->fileActions()->work()->isBusy());
     QVERIFY(QFile::exists(folder + QStringLiteral("/export.py")));
-    QVERIFY2(test.window->banner()->text().contains(QStringLiteral("tensors read back equal")), qPrintable(test.window->banner()->text()));
+    QVERIFY2(test.window->banner()->text().contains(QStringLiteral("tensors read back equal")),
+             qPrintable(test.window->banner()->text()));
     // Again without an edit: nothing changes; after one: what does.
     inDialog([&](ExportDialog& dialog) {
         QCOMPARE(dialog.folder(), folder); // that of the last export
@@ -133,13 +142,16 @@ void TestExportDialog::windowShowsWritesAndReadsBack()
     test.action("file.exportJax")->trigger();
     Document* document = test.document();
     const int weight = weightNamed(*document, "mlp.up_proj");
-    QVERIFY(document->edit(document->withStrategy(document->patternOf(weight), Strategy {}), QStringLiteral("Replicate up_proj")).ok());
+    QVERIFY(
+        document->edit(document->withStrategy(document->patternOf(weight), Strategy {}), QStringLiteral("Replicate up_proj")).ok());
     inDialog([&](ExportDialog& dialog) {
         auto* files = part<QListWidget>(dialog, "export.files");
         QTRY_VERIFY(!dialog.isBusy());
         QVERIFY2(files->item(0)->text().contains(QStringLiteral("+1 −1")), qPrintable(files->item(0)->text()));
         const QString preview = part<QPlainTextEdit>(dialog, "export.preview")->toPlainText();
-        QVERIFY2(preview.contains(QStringLiteral("up_proj")) && preview.contains(QStringLiteral("+ ")) && preview.contains(QStringLiteral("− ")), qPrintable(preview));
+        QVERIFY2(preview.contains(QStringLiteral("up_proj")) && preview.contains(QStringLiteral("+ "))
+                     && preview.contains(QStringLiteral("− ")),
+                 qPrintable(preview));
     });
     test.action("file.exportJax")->trigger();
     QVERIFY(test.window->fileActions()->saveTo(test.at("a.shardboard")));
@@ -193,7 +205,8 @@ void TestExportDialog::typedFolderIsComparedOnce()
     QCOMPARE(note->text(), QStringLiteral("Name a folder."));
     QVERIFY(!save->isEnabled());
     int filled = 0;
-    connect(list->model(), &QAbstractItemModel::rowsInserted, this, [&](const QModelIndex&, int first, int) { filled += first == 0 ? 1 : 0; });
+    connect(list->model(), &QAbstractItemModel::rowsInserted, this,
+            [&](const QModelIndex&, int first, int) { filled += first == 0 ? 1 : 0; });
     QTest::keyClicks(part<QLineEdit>(dialog, "export.folder"), there.path());
     QVERIFY(save->isEnabled()); // known without a look into it
     QTRY_VERIFY(!dialog.isBusy());
@@ -303,7 +316,8 @@ void TestExportDialog::failedWritingSaysWhatIsThere_data()
     QTest::addColumn<QString>("told");
     QTest::newRow("folder") << QString() << QStringLiteral("nothing was exported");
     QTest::newRow("first file") << QStringLiteral("export.py") << QStringLiteral("nothing was exported");
-    QTest::newRow("second file") << QStringLiteral("shards.json") << QStringLiteral("the export is incomplete: export.py is written, shards.json is not");
+    QTest::newRow("second file") << QStringLiteral("shards.json")
+                                 << QStringLiteral("the export is incomplete: export.py is written, shards.json is not");
 }
 
 void TestExportDialog::failedWritingSaysWhatIsThere()
@@ -372,7 +386,8 @@ void TestExportDialog::designsAreRefusedAsAWhole()
     QCOMPARE(part<QLabel>(dialog, "export.problemTitle")->text(), QStringLiteral("The design cannot be exported as it is."));
     auto* problems = part<QListWidget>(dialog, "export.problems");
     QCOMPARE(problems->count(), 1);
-    QVERIFY2(problems->item(0)->text().startsWith(QStringLiteral("pipeline: each layer lies on the devices of its stage")), qPrintable(problems->item(0)->text()));
+    QVERIFY2(problems->item(0)->text().startsWith(QStringLiteral("pipeline: each layer lies on the devices of its stage")),
+             qPrintable(problems->item(0)->text()));
     QVERIFY(!dialog.isBusy() && !dialog.findChild<QDialogButtonBox*>()->button(QDialogButtonBox::Save)->isEnabled());
 }
 
@@ -401,7 +416,9 @@ void TestExportDialog::whatIsLeftOutIsShown()
     QCOMPARE(label->textFormat(), Qt::PlainText);
     const QStringList lines = label->text().split(QLatin1Char('\n'));
     QCOMPARE(lines.size(), 2);
-    QVERIFY2(lines[0].startsWith(QStringLiteral("Not in the export: %1 pins of ").arg(design.pins.size())) && lines[0].contains(QStringLiteral("preset tp-sp becomes megatron-tp")), qPrintable(lines[0]));
+    QVERIFY2(lines[0].startsWith(QStringLiteral("Not in the export: %1 pins of ").arg(design.pins.size()))
+                 && lines[0].contains(QStringLiteral("preset tp-sp becomes megatron-tp")),
+             qPrintable(lines[0]));
     QVERIFY2(lines[1].contains(QStringLiteral("recompute full")), qPrintable(lines[1]));
 }
 

@@ -123,7 +123,10 @@ private Q_SLOTS:
 private:
     void openWindow();
     void crashWindow(const QString& file = {}, const QString& folder = {});
-    std::string fileIn(const char* folder) const { return QFile::encodeName(at(folder) + QStringLiteral("/a.shardboard")).toStdString(); }
+    std::string fileIn(const char* folder) const
+    {
+        return QFile::encodeName(at(folder) + QStringLiteral("/a.shardboard")).toStdString();
+    }
     static int batchOf(const std::string& path) { return static_cast<int>(readDesign(path).value().workload.batch); }
     QString at(const char* name) const { return m_folder->filePath(QString::fromLatin1(name)); }
     Document* document() const { return m_window->document(); }
@@ -304,10 +307,12 @@ void TestFiles::answerConflict(const char* answer)
         auto* dialog = qobject_cast<FileConflict*>(QApplication::activeModalWidget());
         QVERIFY(dialog != nullptr);
         const auto* view = dialog->findChild<QPlainTextEdit*>(QStringLiteral("conflict.difference"));
-        m_asked = dialog->findChild<WrappedLabel*>(QStringLiteral("conflict.what"))->fullText() + QLatin1Char('\n') + view->toPlainText();
+        m_asked =
+            dialog->findChild<WrappedLabel*>(QStringLiteral("conflict.what"))->fullText() + QLatin1Char('\n') + view->toPlainText();
         for (const QPushButton* button : dialog->findChildren<QPushButton*>())
             if (button->isDefault()) // Return loses nothing
-                QVERIFY(button->objectName() == QLatin1String("conflict.saveAs") || button->objectName() == QLatin1String("conflict.restore"));
+                QVERIFY(button->objectName() == QLatin1String("conflict.saveAs")
+                        || button->objectName() == QLatin1String("conflict.restore"));
         auto* button = dialog->findChild<QPushButton*>(QLatin1String("conflict.") + QLatin1String(answer));
         QVERIFY2(button != nullptr, answer);
         button->click();
@@ -319,7 +324,9 @@ void TestFiles::aFileOfThatNameElsewhereIsNotReplaced()
 {
     for (const char* folder : { "p1", "p2" }) {
         QVERIFY(QDir(m_folder->path()).mkdir(QLatin1String(folder)));
-        QVERIFY(writeDesign(fileIn(folder), withBatch(sampleDesign().value(), QLatin1String(folder) == QLatin1String("p1") ? 8 : 32)).ok());
+        QVERIFY(
+            writeDesign(fileIn(folder), withBatch(sampleDesign().value(), QLatin1String(folder) == QLatin1String("p1") ? 8 : 32))
+                .ok());
     }
     crashWindow(QStringLiteral("a.shardboard"), at("p1"));
     const QString before = QDir::currentPath();
@@ -376,8 +383,10 @@ void TestFiles::newerVersionIsNotReplacedByRestoredChanges()
 void TestFiles::keptCopyOfAnEarlierVersionHasNoFile()
 {
     QVERIFY(writeDesign(fileIn("."), sampleDesign().value()).ok());
-    const QJsonObject old { { QStringLiteral("file"), QStringLiteral("a.shardboard") }, { QStringLiteral("name"), QStringLiteral("a.shardboard") },
-                            { QStringLiteral("design"), QString::fromStdString(designText(withBatch(sampleDesign().value(), 4))) } };
+    const QJsonObject old { { QStringLiteral("file"), QStringLiteral("a.shardboard") },
+                            { QStringLiteral("name"), QStringLiteral("a.shardboard") },
+                            { QStringLiteral("design"),
+                              QString::fromStdString(designText(withBatch(sampleDesign().value(), 4))) } };
     QVERIFY(QDir().mkpath(m_settings->unsavedFolder()));
     QFile file(m_settings->unsavedFolder() + QStringLiteral("/old.unsaved"));
     QVERIFY(file.open(QIODevice::WriteOnly) && file.write(QJsonDocument(old).toJson()) > 0);
@@ -400,10 +409,13 @@ void TestFiles::whatIsNoKeptCopyIsSaidInOneLine_data()
     QTest::addColumn<qint64>("size");
     QTest::newRow("empty") << QByteArray() << qint64 { 0 };
     QTest::newRow("another format") << QByteArray("{\"format\":\"other\"}\n") << qint64 { 0 };
-    QTest::newRow("relative path") << QByteArray("{\"format\":\"shardboard-unsaved\",\"version\":2,\"file\":{\"path\":\"a.shardboard\"}}\n{}") << qint64 { 0 };
+    QTest::newRow("relative path") << QByteArray(
+        "{\"format\":\"shardboard-unsaved\",\"version\":2,\"file\":{\"path\":\"a.shardboard\"}}\n{}")
+                                   << qint64 { 0 };
     QTest::newRow("endless head") << QByteArray("{\"format\":") << (qint64 { 64 } << 30);
     QTest::newRow("endless, as an earlier version") << QByteArray("{\n\"design\": \"") << (qint64 { 64 } << 30);
-    QTest::newRow("endless design") << QByteArray("{\"format\":\"shardboard-unsaved\",\"version\":2,\"file\":{},\"name\":\"x\"}\n") << (qint64 { 64 } << 30);
+    QTest::newRow("endless design") << QByteArray("{\"format\":\"shardboard-unsaved\",\"version\":2,\"file\":{},\"name\":\"x\"}\n")
+                                    << (qint64 { 64 } << 30);
 }
 
 /// Whatever lies there, nothing but a limited part of it is read (the files have holes: only their length is large).

@@ -360,7 +360,8 @@ void TestFindingsView::everyPlaceThatIsNamedIsThere()
         const FindingPlace place = placeOf(document, finding);
         if (finding.kind == "refused-pick") {
             ++refused;
-            QVERIFY2(place.kind == FindingPlace::Kind::Operation || place.kind == FindingPlace::Kind::Collective, finding.where.c_str());
+            QVERIFY2(place.kind == FindingPlace::Kind::Operation || place.kind == FindingPlace::Kind::Collective,
+                     finding.where.c_str());
             QVERIFY(selectPlace(document, place));
         }
         if (finding.kind == "unknown-pins")

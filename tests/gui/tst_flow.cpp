@@ -120,7 +120,9 @@ void TestFlow::boxesStandInLines()
 
 void TestFlow::neighboursByKeys()
 {
-    const std::vector<QRectF> rects { { 0, 0, 50, 40 }, { 60, 0, 50, 40 }, { 120, 0, 50, 40 }, { 0, 60, 80, 40 }, { 90, 60, 80, 40 } };
+    const std::vector<QRectF> rects {
+        { 0, 0, 50, 40 }, { 60, 0, 50, 40 }, { 120, 0, 50, 40 }, { 0, 60, 80, 40 }, { 90, 60, 80, 40 }
+    };
     QCOMPARE(flowNeighbour(rects, 0, 1, 0), 1);
     QCOMPARE(flowNeighbour(rects, 0, -1, 0), 0);
     QCOMPARE(flowNeighbour(rects, 2, 1, 0), 3); // on to the next line
@@ -146,8 +148,10 @@ void TestFlow::foldedLayersKeepTheTotals_data()
 {
     QTest::addColumn<QString>("mesh");
     QTest::addColumn<QString>("preset");
-    QTest::newRow("tensor") << "fsdp=2,model=4" << "tp+fsdp";
-    QTest::newRow("fsdp") << "fsdp=8" << "fsdp";
+    QTest::newRow("tensor") << "fsdp=2,model=4"
+                            << "tp+fsdp";
+    QTest::newRow("fsdp") << "fsdp=8"
+                          << "fsdp";
 }
 
 void TestFlow::foldedLayersKeepTheTotals()
@@ -171,7 +175,8 @@ void TestFlow::foldedLayersKeepTheTotals()
             } else if (item.collective >= 0) {
                 bytes += item.bytes * plan.collectives[static_cast<std::size_t>(item.collective)].count;
             }
-            const int segment = item.collective >= 0 ? plan.collectives[static_cast<std::size_t>(item.collective)].plannedSegment : item.segment;
+            const int segment =
+                item.collective >= 0 ? plan.collectives[static_cast<std::size_t>(item.collective)].plannedSegment : item.segment;
             if (order.empty() || order.back() != segment)
                 order.push_back(segment);
         }
@@ -387,8 +392,10 @@ void TestFlow::boxesUnfold()
     QTest::mouseClick(canvas, Qt::LeftButton, {}, canvas->itemRect(folded.front()).center().toPoint());
     QCOMPARE(view->segment(), segment);
     const auto& items = canvas->scene().items;
-    QVERIFY(std::any_of(items.begin(), items.end(), [block](const FlowItem& item) { return item.kind == FlowItem::Folded && item.segment == block; }));
-    QVERIFY(std::any_of(items.begin(), items.end(), [segment](const FlowItem& item) { return item.kind != FlowItem::Folded && item.segment == segment; }));
+    QVERIFY(std::any_of(items.begin(), items.end(),
+                        [block](const FlowItem& item) { return item.kind == FlowItem::Folded && item.segment == block; }));
+    QVERIFY(std::any_of(items.begin(), items.end(),
+                        [segment](const FlowItem& item) { return item.kind != FlowItem::Folded && item.segment == segment; }));
 }
 
 void TestFlow::linesFollowTheChoice()
@@ -408,7 +415,8 @@ void TestFlow::linesFollowTheChoice()
             if (item.collective < 0)
                 continue;
             ++pills;
-            const Collective& collective = real.document()->evaluation()->plan.collectives[static_cast<std::size_t>(item.collective)];
+            const Collective& collective =
+                real.document()->evaluation()->plan.collectives[static_cast<std::size_t>(item.collective)];
             QCOMPARE(canvas->strokeOf(i), flowStroke(collective.bytes == 0 ? 0 : amount(collective), largest));
         }
         QVERIFY(pills > 0);
@@ -431,7 +439,8 @@ void TestFlow::linesHaveTheColoursOfTheirLayout()
     for (int i = 0; i < static_cast<int>(canvas->scene().items.size()); ++i) {
         const FlowItem& item = canvas->scene().items[static_cast<std::size_t>(i)];
         const QRectF rect = canvas->itemRect(i);
-        if (item.ink.cut.size() != 1 || !item.ink.partial.empty() || item.hanging || !canvas->currentView().view().contains(rect.adjusted(0, 0, 12, 0))
+        if (item.ink.cut.size() != 1 || !item.ink.partial.empty() || item.hanging
+            || !canvas->currentView().view().contains(rect.adjusted(0, 0, 12, 0))
             || i + 1 >= static_cast<int>(canvas->scene().items.size()) || canvas->itemRect(i + 1).center().y() != rect.center().y())
             continue;
         const QPointF at(rect.right() + 10, rect.center().y());
@@ -569,13 +578,15 @@ void TestFlow::steppingSelectsEverywhere()
             collectives.push_back(step.collective);
             const Collective& collective = evaluation->plan.collectives[static_cast<std::size_t>(step.collective)];
             const QString words = transport->words();
-            for (const QString& part : { qstr(collectiveName(collective.kind)), qstr(evaluation->plan.mesh.axis(collective.axes.front()).name),
-                                         bytesText(collective.bytes), secondsText(collective.seconds) })
+            for (const QString& part :
+                 { qstr(collectiveName(collective.kind)), qstr(evaluation->plan.mesh.axis(collective.axes.front()).name),
+                   bytesText(collective.bytes), secondsText(collective.seconds) })
                 QVERIFY2(words.contains(part), qPrintable(words));
         } else {
             QCOMPARE(real.selection()->segment(), step.segment);
             QCOMPARE(real.selection()->operation(), step.operation);
-            const OpId op = evaluation->plan.segments[static_cast<std::size_t>(step.segment)].ops[static_cast<std::size_t>(step.operation)].op;
+            const OpId op =
+                evaluation->plan.segments[static_cast<std::size_t>(step.segment)].ops[static_cast<std::size_t>(step.operation)].op;
             if (const int weight = weightOfOp(*evaluation, op); weight >= 0)
                 QCOMPARE(real.selection()->weight(), weight);
         }
@@ -727,7 +738,8 @@ void TestFlow::framesStayCheapWhilePlaying()
         if (mesh->shownTransfer() < 0)
             continue;
         before = threadMilliseconds();
-        mesh->showTransfer(mesh->shownTransfer(), 0.1 + 0.01 * i, stepTitle(*real.document()->evaluation(), view->player()->current()),
+        mesh->showTransfer(mesh->shownTransfer(), 0.1 + 0.01 * i,
+                           stepTitle(*real.document()->evaluation(), view->player()->current()),
                            stepDetail(*real.document()->evaluation(), view->player()->current()));
         settle();
         frames.push_back(threadMilliseconds() - before);
@@ -736,7 +748,8 @@ void TestFlow::framesStayCheapWhilePlaying()
         std::sort(times.begin(), times.end());
         return times[std::min(times.size() - 1, static_cast<std::size_t>(share * static_cast<double>(times.size())))];
     };
-    qInfo("a step: median %.1f ms, p99 %.1f ms; a frame of its motion: median %.1f ms, p99 %.1f ms", at(steps, 0.5), at(steps, 0.99), at(frames, 0.5), at(frames, 0.99));
+    qInfo("a step: median %.1f ms, p99 %.1f ms; a frame of its motion: median %.1f ms, p99 %.1f ms", at(steps, 0.5),
+          at(steps, 0.99), at(frames, 0.5), at(frames, 0.99));
     QVERIFY(!frames.empty());
     QVERIFY(at(frames, 0.5) <= 16);
     QVERIFY(at(steps, 0.5) <= 64); // four times what is aimed at, on whatever machine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a view holds on to and is gone: devices without a shard, findings that were repaired, devices and mesh axes that an edit removed,
-// while the view slept, stood behind another picture, or had the mouse button down on them.
+// What a view holds on to and is gone: devices without a shard, findings that were repaired, devices and mesh axes that an edit
+// removed, while the view slept, stood behind another picture, or had the mouse button down on them.
 #include "app/desktop/fonts.h"
 #include "model/session/selection.h"
 #include "tests/gui/testwindow.h"
@@ -233,7 +233,8 @@ void TestGoneParts::keysToAnAxisThatWasReplaced()
     picker.setAxes({ "a", "b" });
     QVERIFY(gone); // until the event loop comes to it
     const QSignalSpy changed(&picker, &AxisPicker::axesChanged);
-    for (const auto& [key, modifiers] : { std::pair { Qt::Key_Left, Qt::AltModifier }, std::pair { Qt::Key_Right, Qt::AltModifier }, std::pair { Qt::Key_Delete, Qt::NoModifier } }) {
+    for (const auto& [key, modifiers] : { std::pair { Qt::Key_Left, Qt::AltModifier }, std::pair { Qt::Key_Right, Qt::AltModifier },
+                                          std::pair { Qt::Key_Delete, Qt::NoModifier } }) {
         QKeyEvent press(QEvent::KeyPress, key, modifiers);
         QCoreApplication::sendEvent(gone, &press);
     }
@@ -330,7 +331,8 @@ void TestGoneParts::pressedAxisIsRemoved()
     DragCounter drags;
     if (widget) {
         widget->installEventFilter(&drags);
-        QMouseEvent move(QEvent::MouseMove, QPointF(pressed + QPoint(30, 20)), widget->mapToGlobal(QPointF(pressed + QPoint(30, 20))), Qt::NoButton, Qt::LeftButton, Qt::NoModifier);
+        QMouseEvent move(QEvent::MouseMove, QPointF(pressed + QPoint(30, 20)),
+                         widget->mapToGlobal(QPointF(pressed + QPoint(30, 20))), Qt::NoButton, Qt::LeftButton, Qt::NoModifier);
         QCoreApplication::sendEvent(widget, &move);
     }
     QCOMPARE(drags.count, 0); // of an axis that is not there

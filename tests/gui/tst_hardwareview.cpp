@@ -97,7 +97,8 @@ void TestHardwareView::everyPresetShowsItsValues()
                 const auto value = field.parse(text + QLatin1Char(' ') + field.unit, empty); // a unit may be typed
                 if (text.isEmpty())
                     continue;
-                QVERIFY2(value && std::abs(*value - *field.get(hardware)) <= 5e-6 * std::abs(*value), qPrintable(field.key)); // six digits are shown
+                QVERIFY2(value && std::abs(*value - *field.get(hardware)) <= 5e-6 * std::abs(*value),
+                         qPrintable(field.key)); // six digits are shown
             }
     }
 }
@@ -209,7 +210,8 @@ void TestHardwareView::fabricsBringWhatTheyNeed()
     QVERIFY(shown.view->edit(QStringLiteral("levels[0].shape")));
     QVERIFY(!shown.view->edit(QStringLiteral("levels[0].size"))); // follows from the shape
     QCOMPARE(shown.document.undoStack()->count(), 1);
-    QVERIFY2(shown.document.undoStack()->undoText().contains(QStringLiteral("torus")), qPrintable(shown.document.undoStack()->undoText()));
+    QVERIFY2(shown.document.undoStack()->undoText().contains(QStringLiteral("torus")),
+             qPrintable(shown.document.undoStack()->undoText()));
     shown.document.undoStack()->undo();
     QVERIFY(shown.document.design() == before);
     QVERIFY(!shown.view->edit(QStringLiteral("levels[0].shape")));
@@ -356,7 +358,8 @@ void TestHardwareView::files()
     QVERIFY(shown.hardware() == edited);
     QFile bad(folder.filePath(QStringLiteral("bad.json")));
     QVERIFY(bad.open(QIODevice::WriteOnly));
-    bad.write(R"({"format": "shardboard-hardware", "version": 1, "base": "dgx-h100", "levels": [{"link": {"bytes_per_second": 0}}]})");
+    bad.write(
+        R"({"format": "shardboard-hardware", "version": 1, "base": "dgx-h100", "levels": [{"link": {"bytes_per_second": 0}}]})");
     bad.close();
     const Design before = shown.document.design();
     const Status refused = shown.view->open(bad.fileName());
@@ -389,7 +392,8 @@ void TestHardwareView::axesOverLevels()
     for (const Hardware& hardware : hardwarePresets())
         for (const char* mesh : { "a=1", "a=2", "a=4,b=4", "a=16,b=16,c=4" })
             for (const TopologyLine& line : topologyLines(Mesh::parse(mesh).value(), hardware))
-                QVERIFY2(!line.name.isEmpty() && !line.link.isEmpty() && line.rate.contains(QStringLiteral("GB/s")), hardware.id.c_str());
+                QVERIFY2(!line.name.isEmpty() && !line.link.isEmpty() && line.rate.contains(QStringLiteral("GB/s")),
+                         hardware.id.c_str());
 }
 
 void TestHardwareView::chipsSelectTheirAxis()

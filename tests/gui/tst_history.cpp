@@ -3,8 +3,8 @@
 #include "app/desktop/fonts.h"
 #include "app/desktop/historyfiles.h"
 #include "model/session/edithistory.h"
-#include "tests/gui/widgets_support.h"
 #include "tests/gui/testwindow.h"
+#include "tests/gui/widgets_support.h"
 
 #include <QFile>
 #include <QListView>
@@ -218,7 +218,8 @@ void TestHistory::windowListsJumpsSavesAndReplays()
     QVERIFY(test.document()->design() == edited);
     const int made = test.document()->undoStack()->index();
     QVERIFY(files->replayFrom(test.at("a.edits.json"))); // all of it is there
-    QVERIFY2(test.window->banner()->text().contains(QStringLiteral("3 edits are there already: nothing changes")), qPrintable(test.window->banner()->text()));
+    QVERIFY2(test.window->banner()->text().contains(QStringLiteral("3 edits are there already: nothing changes")),
+             qPrintable(test.window->banner()->text()));
     QCOMPARE(test.document()->undoStack()->index(), made);
     QVERIFY(test.document()->design() == edited);
     Design another = edited;
@@ -227,7 +228,8 @@ void TestHistory::windowListsJumpsSavesAndReplays()
     QVERIFY(!files->replayFrom(test.at("a.edits.json")));
     QVERIFY(test.window->banner()->isError());
     const QString refused = test.window->banner()->text();
-    QVERIFY2(refused.contains(QStringLiteral("Batch 32")) && refused.contains(QStringLiteral("1 edit is there already, then")), qPrintable(refused));
+    QVERIFY2(refused.contains(QStringLiteral("Batch 32")) && refused.contains(QStringLiteral("1 edit is there already, then")),
+             qPrintable(refused));
     QVERIFY(test.document()->design() == another);
     test.window->fileActions()->saveTo(test.at("b.shardboard")); // closes without a question
 }
@@ -263,7 +265,8 @@ void TestHistory::fullHistoryCountsWhatIsMadeAgain()
     stack->setUndoLimit(1);
     batches({ 8 });
     QVERIFY(files->replayFrom(test.at("two.edits.json")));
-    QVERIFY2(test.window->banner()->text().contains(QStringLiteral("2 edits made again; undo takes the last 1 back")), qPrintable(test.window->banner()->text()));
+    QVERIFY2(test.window->banner()->text().contains(QStringLiteral("2 edits made again; undo takes the last 1 back")),
+             qPrintable(test.window->banner()->text()));
     QVERIFY(test.window->fileActions()->saveTo(test.at("full.shardboard"))); // closes without a question
 }
 

@@ -316,8 +316,7 @@ void TestHostileNames::fileNamesAreShownInBoxes()
     int boxes = 0;
     for (const QString& name :
          { QStringLiteral("<img src=\"%1\">&amp;.shardboard").arg(coded), QStringLiteral("a & b [*] <h1>x.shardboard"),
-           QStringLiteral("line\n\u202eend\x1b[31m.shardboard"),
-           QString(220, QLatin1Char('x')) + QStringLiteral(".shardboard") }) {
+           QStringLiteral("line\n\u202eend\x1b[31m.shardboard"), QString(220, QLatin1Char('x')) + QStringLiteral(".shardboard") }) {
         const QString path = fileNamed(name, knownDesign());
         QVERIFY2(!path.isEmpty(), qPrintable(name));
         FileActions* files = m_window->window->fileActions();
@@ -357,8 +356,7 @@ void TestHostileNames::fileNamesAreShownInBoxes()
 void TestHostileNames::boxesOfQtArePlainToo()
 {
     const OpenWatch watch(m_picture);
-    const QString name
-        = QStringLiteral("<img src='%1'>.shardboard").arg(QString::fromLatin1(QUrl::toPercentEncoding(m_picture)));
+    const QString name = QStringLiteral("<img src='%1'>.shardboard").arg(QString::fromLatin1(QUrl::toPercentEncoding(m_picture)));
     const QString path = fileNamed(name, knownDesign());
     TextSinks sinks;
     int boxes = 0;
@@ -391,8 +389,7 @@ void TestHostileNames::boxesOfQtArePlainToo()
 void TestHostileNames::helpAndShortcutsArePlain()
 {
     const OpenWatch watch(m_picture);
-    const QString name
-        = QString::fromStdString(loading(m_picture)) + QStringLiteral(" ![](%1) **x** | & y").arg(m_picture);
+    const QString name = QString::fromStdString(loading(m_picture)) + QStringLiteral(" ![](%1) **x** | & y").arg(m_picture);
     Design edited = m_window->document()->design();
     edited.workload.batch = 4;
     QVERIFY(m_window->document()->edit(edited, name).ok());
@@ -403,8 +400,7 @@ void TestHostileNames::helpAndShortcutsArePlain()
     QVERIFY(QTest::qWaitForWindowExposed(&help));
     sinks.walk(&help);
     const QString text = help.findChild<QTextBrowser*>()->toPlainText();
-    QVERIFY2(text.contains(QStringLiteral("Undo <img src=")) && text.contains(QStringLiteral("**x** | & y")),
-             qPrintable(text));
+    QVERIFY2(text.contains(QStringLiteral("Undo <img src=")) && text.contains(QStringLiteral("**x** | & y")), qPrintable(text));
     ShortcutSheet sheet(*m_window->window->actionRegistry());
     sheet.show();
     sinks.walk(&sheet);
@@ -477,9 +473,7 @@ void TestHostileNames::picturesAreWellFormed()
             QVERIFY2(!xml.hasError(), qPrintable(view + QStringLiteral(": ") + xml.errorString()));
         }
         for (const char* suffix : { "pdf", "png" })
-            QVERIFY(
-                writePicture(widget, m_folder.filePath(QStringLiteral("view.") + QLatin1String(suffix)), { 1, false })
-                    .ok());
+            QVERIFY(writePicture(widget, m_folder.filePath(QStringLiteral("view.") + QLatin1String(suffix)), { 1, false }).ok());
     }
     QVERIFY(texts > 100);
     QVERIFY(!watch.opened());
@@ -491,8 +485,8 @@ void TestHostileNames::shownTextsAreShort()
     QCOMPARE(shownText(QStringLiteral("\u5c42 \u00e9\n\x1b\u202e")), QStringLiteral("\u5c42 \u00e9\\n\\x1b\\u202e"));
     QCOMPARE(shownText(std::string("o\xff")), QStringLiteral("o\\xff"));
     QCOMPARE(shownLines(QStringLiteral("a\nb\r")), QStringLiteral("a\nb\\r"));
-    for (const std::size_t size : { std::size_t { 1299 }, std::size_t { 1300 }, std::size_t { 1301 },
-                                    std::size_t { 100'000 }, std::size_t { 3'000'000 } })
+    for (const std::size_t size :
+         { std::size_t { 1299 }, std::size_t { 1300 }, std::size_t { 1301 }, std::size_t { 100'000 }, std::size_t { 3'000'000 } })
         for (const char* unit : { "x", "\xc3\xa9", "\xf0\x9f\xa7\xa9", "\xff" }) {
             std::string text = "begin";
             while (text.size() < size)
@@ -500,8 +494,7 @@ void TestHostileNames::shownTextsAreShort()
             const QString shown = shownText(text + "end");
             QVERIFY(shown.size() <= kLongestText && shown.startsWith(QLatin1String("begin"))
                     && shown.endsWith(QLatin1String("end")));
-            QVERIFY(shown.toUtf8().indexOf("\xef\xbf\xbd") < 0
-                    && shown == QString::fromUtf8(shown.toUtf8())); // no half character
+            QVERIFY(shown.toUtf8().indexOf("\xef\xbf\xbd") < 0 && shown == QString::fromUtf8(shown.toUtf8())); // no half character
         }
     QCOMPARE(menuText(QStringLiteral("a&b&&c")), QStringLiteral("a&&b&&&&c"));
     QCOMPARE(titleText(QStringLiteral("a[*]b")), QStringLiteral("a[*][*]b"));
@@ -511,10 +504,8 @@ void TestHostileNames::proposedFileNamesStayInTheirFolder()
 {
     for (const HostileName& name : allNames()) {
         const QString part = fileNamePart(shownText(name.name));
-        QVERIFY2(!part.contains(QLatin1Char('/')) && !part.startsWith(QLatin1Char('.')) && part.size() <= 130,
-                 name.what.c_str());
-        QVERIFY2(QDir::cleanPath(QStringLiteral("/folder/") + part + QStringLiteral(".svg"))
-                     .startsWith(QLatin1String("/folder/")),
+        QVERIFY2(!part.contains(QLatin1Char('/')) && !part.startsWith(QLatin1Char('.')) && part.size() <= 130, name.what.c_str());
+        QVERIFY2(QDir::cleanPath(QStringLiteral("/folder/") + part + QStringLiteral(".svg")).startsWith(QLatin1String("/folder/")),
                  name.what.c_str());
     }
     QCOMPARE(fileNamePart(QStringLiteral("llama3.1-405b")), QStringLiteral("llama3.1-405b"));
@@ -551,18 +542,16 @@ void TestHostileNames::sourcesUseTheHelper()
     QStringList found;
     for (const char* folder : { "/widgets", "/app/desktop" }) {
         QDirIterator each(QStringLiteral(SHARDBOARD_SOURCE_DIR) + QLatin1String(folder),
-                          { QStringLiteral("*.cpp"), QStringLiteral("*.h") }, QDir::Files,
-                          QDirIterator::Subdirectories);
+                          { QStringLiteral("*.cpp"), QStringLiteral("*.h") }, QDir::Files, QDirIterator::Subdirectories);
         while (each.hasNext()) {
             QFile file(each.next());
             QVERIFY(file.open(QIODevice::ReadOnly));
             ++files;
             const QString text = QString::fromUtf8(file.readAll());
             for (const Rule& rule : rules)
-                if (!rule.allowed.contains(each.fileName())
-                    && text.contains(QRegularExpression(QLatin1String(rule.pattern))))
-                    found << each.fileName() + QStringLiteral(" has ") + QLatin1String(rule.pattern)
-                            + QStringLiteral("; use ") + QLatin1String(rule.instead);
+                if (!rule.allowed.contains(each.fileName()) && text.contains(QRegularExpression(QLatin1String(rule.pattern))))
+                    found << each.fileName() + QStringLiteral(" has ") + QLatin1String(rule.pattern) + QStringLiteral("; use ")
+                            + QLatin1String(rule.instead);
             const QStringList allowed { QStringLiteral("format.h"), QStringLiteral("plaintext.cpp"),
                                         QStringLiteral("tablecopy.cpp"), QStringLiteral("format.cpp") };
             if (QLatin1String(folder) == QLatin1String("/widgets") && !allowed.contains(each.fileName())

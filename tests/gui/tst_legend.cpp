@@ -115,7 +115,9 @@ void TestLegend::flowShowsWhatIsChosen()
     click(shown.view->legend(), "collective"); // instead of the first
     QCOMPARE(shown.view->legend()->chosen(), QStringLiteral("collective"));
     for (int i = 0; i < static_cast<int>(canvas->scene().items.size()); ++i)
-        QCOMPARE(canvas->matches(i), canvas->scene().items[static_cast<std::size_t>(i)].bytes > 0 && canvas->scene().items[static_cast<std::size_t>(i)].kind == FlowItem::CollectivePill);
+        QCOMPARE(canvas->matches(i),
+                 canvas->scene().items[static_cast<std::size_t>(i)].bytes > 0
+                     && canvas->scene().items[static_cast<std::size_t>(i)].kind == FlowItem::CollectivePill);
     click(shown.view->legend(), "collective");
     QVERIFY(canvas->grab().toImage() == all);
     click(shown.view->legend(), "cut/data");
@@ -131,7 +133,8 @@ void TestLegend::allWeightsNameTheirPatterns()
     shown.view->showAll(true);
     const Legend* legend = shown.view->legend();
     QVERIFY(legend->isVisible());
-    QCOMPARE(keysOf(legend), QSet<QString>({ QStringLiteral("cut"), QStringLiteral("uneven"), QStringLiteral("padded"), QStringLiteral("whole") }));
+    QCOMPARE(keysOf(legend),
+             QSet<QString>({ QStringLiteral("cut"), QStringLiteral("uneven"), QStringLiteral("padded"), QStringLiteral("whole") }));
     ModelCanvas* canvas = shown.view->modelCanvas();
     const QImage all = canvas->grab().toImage();
     const auto every = canvas->matches();
@@ -210,7 +213,10 @@ void TestLegend::meshNamesItsShards()
     ShownView<MeshView> shown(knownDesign(), { 460, 400 });
     QVERIFY(shown.ready);
     const Legend* legend = shown.view->legend();
-    const auto named = [](const QString& what) { return QStringList { what + QStringLiteral(" 0"), what + QStringLiteral(" 1"), what + QStringLiteral(" 2"), what + QStringLiteral(" 3") }; };
+    const auto named = [](const QString& what) {
+        return QStringList { what + QStringLiteral(" 0"), what + QStringLiteral(" 1"), what + QStringLiteral(" 2"),
+                             what + QStringLiteral(" 3") };
+    };
     QVERIFY(legend->isVisible());
     QCOMPARE(textsOf(legend), named(QStringLiteral("model"))); // nothing is selected: the places along it
     const int weight = weightNamed(shown.document, "o_proj");
@@ -321,7 +327,8 @@ void TestLegend::devicesComeBeforeTheLegend()
         const bool legend = shown.view->legend()->isVisible();
         with += legend;
         const int line = legend ? shown.view->legend()->height() : 0;
-        QCOMPARE(shown.view->canvas()->detailIn(shown.view->canvas()->size()), shown.view->canvas()->detailIn(shown.view->canvas()->size() + QSize(0, line)));
+        QCOMPARE(shown.view->canvas()->detailIn(shown.view->canvas()->size()),
+                 shown.view->canvas()->detailIn(shown.view->canvas()->size() + QSize(0, line)));
     }
     QVERIFY(with > 5);
 }

@@ -66,8 +66,9 @@ void TestListFilter::everyListHasTheKey_data()
 {
     QTest::addColumn<QString>("dock");
     QTest::addColumn<QString>("list");
-    for (const auto& [dock, list] : { std::pair("weights", "weightTree"), std::pair("collectives", "collectivesTable"), std::pair("cost", "costTree"),
-                                      std::pair("findings", "findingsList"), std::pair("compare", "compareCosts"), std::pair("history", "historyList") })
+    for (const auto& [dock, list] :
+         { std::pair("weights", "weightTree"), std::pair("collectives", "collectivesTable"), std::pair("cost", "costTree"),
+           std::pair("findings", "findingsList"), std::pair("compare", "compareCosts"), std::pair("history", "historyList") })
         QTest::newRow(list) << QString::fromLatin1(dock) << QString::fromLatin1(list);
 }
 
@@ -89,9 +90,11 @@ void TestListFilter::everyListHasTheKey()
     QTest::keyClicks(edit, QStringLiteral("no such row anywhere"));
     QTRY_COMPARE(shownRows(view), 0);
     QTRY_VERIFY(filter->saysNoMatch());
-    if (QLabel* label = m_window->window->findChild<QLabel*>(QString(list).remove(QStringLiteral("Tree")).remove(QStringLiteral("Table")) + QStringLiteral("Empty"));
+    if (QLabel* label = m_window->window->findChild<QLabel*>(
+            QString(list).remove(QStringLiteral("Tree")).remove(QStringLiteral("Table")) + QStringLiteral("Empty"));
         label != nullptr && label->isVisible()) { // a filter of the panel's own, with words of its own
-        QVERIFY(label->text().contains(QStringLiteral("no such row anywhere")) && label->text().contains(QStringLiteral("Clear filter")));
+        QVERIFY(label->text().contains(QStringLiteral("no such row anywhere"))
+                && label->text().contains(QStringLiteral("Clear filter")));
         Q_EMIT label->linkActivated(QStringLiteral("clear"));
     } else {
         auto* message = view->findChild<QLabel*>(QStringLiteral("filterMessageText"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the real window looks when it is asked to look otherwise: size of text, contrast, patterns in place of hues. All of it at once, and
-// kept. With SHARDBOARD_PICTURES set to a folder the windows are saved there to be looked at.
+// How the real window looks when it is asked to look otherwise: size of text, contrast, patterns in place of hues. All of it at
+// once, and kept. With SHARDBOARD_PICTURES set to a folder the windows are saved there to be looked at.
 #include "app/desktop/docks.h"
 #include "app/desktop/fonts.h"
 #include "model/session/document.h"
@@ -205,7 +205,11 @@ QStringList TestLook::clipped() const
 {
     QStringList out;
     const auto say = [&out](const QWidget* widget, const QString& text, int needed, int has, const char* what) {
-        out << QStringLiteral("%1 %2 “%3”: %4 %5 of %6").arg(QString::fromLatin1(widget->metaObject()->className()), widget->objectName(), text.left(40), QString::fromLatin1(what)).arg(has).arg(needed);
+        out << QStringLiteral("%1 %2 “%3”: %4 %5 of %6")
+                   .arg(QString::fromLatin1(widget->metaObject()->className()), widget->objectName(), text.left(40),
+                        QString::fromLatin1(what))
+                   .arg(has)
+                   .arg(needed);
     };
     for (const QWidget* widget : m_it.window->findChildren<QWidget*>()) {
         if (!widget->isVisible() || widget->width() == 0 || widget->visibleRegion().isEmpty())
@@ -218,7 +222,7 @@ QStringList TestLook::clipped() const
             text = label->text();
             if (label->buddy() != nullptr)
                 text.remove(QLatin1Char('&'));
-            if (text.isEmpty() || !label->pixmap(Qt::ReturnByValue).isNull() || qobject_cast<const ElidedLabel*>(widget) )
+            if (text.isEmpty() || !label->pixmap(Qt::ReturnByValue).isNull() || qobject_cast<const ElidedLabel*>(widget))
                 continue;
             if (text.endsWith(QChar(0x2026)) || text.contains(QChar(0x2026)))
                 continue; // elided, or of what goes on
@@ -228,7 +232,8 @@ QStringList TestLook::clipped() const
                     say(widget, text, wanted, label->height(), "height");
                 continue;
             }
-            needed = label->textFormat() == Qt::RichText || Qt::mightBeRichText(text) ? label->minimumSizeHint().width() : metrics.size(0, text).width();
+            needed = label->textFormat() == Qt::RichText || Qt::mightBeRichText(text) ? label->minimumSizeHint().width()
+                                                                                      : metrics.size(0, text).width();
         } else if (const auto* button = qobject_cast<const QAbstractButton*>(widget)) {
             text = button->text().remove(QLatin1Char('&'));
             if (text.isEmpty() || button->objectName().startsWith(QLatin1String("legend.")))
@@ -305,7 +310,8 @@ void TestLook::headingsAreWholeOrAway()
         for (int column = 0; column + 1 < heading->count(); ++column) { // the last one is elided as its cells are
             const QString text = heading->model()->headerData(column, Qt::Horizontal).toString();
             if (!heading->isSectionHidden(column))
-                QVERIFY2(heading->sectionSize(column) >= QFontMetrics(heading->font()).horizontalAdvance(text) + 8, qPrintable(text));
+                QVERIFY2(heading->sectionSize(column) >= QFontMetrics(heading->font()).horizontalAdvance(text) + 8,
+                         qPrintable(text));
         }
         m_it.window->tileView()->showAll(true);
         settle();
@@ -316,7 +322,8 @@ void TestLook::headingsAreWholeOrAway()
         m_it.window->docks()->raise(QStringLiteral("rules"));
         settle();
         const auto* rules = m_it.child<QWidget>("rulesView");
-        QVERIFY2(rules->minimumSizeHint().width() <= 300 * points / 10, qPrintable(QString::number(rules->minimumSizeHint().width())));
+        QVERIFY2(rules->minimumSizeHint().width() <= 300 * points / 10,
+                 qPrintable(QString::number(rules->minimumSizeHint().width())));
         QVERIFY(m_it.child<QPushButton>("rulesAddFirst")->isVisible());
         m_it.close();
     }
@@ -337,7 +344,8 @@ void TestLook::largeTextDoesNotGrowTheWindow()
     for (const char* dock : { "history", "rules", "collectives" }) {
         m_it.window->docks()->raise(QString::fromLatin1(dock));
         settle();
-        QVERIFY2(m_it.window->width() == 1280, qPrintable(QStringLiteral("%1 with %2").arg(m_it.window->width()).arg(QString::fromLatin1(dock))));
+        QVERIFY2(m_it.window->width() == 1280,
+                 qPrintable(QStringLiteral("%1 with %2").arg(m_it.window->width()).arg(QString::fromLatin1(dock))));
     }
     m_it.window->document()->undoStack()->setClean();
 }
@@ -362,7 +370,8 @@ void TestLook::highContrastIsLiveAndKept()
         const QImage after = mesh->grab().toImage();
         QVERIFY(after != before);
         QCOMPARE(QColor(after.pixel(2, after.height() - 2)), theme.window); // the canvas prepared its picture anew
-        savePicture(m_it.window.get(), choice == ThemeChoice::Dark ? QStringLiteral("contrast-dark") : QStringLiteral("contrast-light"));
+        savePicture(m_it.window.get(),
+                    choice == ThemeChoice::Dark ? QStringLiteral("contrast-dark") : QStringLiteral("contrast-light"));
         contrast->trigger();
         settle();
         QCOMPARE(mesh->grab().toImage(), before);
@@ -394,7 +403,8 @@ void TestLook::patternsHaveNoHues()
     auto* mesh = m_it.child<MeshCanvas>("meshCanvas");
     auto* tiles = m_it.child<TileCanvas>("tileCanvas");
     const auto& weights = m_it.window->document()->evaluation()->weights;
-    const auto cut = std::find_if(weights.begin(), weights.end(), [](const WeightLayout& it) { return it.spec.name.find("o_proj") != std::string::npos; });
+    const auto cut = std::find_if(weights.begin(), weights.end(),
+                                  [](const WeightLayout& it) { return it.spec.name.find("o_proj") != std::string::npos; });
     m_it.window->document()->selection()->setWeight(static_cast<int>(cut - weights.begin()));
     settle();
     QVERIFY(strongestHue(cell(mesh, 0)) > 80); // blue
@@ -414,7 +424,8 @@ void TestLook::patternsHaveNoHues()
                 QVERIFY2(differ(tile(tiles, a), tile(tiles, b)), qPrintable(QStringLiteral("tiles %1 and %2").arg(a).arg(b)));
             }
         }
-        savePicture(m_it.window.get(), choice == ThemeChoice::Dark ? QStringLiteral("patterns-dark") : QStringLiteral("patterns-light"));
+        savePicture(m_it.window.get(),
+                    choice == ThemeChoice::Dark ? QStringLiteral("patterns-dark") : QStringLiteral("patterns-light"));
     }
     // Whatever is drawn of parts, wherever: not one pixel of the seven hues.
     const QImage all = m_it.child<QWidget>("tileView")->grab().toImage();

@@ -38,9 +38,9 @@
 #include <QPushButton>
 #include <QRegularExpression>
 #include <QSpinBox>
+#include <QTabBar>
 #include <QTableView>
 #include <QTemporaryDir>
-#include <QTabBar>
 #include <QTest>
 #include <QTimer>
 #include <QTreeWidget>

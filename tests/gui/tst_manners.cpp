@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manners of the real window: it comes back as it was left and where it can be seen, fits small screens, names everything for screen
-// readers, and is used by keys alone, in the order of reading and with the focus in sight.
+// Manners of the real window: it comes back as it was left and where it can be seen, fits small screens, names everything for
+// screen readers, and is used by keys alone, in the order of reading and with the focus in sight.
 #include "app/desktop/banner.h"
 #include "app/desktop/docks.h"
 #include "app/desktop/helpwindow.h"
@@ -51,7 +51,8 @@ QString describe(const QWidget* widget)
 {
     QStringList path;
     for (const QWidget* at = widget; at != nullptr && path.size() < 4; at = at->parentWidget())
-        path.prepend(QString::fromLatin1(at->metaObject()->className()).section(QStringLiteral("::"), -1) + QLatin1Char('#') + at->objectName());
+        path.prepend(QString::fromLatin1(at->metaObject()->className()).section(QStringLiteral("::"), -1) + QLatin1Char('#')
+                     + at->objectName());
     return path.join(QStringLiteral(" › "));
 }
 
@@ -81,7 +82,10 @@ bool isControl(QAccessible::Role role)
     }
 }
 
-bool hasItems(QAccessible::Role role) { return role == QAccessible::List || role == QAccessible::Table || role == QAccessible::Tree || role == QAccessible::ComboBox; }
+bool hasItems(QAccessible::Role role)
+{
+    return role == QAccessible::List || role == QAccessible::Table || role == QAccessible::Tree || role == QAccessible::ComboBox;
+}
 
 /// Controls without a name, in all that can be seen below an interface.
 void findNameless(QAccessibleInterface* from, QStringList& out, int& controls, const QString& path = {})
@@ -89,7 +93,9 @@ void findNameless(QAccessibleInterface* from, QStringList& out, int& controls, c
     if (from == nullptr || !from->isValid() || from->state().invisible)
         return;
     const QString here = path + QStringLiteral(" › ")
-        + (from->object() ? QString::fromLatin1(from->object()->metaObject()->className()) + QLatin1Char('#') + from->object()->objectName() : QString::number(from->role()));
+        + (from->object()
+               ? QString::fromLatin1(from->object()->metaObject()->className()) + QLatin1Char('#') + from->object()->objectName()
+               : QString::number(from->role()));
     if (isControl(from->role())) {
         ++controls;
         if (from->text(QAccessible::Name).trimmed().isEmpty())
@@ -105,8 +111,8 @@ bool takesTab(const QWidget* widget)
 {
     if (const auto* tabs = qobject_cast<const QTabBar*>(widget); tabs != nullptr && tabs->count() == 0)
         return false; // Qt keeps one for panels that may come
-    return widget->isVisible() && widget->isEnabled() && (widget->focusPolicy() & Qt::TabFocus) && widget->focusProxy() == nullptr && widget->width() > 0 && widget->height() > 0
-        && !widget->visibleRegion().isEmpty();
+    return widget->isVisible() && widget->isEnabled() && (widget->focusPolicy() & Qt::TabFocus) && widget->focusProxy() == nullptr
+        && widget->width() > 0 && widget->height() > 0 && !widget->visibleRegion().isEmpty();
 }
 
 /// The dock, or the view of the centre, that a widget is in.
@@ -116,7 +122,8 @@ QWidget* panelOf(QWidget* widget)
     for (QWidget* at = widget; at != nullptr; at = at->parentWidget()) {
         if (qobject_cast<QDockWidget*>(at))
             return at;
-        if (at->objectName().endsWith(QLatin1String("View")) || at->objectName() == QLatin1String("summaryBar") || at->objectName() == QLatin1String("banner"))
+        if (at->objectName().endsWith(QLatin1String("View")) || at->objectName() == QLatin1String("summaryBar")
+            || at->objectName() == QLatin1String("banner"))
             out = at;
     }
     return out;
@@ -295,13 +302,16 @@ void TestManners::usableOnASmallScreen()
     for (const QDockWidget* dock : m_it.window->docks()->all()) {
         m_it.window->docks()->raise(dock->objectName());
         settle();
-        QVERIFY2(m_it.window->size() == QSize(1024, 640), qPrintable(QStringLiteral("%1 %2 x %3").arg(dock->objectName()).arg(m_it.window->width()).arg(m_it.window->height())));
+        QVERIFY2(
+            m_it.window->size() == QSize(1024, 640),
+            qPrintable(QStringLiteral("%1 %2 x %3").arg(dock->objectName()).arg(m_it.window->width()).arg(m_it.window->height())));
         QVERIFY2(dock->widget()->height() >= 60, qPrintable(dock->objectName()));
     }
     // Run and Export are in the bar still, and whole.
     for (const QPushButton* button : m_it.child<QWidget>("summaryBar")->findChildren<QPushButton*>())
         if (button->isVisible())
-            QVERIFY2(m_it.window->rect().contains(QRect(button->mapTo(m_it.window.get(), QPoint()), button->size())), qPrintable(button->text()));
+            QVERIFY2(m_it.window->rect().contains(QRect(button->mapTo(m_it.window.get(), QPoint()), button->size())),
+                     qPrintable(button->text()));
     m_it.window->docks()->raise(QStringLiteral("inspector"));
     settle();
     for (const char* name : { "meshCanvas", "tileCanvas", "weightTree" })
@@ -321,7 +331,10 @@ void TestManners::panelThatComesTakesNoOthersRoom()
             docks->raise(QStringLiteral("hardware"));
             settle();
             QCOMPARE(docks->find(QStringLiteral("weights"))->width(), left);
-            QVERIFY2(docks->find(QStringLiteral("hardware"))->width() >= right, qPrintable(QStringLiteral("%1 of %2 and %3").arg(docks->find(QStringLiteral("hardware"))->width()).arg(right).arg(left)));
+            QVERIFY2(
+                docks->find(QStringLiteral("hardware"))->width() >= right,
+                qPrintable(
+                    QStringLiteral("%1 of %2 and %3").arg(docks->find(QStringLiteral("hardware"))->width()).arg(right).arg(left)));
             docks->find(QStringLiteral("hardware"))->hide();
             settle();
             QCOMPARE(docks->find(QStringLiteral("weights"))->width(), left);
@@ -356,7 +369,12 @@ void TestManners::flowIsInSightAtOnce()
     const QRectF view = flow->currentView().view();
     QVERIFY2(flow->currentView().scale() >= 0.75, qPrintable(QString::number(flow->currentView().scale())));
     for (int i = 0; i < static_cast<int>(flow->scene().items.size()); ++i)
-        QVERIFY2(view.contains(flow->itemRect(i)), qPrintable(QStringLiteral("%1: %2 of %3 at scale %4").arg(flow->scene().items[static_cast<std::size_t>(i)].title).arg(flow->itemRect(i).bottom()).arg(view.bottom()).arg(flow->currentView().scale())));
+        QVERIFY2(view.contains(flow->itemRect(i)),
+                 qPrintable(QStringLiteral("%1: %2 of %3 at scale %4")
+                                .arg(flow->scene().items[static_cast<std::size_t>(i)].title)
+                                .arg(flow->itemRect(i).bottom())
+                                .arg(view.bottom())
+                                .arg(flow->currentView().scale())));
 }
 
 void TestManners::dialogsFitSmallScreens()
@@ -409,7 +427,8 @@ void TestManners::savedPositionBeyondTheScreen()
     m_it.open({}, false);
     const QRect screen = m_it.window->screen()->availableGeometry();
     const QRect seen = screen.intersected(QRect(m_it.window->pos(), m_it.window->size()));
-    QVERIFY2(seen.width() >= 300 && seen.height() >= 300, qPrintable(QStringLiteral("%1, %2").arg(m_it.window->x()).arg(m_it.window->y())));
+    QVERIFY2(seen.width() >= 300 && seen.height() >= 300,
+             qPrintable(QStringLiteral("%1, %2").arg(m_it.window->x()).arg(m_it.window->y())));
     QVERIFY(m_it.window->width() <= screen.width());
     QWidget lost;
     lost.setGeometry(-3000, 90, 300, 200);
@@ -459,7 +478,8 @@ void TestManners::buttonsWithoutWordsHaveToolTips()
         for (const QAbstractButton* button : m_it.window->findChildren<QAbstractButton*>()) {
             const QString text = button->text();
             const bool words = std::count_if(text.begin(), text.end(), [](QChar c) { return c.isLetter(); }) > 1;
-            if (!button->isVisible() || words || button->objectName().startsWith(QLatin1String("qt_")) || qobject_cast<const QTabBar*>(button->parentWidget()) || qobject_cast<const QLineEdit*>(button->parentWidget()))
+            if (!button->isVisible() || words || button->objectName().startsWith(QLatin1String("qt_"))
+                || qobject_cast<const QTabBar*>(button->parentWidget()) || qobject_cast<const QLineEdit*>(button->parentWidget()))
                 continue; // parts of Qt's own fields and tab bars
             ++seen;
             if (button->toolTip().isEmpty())
@@ -499,11 +519,13 @@ void TestManners::everythingIsReachedByTab()
         const auto stops = tabStops();
         most = std::max(most, stops.size());
         for (QWidget* widget : m_it.window->findChildren<QWidget*>())
-            if (takesTab(widget) && widget->window() == m_it.window.get() && std::find(stops.begin(), stops.end(), widget) == stops.end())
+            if (takesTab(widget) && widget->window() == m_it.window.get()
+                && std::find(stops.begin(), stops.end(), widget) == stops.end())
                 missed << dock->objectName() + QStringLiteral(": ") + describe(widget);
         // What is used with the mouse can be used by keys: a canvas or list takes the focus.
         for (const QAbstractItemView* view : dock->widget()->findChildren<QAbstractItemView*>())
-            if (!qobject_cast<const QHeaderView*>(view) && view->isVisible() && view->isEnabled() && !(view->focusPolicy() & Qt::TabFocus) && view->window() == m_it.window.get())
+            if (!qobject_cast<const QHeaderView*>(view) && view->isVisible() && view->isEnabled()
+                && !(view->focusPolicy() & Qt::TabFocus) && view->window() == m_it.window.get())
                 missed << describe(view) + QStringLiteral(" takes no focus");
     }
     missed.removeDuplicates();
@@ -511,8 +533,8 @@ void TestManners::everythingIsReachedByTab()
     QVERIFY2(most > 25, qPrintable(QString::number(most)));
 }
 
-/// One panel after the other; within a panel from above to below, and a row from left to right. What stands beside several rows is a
-/// column of its own, before or after them.
+/// One panel after the other; within a panel from above to below, and a row from left to right. What stands beside several rows is
+/// a column of its own, before or after them.
 void TestManners::tabFollowsReading()
 {
     m_it.open({ 1600, 1000 });
@@ -543,7 +565,8 @@ void TestManners::tabFollowsReading()
             const QRect a(before->mapTo(panel, QPoint()), before->size());
             const QRect b(after->mapTo(panel, QPoint()), after->size());
             const bool above = b.bottom() <= a.top() && b.left() <= a.right(); // and not a column further right
-            const bool leftOf = b.right() <= a.left() && b.top() <= a.center().y() && a.top() <= b.center().y() && std::abs(a.height() - b.height()) < 16;
+            const bool leftOf = b.right() <= a.left() && b.top() <= a.center().y() && a.top() <= b.center().y()
+                && std::abs(a.height() - b.height()) < 16;
             if (above || leftOf)
                 wrong << describe(before) + QStringLiteral("  →  ") + describe(after);
         }
@@ -558,7 +581,8 @@ void TestManners::tabFollowsReading()
     QVERIFY(m_it.window->document()->edit(design, QStringLiteral("Another batch")).ok());
     m_it.window->docks()->raise(QStringLiteral("history"));
     walk();
-    m_it.child<Banner>("banner")->ask(QStringLiteral("Which?"), { { QStringLiteral("This one"), [] {} }, { QStringLiteral("The other one"), [] {} } });
+    m_it.child<Banner>("banner")->ask(QStringLiteral("Which?"),
+                                      { { QStringLiteral("This one"), [] {} }, { QStringLiteral("The other one"), [] {} } });
     walk();
     wrong.removeDuplicates();
     QVERIFY2(wrong.isEmpty(), qPrintable(wrong.join(QLatin1Char('\n'))));
@@ -581,9 +605,12 @@ void TestManners::focusIsSeen()
             settle();
             std::set<QWidget*> met;
             m_it.child<QWidget>("weightTree")->setFocus();
-            for (QWidget* at = QApplication::focusWidget(); at != nullptr && met.insert(at).second; at = QApplication::focusWidget()) {
+            for (QWidget* at = QApplication::focusWidget(); at != nullptr && met.insert(at).second;
+                 at = QApplication::focusWidget()) {
                 settle();
-                const QRect around = QRect(at->mapTo(m_it.window.get(), QPoint()), at->size()).adjusted(-4, -4, 4, 4).intersected(m_it.window->rect());
+                const QRect around = QRect(at->mapTo(m_it.window.get(), QPoint()), at->size())
+                                         .adjusted(-4, -4, 4, 4)
+                                         .intersected(m_it.window->rect());
                 const QImage with = m_it.window->grab(around).toImage();
                 at->clearFocus();
                 settle();

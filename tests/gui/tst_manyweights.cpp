@@ -2,8 +2,8 @@
 // One edit of many weights: those that a pattern names, counted before they are changed, and a strategy that goes from one window
 // to another by the clipboard.
 #include "app/desktop/fonts.h"
-#include "tests/gui/widgets_support.h"
 #include "tests/gui/testwindow.h"
+#include "tests/gui/widgets_support.h"
 #include "widgets/strategyeditor.h"
 #include "widgets/weighttable.h"
 

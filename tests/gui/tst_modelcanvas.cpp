@@ -67,12 +67,15 @@ private Q_SLOTS:
 
 void TestModelCanvas::treemapSharesTheArea()
 {
-    const std::vector<std::vector<double>> cases { { 1 }, { 6, 6, 4, 3, 2, 2, 1 }, { 1, 1e6 }, { 0, 3, -1, 2 }, std::vector<double>(300, 7.0) };
+    const std::vector<std::vector<double>> cases {
+        { 1 }, { 6, 6, 4, 3, 2, 2, 1 }, { 1, 1e6 }, { 0, 3, -1, 2 }, std::vector<double>(300, 7.0)
+    };
     for (const auto& values : cases)
         for (const QRectF& area : { QRectF(0, 0, 600, 400), QRectF(10, 20, 30, 900) }) {
             const auto rects = treemap(values, area);
             QCOMPARE(rects.size(), values.size());
-            const double total = std::accumulate(values.begin(), values.end(), 0.0, [](double sum, double v) { return sum + std::max(0.0, v); });
+            const double total =
+                std::accumulate(values.begin(), values.end(), 0.0, [](double sum, double v) { return sum + std::max(0.0, v); });
             for (std::size_t i = 0; i < values.size(); ++i) {
                 const double wanted = std::max(0.0, values[i]) / total * areaOf(area);
                 QVERIFY2(std::abs(areaOf(rects[i]) - wanted) <= 1e-6 * areaOf(area), qPrintable(QString::number(i)));
@@ -135,7 +138,11 @@ void TestModelCanvas::keysWalkAndOpen()
     std::set<int> seen;
     for (int i = 0; i < 60; ++i) { // there and back, in all directions
         seen.insert(shown.document.selection()->weight());
-        QTest::keyClick(shown.canvas(), i % 12 < 4 ? Qt::Key_Right : i % 12 < 6 ? Qt::Key_Down : i % 12 < 10 ? Qt::Key_Left : Qt::Key_Up);
+        QTest::keyClick(shown.canvas(),
+                        i % 12 < 4        ? Qt::Key_Right
+                            : i % 12 < 6  ? Qt::Key_Down
+                            : i % 12 < 10 ? Qt::Key_Left
+                                          : Qt::Key_Up);
     }
     QVERIFY(seen.size() >= 4);
     QTest::keyClick(shown.canvas(), Qt::Key_F);
@@ -173,7 +180,9 @@ void TestModelCanvas::tilesHaveTheColoursOfTheLargeView()
         for (const WeightLayout& weight : document.evaluation()->weights) {
             const TileScene scene = makeTileScene(weight);
             for (const Tile& tile : scene.tiles)
-                QCOMPARE(colorOfParts(scene, scene.rows[static_cast<std::size_t>(tile.row)], scene.columns[static_cast<std::size_t>(tile.column)]), tile.color);
+                QCOMPARE(colorOfParts(scene, scene.rows[static_cast<std::size_t>(tile.row)],
+                                      scene.columns[static_cast<std::size_t>(tile.column)]),
+                         tile.color);
         }
     }
 }
@@ -205,7 +214,9 @@ void TestModelCanvas::stagesHoldTheirLayers()
     design.workload.microBatches = 8;
     QVERIFY(document.setDesign(design).ok());
     const int down = weightNamed(document, "down_proj");
-    const auto copies = [&](int weight, std::int64_t device) { return copiesOn(*document.evaluation(), weightAt(document, weight), device); };
+    const auto copies = [&](int weight, std::int64_t device) {
+        return copiesOn(*document.evaluation(), weightAt(document, weight), device);
+    };
     for (const std::int64_t device : { 0, 7, 8, 16, 31 })
         QCOMPARE(copies(down, device), std::int64_t { 8 }); // of 32 layers on 4 stages
     const int embedding = weightNamed(document, "embed_tokens");

@@ -67,7 +67,8 @@ struct Stage {
     {
         monkey->pause(true);
         for (int tries = 0; QApplication::activeModalWidget() != nullptr || QApplication::activePopupWidget() != nullptr; ++tries) {
-            QWidget* open = QApplication::activePopupWidget() != nullptr ? QApplication::activePopupWidget() : QApplication::activeModalWidget();
+            QWidget* open = QApplication::activePopupWidget() != nullptr ? QApplication::activePopupWidget()
+                                                                         : QApplication::activeModalWidget();
             open->close();
             QCoreApplication::processEvents();
             if (tries == 20)
@@ -101,7 +102,8 @@ struct Stage {
         if (!(again.value() == document->design()))
             return "it is read as another one:\n" + text + "\n" + designText(again.value());
         const auto differ = [](double a, double b) { return !(a == b) && !(std::isnan(a) && std::isnan(b)); };
-        if (const Plan& shown = document->evaluation()->plan; differ(fresh.value()->plan.seconds(), shown.seconds()) || fresh.value()->plan.memory.peak != shown.memory.peak)
+        if (const Plan& shown = document->evaluation()->plan;
+            differ(fresh.value()->plan.seconds(), shown.seconds()) || fresh.value()->plan.memory.peak != shown.memory.peak)
             return "what is shown is not what it says:\n" + text;
         return {};
     }
@@ -118,7 +120,8 @@ int forSeconds(int seconds, quint32 seed)
     for (; clock.elapsed() < qint64 { seconds } * 1000; ++deeds) {
         stage.monkey->act();
         if (deeds % 500 == 0) {
-            std::printf("%lld s, %lld deeds, %.0f MiB, last %s\n", static_cast<long long>(clock.elapsed() / 1000), static_cast<long long>(deeds), residentMiB(), qPrintable(stage.monkey->last()));
+            std::printf("%lld s, %lld deeds, %.0f MiB, last %s\n", static_cast<long long>(clock.elapsed() / 1000),
+                        static_cast<long long>(deeds), residentMiB(), qPrintable(stage.monkey->last()));
             std::fflush(stdout);
             if (const std::string why = stage.unsound(); !why.empty()) {
                 std::printf("the document is not sound after: %s\n%s\n", qPrintable(stage.monkey->last()), why.c_str());
@@ -129,8 +132,10 @@ int forSeconds(int seconds, quint32 seed)
         if (clock.elapsed() * kRests / 1000 >= qint64 { seconds } * (rests + 1)) {
             ++rests;
             stage.rest();
-            std::printf("at rest after %lld deeds: %.2f MiB in use, %lld objects in the window, %lld windows, %.0f MiB resident\n", static_cast<long long>(deeds), heapUseMiB(),
-                        static_cast<long long>(stage.window->findChildren<QObject*>().size()), static_cast<long long>(QApplication::topLevelWidgets().size()), residentMiB());
+            std::printf("at rest after %lld deeds: %.2f MiB in use, %lld objects in the window, %lld windows, %.0f MiB resident\n",
+                        static_cast<long long>(deeds), heapUseMiB(),
+                        static_cast<long long>(stage.window->findChildren<QObject*>().size()),
+                        static_cast<long long>(QApplication::topLevelWidgets().size()), residentMiB());
             std::fflush(stdout);
         }
     }
@@ -157,9 +162,11 @@ private Q_SLOTS:
         for (int i = 0; i < kDeeds; ++i) {
             stage.monkey->act();
             if (i % 50 == 0)
-                QVERIFY2(stage.unsound().empty(), qPrintable(stage.monkey->last() + QStringLiteral(": ") + QString::fromStdString(stage.unsound())));
+                QVERIFY2(stage.unsound().empty(),
+                         qPrintable(stage.monkey->last() + QStringLiteral(": ") + QString::fromStdString(stage.unsound())));
         }
-        QVERIFY2(stage.unsound().empty(), qPrintable(stage.monkey->last() + QStringLiteral(": ") + QString::fromStdString(stage.unsound())));
+        QVERIFY2(stage.unsound().empty(),
+                 qPrintable(stage.monkey->last() + QStringLiteral(": ") + QString::fromStdString(stage.unsound())));
     }
 };
 

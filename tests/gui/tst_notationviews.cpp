@@ -82,8 +82,7 @@ void TestNotationViews::everyViewFollows_data()
     QTest::addColumn<int>("notation");
     QTest::addColumn<QString>("text");
     for (const Words& words : kWords)
-        QTest::newRow(notationName(words.notation).c_str())
-            << static_cast<int>(words.notation) << QString::fromLatin1(words.text);
+        QTest::newRow(notationName(words.notation).c_str()) << static_cast<int>(words.notation) << QString::fromLatin1(words.text);
 }
 
 void TestNotationViews::everyViewFollows()
@@ -133,9 +132,7 @@ void TestNotationViews::whatItCannotSayIsMarked()
     Strategy strategy;
     strategy.kind = StrategyKind::Spec;
     strategy.spec = "P(None, ('model', 'data'))"; // not in mesh order, so MAX has no word for it
-    QVERIFY(
-        document.edit(document.withStrategy(weightAt(document, weight).spec.name, strategy), QStringLiteral("order"))
-            .ok());
+    QVERIFY(document.edit(document.withStrategy(weightAt(document, weight).spec.name, strategy), QStringLiteral("order")).ok());
     const auto tiles = shownView<TileView>(document, { 640, 420 });
     auto* label = tiles->findChild<SpecLabel*>(QStringLiteral("tileSpec"));
     document.setNotation(Notation::Max);
@@ -168,9 +165,7 @@ void TestNotationViews::copyMenuHasAllNotations()
     Strategy strategy;
     strategy.kind = StrategyKind::Spec;
     strategy.spec = "P(None, ('model', 'data'))";
-    QVERIFY(
-        document.edit(document.withStrategy(weightAt(document, weight).spec.name, strategy), QStringLiteral("order"))
-            .ok());
+    QVERIFY(document.edit(document.withStrategy(weightAt(document, weight).spec.name, strategy), QStringLiteral("order")).ok());
     const auto tiles = shownView<TileView>(document, { 640, 420 });
     QMenu other;
     tiles->fillMenu(&other);

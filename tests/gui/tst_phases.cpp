@@ -110,7 +110,8 @@ void TestPhases::flowShowsThePhaseThatIsChosen()
         // The segments to choose from are those of the phase.
         const ChoiceBox* choice = boxOf(flow, "flowSegment");
         for (int i = 0; i < choice->count(); ++i)
-            QCOMPARE(static_cast<int>(segments[static_cast<std::size_t>(choice->itemData(i).toInt())].phase), static_cast<int>(phase));
+            QCOMPARE(static_cast<int>(segments[static_cast<std::size_t>(choice->itemData(i).toInt())].phase),
+                     static_cast<int>(phase));
         QCOMPARE(choice->currentData().toInt(), flow.segment());
     }
 }
@@ -144,7 +145,8 @@ void TestPhases::updateHasABoxForEachWeight()
     choose(boxOf(flow, "flowPhase"), Phase::Update);
     const PlannedSegment& segment = document.evaluation()->plan.segments[static_cast<std::size_t>(flow.segment())];
     const auto& items = flow.canvas()->scene().items;
-    const auto folded = std::count_if(items.begin(), items.end(), [](const FlowItem& item) { return item.kind == FlowItem::Folded; });
+    const auto folded =
+        std::count_if(items.begin(), items.end(), [](const FlowItem& item) { return item.kind == FlowItem::Folded; });
     QCOMPARE(items.size() - static_cast<std::size_t>(folded), segment.ops.size());
     const auto box = std::find_if(flow.canvas()->scene().items.begin(), flow.canvas()->scene().items.end(),
                                   [](const FlowItem& item) { return item.title == QStringLiteral("Adam o_proj"); });
@@ -182,7 +184,8 @@ void TestPhases::collectivesAreFilteredByPhase()
     QVERIFY(scatters > 0 && scatters < collectivesIn(document, Phase::Backward));
     // A click on a row selects that collective, whatever is filtered.
     QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(table->model()->index(0, 0)).center());
-    const Collective& chosen = document.evaluation()->plan.collectives[static_cast<std::size_t>(document.selection()->collective())];
+    const Collective& chosen =
+        document.evaluation()->plan.collectives[static_cast<std::size_t>(document.selection()->collective())];
     QCOMPARE(static_cast<int>(chosen.kind), static_cast<int>(CollectiveKind::ReduceScatter));
     view.findChild<QLineEdit*>(QStringLiteral("collectivesFilter"))->clear();
     box->setCurrentIndex(0);

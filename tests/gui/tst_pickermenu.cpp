@@ -74,13 +74,15 @@ void TestPickerMenu::everyChoiceIsOneStep()
         return shown.options() == wanted && shown.document.undoStack()->count() == steps
             && shown.document.undoStack()->undoText() == QString::fromLatin1(text);
     };
-    for (const auto& [name, picker] : { std::pair("partials-only", PlanPicker::PartialsOnly), std::pair("none", PlanPicker::None), std::pair("greedy", PlanPicker::Greedy) }) {
+    for (const auto& [name, picker] : { std::pair("partials-only", PlanPicker::PartialsOnly), std::pair("none", PlanPicker::None),
+                                        std::pair("greedy", PlanPicker::Greedy) }) {
         shown.choose(name);
         wanted.picker = picker;
         QVERIFY2(is(qPrintable(QStringLiteral("Picker %1").arg(QString::fromLatin1(name)))), name);
         QVERIFY(shown.action(qPrintable(QStringLiteral("choose.%1").arg(QString::fromLatin1(name))))->isChecked());
     }
-    for (const auto& [name, mode] : { std::pair("warn", OnReshard::Warn), std::pair("raise", OnReshard::Raise), std::pair("silent", OnReshard::Silent) }) {
+    for (const auto& [name, mode] :
+         { std::pair("warn", OnReshard::Warn), std::pair("raise", OnReshard::Raise), std::pair("silent", OnReshard::Silent) }) {
         shown.choose(name);
         wanted.onReshard = mode;
         QVERIFY2(is(qPrintable(QStringLiteral("On reshard %1").arg(QString::fromLatin1(name)))), name);
@@ -88,7 +90,8 @@ void TestPickerMenu::everyChoiceIsOneStep()
     shown.action("picker.reduceScatter")->trigger();
     wanted.allowPartialToSharded = true;
     QVERIFY(is("Allow partial values to become shards"));
-    for (const auto& [name, profile] : { std::pair("G1", PickerProfile::G1), std::pair("G2", PickerProfile::G2), std::pair("G3", PickerProfile::G3) }) {
+    for (const auto& [name, profile] :
+         { std::pair("G1", PickerProfile::G1), std::pair("G2", PickerProfile::G2), std::pair("G3", PickerProfile::G3) }) {
         shown.choose(name);
         wanted.profile = profile;
         QVERIFY2(is(qPrintable(QStringLiteral("Picker %1").arg(QString::fromLatin1(name)))), name);
@@ -110,7 +113,8 @@ void TestPickerMenu::everyChoiceIsOneStep()
     while (shown.document.undoStack()->canUndo())
         shown.document.undoStack()->undo();
     QVERIFY(shown.document.design() == before);
-    QVERIFY(shown.action("choose.shardboard")->isChecked() && shown.action("choose.greedy")->isChecked() && shown.action("choose.silent")->isChecked());
+    QVERIFY(shown.action("choose.shardboard")->isChecked() && shown.action("choose.greedy")->isChecked()
+            && shown.action("choose.silent")->isChecked());
     QVERIFY(!shown.action("picker.reduceScatter")->isChecked() && !shown.action("picker.allTransitions")->isChecked());
     QCOMPARE(shown.budget()->value(), 0.0);
 }

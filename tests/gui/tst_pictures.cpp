@@ -89,7 +89,8 @@ private Q_SLOTS:
         int drawn = 0;
         while (!xml.atEnd())
             if (xml.readNext() == QXmlStreamReader::StartElement)
-                drawn += xml.name() == QLatin1String("text") || xml.name() == QLatin1String("path") || xml.name() == QLatin1String("rect");
+                drawn += xml.name() == QLatin1String("text") || xml.name() == QLatin1String("path")
+                    || xml.name() == QLatin1String("rect");
         QVERIFY2(!xml.hasError(), qPrintable(xml.errorString()));
         QVERIFY(drawn > 1); // no findings and no history: a sentence
         QVERIFY(writePicture(widget, path(".pdf")).ok());
@@ -116,7 +117,8 @@ private Q_SLOTS:
         const QString path = m_folder.filePath(QStringLiteral("fonts.svg"));
         QVERIFY(writePicture(widget, path).ok());
         const QString text = QString::fromUtf8(read(path));
-        static const QRegularExpression value(QStringLiteral("<text[^>]*font-family=\"([^\"]*)\" font-size=\"([^\"]*)\"[^>]*>[\\d.]+ MiB</text>"));
+        static const QRegularExpression value(
+            QStringLiteral("<text[^>]*font-family=\"([^\"]*)\" font-size=\"([^\"]*)\"[^>]*>[\\d.]+ MiB</text>"));
         const QFont mono = monoFont(widget);
         int values = 0;
         for (auto found = value.globalMatch(text); found.hasNext(); ++values) {
@@ -152,8 +154,8 @@ private Q_SLOTS:
             QVERIFY2(text.contains(">GiB<") && text.contains(">peak<"), "the chart's words are no text");
     }
 
-    /// What the canvas cuts off on the screen is cut off in the file, and text has the size that it has there: drawn again, the file
-    /// looks like the screen.
+    /// What the canvas cuts off on the screen is cut off in the file, and text has the size that it has there: drawn again, the
+    /// file looks like the screen.
     void nothingLiesBeyondItsFrame_data()
     {
         QTest::addColumn<QString>("view");
@@ -171,7 +173,9 @@ private Q_SLOTS:
         QCoreApplication::processEvents();
         const QString pixels = m_folder.filePath(view + QStringLiteral("-again.png"));
         QVERIFY(writePicture(widget, pixels, { 2, false }).ok()); // which has no map in the corner either
-        const QImage screen = QImage(pixels).scaled(widget->size(), Qt::IgnoreAspectRatio, Qt::SmoothTransformation).convertToFormat(QImage::Format_RGB32);
+        const QImage screen = QImage(pixels)
+                                  .scaled(widget->size(), Qt::IgnoreAspectRatio, Qt::SmoothTransformation)
+                                  .convertToFormat(QImage::Format_RGB32);
         const QString path = m_folder.filePath(view + QStringLiteral("-again.svg"));
         QVERIFY(writePicture(widget, path).ok());
         for (CanvasNavigation* navigation : widget->findChildren<CanvasNavigation*>())

@@ -175,19 +175,26 @@ void TestRulesView::editsArePure()
         names << QString::fromStdString(rule.name);
     QCOMPARE(names.join(QLatin1Char(' ')), order);
     for (const int row : edit.rows) // the moved ones are told where they are now
-        QVERIFY(rows.contains(static_cast<int>(std::string("abcd").find(edit.design.rules.rules[static_cast<std::size_t>(row)].name))));
+        QVERIFY(
+            rows.contains(static_cast<int>(std::string("abcd").find(edit.design.rules.rules[static_cast<std::size_t>(row)].name))));
 }
 
 void TestRulesView::axesAreTyped_data()
 {
     QTest::addColumn<QString>("text");
     QTest::addColumn<QString>("axes");
-    QTest::newRow("commas") << "fsdp, tensor" << "fsdp, tensor";
-    QTest::newRow("blanks") << "  fsdp   tensor " << "fsdp, tensor";
-    QTest::newRow("from a file") << "['fsdp', \"tensor\"]," << "fsdp, tensor";
-    QTest::newRow("one") << "fsdp" << "fsdp";
-    QTest::newRow("none") << "" << "";
-    QTest::newRow("empty list") << "[]" << "";
+    QTest::newRow("commas") << "fsdp, tensor"
+                            << "fsdp, tensor";
+    QTest::newRow("blanks") << "  fsdp   tensor "
+                            << "fsdp, tensor";
+    QTest::newRow("from a file") << "['fsdp', \"tensor\"],"
+                                 << "fsdp, tensor";
+    QTest::newRow("one") << "fsdp"
+                         << "fsdp";
+    QTest::newRow("none") << ""
+                          << "";
+    QTest::newRow("empty list") << "[]"
+                                << "";
 }
 
 void TestRulesView::axesAreTyped()
@@ -420,10 +427,12 @@ void TestRulesView::traceTellsAKnownConflict()
     QCOMPARE(shown.model()->mark(3), RuleModel::Mark::NotAsked);
 }
 
-/// Of a weight that is hovered in another view the rules for its dims have a frame; hovering them hovers nothing: they are about many.
+/// Of a weight that is hovered in another view the rules for its dims have a frame; hovering them hovers nothing: they are about
+/// many.
 void TestRulesView::hoveredWeightShowsItsRules()
 {
-    Shown shown(ruledDesign({ { "mlp", { "tensor" }, {} }, { "embed", { "fsdp" }, {} }, { "heads", { "tensor" }, {} }, { "embed", { "data" }, {} } }));
+    Shown shown(ruledDesign(
+        { { "mlp", { "tensor" }, {} }, { "embed", { "fsdp" }, {} }, { "heads", { "tensor" }, {} }, { "embed", { "data" }, {} } }));
     QVERIFY(shown.ready);
     const auto* hover = shown.list()->findChild<WeightHover*>();
     const auto rows = [&] {

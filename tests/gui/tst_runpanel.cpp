@@ -71,7 +71,8 @@ void TestRunPanel::columnsGiveWay()
 {
     QFETCH(int, available);
     QFETCH(QList<int>, widths);
-    const std::vector<int> fitted = fitColumns({ { 100, 40, 0, false }, { 80, 40, 1, false }, { 60, 50, 2, true }, { 50, 40, 3, true } }, available);
+    const std::vector<int> fitted =
+        fitColumns({ { 100, 40, 0, false }, { 80, 40, 1, false }, { 60, 50, 2, true }, { 50, 40, 3, true } }, available);
     QCOMPARE(QList<int>(fitted.begin(), fitted.end()), widths);
 }
 
@@ -79,7 +80,8 @@ void TestRunPanel::columnsGiveWay()
 void TestRunPanel::columnsShrinkBeforeTheTableScrolls()
 {
     const auto fitted = [](int available) {
-        const std::vector<int> out = fitColumns({ { 100, 40, 0, false, 20 }, { 80, 40, 1, false }, { 60, 50, 2, true } }, available);
+        const std::vector<int> out =
+            fitColumns({ { 100, 40, 0, false, 20 }, { 80, 40, 1, false }, { 60, 50, 2, true } }, available);
         return QList<int>(out.begin(), out.end());
     };
     QCOMPARE(fitted(80), (QList<int> { 40, 40, 0 }));
@@ -112,7 +114,8 @@ void TestRunPanel::tableDoesNotScrollSideways()
     settle();
     auto* header = qobject_cast<ElidingHeader*>(table->horizontalHeader());
     QVERIFY(header != nullptr);
-    QVERIFY2(header->length() <= table->viewport()->width(), qPrintable(QStringLiteral("%1 of %2").arg(header->length()).arg(table->viewport()->width())));
+    QVERIFY2(header->length() <= table->viewport()->width(),
+             qPrintable(QStringLiteral("%1 of %2").arg(header->length()).arg(table->viewport()->width())));
     QVERIFY(!table->horizontalScrollBar()->isVisible());
     // The first two stay, with their numbers whole; what is left out is in the tool tip of the operation.
     const QString whole = table->model()->index(0, 0).data(Qt::ToolTipRole).toString();
@@ -131,13 +134,15 @@ void TestRunPanel::tableDoesNotScrollSideways()
             QVERIFY2(table->columnWidth(column) >= QFontMetrics(table->font()).horizontalAdvance(text), qPrintable(title));
         const QString brief = table->model()->headerData(column, Qt::Horizontal, ElidingHeader::kShortTitleRole).toString();
         if (header->shownTitle(column) != title && (brief.isEmpty() || header->shownTitle(column) != brief)) {
-            QVERIFY2(header->shownTitle(column).size() >= 4 && header->shownTitle(column).endsWith(QChar(0x2026)), qPrintable(header->shownTitle(column)));
+            QVERIFY2(header->shownTitle(column).size() >= 4 && header->shownTitle(column).endsWith(QChar(0x2026)),
+                     qPrintable(header->shownTitle(column)));
             QVERIFY(table->model()->headerData(column, Qt::Horizontal, Qt::ToolTipRole).toString().contains(title) || column == 3);
         }
     }
     QVERIFY(whole.contains(QStringLiteral("matmul")) && whole.contains(QStringLiteral("2.5e-07")));
     if (points <= 10 && !header->isSectionHidden(RunModel::Predicted)) // at least without the hardware that it is for
-        QVERIFY2(header->shownTitle(RunModel::Predicted).startsWith(QStringLiteral("predicted")), qPrintable(header->shownTitle(RunModel::Predicted)));
+        QVERIFY2(header->shownTitle(RunModel::Predicted).startsWith(QStringLiteral("predicted")),
+                 qPrintable(header->shownTitle(RunModel::Predicted)));
     if (size.width() >= 2000)
         QCOMPARE(header->hiddenSectionCount(), 0);
     test.window->document()->undoStack()->setClean();
@@ -165,7 +170,8 @@ void TestRunPanel::longErrorsCanBeRead()
     settle();
     auto* problem = test.find<WrappedLabel>("run.problem");
     QVERIFY(problem->isVisible() && problem->fullText().contains(QStringLiteral("rank 39")));
-    QVERIFY2(problem->height() >= problem->heightForWidth(problem->width()), qPrintable(QStringLiteral("%1 of %2").arg(problem->height()).arg(problem->heightForWidth(problem->width()))));
+    QVERIFY2(problem->height() >= problem->heightForWidth(problem->width()),
+             qPrintable(QStringLiteral("%1 of %2").arg(problem->height()).arg(problem->heightForWidth(problem->width()))));
     auto* words = test.find<QScrollArea>("run.words");
     auto* panel = test.window->runPanel();
     for (const QWidget* part : { static_cast<QWidget*>(words), static_cast<QWidget*>(test.find<QPushButton>("run.restart")) })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sheet of shortcuts in the real window: made of the registry, keys changed by keys, conflicts named, and everything that shows keys
-// shows the changed ones.
+// The sheet of shortcuts in the real window: made of the registry, keys changed by keys, conflicts named, and everything that shows
+// keys shows the changed ones.
 #include "app/desktop/helpwindow.h"
 #include "app/desktop/keyfield.h"
 #include "app/desktop/palettesources.h"
@@ -47,7 +47,11 @@ private:
         m_it.action("help.shortcuts")->trigger();
         return m_it.window->findChild<ShortcutSheet*>();
     }
-    template<class Widget> Widget* part(const char* name) { return sheet()->findChild<Widget*>(QString::fromLatin1(name)); }
+    template <class Widget>
+    Widget* part(const char* name)
+    {
+        return sheet()->findChild<Widget*>(QString::fromLatin1(name));
+    }
     void choose(const char* id)
     {
         auto* list = part<QTreeWidget>("shortcuts.list");
@@ -56,7 +60,10 @@ private:
                 list->setCurrentItem(list->topLevelItem(row));
         QCOMPARE(list->currentItem()->data(0, Qt::UserRole).toString(), QString::fromLatin1(id));
     }
-    void press(Qt::Key key, Qt::KeyboardModifiers held = Qt::NoModifier) { QTest::keyClick(part<KeyField>("shortcuts.keys"), key, held); }
+    void press(Qt::Key key, Qt::KeyboardModifiers held = Qt::NoModifier)
+    {
+        QTest::keyClick(part<KeyField>("shortcuts.keys"), key, held);
+    }
     void click(const char* name)
     {
         auto* button = part<QPushButton>(name);
@@ -102,7 +109,8 @@ void TestShortcuts::sheetHasEveryCommand()
     }
     // All that menus have is in the registry, but for what they make as they open and what is of a design.
     for (const QAction* menu : m_it.window->menuBar()->actions())
-        if (menu->text() == QLatin1String("&View") || menu->text() == QLatin1String("&Help") || menu->text() == QLatin1String("&Run"))
+        if (menu->text() == QLatin1String("&View") || menu->text() == QLatin1String("&Help")
+            || menu->text() == QLatin1String("&Run"))
             for (const QAction* action : menu->menu()->actions())
                 if (!action->isSeparator() && action->menu() == nullptr)
                     QVERIFY2(std::find(all.begin(), all.end(), action) != all.end(), qPrintable(action->text()));
@@ -112,7 +120,8 @@ void TestShortcuts::noTwoCommandsHaveTheSameKeys()
 {
     for (const QAction* action : m_it.window->actionRegistry()->all())
         for (const QKeySequence& keys : action->shortcuts())
-            QVERIFY2(m_it.window->actionRegistry()->conflict(keys, action->objectName()) == nullptr, qPrintable(action->objectName() + QLatin1Char(' ') + keys.toString()));
+            QVERIFY2(m_it.window->actionRegistry()->conflict(keys, action->objectName()) == nullptr,
+                     qPrintable(action->objectName() + QLatin1Char(' ') + keys.toString()));
 }
 
 void TestShortcuts::changedKeysWorkAndAreShownEverywhere()
@@ -134,10 +143,12 @@ void TestShortcuts::changedKeysWorkAndAreShownEverywhere()
     QVERIFY(row->font(2).bold());
 
     const auto entries = commandEntries(m_it.window->menuBar(), m_it.window->actionRegistry()->all());
-    const auto entry = std::find_if(entries.begin(), entries.end(), [](const PaletteEntry& it) { return it.text == QLatin1String("All Weights"); });
+    const auto entry = std::find_if(entries.begin(), entries.end(),
+                                    [](const PaletteEntry& it) { return it.text == QLatin1String("All Weights"); });
     QVERIFY(entry != entries.end());
     QCOMPARE(entry->key, wanted.toString(QKeySequence::NativeText));
-    QVERIFY2(m_it.action("view.allWeights")->toolTip().contains(wanted.toString(QKeySequence::NativeText)), qPrintable(m_it.action("view.allWeights")->toolTip()));
+    QVERIFY2(m_it.action("view.allWeights")->toolTip().contains(wanted.toString(QKeySequence::NativeText)),
+             qPrintable(m_it.action("view.allWeights")->toolTip()));
     bool seen = false; // on the button of the summary
     for (const QPushButton* button : m_it.child<QWidget>("summaryBar")->findChildren<QPushButton*>())
         seen = seen || (button->toolTip().contains(QStringLiteral("(F6)")) && !button->toolTip().contains(QStringLiteral("F5")));
@@ -189,7 +200,8 @@ void TestShortcuts::conflictIsNamedAndTakenOnlyOnDemand()
     QVERIFY(part<QPushButton>("shortcuts.take")->text().contains(QStringLiteral("Command Palette")));
     click("shortcuts.take");
     QCOMPARE(keysOf("file.save"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P));
-    QCOMPARE(m_it.action("edit.palette")->shortcuts(), QList<QKeySequence> { QKeySequence(Qt::CTRL | Qt::Key_K) }); // the other one stays
+    QCOMPARE(m_it.action("edit.palette")->shortcuts(),
+             QList<QKeySequence> { QKeySequence(Qt::CTRL | Qt::Key_K) }); // the other one stays
     press(Qt::Key_F8); // of nobody
     QVERIFY2(message().contains(QStringLiteral("free")), qPrintable(message()));
     QVERIFY(!part<QPushButton>("shortcuts.take")->isVisible());
@@ -246,7 +258,8 @@ void TestShortcuts::sheetHasTheKeysOfViews()
         const QKeySequence keys = QKeySequence::listFromString(item->text(2), QKeySequence::NativeText).constFirst();
         const auto before = played.size() + stepped.size() + ended.size();
         QTest::keyClick(flow, keys[0].key(), keys[0].keyboardModifiers());
-        QTRY_VERIFY2(played.size() + stepped.size() + ended.size() == before + 1, qPrintable(item->text(0) + QLatin1Char(' ') + item->text(2)));
+        QTRY_VERIFY2(played.size() + stepped.size() + ended.size() == before + 1,
+                     qPrintable(item->text(0) + QLatin1Char(' ') + item->text(2)));
         const bool collective = item->text(0).contains(QStringLiteral("collective"));
         const bool back = item->text(0).contains(QStringLiteral("back"));
         if (item->text(0).contains(QStringLiteral("step")) && ended.isEmpty())

@@ -42,7 +42,11 @@ struct Bench {
         editor = shownView<StrategyEditor>(document, { 340, 620 });
         return editor != nullptr;
     }
-    template <class T> T* field(const char* name) const { return editor->findChild<T*>(QString::fromLatin1(name)); }
+    template <class T>
+    T* field(const char* name) const
+    {
+        return editor->findChild<T*>(QString::fromLatin1(name));
+    }
     void chooseKind(StrategyKind kind) { chooseByKeys(field<ChoiceBox>("strategyKind"), static_cast<int>(kind)); }
     bool visible(const char* name) const { return field<QWidget>(name)->isVisibleTo(editor.get()); }
     QString sizes() const { return field<QLabel>("previewSizes")->text(); }
@@ -139,8 +143,8 @@ void TestStrategyEditor::everyKindHasItsParametersAndNoOthers()
     QCOMPARE(bench.field<ChoiceBox>("strategyKind")->currentText(), title);
     QStringList shown;
     for (const char* name : { "axes", "dim", "heads", "segments", "spec", "cut" }) {
-        const QString object = QStringLiteral("strategy") + QString::fromLatin1(name).left(1).toUpper()
-            + QString::fromLatin1(name).mid(1);
+        const QString object =
+            QStringLiteral("strategy") + QString::fromLatin1(name).left(1).toUpper() + QString::fromLatin1(name).mid(1);
         if (bench.visible(object.toLatin1().constData()))
             shown << QString::fromLatin1(name);
     }
@@ -154,10 +158,9 @@ void TestStrategyEditor::everyKindCutsAsItSays_data()
     QTest::addColumn<QString>("spec");
     QTest::addColumn<QString>("sizes"); // over model=3; computed by hand
     const auto row = [](const char* weight, StrategyKind kind, const char* spec, const char* sizes) {
-        QTest::newRow(qPrintable(
-            QStringLiteral("%1 %2").arg(QLatin1String(weight), QString::fromStdString(strategyKindName(kind)))))
-            << QString::fromLatin1(weight) << static_cast<int>(kind) << QString::fromLatin1(spec)
-            << QString::fromUtf8(sizes);
+        QTest::newRow(
+            qPrintable(QStringLiteral("%1 %2").arg(QLatin1String(weight), QString::fromStdString(strategyKindName(kind)))))
+            << QString::fromLatin1(weight) << static_cast<int>(kind) << QString::fromLatin1(spec) << QString::fromUtf8(sizes);
     };
     row("plain", StrategyKind::Rowwise, "P('model')", "6, 5 × 2"); // 16 = 6 + 5 + 5
     row("plain", StrategyKind::Columnwise, "P(None, 'model')", "4, 3 × 2"); // 10
@@ -369,8 +372,7 @@ void TestStrategyEditor::refusalOfThePlanIsShown()
     Bench bench;
     QVERIFY(bench.open(knownDesign(), "o_proj"));
     bench.chooseKind(StrategyKind::GateUp); // cuts, but o_proj is no fused weight to the plan
-    Design edited
-        = Document::withStrategy(bench.document.design(), bench.weight().spec.name, bench.editor->draft().stored());
+    Design edited = Document::withStrategy(bench.document.design(), bench.weight().spec.name, bench.editor->draft().stored());
     const auto expected = evaluate(edited);
     QVERIFY(!expected.ok());
     QTRY_COMPARE(bench.refusal().trimmed(), QString::fromStdString(expected.error().text()));
@@ -460,9 +462,7 @@ void TestStrategyEditor::draftOutlivesAnEditElsewhere()
     QVERIFY(bench.document.edit(bench.document.withStrategy(other, Strategy {}), QStringLiteral("other")).ok());
     QCOMPARE(bench.editor->draft().strategy.kind, StrategyKind::Rowwise);
     // An edit of the weight itself is what the editor shows then.
-    QVERIFY(
-        bench.document.edit(bench.document.withStrategy(bench.weight().spec.name, Strategy {}), QStringLiteral("same"))
-            .ok());
+    QVERIFY(bench.document.edit(bench.document.withStrategy(bench.weight().spec.name, Strategy {}), QStringLiteral("same")).ok());
     QCOMPARE(bench.editor->draft().strategy.kind, StrategyKind::Replicate);
 }
 
@@ -524,8 +524,7 @@ void TestStrategyEditor::everyKindFitsIntoTheNarrowestPanel()
         bench.chooseKind(kind);
         QApplication::processEvents();
         QVERIFY(bench.editor->minimumSizeHint().width() <= 300);
-        QVERIFY2(page->widget()->minimumSizeHint().width() <= page->viewport()->width(),
-                 strategyKindName(kind).c_str());
+        QVERIFY2(page->widget()->minimumSizeHint().width() <= page->viewport()->width(), strategyKindName(kind).c_str());
         QCOMPARE(namelessIn(*bench.editor), QString());
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every table of the real window copies all that is selected, with its headings, in three forms; what a person does to columns stays.
+// Every table of the real window copies all that is selected, with its headings, in three forms; what a person does to columns
+// stays.
 #include "app/desktop/docks.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
@@ -41,7 +42,8 @@ void dragBorder(QHeaderView* header, int column, int by)
 {
     const QPoint at(header->sectionViewportPosition(column) + header->sectionSize(column) - 1, header->height() / 2);
     QTest::mousePress(header->viewport(), Qt::LeftButton, Qt::NoModifier, at);
-    QMouseEvent move(QEvent::MouseMove, QPointF(at + QPoint(by, 0)), QPointF(header->viewport()->mapToGlobal(at + QPoint(by, 0))), Qt::NoButton, Qt::LeftButton, Qt::NoModifier);
+    QMouseEvent move(QEvent::MouseMove, QPointF(at + QPoint(by, 0)), QPointF(header->viewport()->mapToGlobal(at + QPoint(by, 0))),
+                     Qt::NoButton, Qt::LeftButton, Qt::NoModifier);
     QApplication::sendEvent(header->viewport(), &move);
     QTest::mouseRelease(header->viewport(), Qt::LeftButton, Qt::NoModifier, at + QPoint(by, 0));
     QCoreApplication::processEvents();
@@ -69,7 +71,9 @@ private:
 
 void TestTables::formsQuoteWhatTheyMust()
 {
-    const TableText table { { QStringLiteral("name"), QStringLiteral("a, \"b\"") }, { { QStringLiteral("x"), QStringLiteral("1,5") }, { QStringLiteral("say \"hi\""), QStringLiteral("µs") } } };
+    const TableText table { { QStringLiteral("name"), QStringLiteral("a, \"b\"") },
+                            { { QStringLiteral("x"), QStringLiteral("1,5") },
+                              { QStringLiteral("say \"hi\""), QStringLiteral("µs") } } };
     QCOMPARE(asTsv(table), QStringLiteral("name\ta, \"b\"\nx\t1,5\nsay \"hi\"\tµs"));
     QCOMPARE(asCsv(table), QStringLiteral("name,\"a, \"\"b\"\"\"\r\nx,\"1,5\"\r\n\"say \"\"hi\"\"\",µs\r\n"));
     const QJsonArray json = QJsonDocument::fromJson(asJson(table).toUtf8()).array();
@@ -105,7 +109,8 @@ void TestTables::selectedCellsOfATable()
     table.findChild<QAction*>(QStringLiteral("table.copyCsv"))->trigger();
     QCOMPARE(clip(), QStringLiteral("C,A,B\r\n02,00,01\r\ntwo lines of it,10,11\r\n"));
     table.findChild<QAction*>(QStringLiteral("table.copyJson"))->trigger();
-    QCOMPARE(QJsonDocument::fromJson(clip().toUtf8()).array().at(1).toObject().value(QStringLiteral("B")).toString(), QStringLiteral("11"));
+    QCOMPARE(QJsonDocument::fromJson(clip().toUtf8()).array().at(1).toObject().value(QStringLiteral("B")).toString(),
+             QStringLiteral("11"));
     QCOMPARE(table.contextMenuPolicy(), Qt::ActionsContextMenu);
 }
 
@@ -141,12 +146,14 @@ void TestTables::everyTableCopies()
         for (int i = 0; i < 4; ++i)
             QCoreApplication::processEvents();
         for (QAbstractItemView* view : dock->widget()->findChildren<QAbstractItemView*>()) {
-            if (view->inherits("QComboBoxListView") || qobject_cast<QHeaderView*>(view) || view->model() == nullptr || view->objectName().startsWith(QLatin1String("qt_")))
+            if (view->inherits("QComboBoxListView") || qobject_cast<QHeaderView*>(view) || view->model() == nullptr
+                || view->objectName().startsWith(QLatin1String("qt_")))
                 continue;
             const QByteArray what = (dock->objectName() + QLatin1Char('/') + view->objectName()).toUtf8();
             for (const char* name : { "table.copy", "table.copyCsv", "table.copyJson" })
                 QVERIFY2(view->findChild<QAction*>(QLatin1String(name), Qt::FindDirectChildrenOnly) != nullptr, what.constData());
-            QVERIFY2(view->contextMenuPolicy() == Qt::ActionsContextMenu || view->contextMenuPolicy() == Qt::CustomContextMenu, what.constData());
+            QVERIFY2(view->contextMenuPolicy() == Qt::ActionsContextMenu || view->contextMenuPolicy() == Qt::CustomContextMenu,
+                     what.constData());
             if (view->model()->rowCount() == 0 || !view->isVisible())
                 continue;
             QApplication::clipboard()->clear();
@@ -154,7 +161,8 @@ void TestTables::everyTableCopies()
             if (view->selectionMode() == QAbstractItemView::SingleSelection)
                 view->setCurrentIndex(view->model()->index(0, 0));
             if (view->selectionModel()->selectedIndexes().isEmpty())
-                view->selectionModel()->select(view->model()->index(0, 0), QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+                view->selectionModel()->select(view->model()->index(0, 0),
+                                               QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
             QTest::keySequence(view, QKeySequence::Copy);
             const QStringList lines = clip().split(QLatin1Char('\n'));
             QVERIFY2(lines.size() >= 2, what + " copied " + clip().toUtf8());
@@ -188,7 +196,8 @@ void TestTables::weightsCopyTheirStrategyToo()
     const QStringList lines = clip().split(QLatin1Char('\n'));
     QCOMPARE(lines.size(), static_cast<int>(two.size()) + 1);
     QCOMPARE(lines.front().section(QLatin1Char('\t'), 0, 0), QStringLiteral("weight"));
-    QCOMPARE(lines.at(1).section(QLatin1Char('\t'), 5), QString::number(weights[static_cast<std::size_t>(two.front())].bytesPerDevice));
+    QCOMPARE(lines.at(1).section(QLatin1Char('\t'), 5),
+             QString::number(weights[static_cast<std::size_t>(two.front())].bytesPerDevice));
     const auto strategy = strategyFromMimeData(QApplication::clipboard()->mimeData());
     QVERIFY(strategy.has_value());
     QVERIFY(*strategy == weights[static_cast<std::size_t>(two.front())].strategy);
@@ -241,7 +250,8 @@ void TestTables::orderAndSortingStay()
     QTest::mousePress(header->viewport(), Qt::LeftButton, Qt::NoModifier, from);
     for (int step = 1; step <= 8; ++step) {
         const QPoint at = from + (to - from) * step / 8;
-        QMouseEvent move(QEvent::MouseMove, QPointF(at), QPointF(header->viewport()->mapToGlobal(at)), Qt::NoButton, Qt::LeftButton, Qt::NoModifier);
+        QMouseEvent move(QEvent::MouseMove, QPointF(at), QPointF(header->viewport()->mapToGlobal(at)), Qt::NoButton, Qt::LeftButton,
+                         Qt::NoModifier);
         QApplication::sendEvent(header->viewport(), &move);
     }
     QTest::mouseRelease(header->viewport(), Qt::LeftButton, Qt::NoModifier, to);
@@ -262,7 +272,11 @@ void TestTables::wrongColumnsInTheSettingsAreLeftAside()
 {
     m_it.open({ 1600, 1000 }, false);
     QVariantMap wrong;
-    wrong.insert(QStringLiteral("widths"), QVariantMap { { QStringLiteral("0"), -5 }, { QStringLiteral("99"), 100 }, { QStringLiteral("x"), 20 }, { QStringLiteral("1"), 1000000 } });
+    wrong.insert(QStringLiteral("widths"),
+                 QVariantMap { { QStringLiteral("0"), -5 },
+                               { QStringLiteral("99"), 100 },
+                               { QStringLiteral("x"), 20 },
+                               { QStringLiteral("1"), 1000000 } });
     wrong.insert(QStringLiteral("order"), QVariantList { 3, 3 });
     wrong.insert(QStringLiteral("sort"), QVariantList { 77, 9 });
     m_it.settings->setColumns(QStringLiteral("collectivesTable"), wrong);

@@ -86,7 +86,8 @@ void TestViewHeader::nothingIsCutInSmallWindows()
         auto* view = test.find<QWidget>(name);
         view->findChild<FindField*>()->begin();
         settle();
-        QVERIFY2(cutTexts(view).isEmpty(), qPrintable(QLatin1String(name) + QLatin1String(": ") + cutTexts(view).join(QLatin1String(", "))));
+        QVERIFY2(cutTexts(view).isEmpty(),
+                 qPrintable(QLatin1String(name) + QLatin1String(": ") + cutTexts(view).join(QLatin1String(", "))));
     }
     test.document()->undoStack()->setClean();
 }
@@ -150,7 +151,8 @@ void TestViewHeader::windowsStayAsTheyAre()
     QVERIFY2(picker->fontMetrics().horizontalAdvance(picker->text()) <= picker->width(), qPrintable(picker->text()));
     test.window->resize(1900, 1000);
     settle();
-    QVERIFY2(picker->text().contains(QLatin1String("greedy")) && !picker->text().contains(QChar(0x2026)), qPrintable(picker->text()));
+    QVERIFY2(picker->text().contains(QLatin1String("greedy")) && !picker->text().contains(QChar(0x2026)),
+             qPrintable(picker->text()));
     test.document()->undoStack()->setClean();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the window says where something goes wrong, each kind provoked once: it names the file or thing, says what happened and what to
-// do. Errors of files and commands in general are in tests/e2e/tst_messages.cpp.
+// What the window says where something goes wrong, each kind provoked once: it names the file or thing, says what happened and what
+// to do. Errors of files and commands in general are in tests/e2e/tst_messages.cpp.
 #include "app/desktop/enginesession.h"
 #include "app/desktop/fonts.h"
 #include "app/desktop/historyfiles.h"
@@ -55,7 +55,9 @@ void TestWindowMessages::files_data()
     QTest::newRow("design not there") << QStringLiteral("open") << QByteArray() << QStringLiteral("gone.shardboard");
     QTest::newRow("design no JSON") << QStringLiteral("open") << QByteArray("hello") << QStringLiteral("text.shardboard");
     QTest::newRow("design something else") << QStringLiteral("open") << QByteArray("{}") << QStringLiteral("other.shardboard");
-    QTest::newRow("design of a newer version") << QStringLiteral("open") << QByteArray("{\"format\": \"shardboard\", \"version\": 99}") << QStringLiteral("newer.shardboard");
+    QTest::newRow("design of a newer version")
+        << QStringLiteral("open") << QByteArray("{\"format\": \"shardboard\", \"version\": 99}")
+        << QStringLiteral("newer.shardboard");
     QTest::newRow("checkpoint opened") << QStringLiteral("open") << QByteArray("\x08") << QStringLiteral("model.safetensors");
     QTest::newRow("index opened") << QStringLiteral("open") << QByteArray("{}") << QStringLiteral("model.safetensors.index.json");
     QTest::newRow("config opened") << QStringLiteral("open") << QByteArray("{}") << QStringLiteral("config.json");
@@ -63,11 +65,13 @@ void TestWindowMessages::files_data()
     QTest::newRow("saved nowhere") << QStringLiteral("save") << QByteArray() << QStringLiteral("no/such/d.shardboard");
     QTest::newRow("edits not there") << QStringLiteral("replay") << QByteArray() << QStringLiteral("gone.edits.json");
     QTest::newRow("edits no JSON") << QStringLiteral("replay") << QByteArray("{") << QStringLiteral("a.edits.json");
-    QTest::newRow("edits of a newer version") << QStringLiteral("replay") << QByteArray("{\"shardboard_edits\": 9, \"edits\": []}") << QStringLiteral("b.edits.json");
+    QTest::newRow("edits of a newer version")
+        << QStringLiteral("replay") << QByteArray("{\"shardboard_edits\": 9, \"edits\": []}") << QStringLiteral("b.edits.json");
     QTest::newRow("edits nowhere") << QStringLiteral("saveEdits") << QByteArray() << QStringLiteral("no/such/a.edits.json");
     QTest::newRow("rules not there") << QStringLiteral("rules") << QByteArray() << QStringLiteral("gone.yml");
     QTest::newRow("rules no YAML") << QStringLiteral("rules") << QByteArray("a: [b") << QStringLiteral("cut.yml");
-    QTest::newRow("rules a number") << QStringLiteral("rules") << QByteArray("logical_axis_rules: 7\n") << QStringLiteral("seven.yml");
+    QTest::newRow("rules a number") << QStringLiteral("rules") << QByteArray("logical_axis_rules: 7\n")
+                                    << QStringLiteral("seven.yml");
     QTest::newRow("rules nowhere") << QStringLiteral("saveRules") << QByteArray() << QStringLiteral("no/such/a.yml");
 }
 
@@ -148,7 +152,9 @@ void TestWindowMessages::engines_data()
 {
     QTest::addColumn<QStringList>("command");
     QTest::addColumn<QString>("about");
-    const auto fake = [](const char* script) { return QStringList { QStringLiteral(SHARDBOARD_BINARY_DIR "/tests/fakeengine"), QString::fromLatin1(script) }; };
+    const auto fake = [](const char* script) {
+        return QStringList { QStringLiteral(SHARDBOARD_BINARY_DIR "/tests/fakeengine"), QString::fromLatin1(script) };
+    };
     QTest::newRow("not there") << QStringList { QStringLiteral("/no/such/engine") } << QStringLiteral("/no/such/engine");
     QTest::newRow("leaves at once") << QStringList { QStringLiteral("/bin/false") } << QStringLiteral("exit status 1");
     QTest::newRow("crashes") << fake("crash") << QStringLiteral("signal 9");

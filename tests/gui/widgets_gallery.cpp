@@ -91,8 +91,7 @@ int selectByName(const Document& document, const QString& part)
 
 void pictures(Document& document, const QString& directory, const QString& theme)
 {
-    const auto file
-        = [&](const char* name) { return QStringLiteral("%1/%2-%3.png").arg(directory, QLatin1String(name), theme); };
+    const auto file = [&](const char* name) { return QStringLiteral("%1/%2-%3.png").arg(directory, QLatin1String(name), theme); };
     document.selection()->clear();
     document.selection()->setWeight(selectByName(document, QStringLiteral("o_proj")));
     document.selection()->setDevice(std::min<std::int64_t>(2, document.design().mesh.deviceCount() - 1));

@@ -116,8 +116,7 @@ void TestWidgetsPure::neighboursDifferInLightness()
         return 116 * std::cbrt(y) - 16;
     };
     for (int i = 0; i + 1 < kHueCount; ++i)
-        QVERIFY2(std::abs(lightness(partColor(i).fill) - lightness(partColor(i + 1).fill)) >= 10,
-                 qPrintable(QString::number(i)));
+        QVERIFY2(std::abs(lightness(partColor(i).fill) - lightness(partColor(i + 1).fill)) >= 10, qPrintable(QString::number(i)));
 }
 
 /// In CIELAB, as eyes of three kinds see them (Machado, Oliveira and Fernandes 2009, severity 1).
@@ -142,7 +141,9 @@ void TestWidgetsPure::huesStayApartForTheColourBlind()
         std::array<double, 3> seen = times(eye, rgb);
         for (double& value : seen)
             value = std::clamp(value, 0.0, 1.0);
-        constexpr Matrix toXyz { { { 0.4124564, 0.3575761, 0.1804375 }, { 0.2126729, 0.7151522, 0.0721750 }, { 0.0193339, 0.1191920, 0.9503041 } } };
+        constexpr Matrix toXyz {
+            { { 0.4124564, 0.3575761, 0.1804375 }, { 0.2126729, 0.7151522, 0.0721750 }, { 0.0193339, 0.1191920, 0.9503041 } }
+        };
         const std::array<double, 3> xyz = times(toXyz, seen);
         const auto f = [](double t) { return t > 0.008856 ? std::cbrt(t) : 7.787 * t + 16.0 / 116; };
         const double x = f(xyz[0] / 0.95047);
@@ -156,7 +157,8 @@ void TestWidgetsPure::huesStayApartForTheColourBlind()
                 const auto p = lab(partColor(a).fill, eye);
                 const auto q = lab(partColor(b).fill, eye);
                 const double distance = std::hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]);
-                QVERIFY2(distance >= 15, qPrintable(QStringLiteral("%1 and %2 for kind %3: %4").arg(a).arg(b).arg(&eye - kinds).arg(distance)));
+                QVERIFY2(distance >= 15,
+                         qPrintable(QStringLiteral("%1 and %2 for kind %3: %4").arg(a).arg(b).arg(&eye - kinds).arg(distance)));
             }
 }
 
@@ -264,9 +266,8 @@ void TestWidgetsPure::worldCannotLeaveTheView()
 void TestWidgetsPure::everyDeviceHasItsOwnCell_data()
 {
     QTest::addColumn<QString>("mesh");
-    for (const char* mesh :
-         { "model=1", "model=8", "model=1000", "data=2,model=4", "pod=2,data=3,model=5", "a=2,b=2,c=2,d=3", "pod=4,data=8,fsdp=16,model=4",
-           "data=512,model=4", "data=96,model=1", "a=3,b=1,c=40,d=2" })
+    for (const char* mesh : { "model=1", "model=8", "model=1000", "data=2,model=4", "pod=2,data=3,model=5", "a=2,b=2,c=2,d=3",
+                              "pod=4,data=8,fsdp=16,model=4", "data=512,model=4", "data=96,model=1", "a=3,b=1,c=40,d=2" })
         QTest::newRow(mesh) << QString::fromLatin1(mesh);
 }
 
@@ -293,7 +294,8 @@ void TestWidgetsPure::everyDeviceHasItsOwnCell()
 /// A mesh of 16,384 devices is no line.
 void TestWidgetsPure::largeMeshesAreReadable()
 {
-    for (const char* mesh : { "pod=4,data=8,fsdp=64,model=8", "data=2048,model=8", "pipe=16,data=128,model=8", "a=16,b=16,c=64", "fsdp=4096,model=4" }) {
+    for (const char* mesh : { "pod=4,data=8,fsdp=64,model=8", "data=2048,model=8", "pipe=16,data=128,model=8", "a=16,b=16,c=64",
+                              "fsdp=4096,model=4" }) {
         const QRectF world = MeshGrid(Mesh::parse(mesh).value()).world();
         QVERIFY2(world.height() / world.width() < 4.5 && world.width() / world.height() < 4.5, mesh);
     }

@@ -12,8 +12,7 @@
 
 namespace shardboard {
 
-inline Design knownDesign(const char* mesh = "data=2,model=4", const char* preset = "megatron-tp",
-                          std::int64_t sequence = 4096)
+inline Design knownDesign(const char* mesh = "data=2,model=4", const char* preset = "megatron-tp", std::int64_t sequence = 4096)
 {
     Design design;
     design.mesh = Mesh::parse(mesh).value();

@@ -61,7 +61,8 @@ bool dropAxis(QWidget* target, const QString& axis, const QPointF& at)
     return accepted;
 }
 
-template <class View> std::unique_ptr<View> shown(Document& document, const QSize& size)
+template <class View>
+std::unique_ptr<View> shown(Document& document, const QSize& size)
 {
     auto view = std::make_unique<View>(&document);
     view->resize(size);
@@ -128,8 +129,7 @@ void TestWidgetsViews::modelsAreSound()
     CollectivesModel collectives;
     const QAbstractItemModelTester weightTester(&weights, QAbstractItemModelTester::FailureReportingMode::QtTest);
     const QAbstractItemModelTester filterTester(&filter, QAbstractItemModelTester::FailureReportingMode::QtTest);
-    const QAbstractItemModelTester collectivesTester(&collectives,
-                                                     QAbstractItemModelTester::FailureReportingMode::QtTest);
+    const QAbstractItemModelTester collectivesTester(&collectives, QAbstractItemModelTester::FailureReportingMode::QtTest);
     weights.setEvaluation(document.evaluation(), Qt::white, Qt::black);
     collectives.setEvaluation(document.evaluation(), Qt::gray, Qt::red, {});
     QCOMPARE(filter.matches(), static_cast<int>(document.evaluation()->weights.size()));
@@ -156,7 +156,8 @@ void TestWidgetsViews::modelsAreSound()
         QCOMPARE(collectives.rowCount(), static_cast<int>(evaluation->plan.collectives.size()));
         QCOMPARE(proxy.rowCount(), collectives.rowCount());
         for (int row = 0; row < proxy.rowCount(); ++row)
-            QCOMPARE(proxy.index(row, CollectivesModel::CauseColumn).data().toString().toStdString(), evaluation->plan.collectives[static_cast<std::size_t>(row)].cause);
+            QCOMPARE(proxy.index(row, CollectivesModel::CauseColumn).data().toString().toStdString(),
+                     evaluation->plan.collectives[static_cast<std::size_t>(row)].cause);
     }
     QVERIFY(other.evaluation()->plan.collectives.size() > document.evaluation()->plan.collectives.size());
     collectives.setEvaluation(nullptr, Qt::gray, Qt::red, {});
@@ -178,9 +179,8 @@ void TestWidgetsViews::viewsLiveWithoutADesign()
     QTest::keyClick(mesh->canvas(), Qt::Key_Right);
     QTest::mouseClick(tiles->canvas(), Qt::LeftButton);
     QVERIFY(!dropAxis(tiles->canvas(), QStringLiteral("model"), { 100, 100 }));
-    for (QWidget* view :
-         std::initializer_list<QWidget*> { mesh.get(), tiles.get(), weights.get(), collectives.get(), flow.get(),
-                                           inspector.get(), findings.get(), memory.get(), summary.get() })
+    for (QWidget* view : std::initializer_list<QWidget*> { mesh.get(), tiles.get(), weights.get(), collectives.get(), flow.get(),
+                                                           inspector.get(), findings.get(), memory.get(), summary.get() })
         QVERIFY(!view->grab().isNull());
     QVERIFY(document.setDesign(knownDesign()).ok());
     QCOMPARE(summary->findChild<QLabel*>(QStringLiteral("summaryName"))->text(), QStringLiteral("llama3-8b"));
@@ -443,7 +443,8 @@ void TestWidgetsViews::strategiesAreCopiedAndPasted()
     auto* tree = panel->findChild<QTreeView*>(QStringLiteral("weightTree"));
     const auto named = [&](const char* part) {
         const auto& weights = document.evaluation()->weights;
-        const auto it = std::find_if(weights.begin(), weights.end(), [&](const auto& w) { return w.spec.name.find(part) != std::string::npos; });
+        const auto it = std::find_if(weights.begin(), weights.end(),
+                                     [&](const auto& w) { return w.spec.name.find(part) != std::string::npos; });
         return static_cast<int>(it - weights.begin());
     };
     const auto layout = [&](int weight) { return document.evaluation()->weights[static_cast<std::size_t>(weight)].layout; };
@@ -519,8 +520,7 @@ void TestWidgetsViews::flowSelects()
         if (item.collective >= 0)
             QCOMPARE(document.selection()->collective(), item.collective);
         else if (!item.weights.empty())
-            QVERIFY(std::find(item.weights.begin(), item.weights.end(), document.selection()->weight())
-                    != item.weights.end());
+            QVERIFY(std::find(item.weights.begin(), item.weights.end(), document.selection()->weight()) != item.weights.end());
     }
     const int block = view->segment();
     document.selection()->clear();
@@ -634,7 +634,8 @@ void TestWidgetsViews::inspectorPageTakenAgainIsLikeANewOne()
     QVERIFY(kept);
     const Design before = document.design();
     for (const int dim : { 1, 0, 1 }) {
-        const Design edited = document.withStrategy(document.patternOf(weight), document.withAxisOnDim(weight, before.mesh.find("model"), dim));
+        const Design edited =
+            document.withStrategy(document.patternOf(weight), document.withAxisOnDim(weight, before.mesh.find("model"), dim));
         QVERIFY(document.edit(edited, QStringLiteral("edit"), Misfits::Replicate).ok());
         QVERIFY(likeNew());
     }
@@ -721,8 +722,8 @@ void TestWidgetsViews::everythingHasAName()
     const auto collectives = shown<CollectivesView>(document, { 600, 200 });
     const auto flow = shown<FlowView>(document, { 600, 200 });
     const auto summary = shown<SummaryBar>(document, { 1200, 48 });
-    for (QWidget* view : std::initializer_list<QWidget*> { mesh.get(), tiles.get(), weights.get(), collectives.get(),
-                                                           flow.get(), summary.get() }) {
+    for (QWidget* view :
+         std::initializer_list<QWidget*> { mesh.get(), tiles.get(), weights.get(), collectives.get(), flow.get(), summary.get() }) {
         QVERIFY(!view->accessibleName().isEmpty());
         for (QWidget* child : view->findChildren<QWidget*>())
             if (child->focusPolicy() != Qt::NoFocus && !child->objectName().startsWith(QStringLiteral("qt_"))

@@ -53,7 +53,11 @@ public:
     }
 
     QAction* action(const char* id) const { return window->actionRegistry()->get(QString::fromLatin1(id)); }
-    template<class Widget> Widget* child(const char* name) const { return window->findChild<Widget*>(QString::fromLatin1(name)); }
+    template <class Widget>
+    Widget* child(const char* name) const
+    {
+        return window->findChild<Widget*>(QString::fromLatin1(name));
+    }
 
     QTemporaryDir folder;
     std::unique_ptr<Settings> settings;

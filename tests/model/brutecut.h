@@ -50,9 +50,8 @@ struct BruteSegment {
     std::int64_t size = 0;
     std::int64_t unit = 1;
 };
-inline std::vector<Elements> dealDim(std::int64_t size, const std::vector<BruteSegment>& segments,
-                                     std::int64_t numerator, std::int64_t denominator, CutRule rule,
-                                     const std::vector<std::int64_t>& sizes)
+inline std::vector<Elements> dealDim(std::int64_t size, const std::vector<BruteSegment>& segments, std::int64_t numerator,
+                                     std::int64_t denominator, CutRule rule, const std::vector<std::int64_t>& sizes)
 {
     std::vector<Elements> out;
     std::int64_t logical = 0;

@@ -47,7 +47,10 @@ struct Errors {
         ++count;
     }
     double mean() const { return sum / count; }
-    QString text() const { return QString("mean %1 %, worst %2 % of %3").arg(100 * mean(), 0, 'f', 1).arg(100 * worst, 0, 'f', 1).arg(count); }
+    QString text() const
+    {
+        return QString("mean %1 %, worst %2 % of %3").arg(100 * mean(), 0, 'f', 1).arg(100 * worst, 0, 'f', 1).arg(count);
+    }
 };
 
 KernelPoint product(double b, double m, double n, double k, double seconds = 0)
@@ -72,7 +75,8 @@ private Q_SLOTS:
                         points.push_back({ bytes, (steps * alpha + bytes / rate) * (1 + noise(random)), steps });
                 const auto fit = fitLink(points);
                 QVERIFY(fit.ok());
-                QVERIFY2(std::fabs(fit.value().alphaSeconds - alpha) <= 0.02 * alpha + 1e-9, qPrintable(QString::number(fit.value().alphaSeconds)));
+                QVERIFY2(std::fabs(fit.value().alphaSeconds - alpha) <= 0.02 * alpha + 1e-9,
+                         qPrintable(QString::number(fit.value().alphaSeconds)));
                 QVERIFY(std::fabs(fit.value().bytesPerSecond / rate - 1) < 0.02);
                 QVERIFY(fit.value().residual.mean > 0.005 && fit.value().residual.mean < 0.03);
                 QVERIFY(fit.value().residual.worst >= fit.value().residual.mean && fit.value().residual.worst < 0.1);
@@ -89,7 +93,9 @@ private Q_SLOTS:
 
     void poorPointsAreRefused()
     {
-        const auto says = [](const std::vector<LinkPoint>& points) { return QString::fromStdString(fitLink(points, "nvlink").error().text()); };
+        const auto says = [](const std::vector<LinkPoint>& points) {
+            return QString::fromStdString(fitLink(points, "nvlink").error().text());
+        };
         QCOMPARE(says({ { 1, 1 }, { 2, 2 } }), QString("nvlink: cannot be fitted to 2 points; measure at least three sizes"));
         QVERIFY(says({ { 8, 1 }, { 8, 1.1 }, { 8, 0.9 } }).startsWith("nvlink: the points are all of one size"));
         QVERIFY(says({ { 1e3, 1 }, { 1e6, 0.5 }, { 1e9, 0.1 } }).startsWith("nvlink: the times do not grow"));
@@ -97,7 +103,8 @@ private Q_SLOTS:
             QVERIFY(says({ { 1, 1 }, { 2, 2 }, { 3, bad } }).startsWith("nvlink: point 2 has a value that is no positive number"));
         const DeviceSpec& device = *findDevice("h100-sxm");
         QVERIFY(!fitKernels({ product(1, 8, 8, 8, 1e-6) }, device).ok());
-        QVERIFY(!fitKernels({ product(1, 64, 64, 64, 1e-6), product(1, 64, 64, 64, 1e-6), product(1, 64, 64, 64, 1e-6) }, device).ok());
+        QVERIFY(
+            !fitKernels({ product(1, 64, 64, 64, 1e-6), product(1, 64, 64, 64, 1e-6), product(1, 64, 64, 64, 1e-6) }, device).ok());
         QVERIFY(!fitKernels({ product(1, 8, 8, 8, 0), product(1, 64, 64, 64, 1e-6), product(1, 64, 64, 64, 1e-6) }, device).ok());
     }
 
@@ -162,8 +169,13 @@ private Q_SLOTS:
                 for (double bytes = 1e6; bytes < 2e9; bytes *= 10) {
                     const double time = latency * 1e-6 + bytes / (rate * 1e9);
                     const double model = prices.seconds(kind, { 0 }, static_cast<std::int64_t>(bytes));
-                    QVERIFY2(std::fabs(model - time) <= 0.10 * time, qPrintable(QString("%1 over %2 of %3 bytes: %4 us, not %5").arg(
-                                 QString::fromStdString(collectiveName(kind))).arg(n).arg(bytes).arg(model * 1e6).arg(time * 1e6)));
+                    QVERIFY2(std::fabs(model - time) <= 0.10 * time,
+                             qPrintable(QString("%1 over %2 of %3 bytes: %4 us, not %5")
+                                            .arg(QString::fromStdString(collectiveName(kind)))
+                                            .arg(n)
+                                            .arg(bytes)
+                                            .arg(model * 1e6)
+                                            .arg(time * 1e6)));
                     all.add(model, time);
                     if (bytes > 5e8)
                         large.add(model, time);
@@ -196,13 +208,20 @@ private Q_SLOTS:
             for (auto it = points.begin(); it != points.end(); ++it) {
                 const QStringList sizes = it.key().split('x');
                 // One device of each node: those that the other axis tells apart.
-                const Mesh mesh = Mesh::make({ { "node", sizes[0].toInt() }, { "member", sizes[1].toInt() }, { "other", 8 / sizes[1].toInt() } }).value();
+                const Mesh mesh =
+                    Mesh::make({ { "node", sizes[0].toInt() }, { "member", sizes[1].toInt() }, { "other", 8 / sizes[1].toInt() } })
+                        .value();
                 const auto price = algorithmPrice(kind, algorithm, algorithmGroup(footprintOf({ 0, 1 }, mesh, hardware), hardware));
                 QVERIFY(price.has_value());
                 for (double bytes = 1e6; bytes < 2e9; bytes *= 10) {
-                    const double time = it.value().toArray()[0].toDouble() * 1e-6 + bytes / (it.value().toArray()[1].toDouble() * 1e9);
+                    const double time =
+                        it.value().toArray()[0].toDouble() * 1e-6 + bytes / (it.value().toArray()[1].toDouble() * 1e9);
                     QVERIFY2(std::fabs(price->seconds(bytes) - time) <= 0.10 * time,
-                             qPrintable(QString("%1 %2 bytes: %3 us, not %4").arg(it.key()).arg(bytes).arg(price->seconds(bytes) * 1e6).arg(time * 1e6)));
+                             qPrintable(QString("%1 %2 bytes: %3 us, not %4")
+                                            .arg(it.key())
+                                            .arg(bytes)
+                                            .arg(price->seconds(bytes) * 1e6)
+                                            .arg(time * 1e6)));
                     all.add(price->seconds(bytes), time);
                 }
             }
@@ -220,7 +239,8 @@ private Q_SLOTS:
             const Hardware hardware = findHardware(id).value();
             const Mesh mesh = Mesh::make({ { "a", n } }).value();
             CollectivePrices prices(mesh, hardware);
-            return busBandwidth(AllReduce, n, std::int64_t { 1 } << 33, prices.seconds(AllReduce, { 0 }, std::int64_t { 1 } << 33)) / 1e9;
+            return busBandwidth(AllReduce, n, std::int64_t { 1 } << 33, prices.seconds(AllReduce, { 0 }, std::int64_t { 1 } << 33))
+                / 1e9;
         };
         QVERIFY2(std::fabs(bus("dgx-h200", 8) - 475) < 25, qPrintable(QString::number(bus("dgx-h200", 8))));
         QVERIFY2(bus("dgx-a100", 8) > 225 && bus("dgx-a100", 8) < 255, qPrintable(QString::number(bus("dgx-a100", 8))));
@@ -229,8 +249,7 @@ private Q_SLOTS:
 
     void publishedProducts()
     {
-        const QJsonArray examples
-            = publishedHardware().value("gemm_model").toObject().value("h100_bf16_tflops_examples").toArray();
+        const QJsonArray examples = publishedHardware().value("gemm_model").toObject().value("h100_bf16_tflops_examples").toArray();
         const DeviceSpec& device = *findDevice("h100-sxm");
         Errors errors;
         const auto add = [&](double b, double m, double n, double k, double tflops) {

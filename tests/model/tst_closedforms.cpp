@@ -69,7 +69,8 @@ private Q_SLOTS:
             for (std::size_t i = 0; i < std::size(kinds); ++i) {
                 const double all = megatronLayerBytes(layerOf(gpt), MegatronKept::All);
                 const double percent = 100 * megatronLayerBytes(layerOf(gpt), kinds[i]) / all;
-                QVERIFY2(std::abs(percent - gpt.percent[i]) <= 0.15, qPrintable(QString("%1 %2: %3").arg(gpt.name).arg(i).arg(percent)));
+                QVERIFY2(std::abs(percent - gpt.percent[i]) <= 0.15,
+                         qPrintable(QString("%1 %2: %3").arg(gpt.name).arg(i).arg(percent)));
             }
         const MegatronLayer layer = layerOf(kGpts[0]);
         QCOMPARE(megatronLayerBytes(layer, MegatronKept::FullSequence) * 8, megatronLayerBytes(layer, MegatronKept::Full));
@@ -151,7 +152,8 @@ private Q_SLOTS:
     void keysAndValues()
     {
         const auto bytes = [](const ModelSpec& m) {
-            return kvCacheBytesPerToken(static_cast<double>(m.layers), static_cast<double>(m.kvHeads), static_cast<double>(m.headDim), 2);
+            return kvCacheBytesPerToken(static_cast<double>(m.layers), static_cast<double>(m.kvHeads),
+                                        static_cast<double>(m.headDim), 2);
         };
         QCOMPARE(bytes(llama8B()), 131072.0);
         QCOMPARE(bytes(llama70B()), 327680.0);
@@ -169,7 +171,8 @@ private Q_SLOTS:
             return rounded(linearFlopsPerToken(parametersOf(m) - table - norms) / 1e9, 2);
         };
         const auto attention = [](const ModelSpec& m) {
-            return rounded(attentionFlopsPerToken(8192, static_cast<double>(m.hiddenSize), static_cast<double>(m.layers), true) / 1e9, 2);
+            return rounded(
+                attentionFlopsPerToken(8192, static_cast<double>(m.hiddenSize), static_cast<double>(m.layers), true) / 1e9, 2);
         };
         QCOMPARE(linear(llama8B()), 15.01);
         QCOMPARE(linear(llama70B()), 139.00);
@@ -183,7 +186,8 @@ private Q_SLOTS:
     void utilization()
     {
         const auto percent = [](const ModelSpec& m, double tokensPerSecond) {
-            const double perToken = trainingFlopsPerToken(parametersOf(m), static_cast<double>(m.layers), static_cast<double>(m.hiddenSize), 8192);
+            const double perToken =
+                trainingFlopsPerToken(parametersOf(m), static_cast<double>(m.layers), static_cast<double>(m.hiddenSize), 8192);
             return rounded(100 * modelFlopsUtilization(tokensPerSecond, perToken, 312e12), 1);
         };
         QCOMPARE(percent(llama8B(), 2904), 56.8);

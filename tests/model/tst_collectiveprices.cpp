@@ -36,7 +36,10 @@ Hardware fabric()
 
 Mesh line(std::int64_t n) { return Mesh::make({ { "a", n } }).value(); }
 
-bool near(double a, double b, double tolerance = 1e-9) { return std::fabs(a - b) <= tolerance * std::max(std::fabs(a), std::fabs(b)); }
+bool near(double a, double b, double tolerance = 1e-9)
+{
+    return std::fabs(a - b) <= tolerance * std::max(std::fabs(a), std::fabs(b));
+}
 
 double timeOf(const Hardware& hardware, const Mesh& mesh, CollectiveKind kind, const std::vector<int>& axes, double bytes)
 {
@@ -103,8 +106,10 @@ private Q_SLOTS:
                 QVERIFY(price.has_value());
                 for (const double s : { 0.0, 1e3, 1e9 })
                     QVERIFY2(near(price->seconds(s), steps * kA + times * s / kB),
-                             qPrintable(QString("%1 by %2 over %3").arg(QString::fromStdString(collectiveName(kind)),
-                                                                        QString::fromStdString(algorithmName(algorithm))).arg(devices)));
+                             qPrintable(QString("%1 by %2 over %3")
+                                            .arg(QString::fromStdString(collectiveName(kind)),
+                                                 QString::fromStdString(algorithmName(algorithm)))
+                                            .arg(devices)));
             };
             check(AllReduce, Algorithm::Ring, 2 * (n - 1), 2 * part);
             check(AllReduce, Algorithm::DoubleTree, 2 * rounds, 2);
@@ -192,7 +197,8 @@ private Q_SLOTS:
         QVERIFY(near(shared.seconds(AllGather, { 0 }, 10'000'000), between + island));
         const auto reduce = shared.curve(AllReduce, { 0 }).at(10'000'000);
         QVERIFY(near(reduce.seconds, 2 * island + 2 * between));
-        QCOMPARE(QString::fromStdString(reduce.algorithm), QString("reduce-scatter by ring, all-reduce by ring, all-gather by ring"));
+        QCOMPARE(QString::fromStdString(reduce.algorithm),
+                 QString("reduce-scatter by ring, all-reduce by ring, all-gather by ring"));
     }
 
     /// One memory with caches, as a calibration finds it. By hand, and by both ways to a price.
@@ -315,9 +321,10 @@ private Q_SLOTS:
                 for (const std::int64_t part : { std::int64_t { 1 }, std::int64_t { 1 } << 10, std::int64_t { 1 } << 24 }) {
                     const std::int64_t bytes = part * mesh.groupSize(axes);
                     const auto share = [&](const std::vector<int>& over) { return bytes / mesh.groupSize(over); };
-                    const double inTurn = kind == AllGather ? prices.seconds(kind, first, share(rest)) + prices.seconds(kind, rest, bytes)
-                        : kind == ReduceScatter              ? prices.seconds(kind, first, bytes) + prices.seconds(kind, rest, share(first))
-                                                             : prices.seconds(kind, first, bytes) + prices.seconds(kind, rest, bytes);
+                    const double inTurn = kind == AllGather
+                        ? prices.seconds(kind, first, share(rest)) + prices.seconds(kind, rest, bytes)
+                        : kind == ReduceScatter ? prices.seconds(kind, first, bytes) + prices.seconds(kind, rest, share(first))
+                                                : prices.seconds(kind, first, bytes) + prices.seconds(kind, rest, bytes);
                     const double atOnce = prices.seconds(kind, axes, bytes);
                     QVERIFY2(atOnce <= inTurn * (1 + 1e-9) + 1e-9,
                              qPrintable(QString::fromStdString(hardware.id + " " + mesh.text() + " " + collectiveName(kind))));
@@ -327,7 +334,8 @@ private Q_SLOTS:
                 const Footprint footprint = footprintOf(axes, mesh, hardware);
                 const AlgorithmGroup group = algorithmGroup(footprint, hardware);
                 if (hardware.levels.front().fabric == Fabric::Switch && kind == AllReduce && mesh.groupSize(axes) > 1)
-                    QVERIFY(curve.seconds(1 << 24) <= algorithmPrice(AllReduce, Algorithm::Ring, group)->seconds(1 << 24) * (1 + 1e-12));
+                    QVERIFY(curve.seconds(1 << 24)
+                            <= algorithmPrice(AllReduce, Algorithm::Ring, group)->seconds(1 << 24) * (1 + 1e-12));
             }
         }
         QVERIFY(merged > 5000);

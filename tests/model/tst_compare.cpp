@@ -71,9 +71,10 @@ private Q_SLOTS:
         after.workload.software = Software::Eager;
         const DesignComparison comparison = compared(before, after);
         const std::pair<const char*, std::pair<const char*, const char*>> expected[] = {
-            { "batch", { "8", "16" } },           { "sequence", { "2,048", "1,024" } },     { "dtype", { "bf16", "f32" } },
-            { "micro-batches", { "1", "2" } },    { "recompute", { "none", "full" } },      { "attention", { "flash", "unfused" } },
-            { "overlap", { "none", "all" } },       { "optimizer states", { "as the weights", "cut over data, gradients too" } },
+            { "batch", { "8", "16" } },           { "sequence", { "2,048", "1,024" } },
+            { "dtype", { "bf16", "f32" } },       { "micro-batches", { "1", "2" } },
+            { "recompute", { "none", "full" } },  { "attention", { "flash", "unfused" } },
+            { "overlap", { "none", "all" } },     { "optimizer states", { "as the weights", "cut over data, gradients too" } },
             { "software", { "fused", "eager" } },
         };
         QCOMPARE(comparison.changes.size(), std::size(expected));
@@ -124,8 +125,8 @@ private Q_SLOTS:
         check("step_seconds", old->plan.seconds(), now->plan.seconds(), CostLine::Verdict::Worse);
         check("mfu", old->plan.performance.mfu, now->plan.performance.mfu, CostLine::Verdict::Worse);
         // Less is moved where everything is everywhere.
-        check("collective_bytes", static_cast<double>(old->plan.collectiveBytes()), static_cast<double>(now->plan.collectiveBytes()),
-              CostLine::Verdict::Better);
+        check("collective_bytes", static_cast<double>(old->plan.collectiveBytes()),
+              static_cast<double>(now->plan.collectiveBytes()), CostLine::Verdict::Better);
         // Parts of the collectives add up to all of them.
         double parts = 0;
         for (const CostLine& line : comparison.costs)
@@ -143,8 +144,9 @@ private Q_SLOTS:
         train.workload.kind = WorkloadKind::Train;
         const DesignComparison kinds = compared(prefill, train);
         QCOMPARE(kinds.notes.size(), std::size_t { 1 });
-        QCOMPARE(kinds.notes.front(), std::string("the two designs do different work: a prefill of 8 sequences of 2,048 tokens before, a "
-                                                  "training step of 8 sequences of 2,048 tokens after; times and memory do not compare"));
+        QCOMPARE(kinds.notes.front(),
+                 std::string("the two designs do different work: a prefill of 8 sequences of 2,048 tokens before, a "
+                             "training step of 8 sequences of 2,048 tokens after; times and memory do not compare"));
         QVERIFY(comparisonToJson(kinds)["notes"] == nlohmann::json::array({ kinds.notes.front() }));
         Design more = prefill;
         more.workload.batch = 16;
@@ -152,7 +154,9 @@ private Q_SLOTS:
         Design smaller = prefill;
         smaller.model.name = "half";
         smaller.model.layers = 16;
-        QVERIFY(compared(prefill, smaller).notes.at(0).starts_with("the two designs have different models: dense, 8,030,261,248 parameters, before, half, "));
+        QVERIFY(compared(prefill, smaller)
+                    .notes.at(0)
+                    .starts_with("the two designs have different models: dense, 8,030,261,248 parameters, before, half, "));
     }
 
     void swappedSidesSwapTheVerdict()
@@ -168,7 +172,10 @@ private Q_SLOTS:
             QCOMPARE(other->before, line.after);
             QCOMPARE(other->difference(), -line.difference());
             using V = CostLine::Verdict;
-            QCOMPARE(other->verdict(), line.verdict() == V::Better ? V::Worse : line.verdict() == V::Worse ? V::Better : line.verdict());
+            QCOMPARE(other->verdict(),
+                     line.verdict() == V::Better      ? V::Worse
+                         : line.verdict() == V::Worse ? V::Better
+                                                      : line.verdict());
         }
     }
 
@@ -189,7 +196,8 @@ private Q_SLOTS:
         for (const DesignDifference& change : comparison.changes)
             if (change.part == DesignDifference::Part::Pin)
                 pins.emplace_back(change.before, change.after);
-        const std::vector<std::pair<std::string, std::string>> expected { { "*:batch=data", "" }, { "", "residual:sequence=model" } };
+        const std::vector<std::pair<std::string, std::string>> expected { { "*:batch=data", "" },
+                                                                          { "", "residual:sequence=model" } };
         QCOMPARE(pins, expected);
     }
 

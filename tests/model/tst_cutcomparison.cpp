@@ -20,10 +20,7 @@ CutComparison compared(std::int64_t size, const char* meshText, std::optional<st
     return compareCuts(size, axes, mesh, grain, "dim 0");
 }
 
-const CutRow& row(const CutComparison& comparison, CutRule rule)
-{
-    return comparison.rows[static_cast<std::size_t>(rule)];
-}
+const CutRow& row(const CutComparison& comparison, CutRule rule) { return comparison.rows[static_cast<std::size_t>(rule)]; }
 
 } // namespace
 
@@ -85,8 +82,7 @@ private Q_SLOTS:
     {
         const Mesh mesh = Mesh::parse("x=2,y=3").value();
         const CutComparison comparison = compared(10, "x=2,y=3");
-        const CutRow& flat
-            = row(comparison, CutRule::CeilFlat); // 0-2 2-4 4-6 6-8 8-10, balanced 0-2 2-4 4-6 6-8 8-9 9-10
+        const CutRow& flat = row(comparison, CutRule::CeilFlat); // 0-2 2-4 4-6 6-8 8-10, balanced 0-2 2-4 4-6 6-8 8-9 9-10
         QCOMPARE(flat.largest, 2);
         QCOMPARE(flat.smallest, 0);
         QCOMPARE(flat.empty, 1);
@@ -123,8 +119,8 @@ private Q_SLOTS:
         std::mt19937 random(3);
         for (int i = 0; i < 2000; ++i) {
             const std::string mesh = "a=" + std::to_string(1 + random() % 5) + ",b=" + std::to_string(1 + random() % 5);
-            const CutComparison comparison = compared(static_cast<std::int64_t>(random() % 60), mesh.c_str(),
-                                                      static_cast<std::int64_t>(1 + random() % 7));
+            const CutComparison comparison =
+                compared(static_cast<std::int64_t>(random() % 60), mesh.c_str(), static_cast<std::int64_t>(1 + random() % 7));
             for (const CutRow& r : comparison.rows) {
                 if (r.refused)
                     continue;
@@ -145,8 +141,7 @@ private Q_SLOTS:
     {
         const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
         const CutComparison comparison = compared(huge, "x=4", huge);
-        QCOMPARE(runsText(row(comparison, CutRule::CeilFlat).sizes),
-                 std::string("2305843009213693952 x 3, 2305843009213693951"));
+        QCOMPARE(runsText(row(comparison, CutRule::CeilFlat).sizes), std::string("2305843009213693952 x 3, 2305843009213693951"));
         QCOMPARE(row(comparison, CutRule::GrainBalanced).largest, huge);
         QCOMPARE(row(comparison, CutRule::GrainBalanced).padding, huge); // saturated
     }

@@ -56,13 +56,18 @@ private Q_SLOTS:
         for (const GraphTensor& tensor : graph.tensors)
             if (tensor.spec.role == TensorRole::Weight)
                 names.insert(concreteName(tensor.spec.name, 7));
-        const std::set<std::string> wanted {
-            "model.embed_tokens.weight", "model.norm.weight", "lm_head.weight", "model.layers.7.input_layernorm.weight",
-            "model.layers.7.post_attention_layernorm.weight", "model.layers.7.self_attn.q_proj.weight",
-            "model.layers.7.self_attn.k_proj.weight", "model.layers.7.self_attn.v_proj.weight",
-            "model.layers.7.self_attn.o_proj.weight", "model.layers.7.mlp.gate_proj.weight",
-            "model.layers.7.mlp.up_proj.weight", "model.layers.7.mlp.down_proj.weight"
-        };
+        const std::set<std::string> wanted { "model.embed_tokens.weight",
+                                             "model.norm.weight",
+                                             "lm_head.weight",
+                                             "model.layers.7.input_layernorm.weight",
+                                             "model.layers.7.post_attention_layernorm.weight",
+                                             "model.layers.7.self_attn.q_proj.weight",
+                                             "model.layers.7.self_attn.k_proj.weight",
+                                             "model.layers.7.self_attn.v_proj.weight",
+                                             "model.layers.7.self_attn.o_proj.weight",
+                                             "model.layers.7.mlp.gate_proj.weight",
+                                             "model.layers.7.mlp.up_proj.weight",
+                                             "model.layers.7.mlp.down_proj.weight" };
         QVERIFY(names == wanted);
     }
 
@@ -80,31 +85,39 @@ private Q_SLOTS:
         };
         const char* attention = "input_layernorm.weight self_attn.q_proj.weight self_attn.k_proj.weight self_attn.v_proj.weight "
                                 "self_attn.o_proj.weight post_attention_layernorm.weight";
-        QTest::newRow("mixtral") << "mixtral" << "moe block"
+        QTest::newRow("mixtral") << "mixtral"
+                                 << "moe block"
                                  << names(model, attention)
                 + names(model + "block_sparse_moe.", "gate.weight experts.*.w1.weight experts.*.w3.weight experts.*.w2.weight");
-        const char* latent = "input_layernorm.weight self_attn.q_a_proj.weight self_attn.q_a_layernorm.weight self_attn.q_b_proj.weight "
-                             "self_attn.kv_a_proj_with_mqa.weight self_attn.kv_a_layernorm.weight self_attn.kv_b_proj.weight "
-                             "self_attn.o_proj.weight post_attention_layernorm.weight";
-        QTest::newRow("deepseek, first layers") << "deepseek_v3" << "dense block"
-                                                << names(model, latent)
-                + names(model + "mlp.", "gate_proj.weight up_proj.weight down_proj.weight");
-        QTest::newRow("deepseek") << "deepseek_v3" << "moe block"
+        const char* latent =
+            "input_layernorm.weight self_attn.q_a_proj.weight self_attn.q_a_layernorm.weight self_attn.q_b_proj.weight "
+            "self_attn.kv_a_proj_with_mqa.weight self_attn.kv_a_layernorm.weight self_attn.kv_b_proj.weight "
+            "self_attn.o_proj.weight post_attention_layernorm.weight";
+        QTest::newRow("deepseek, first layers")
+            << "deepseek_v3"
+            << "dense block" << names(model, latent) + names(model + "mlp.", "gate_proj.weight up_proj.weight down_proj.weight");
+        QTest::newRow("deepseek") << "deepseek_v3"
+                                  << "moe block"
                                   << names(model, latent)
                 + names(model + "mlp.",
                         "gate.weight gate.e_score_correction_bias experts.*.gate_proj.weight experts.*.up_proj.weight "
                         "experts.*.down_proj.weight shared_experts.gate_proj.weight shared_experts.up_proj.weight "
                         "shared_experts.down_proj.weight");
-        QTest::newRow("gpt-oss") << "gpt_oss" << "moe block"
+        QTest::newRow("gpt-oss") << "gpt_oss"
+                                 << "moe block"
                                  << names(model, attention)
                 + names(model + "self_attn.", "q_proj.bias k_proj.bias v_proj.bias o_proj.bias sinks")
-                + names(model + "mlp.", "router.weight router.bias experts.gate_up_proj experts.gate_up_proj_bias "
-                                        "experts.down_proj experts.down_proj_bias");
-        QTest::newRow("gemma 2") << "gemma2" << "block"
+                + names(model + "mlp.",
+                        "router.weight router.bias experts.gate_up_proj experts.gate_up_proj_bias "
+                        "experts.down_proj experts.down_proj_bias");
+        QTest::newRow("gemma 2") << "gemma2"
+                                 << "block"
                                  << names(model, attention)
-                + names(model, "pre_feedforward_layernorm.weight post_feedforward_layernorm.weight mlp.gate_proj.weight "
-                               "mlp.up_proj.weight mlp.down_proj.weight");
-        QTest::newRow("falcon") << "falcon" << "block"
+                + names(model,
+                        "pre_feedforward_layernorm.weight post_feedforward_layernorm.weight mlp.gate_proj.weight "
+                        "mlp.up_proj.weight mlp.down_proj.weight");
+        QTest::newRow("falcon") << "falcon"
+                                << "block"
                                 << names(QStringLiteral("transformer.h.*."),
                                          "ln_attn.weight ln_attn.bias ln_mlp.weight ln_mlp.bias "
                                          "self_attention.query_key_value.weight self_attention.dense.weight "
@@ -189,10 +202,14 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("prefix");
         QTest::addColumn<QString>("head");
-        QTest::newRow("plain") << "model." << "lm_head.weight";
-        QTest::newRow("wrapped model") << "language_model.model." << "language_model.lm_head.weight";
-        QTest::newRow("model of a wrapper") << "model.language_model." << "lm_head.weight";
-        QTest::newRow("none") << "" << "lm_head.weight";
+        QTest::newRow("plain") << "model."
+                               << "lm_head.weight";
+        QTest::newRow("wrapped model") << "language_model.model."
+                                       << "language_model.lm_head.weight";
+        QTest::newRow("model of a wrapper") << "model.language_model."
+                                            << "lm_head.weight";
+        QTest::newRow("none") << ""
+                              << "lm_head.weight";
     }
     void headGoesWithThePrefix()
     {
@@ -266,13 +283,27 @@ private Q_SLOTS:
         ModelSpec model = llama3Model();
         Workload workload;
         switch (what) {
-        case 0: model.hiddenSize = 0; break;
-        case 1: model.kvHeads = 7; break;
-        case 2: model.vocabSize = INT64_MAX; break;
-        case 3: model.headDim = 33; break;
-        case 4: model.layers = -1; break;
-        case 5: workload.batch = workload.sequence = std::int64_t { 1 } << 31; break;
-        case 6: model.notUnderstood = "family x is not known"; break;
+        case 0:
+            model.hiddenSize = 0;
+            break;
+        case 1:
+            model.kvHeads = 7;
+            break;
+        case 2:
+            model.vocabSize = INT64_MAX;
+            break;
+        case 3:
+            model.headDim = 33;
+            break;
+        case 4:
+            model.layers = -1;
+            break;
+        case 5:
+            workload.batch = workload.sequence = std::int64_t { 1 } << 31;
+            break;
+        case 6:
+            model.notUnderstood = "family x is not known";
+            break;
         }
         const auto graph = buildDecoder(model, workload);
         QVERIFY(!graph.ok());

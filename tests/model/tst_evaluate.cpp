@@ -65,7 +65,9 @@ private Q_SLOTS:
         std::vector<std::string> notes;
         const auto entries = presetStrategies("megatron-tp", design.mesh, design.model, design.workload, notes).value();
         QCOMPARE(notes.size(), std::size_t(1));
-        QCOMPARE(notes[0], std::string("4 KV heads do not divide by mesh axis 'model' of size 8: k_proj and v_proj stay whole on every device"));
+        QCOMPARE(
+            notes[0],
+            std::string("4 KV heads do not divide by mesh axis 'model' of size 8: k_proj and v_proj stay whole on every device"));
         design.strategies = entries;
         const auto evaluation = evaluate(design).value();
         QVERIFY(weight(*evaluation, "k_proj.weight").layout.isReplicated());
@@ -77,7 +79,8 @@ private Q_SLOTS:
         const Design design = small("data=8");
         std::vector<std::string> notes;
         QCOMPARE(presetStrategies("megatron-tp", design.mesh, design.model, design.workload, notes).error().text(),
-                 std::string("--mesh: preset megatron-tp finds no mesh axis to cut weights over in data=8; name one model, tp or tensor"));
+                 std::string(
+                     "--mesh: preset megatron-tp finds no mesh axis to cut weights over in data=8; name one model, tp or tensor"));
         QVERIFY(presetStrategies("zero", design.mesh, design.model, design.workload, notes).error().code == ErrorCode::Usage);
     }
 
@@ -98,8 +101,10 @@ private Q_SLOTS:
         design.strategies = { { "*.q_proj.weight", { StrategyKind::Rowwise, { "model" }, 0, {} }, {} } };
         const auto evaluation = evaluate(design).value();
         const auto findings = ofKind(*evaluation, "silently-replicated");
-        QVERIFY(std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.where.ends_with("down_proj.weight"); }));
-        QVERIFY(std::none_of(findings.begin(), findings.end(), [](const Finding& f) { return f.where.ends_with("q_proj.weight"); }));
+        QVERIFY(
+            std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.where.ends_with("down_proj.weight"); }));
+        QVERIFY(
+            std::none_of(findings.begin(), findings.end(), [](const Finding& f) { return f.where.ends_with("q_proj.weight"); }));
         QVERIFY(std::none_of(findings.begin(), findings.end(), [](const Finding& f) { return f.where.ends_with("norm.weight"); }));
         // 2048 x 512 in bf16 in 4 layers, of which the repair, a cut over the 4 devices of model, leaves a quarter.
         for (const Finding& f : findings)
@@ -126,9 +131,11 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("spec");
         QTest::addColumn<QString>("message");
-        QTest::newRow("strict") << "P('model')" << "strategies[0] on lm_head.weight dim 0: 1001 does not divide by 4; "
-                                                   "cut over another mesh axis, pad the tensor, or choose an uneven cut rule such as balanced";
-        QTest::newRow("axis") << "P('tp')" << "strategies[0] on lm_head.weight: the mesh has no axis 'tp'; its axes are data=2,model=4";
+        QTest::newRow("strict") << "P('model')"
+                                << "strategies[0] on lm_head.weight dim 0: 1001 does not divide by 4; "
+                                   "cut over another mesh axis, pad the tensor, or choose an uneven cut rule such as balanced";
+        QTest::newRow("axis") << "P('tp')"
+                              << "strategies[0] on lm_head.weight: the mesh has no axis 'tp'; its axes are data=2,model=4";
         QTest::newRow("partial") << "P(unreduced={'model'})"
                                  << "strategies[0] on lm_head.weight: a weight or input cannot be partial; leave out unreduced";
     }
@@ -169,7 +176,8 @@ private Q_SLOTS:
     {
         std::srand(5);
         const auto pick = [](int n) { return std::rand() % n; };
-        const char* matches[] = { "*", "*.q_proj.weight", "model.layers.1.*", "tokens", "lm_head.weight", "*norm*", "*.[ku]*_proj.weight" };
+        const char* matches[] = { "*",      "*.q_proj.weight",    "model.layers.1.*", "tokens", "lm_head.weight",
+                                  "*norm*", "*.[ku]*_proj.weight" };
         const char* specs[] = { "P('data')", "P(None,'model')", "P(('model','data'))", "P('model','data')", "P()", "P('x')", "P(" };
         int good = 0;
         for (int trial = 0; trial < 3000; ++trial) {
@@ -190,7 +198,8 @@ private Q_SLOTS:
                 strategy.axes = { pick(2) ? "model" : "data" };
                 strategy.dim = pick(5) - 2;
                 strategy.spec = specs[pick(7)];
-                design.strategies.push_back({ matches[pick(7)], strategy, pick(2) ? std::optional(CutRule::Balanced) : std::nullopt });
+                design.strategies.push_back(
+                    { matches[pick(7)], strategy, pick(2) ? std::optional(CutRule::Balanced) : std::nullopt });
             }
             const auto evaluation = evaluate(design);
             good += evaluation.ok();

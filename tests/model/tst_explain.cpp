@@ -89,14 +89,17 @@ private Q_SLOTS:
     {
         const Case it(small("data=2,model=4", "megatron-tp"));
         const Explanation why = it.explained(it.collective(CollectiveKind::AllReduce, "attention out"));
-        QCOMPARE(texts(why),
-                 (QStringList { "model.layers.*.self_attn.o_proj.weight is cut on dim 1 (in (heads x head dim)) over model",
-                                "self_attn.o_proj sums over that dim: its result is partial over model",
-                                "self_attn.residual needs whole values of attention out: no row that can be taken has it partial over model" }));
+        QCOMPARE(
+            texts(why),
+            (QStringList {
+                "model.layers.*.self_attn.o_proj.weight is cut on dim 1 (in (heads x head dim)) over model",
+                "self_attn.o_proj sums over that dim: its result is partial over model",
+                "self_attn.residual needs whole values of attention out: no row that can be taken has it partial over model" }));
         QCOMPARE(why.causes[0].kind, CauseLink::Kind::Layout);
         QCOMPARE(QString::fromStdString(why.causes[0].detail),
                  "strategy entry 6 '*.self_attn.o_proj.weight': columnwise (dim 1) over model (preset megatron-tp)");
-        QVERIFY(QString::fromStdString(why.causes[2].detail).startsWith("R R -> R: the only row that shapes and policy allow; it costs "));
+        QVERIFY(QString::fromStdString(why.causes[2].detail)
+                    .startsWith("R R -> R: the only row that shapes and policy allow; it costs "));
         // 16 x 2048 x 1024 x 2 bytes, all-reduced over 4: 2 B (n - 1) / n; reduce-scattered: half of it.
         const AxisExplanation& model = why.axes[1];
         QCOMPARE(model.axis, 1);
@@ -127,8 +130,9 @@ private Q_SLOTS:
     {
         const Case it(small("fsdp=8", "fsdp", WorkloadKind::Train));
         const Explanation why = it.explained(it.collective(CollectiveKind::AllGather, "model.layers.*.self_attn.q_proj.weight"));
-        QCOMPARE(texts(why), (QStringList { "model.layers.*.self_attn.q_proj.weight is cut on dim 0 (out (heads x head dim)) over fsdp",
-                                            "preset fsdp keeps dim 0 (batch) of q on fsdp" }));
+        QCOMPARE(texts(why),
+                 (QStringList { "model.layers.*.self_attn.q_proj.weight is cut on dim 0 (out (heads x head dim)) over fsdp",
+                                "preset fsdp keeps dim 0 (batch) of q on fsdp" }));
         QCOMPARE(why.causes[1].kind, CauseLink::Kind::Pin);
         QCOMPARE(why.causes[1].pin, 0);
         QCOMPARE(why.axes[0].by, AxisExplanation::By::Pin);
@@ -144,7 +148,8 @@ private Q_SLOTS:
         const std::string tensor = "grad of model.layers.*.mlp.up_proj.weight from mlp.up_proj";
         const Explanation scattered = it.explained(it.collective(CollectiveKind::ReduceScatter, tensor, Phase::Backward));
         QCOMPARE(texts(scattered).last(), "gradients are summed into the layout of their weight, for the optimizer");
-        QVERIFY(texts(scattered)[1].startsWith("mlp.up_proj.grad_w sums over dim 0 (batch) of grad of mlp up: its result is partial over fsdp"));
+        QVERIFY(texts(scattered)[1].startsWith(
+            "mlp.up_proj.grad_w sums over dim 0 (batch) of grad of mlp up: its result is partial over fsdp"));
         QCOMPARE(scattered.causes.back().kind, CauseLink::Kind::Update);
         QVERIFY(scattered.causes.back().detail.find("is cut on dim 0 (out (intermediate)) over fsdp") != std::string::npos);
         QVERIFY(scattered.axes.empty());
@@ -161,17 +166,21 @@ private Q_SLOTS:
         PickerOptions ours;
         for (const char* preset : { "megatron-tp", "tp-sp", "fsdp", "tp+fsdp", "cp-ring", "cp-ulysses" })
             for (const bool train : { false, true })
-                QTest::addRow("%s %s", preset, train ? "train" : "prefill") << "fsdp=2,context=2,model=2" << preset << train << ours;
-        QTest::newRow("unpinned") << "data=2,model=16" << "replicate" << true << ours;
+                QTest::addRow("%s %s", preset, train ? "train" : "prefill")
+                    << "fsdp=2,context=2,model=2" << preset << train << ours;
+        QTest::newRow("unpinned") << "data=2,model=16"
+                                  << "replicate" << true << ours;
         for (const PickerProfile profile : { PickerProfile::G0, PickerProfile::G1, PickerProfile::G2, PickerProfile::G3 }) {
             PickerOptions upstream;
             upstream.profile = profile;
-            QTest::addRow("%s", profileName(profile).c_str()) << "data=2,model=4" << "megatron-tp" << true << upstream;
+            QTest::addRow("%s", profileName(profile).c_str()) << "data=2,model=4"
+                                                              << "megatron-tp" << true << upstream;
         }
         for (const PlanPicker picker : { PlanPicker::PartialsOnly, PlanPicker::None }) {
             PickerOptions strict;
             strict.picker = picker;
-            QTest::addRow("%s", planPickerName(picker).c_str()) << "data=2,model=4" << "megatron-tp" << false << strict;
+            QTest::addRow("%s", planPickerName(picker).c_str()) << "data=2,model=4"
+                                                                << "megatron-tp" << false << strict;
         }
     }
     void rowsAreThePlans()
@@ -197,15 +206,20 @@ private Q_SLOTS:
                         row += operand + " ";
                     ofPlan.push_back(std::to_string(candidate.axis) + " " + row + "-> " + candidate.result + " @ "
                                      + QString::number(candidate.cost, 'g', 17).toStdString() + " "
-                                     + QString::number(byTime ? candidate.seconds : 0, 'g', 17).toStdString() + (candidate.picked ? " *" : ""));
+                                     + QString::number(byTime ? candidate.seconds : 0, 'g', 17).toStdString()
+                                     + (candidate.picked ? " *" : ""));
                 }
                 std::vector<std::string> explained;
-                for (const AxisExplanation& axis : rankedRows(it.design, *it.evaluation, pinning, static_cast<int>(s), static_cast<int>(o)))
+                for (const AxisExplanation& axis :
+                     rankedRows(it.design, *it.evaluation, pinning, static_cast<int>(s), static_cast<int>(o)))
                     for (const RankedRow& row : axis.rows) {
-                        const bool alone = row.verdict == RankedRow::Verdict::Impossible && row.why.find("other mesh axes") == std::string::npos;
+                        const bool alone =
+                            row.verdict == RankedRow::Verdict::Impossible && row.why.find("other mesh axes") == std::string::npos;
                         if (!alone && row.cost >= 0 && row.verdict != RankedRow::Verdict::Impossible)
-                            explained.push_back(std::to_string(axis.axis) + " " + row.row + " @ " + QString::number(row.cost, 'g', 17).toStdString() + " "
-                                                + QString::number(byTime ? row.seconds : 0, 'g', 17).toStdString() + (row.verdict == RankedRow::Verdict::Picked ? " *" : ""));
+                            explained.push_back(std::to_string(axis.axis) + " " + row.row + " @ "
+                                                + QString::number(row.cost, 'g', 17).toStdString() + " "
+                                                + QString::number(byTime ? row.seconds : 0, 'g', 17).toStdString()
+                                                + (row.verdict == RankedRow::Verdict::Picked ? " *" : ""));
                     }
                 for (const std::string& row : explained)
                     QVERIFY2(std::find(ofPlan.begin(), ofPlan.end(), row) != ofPlan.end(), row.c_str());
@@ -222,9 +236,12 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("mesh");
         QTest::addColumn<QString>("preset");
-        QTest::newRow("tensor parallel") << "data=2,model=4" << "megatron-tp";
-        QTest::newRow("fully sharded") << "fsdp=4" << "fsdp";
-        QTest::newRow("context") << "context=2,model=2" << "cp-ring";
+        QTest::newRow("tensor parallel") << "data=2,model=4"
+                                         << "megatron-tp";
+        QTest::newRow("fully sharded") << "fsdp=4"
+                                       << "fsdp";
+        QTest::newRow("context") << "context=2,model=2"
+                                 << "cp-ring";
     }
     void pinsLeadWhereTheyPromise()
     {
@@ -232,12 +249,13 @@ private Q_SLOTS:
         QFETCH(QString, preset);
         const Case it(small(qPrintable(mesh), qPrintable(preset)));
         int tried = 0;
-        for (const char* name : { "embed/embed_tokens", "block/self_attn.q_proj", "block/self_attn.attention", "block/mlp.down_proj",
-                                  "block/mlp.residual", "head/lm_head" }) {
+        for (const char* name : { "embed/embed_tokens", "block/self_attn.q_proj", "block/self_attn.attention",
+                                  "block/mlp.down_proj", "block/mlp.residual", "head/lm_head" }) {
             const Explanation before = it.explained(name, 100);
             for (const AxisExplanation& axis : before.axes)
                 for (const RankedRow& row : axis.rows) {
-                    QCOMPARE(row.edit.has_value(), row.verdict == RankedRow::Verdict::Allowed || row.verdict == RankedRow::Verdict::Refused);
+                    QCOMPARE(row.edit.has_value(),
+                             row.verdict == RankedRow::Verdict::Allowed || row.verdict == RankedRow::Verdict::Refused);
                     if (!row.edit)
                         continue;
                     ++tried;
@@ -285,16 +303,21 @@ private Q_SLOTS:
         QTest::newRow("operation") << "block/self_attn.q_proj" << QStringList { "operation block/self_attn.q_proj" };
         QTest::newRow("without segment") << "self_attn.q_proj" << QStringList { "operation block/self_attn.q_proj" };
         QTest::newRow("last part") << "o_proj" << QStringList { "operation block/self_attn.o_proj" };
-        QTest::newRow("weight") << "model.layers.*.mlp.up_proj.weight" << QStringList { "weight model.layers.*.mlp.up_proj.weight" };
-        QTest::newRow("weight of a layer") << "model.layers.2.mlp.up_proj.weight" << QStringList { "weight model.layers.*.mlp.up_proj.weight 2" };
+        QTest::newRow("weight") << "model.layers.*.mlp.up_proj.weight"
+                                << QStringList { "weight model.layers.*.mlp.up_proj.weight" };
+        QTest::newRow("weight of a layer") << "model.layers.2.mlp.up_proj.weight"
+                                           << QStringList { "weight model.layers.*.mlp.up_proj.weight 2" };
         QTest::newRow("operation of a layer") << "model.layers.3.mlp.up_proj" << QStringList { "operation block/mlp.up_proj 3" };
         QTest::newRow("end of a weight") << "up_proj.weight" << QStringList { "weight model.layers.*.mlp.up_proj.weight" };
         QTest::newRow("activation") << "q rotated" << QStringList { "activation q rotated" };
         QTest::newRow("input") << "tokens" << QStringList { "weight tokens" };
         QTest::newRow("glob") << "*.self_attn.?_proj.weight"
-                              << QStringList { "weight model.layers.*.self_attn.q_proj.weight", "weight model.layers.*.self_attn.k_proj.weight",
-                                               "weight model.layers.*.self_attn.v_proj.weight", "weight model.layers.*.self_attn.o_proj.weight" };
-        QTest::newRow("collective") << "block/mlp.residual/mlp out/all-reduce" << QStringList { "collective block/mlp.residual/mlp out/all-reduce" };
+                              << QStringList { "weight model.layers.*.self_attn.q_proj.weight",
+                                               "weight model.layers.*.self_attn.k_proj.weight",
+                                               "weight model.layers.*.self_attn.v_proj.weight",
+                                               "weight model.layers.*.self_attn.o_proj.weight" };
+        QTest::newRow("collective") << "block/mlp.residual/mlp out/all-reduce"
+                                    << QStringList { "collective block/mlp.residual/mlp out/all-reduce" };
     }
     void names()
     {
@@ -314,7 +337,9 @@ private Q_SLOTS:
     void unknownNamesTellNearOnes()
     {
         const Case it(small("data=2,model=4", "megatron-tp"));
-        const auto text = [&](const char* asked) { return QString::fromStdString(explainTargets(*it.evaluation, asked).error().text()); };
+        const auto text = [&](const char* asked) {
+            return QString::fromStdString(explainTargets(*it.evaluation, asked).error().text());
+        };
         QVERIFY(text("o_porj").endsWith("did you mean 'self_attn.o_proj'?"));
         QVERIFY(text("up_projj").contains("'mlp.up_proj'"));
         QVERIFY(text("layers.9.self_attn.q_proj").contains("no collective"));
@@ -326,18 +351,30 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("text");
         QTest::addColumn<QString>("read"); ///< empty: refused
-        QTest::newRow("batch") << "*:batch=data,fsdp" << "*:batch=data,fsdp";
-        QTest::newRow("blanks") << " residual : sequence = model ; whole = data " << "residual:sequence=model;whole=data";
-        QTest::newRow("row") << "block/self_attn.attention@context=S1 R R -> S1" << "block/self_attn.attention@context=S1 R R -> S1";
-        QTest::newRow("row, blanks") << "a @ x = S1  R->P" << "a@x=S1 R -> P";
-        QTest::newRow("no row") << "a@x=S1" << "";
-        QTest::newRow("no such placement") << "a@x=Q R -> R" << "";
-        QTest::newRow("no axis") << "a@=R -> R" << "";
-        QTest::newRow("nothing") << "batch" << "";
-        QTest::newRow("no label") << "*:=data" << "";
-        QTest::newRow("no axes") << "*:batch=" << "";
-        QTest::newRow("empty axis") << "*:batch=data,,x" << "";
-        QTest::newRow("no match") << ":batch=data" << "";
+        QTest::newRow("batch") << "*:batch=data,fsdp"
+                               << "*:batch=data,fsdp";
+        QTest::newRow("blanks") << " residual : sequence = model ; whole = data "
+                                << "residual:sequence=model;whole=data";
+        QTest::newRow("row") << "block/self_attn.attention@context=S1 R R -> S1"
+                             << "block/self_attn.attention@context=S1 R R -> S1";
+        QTest::newRow("row, blanks") << "a @ x = S1  R->P"
+                                     << "a@x=S1 R -> P";
+        QTest::newRow("no row") << "a@x=S1"
+                                << "";
+        QTest::newRow("no such placement") << "a@x=Q R -> R"
+                                           << "";
+        QTest::newRow("no axis") << "a@=R -> R"
+                                 << "";
+        QTest::newRow("nothing") << "batch"
+                                 << "";
+        QTest::newRow("no label") << "*:=data"
+                                  << "";
+        QTest::newRow("no axes") << "*:batch="
+                                 << "";
+        QTest::newRow("empty axis") << "*:batch=data,,x"
+                                    << "";
+        QTest::newRow("no match") << ":batch=data"
+                                  << "";
     }
     void pinsAsText()
     {
@@ -409,9 +446,7 @@ private Q_SLOTS:
         design.workload = { WorkloadKind::Train, 1024, 8192, DType::BF16 };
         QVERIFY(applyPreset(design, "tp+fsdp").ok());
         const Case it(design);
-        QBENCHMARK {
-            QVERIFY(!it.explained("mlp.down_proj").causes.empty());
-        }
+        QBENCHMARK { QVERIFY(!it.explained("mlp.down_proj").causes.empty()); }
     }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What findings cost, held against the plan: the plan of the design and that of the mended one. Every defect here is small and has one
-// finding; in the plan's memory and collectives it makes all of the difference.
+// What findings cost, held against the plan: the plan of the design and that of the mended one. Every defect here is small and has
+// one finding; in the plan's memory and collectives it makes all of the difference.
 #include "model/design/evaluate.h"
 #include "model/design/findings.h"
 #include "model/design/presets.h"
@@ -89,7 +89,9 @@ private Q_SLOTS:
         QTest::addColumn<QString>("kind");
         QTest::addColumn<QString>("mesh");
         QTest::addColumn<QString>("axes"); ///< of lm_head, by an entry; `-`: no entry names it; `a:x`: the rule for its `vocab`
-        const auto row = [](const char* name, const char* kind, const char* mesh, const char* axes) { QTest::newRow(name) << kind << mesh << axes; };
+        const auto row = [](const char* name, const char* kind, const char* mesh, const char* axes) {
+            QTest::newRow(name) << kind << mesh << axes;
+        };
         row("misspelt axis", "unknown-axis", "data=2,model=4", "modle");
         row("misspelt axis of two devices", "unknown-axis", "data=2,model=2", "modle");
         row("axis twice", "axis-twice", "data=2,model=4", "model,model");
@@ -108,7 +110,9 @@ private Q_SLOTS:
         std::vector<std::string> names;
         for (const QString& axis : axes.section(':', -1).split(','))
             names.push_back(axis.toStdString());
-        design.strategies = { { "*norm*", {}, {} }, { "*proj*", {}, {} }, { "*embed*", {}, {} }, { "tokens", {}, {} }, { "targets", {}, {} } };
+        design.strategies = {
+            { "*norm*", {}, {} }, { "*proj*", {}, {} }, { "*embed*", {}, {} }, { "tokens", {}, {} }, { "targets", {}, {} }
+        };
         if (axes.startsWith("rule:"))
             design.rules = { "by hand", { { "vocab", names, {} }, { "embed", {}, {} } } };
         else if (axes != "-")
@@ -135,11 +139,16 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("mesh");
         QTest::addColumn<QString>("preset");
-        QTest::newRow("fsdp") << "fsdp=16" << "fsdp";
-        QTest::newRow("over data") << "data=16" << "fsdp";
-        QTest::newRow("hsdp") << "data=2,fsdp=16" << "hsdp";
-        QTest::newRow("with tensor parallelism") << "fsdp=8,model=2" << "tp+fsdp";
-        QTest::newRow("and the sequence") << "fsdp=8,model=2" << "tp-sp+fsdp";
+        QTest::newRow("fsdp") << "fsdp=16"
+                              << "fsdp";
+        QTest::newRow("over data") << "data=16"
+                                   << "fsdp";
+        QTest::newRow("hsdp") << "data=2,fsdp=16"
+                              << "hsdp";
+        QTest::newRow("with tensor parallelism") << "fsdp=8,model=2"
+                                                 << "tp+fsdp";
+        QTest::newRow("and the sequence") << "fsdp=8,model=2"
+                                          << "tp-sp+fsdp";
     }
     void headsAreWholeInWhatIsGathered()
     {
@@ -177,7 +186,8 @@ private Q_SLOTS:
         Design design = whole;
         for (const QString& letter : split.split(' '))
             design.strategies.push_back({ "*." + letter.toStdString() + "_proj.*",
-                                          over(letter == "o" ? StrategyKind::Columnwise : StrategyKind::Rowwise, { "model" }), {} });
+                                          over(letter == "o" ? StrategyKind::Columnwise : StrategyKind::Rowwise, { "model" }),
+                                          {} });
         const auto evaluation = tolerant(design);
         const auto found = ofKind(*evaluation, "heads-split");
         QCOMPARE(static_cast<qsizetype>(found.size()), split.split(' ').size());
@@ -215,7 +225,8 @@ private Q_SLOTS:
         QVERIFY(ofKind(*after, "heads-split").empty());
         QCOMPARE(after->plan.collectiveBytes(), tolerant(whole)->plan.collectiveBytes());
         const std::int64_t moved = evaluation->plan.collectiveBytes() - after->plan.collectiveBytes();
-        QVERIFY2(std::abs(found[0].costBytes - moved) < moved / 10, qPrintable(QString("%1 of %2").arg(found[0].costBytes).arg(moved)));
+        QVERIFY2(std::abs(found[0].costBytes - moved) < moved / 10,
+                 qPrintable(QString("%1 of %2").arg(found[0].costBytes).arg(moved)));
     }
 
     /// Over the fsdp axis nothing is moved for the heads, so that it stays.
@@ -228,7 +239,8 @@ private Q_SLOTS:
         QCOMPARE(found.size(), std::size_t { 1 });
         const Design after = repaired(design, *found[0].fix);
         const auto mended = tolerant(after);
-        const auto k = std::find_if(mended->weights.begin(), mended->weights.end(), [](const WeightLayout& w) { return w.spec.name.ends_with("k_proj.weight"); });
+        const auto k = std::find_if(mended->weights.begin(), mended->weights.end(),
+                                    [](const WeightLayout& w) { return w.spec.name.ends_with("k_proj.weight"); });
         QCOMPARE(QString::fromStdString(specText(k->layout, after.mesh)), "P(None, 'fsdp')");
         QVERIFY(mended->plan.collectiveBytes() < evaluation->plan.collectiveBytes());
     }
@@ -313,14 +325,16 @@ private Q_SLOTS:
         QVERIFY(!vector[0].fix);
     }
 
-    /// 1,024 tokens of prefill, which are moved in place of 86 MiB of a weight: gathering it would be quicker. A few tokens that are
-    /// decoded are rightly moved.
+    /// 1,024 tokens of prefill, which are moved in place of 86 MiB of a weight: gathering it would be quicker. A few tokens that
+    /// are decoded are rightly moved.
     void movedActivationsOnlyWherePinningPays()
     {
         Design design;
         design.mesh = Mesh::parse("dp=2,tp=4").value();
         design.model = denseModel(1000, 4096, 11008, 2, 32, 32, 128);
-        design.strategies = { { "*", {}, {} }, { "tokens", spec("P('dp')"), {} }, { "*.mlp.gate_proj.weight", spec("P('tp', 'dp')"), {} } };
+        design.strategies = { { "*", {}, {} },
+                              { "tokens", spec("P('dp')"), {} },
+                              { "*.mlp.gate_proj.weight", spec("P('tp', 'dp')"), {} } };
         for (const bool decode : { false, true }) {
             design.workload = { decode ? WorkloadKind::Decode : WorkloadKind::Prefill, 8, 128, DType::BF16 };
             const auto before = tolerant(design);

@@ -49,10 +49,7 @@ Design ruled(const char* mesh, std::vector<LogicalRule> rules)
     return design;
 }
 
-std::shared_ptr<const Evaluation> tolerant(const Design& design)
-{
-    return evaluate(design, Misfits::Replicate).value();
-}
+std::shared_ptr<const Evaluation> tolerant(const Design& design) { return evaluate(design, Misfits::Replicate).value(); }
 
 std::vector<DesignFinding> ofKind(const Evaluation& evaluation, const std::string& kind, const std::string& where = {})
 {
@@ -230,8 +227,7 @@ private Q_SLOTS:
         const auto findings = ofKind(*evaluation, "dim-out-of-range");
         QCOMPARE(findings.size(), std::size_t(3)); // two norms in the layers, one at the end
         for (const DesignFinding& finding : findings)
-            QVERIFY2(afterRepair(design, *evaluation, finding).isEmpty(),
-                     qPrintable(afterRepair(design, *evaluation, finding)));
+            QVERIFY2(afterRepair(design, *evaluation, finding).isEmpty(), qPrintable(afterRepair(design, *evaluation, finding)));
         QCOMPARE(layoutText(repaired(design, *findings[0].fix), "up_proj.weight"), std::string("P(None, 'model')"));
     }
 
@@ -246,8 +242,7 @@ private Q_SLOTS:
         design.strategies.insert(design.strategies.begin(), { "nothing", {}, {} }); // the same mistake at another index
         QVERIFY(!newMisfit(*tolerant(design), *bad));
         design.strategies.push_back({ "*embed_tokens.weight", over(StrategyKind::Rowwise, { "x" }), {} });
-        QCOMPARE(newMisfit(*tolerant(design), *bad)->error.where,
-                 std::string("strategies[3] on model.embed_tokens.weight"));
+        QCOMPARE(newMisfit(*tolerant(design), *bad)->error.where, std::string("strategies[3] on model.embed_tokens.weight"));
     }
 
     void nothingSaidAboutALargeWeight()
@@ -295,8 +290,7 @@ private Q_SLOTS:
         QVERIFY(lost[0].message.find("although that mesh axis has one device") != std::string::npos);
         QVERIFY(afterRepair(design, *evaluation, lost[0]).isEmpty());
         // A fallback that still uses the axis somewhere loses nothing; a lost axis of one device costs nothing.
-        const Design base
-            = ruled("f=8,x=4", { { "mlp", { "x" }, {} }, { "embed", { "f", "x" }, {} }, { "embed", { "f" }, {} } });
+        const Design base = ruled("f=8,x=4", { { "mlp", { "x" }, {} }, { "embed", { "f", "x" }, {} }, { "embed", { "f" }, {} } });
         QVERIFY(ofKind(*tolerant(base), "silently-replicated").empty());
         const Design ones = ruled("f=1,x=8", { { "mlp", { "x" }, {} }, { "embed", { "f", "x" }, {} } });
         QVERIFY(ofKind(*tolerant(ones), "silently-replicated", "up_proj.weight").empty());
@@ -316,8 +310,7 @@ private Q_SLOTS:
 
     void rulesThatDoNotDivide()
     {
-        Design design
-            = ruled("f=3,g=2", { { "vocab", { "f", "g" }, {} }, { "mlp", { "f" }, {} }, { "embed", {}, {} } });
+        Design design = ruled("f=3,g=2", { { "vocab", { "f", "g" }, {} }, { "mlp", { "f" }, {} }, { "embed", {}, {} } });
         const auto evaluation = tolerant(design);
         QVERIFY(evaluate(design).ok()); // shown and planned balanced
         const auto mlp = ofKind(*evaluation, "indivisible", "up_proj.weight");
@@ -365,7 +358,8 @@ private Q_SLOTS:
 
     void ruleWithAMisspeltName()
     {
-        const Design design = ruled("data=2,model=4", { { "heads", { "model" }, {} }, { "mpl", { "model" }, {} }, { "embed", {}, {} } });
+        const Design design =
+            ruled("data=2,model=4", { { "heads", { "model" }, {} }, { "mpl", { "model" }, {} }, { "embed", {}, {} } });
         const auto evaluation = tolerant(design);
         const auto unknown = ofKind(*evaluation, "no-rule", "mlp");
         QCOMPARE(unknown.size(), std::size_t(1));
@@ -396,8 +390,7 @@ private Q_SLOTS:
     void headsOnTwoDevices()
     {
         Design design = small("data=2,model=8");
-        design.strategies.push_back(
-            { "*.k_proj.weight", over(StrategyKind::Rowwise, { "model" }), {} }); // 4 KV heads over 8
+        design.strategies.push_back({ "*.k_proj.weight", over(StrategyKind::Rowwise, { "model" }), {} }); // 4 KV heads over 8
         const auto evaluation = tolerant(design);
         const auto split = ofKind(*evaluation, "heads-split");
         QCOMPARE(split.size(), std::size_t(1)); // not once more for the gather it causes
@@ -422,7 +415,8 @@ private Q_SLOTS:
         const auto straddling = tolerant(design);
         QVERIFY(ofKind(*straddling, "heads-split").empty());
         for (const Collective& collective : straddling->plan.collectives)
-            QVERIFY2(collective.kind == CollectiveKind::LocalSlice || !collective.id.starts_with("block/self_attn.attention"), collective.id.c_str());
+            QVERIFY2(collective.kind == CollectiveKind::LocalSlice || !collective.id.starts_with("block/self_attn.attention"),
+                     collective.id.c_str());
 
         // The stack of 32 + 8 + 8 heads over 3 devices: Q has 11, 11, 10 heads, in groups of 4.
         Design stack = loose("model=3", { { "qkv.weight", { 48 * 16, 64 } } });
@@ -466,8 +460,7 @@ private Q_SLOTS:
     void whatMaxWouldDo()
     {
         Design design = loose(
-            "model=4",
-            { { "qkv.weight", { 3 * 30 * 64, 32 } }, { "qkv.bias", { 3 * 30 * 64 } }, { "w.weight", { 1002, 8 } } });
+            "model=4", { { "qkv.weight", { 3 * 30 * 64, 32 } }, { "qkv.bias", { 3 * 30 * 64 } }, { "w.weight", { 1002, 8 } } });
         Strategy stacked = over(StrategyKind::StackedQkv, { "model" });
         stacked.numHeads = 30;
         stacked.headDim = 64;
@@ -499,7 +492,8 @@ private Q_SLOTS:
         QVERIFY(ofKind(*tolerant(after), "unused-axis").empty());
     }
 
-    /// 10 layers on 4 stages: 3, 3, 2, 2; in two runs each 2, 2, 1, 1, 1, 1, 1, 1. Of the 12 places that 3 a stage make, 2 stay empty.
+    /// 10 layers on 4 stages: 3, 3, 2, 2; in two runs each 2, 2, 1, 1, 1, 1, 1, 1. Of the 12 places that 3 a stage make, 2 stay
+    /// empty.
     void stagesThatDoNotDivide()
     {
         Design design = small("data=2,stage=4");
@@ -511,7 +505,8 @@ private Q_SLOTS:
             QCOMPARE(uneven.size(), std::size_t { 1 });
             QCOMPARE(uneven[0].severity, Severity::Note);
             QCOMPARE(QString::fromStdString(uneven[0].message),
-                     QString("10 layers do not divide by 4 stages: stages 0 to 1 hold 3 each, stages 2 to 3 hold 2 each; the others wait for the "
+                     QString("10 layers do not divide by 4 stages: stages 0 to 1 hold 3 each, stages 2 to 3 hold 2 each; the "
+                             "others wait for the "
                              "fullest, 17 % of all time in which layers run, the bubble aside"));
         }
         design.model.layers = 12;
@@ -536,7 +531,8 @@ private Q_SLOTS:
         QCOMPARE(found.size(), std::size_t { 3 });
         for (const DesignFinding& finding : found) {
             QCOMPARE(finding.severity, Severity::Warning);
-            QVERIFY2(finding.message.find("mesh axis 'stage', along which the stages of the pipeline lie") != std::string::npos, finding.message.c_str());
+            QVERIFY2(finding.message.find("mesh axis 'stage', along which the stages of the pipeline lie") != std::string::npos,
+                     finding.message.c_str());
             if (finding.fix)
                 QCOMPARE(afterRepair(design, *evaluation, finding), QString());
         }
@@ -570,9 +566,12 @@ private Q_SLOTS:
         row("*:batch=a;whole=b", "the mesh has no axis 'a' and no axis 'b'", "Remove the pin *:batch=a;whole=b");
         row("residue:batch=data", "the pattern matches no activation", "Remove the pin residue:batch=data");
         row("residual:heads=model", "no activation that it names has a dim 'heads'", "Remove the pin residual:heads=model");
-        row("self_attn.attn@model=R R R -> R", "the pattern matches no operation", "Remove the pin self_attn.attn@model=R R R -> R");
-        row("self_attn.attention@modle=R R R -> R", "the mesh has no axis 'modle'", "Remove the pin self_attn.attention@modle=R R R -> R");
-        row("self_attn.attention@model=S3 R R -> R", "self_attn.attention has no row S3 R R -> R", "Remove the pin self_attn.attention@model=S3 R R -> R");
+        row("self_attn.attn@model=R R R -> R", "the pattern matches no operation",
+            "Remove the pin self_attn.attn@model=R R R -> R");
+        row("self_attn.attention@modle=R R R -> R", "the mesh has no axis 'modle'",
+            "Remove the pin self_attn.attention@modle=R R R -> R");
+        row("self_attn.attention@model=S3 R R -> R", "self_attn.attention has no row S3 R R -> R",
+            "Remove the pin self_attn.attention@model=S3 R R -> R");
         row("*.attention@model=R R R -> R", "", "");
     }
     void pinsThatDoNothing()
@@ -622,7 +621,8 @@ private Q_SLOTS:
         const auto found = ofKind(*evaluation, "pin-unmet");
         QCOMPARE(found.size(), std::size_t { 1 });
         QCOMPARE(QString::fromStdString(found[0].message),
-                 "pin 1 was left aside at block/self_attn.attention over model: dim 2 (KV heads) of k rotated has 4 elements for 8 devices");
+                 "pin 1 was left aside at block/self_attn.attention over model: dim 2 (KV heads) of k rotated has 4 elements for 8 "
+                 "devices");
         QCOMPARE(afterRepair(design, *evaluation, found[0]), QString());
         QVERIFY(repaired(design, *found[0].fix).pins.empty());
     }
@@ -634,7 +634,9 @@ private Q_SLOTS:
         design.mesh = Mesh::parse("dp=2,tp=4").value();
         design.model = denseModel(1000, 4096, 11008, 2, 32, 32, 128);
         design.workload = { WorkloadKind::Prefill, 8, 128, DType::BF16 };
-        design.strategies = { { "*", {}, {} }, { "tokens", spec("P('dp')"), {} }, { "*.mlp.gate_proj.weight", spec("P('tp', 'dp')"), {} } };
+        design.strategies = { { "*", {}, {} },
+                              { "tokens", spec("P('dp')"), {} },
+                              { "*.mlp.gate_proj.weight", spec("P('tp', 'dp')"), {} } };
         const auto evaluation = tolerant(design);
         const auto found = ofKind(*evaluation, "greedy-moves-activation", "dp");
         QCOMPARE(found.size(), std::size_t { 1 });
@@ -671,10 +673,9 @@ private Q_SLOTS:
         const Design made = repaired(
             design,
             { "",
-              { RemoveStrategy { 0 }, ReplaceStrategy { 1, other }, RemoveStrategy { 7 },
-                ReplaceRule { 0, { "t", {}, {} } }, InsertRule { 1, { "u", {}, {} } },
-                InsertRule { 2, { "v", {}, {} } }, InsertRule { 9, { "w", {}, {} } }, RemoveRule { -1 },
-                SetStrategy { { "c", other.strategy, CutRule::Strict } }, SetStrategy { { "d", {}, {} } } } });
+              { RemoveStrategy { 0 }, ReplaceStrategy { 1, other }, RemoveStrategy { 7 }, ReplaceRule { 0, { "t", {}, {} } },
+                InsertRule { 1, { "u", {}, {} } }, InsertRule { 2, { "v", {}, {} } }, InsertRule { 9, { "w", {}, {} } },
+                RemoveRule { -1 }, SetStrategy { { "c", other.strategy, CutRule::Strict } }, SetStrategy { { "d", {}, {} } } } });
         QCOMPARE(made.strategies,
                  (std::vector<StrategyEntry> { other, { "c", other.strategy, CutRule::Strict }, { "d", {}, {} } }));
         QCOMPARE(made.rules.rules,
@@ -682,8 +683,7 @@ private Q_SLOTS:
         // A wider pattern behind would hide an entry replaced in its place.
         design.strategies = { { "lm_head.weight", {}, {} }, { "*", {}, {} } };
         const Design behind = repaired(design, { "", { SetStrategy { { "lm_head.weight", other.strategy, {} } } } });
-        QCOMPARE(behind.strategies,
-                 (std::vector<StrategyEntry> { { "*", {}, {} }, { "lm_head.weight", other.strategy, {} } }));
+        QCOMPARE(behind.strategies, (std::vector<StrategyEntry> { { "*", {}, {} }, { "lm_head.weight", other.strategy, {} } }));
     }
 
     void indexFindsWhatTryingAllFinds()
@@ -778,8 +778,7 @@ private Q_SLOTS:
                                 "P('data',unreduced={'model'})",
                                 "P('model','model')",
                                 "P(None,None,'data')" };
-        const char* meshes[]
-            = { "data=2,model=4", "data=3,model=2,x=2", "model=8", "data=1,model=16", "data=600,model=3" };
+        const char* meshes[] = { "data=2,model=4", "data=3,model=2,x=2", "model=8", "data=1,model=16", "data=600,model=3" };
         const char* names[] = { "embed",       "mlp",   "q_heads",
                                 "kv_heads",    "heads", "vocab",
                                 "embed_vocab", "norm",  "activation_embed_and_logits_batch" };
@@ -790,11 +789,9 @@ private Q_SLOTS:
             design.strategies.clear();
             design.model.tiedEmbeddings = pick(2);
             design.model.attentionBias = static_cast<AttentionBias>(pick(3));
-            constexpr StrategyKind kAll[] { StrategyKind::Replicate,     StrategyKind::Rowwise,
-                                            StrategyKind::Columnwise,    StrategyKind::Axiswise,
-                                            StrategyKind::Spec,          StrategyKind::HeadAwareColumnwise,
-                                            StrategyKind::StackedQkv,    StrategyKind::GateUp,
-                                            StrategyKind::TensorParallel };
+            constexpr StrategyKind kAll[] { StrategyKind::Replicate,  StrategyKind::Rowwise, StrategyKind::Columnwise,
+                                            StrategyKind::Axiswise,   StrategyKind::Spec,    StrategyKind::HeadAwareColumnwise,
+                                            StrategyKind::StackedQkv, StrategyKind::GateUp,  StrategyKind::TensorParallel };
             for (int i = pick(6); i-- > 0;) {
                 Strategy strategy = over(kAll[pick(9)], { axes[pick(4)] });
                 if (pick(3) == 0)
@@ -803,8 +800,7 @@ private Q_SLOTS:
                 strategy.numHeads = 8;
                 strategy.headDim = pick(2) ? 64 : 32;
                 strategy.spec = specs[pick(10)];
-                constexpr CutRule kCuts[] { CutRule::Strict, CutRule::Balanced, CutRule::CeilFlat,
-                                            CutRule::GrainBalanced };
+                constexpr CutRule kCuts[] { CutRule::Strict, CutRule::Balanced, CutRule::CeilFlat, CutRule::GrainBalanced };
                 design.strategies.push_back(
                     { matches[pick(10)], strategy, pick(2) ? std::optional(kCuts[pick(4)]) : std::nullopt });
             }
@@ -830,10 +826,9 @@ private Q_SLOTS:
                                             [](const WeightLayout& w) { return w.misfit.has_value(); });
             QCOMPARE(evaluate(design).ok(), !misfit);
         }
-        for (const char* kind :
-             { "unknown-axis", "axis-twice", "dim-out-of-range", "indivisible", "overflow", "structure", "partial",
-               "not-planned", "unreadable", "silently-replicated", "heads-split", "dead-rule", "outside-mesh",
-               "no-rule", "unused-axis", "unused-entry" })
+        for (const char* kind : { "unknown-axis", "axis-twice", "dim-out-of-range", "indivisible", "overflow", "structure",
+                                  "partial", "not-planned", "unreadable", "silently-replicated", "heads-split", "dead-rule",
+                                  "outside-mesh", "no-rule", "unused-axis", "unused-entry" })
             QVERIFY2(kinds[kind] > 0, kind);
     }
 };

@@ -70,8 +70,8 @@ private Q_SLOTS:
         QVERIFY(fitText(advice).find("none fits; the nearest misses by ") != std::string::npos);
     }
 
-    /// What is not offered: another preset that fits and leaves the sequence whole on all devices of its axis, or weights whole that
-    /// are sharded.
+    /// What is not offered: another preset that fits and leaves the sequence whole on all devices of its axis, or weights whole
+    /// that are sharded.
     void nothingIsTakenBack()
     {
         Design design;
@@ -87,7 +87,9 @@ private Q_SLOTS:
         QVERIFY(!told.empty());
         for (const FitOption& fix : told) {
             const auto after = evaluate(fix.design).value();
-            QVERIFY2(std::none_of(after->findings.begin(), after->findings.end(), [](const auto& f) { return f.kind == "unused-axis"; }), fix.what.c_str());
+            QVERIFY2(
+                std::none_of(after->findings.begin(), after->findings.end(), [](const auto& f) { return f.kind == "unused-axis"; }),
+                fix.what.c_str());
             QVERIFY2(after->plan.memory.weights <= before->plan.memory.weights, fix.what.c_str());
         }
         Design sharded = design;
@@ -105,10 +107,12 @@ private Q_SLOTS:
         design.workload.sequence = 4096;
         QVERIFY(applyPreset(design, "megatron-tp").ok());
         const auto advice = fitAdvice(design).value();
-        const auto larger = std::find_if(advice.fixes.begin(), advice.fixes.end(), [](const FitOption& fix) { return fix.devices > 8; });
+        const auto larger =
+            std::find_if(advice.fixes.begin(), advice.fixes.end(), [](const FitOption& fix) { return fix.devices > 8; });
         QVERIFY(larger != advice.fixes.end());
         const auto after = evaluate(larger->design).value();
-        QVERIFY(std::none_of(after->findings.begin(), after->findings.end(), [](const auto& f) { return f.kind == "heads-split"; }));
+        QVERIFY(
+            std::none_of(after->findings.begin(), after->findings.end(), [](const auto& f) { return f.kind == "heads-split"; }));
         Design applied = larger->design;
         QVERIFY(applyPreset(applied, "megatron-tp").ok());
         QCOMPARE(applied.strategies, larger->design.strategies);

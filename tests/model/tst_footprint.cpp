@@ -78,7 +78,8 @@ private Q_SLOTS:
             std::vector<MeshAxis> axes;
             const std::size_t count = 1 + random() % 4;
             for (std::size_t i = 0; i < count; ++i)
-                axes.push_back({ std::string(1, static_cast<char>('a' + i)), std::int64_t { 1 } + static_cast<std::int64_t>(random() % 6) });
+                axes.push_back(
+                    { std::string(1, static_cast<char>('a' + i)), std::int64_t { 1 } + static_cast<std::int64_t>(random() % 6) });
             if (random() % 2)
                 for (MeshAxis& axis : axes)
                     axis.size = std::int64_t { 1 } << random() % 4;
@@ -102,8 +103,8 @@ private Q_SLOTS:
             ++compared;
             for (std::size_t level = 0; level < exact.levels.size(); ++level) {
                 QVERIFY2(quick.levels[level].members == exact.levels[level].members,
-                         qPrintable(QString::fromStdString(mesh.text() + " on " + hardware.id + ": " + describe(quick, hardware) + " or "
-                                                           + describe(exact, hardware))));
+                         qPrintable(QString::fromStdString(mesh.text() + " on " + hardware.id + ": " + describe(quick, hardware)
+                                                           + " or " + describe(exact, hardware))));
                 QCOMPARE(quick.levels[level].units, exact.levels[level].units);
                 for (std::size_t dim = 0; dim < exact.levels[level].torus.size(); ++dim)
                     QCOMPARE(quick.levels[level].torus[dim].count, exact.levels[level].torus[dim].count);

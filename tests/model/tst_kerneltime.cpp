@@ -69,7 +69,8 @@ private Q_SLOTS:
                 for (double m = 1; m < 1100; m += 1) {
                     const double oneMoreRow = kernelSeconds(product(1, m, n, k), h100);
                     const double oneMoreColumn = kernelSeconds(product(1, n, m, k), h100);
-                    QVERIFY2(oneMoreRow >= rows * (1 - 1e-12) && oneMoreColumn >= columns * (1 - 1e-12), qPrintable(QStringLiteral("%1 %2 %3").arg(m).arg(n).arg(k)));
+                    QVERIFY2(oneMoreRow >= rows * (1 - 1e-12) && oneMoreColumn >= columns * (1 - 1e-12),
+                             qPrintable(QStringLiteral("%1 %2 %3").arg(m).arg(n).arg(k)));
                     rows = oneMoreRow;
                     columns = oneMoreColumn;
                 }

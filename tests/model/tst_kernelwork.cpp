@@ -13,9 +13,9 @@ using namespace shardboard;
 
 namespace {
 
-std::shared_ptr<const Evaluation> evaluated(const ModelSpec& model, const char* mesh, const char* preset, std::int64_t microBatches = 1,
-                                            DType dtype = DType::BF16, Software software = Software::Fused,
-                                            WorkloadKind kind = WorkloadKind::Train)
+std::shared_ptr<const Evaluation> evaluated(const ModelSpec& model, const char* mesh, const char* preset,
+                                            std::int64_t microBatches = 1, DType dtype = DType::BF16,
+                                            Software software = Software::Fused, WorkloadKind kind = WorkloadKind::Train)
 {
     Design design;
     design.mesh = Mesh::parse(mesh).value();
@@ -55,18 +55,20 @@ private Q_SLOTS:
     /// One more token is written to the cache, which is read once a step: keys and values, or the latents that are both.
     void theCacheIsReadOnce()
     {
-        const auto evaluation = evaluated(llama3Model(), "data=2,model=4", "megatron-tp", 1, DType::BF16, Software::Fused, WorkloadKind::Decode);
+        const auto evaluation =
+            evaluated(llama3Model(), "data=2,model=4", "megatron-tp", 1, DType::BF16, Software::Fused, WorkloadKind::Decode);
         const double sequences = 8 / 2;
         const double token = 8 / 4 * 128 * 2; // bytes of its keys
         QCOMPARE(find(*evaluation, Phase::Forward, "self_attn.k_cache").work.bytes, 2 * sequences * token);
         const double queries = sequences * 32 / 4 * 128 * 2;
         QCOMPARE(find(*evaluation, Phase::Forward, "self_attn.attention").work.bytes, sequences * 4096 * 2 * token + 2 * queries);
 
-        const auto latent = evaluated(builtinModel("deepseek3-671b").value(), "data=8", "replicate", 1, DType::BF16, Software::Fused,
-                                      WorkloadKind::Decode);
+        const auto latent = evaluated(builtinModel("deepseek3-671b").value(), "data=8", "replicate", 1, DType::BF16,
+                                      Software::Fused, WorkloadKind::Decode);
         const double row = (512 + 64) * 2; // latent and rotated key
         QCOMPARE(find(*latent, Phase::Forward, "self_attn.kv_cache").work.bytes, 2 * row);
-        QCOMPARE(find(*latent, Phase::Forward, "self_attn.attention").work.bytes, 4096 * row + 128 * (row + 512 * 2)); // heads give values of 512
+        QCOMPARE(find(*latent, Phase::Forward, "self_attn.attention").work.bytes,
+                 4096 * row + 128 * (row + 512 * 2)); // heads give values of 512
     }
 
     void sizesAreThoseOfTheShards()
@@ -86,9 +88,9 @@ private Q_SLOTS:
 
     void everyProductHasItsSizes()
     {
-        for (const auto& [model, mesh, preset] : { std::tuple { "llama3-8b", "fsdp=2,model=4", "tp+fsdp" },
-                                                   std::tuple { "mixtral-8x7b", "data=2,expert=4", "ep" },
-                                                   std::tuple { "deepseek3-671b", "data=2,expert=4", "ep" } }) {
+        for (const auto& [model, mesh, preset] :
+             { std::tuple { "llama3-8b", "fsdp=2,model=4", "tp+fsdp" }, std::tuple { "mixtral-8x7b", "data=2,expert=4", "ep" },
+               std::tuple { "deepseek3-671b", "data=2,expert=4", "ep" } }) {
             auto spec = builtinModel(model);
             QVERIFY(spec.ok());
             const auto evaluation = evaluated(spec.value(), mesh, preset);
@@ -126,8 +128,8 @@ private Q_SLOTS:
         QCOMPARE(flops / (8 * 4096), perToken);
     }
 
-    /// Counted kernel by kernel, for a value of 16 bits: a norm 36 bytes forward and 92 backward, where a fused one takes 4 and 6; a
-    /// rotation 20; the loss 6 for the cast, 8 for log_softmax, 22 backward. What is one kernel in PyTorch, too, stays.
+    /// Counted kernel by kernel, for a value of 16 bits: a norm 36 bytes forward and 92 backward, where a fused one takes 4 and 6;
+    /// a rotation 20; the loss 6 for the cast, 8 for log_softmax, 22 backward. What is one kernel in PyTorch, too, stays.
     void eagerKernelsPassOften()
     {
         const auto eager = evaluated(llama3Model(), "data=8", "replicate", 1, DType::BF16, Software::Eager);
@@ -184,18 +186,21 @@ private Q_SLOTS:
         const double fp8 = find(*training, Phase::Forward, "mlp.up_proj").seconds - 5.5e-6;
         QVERIFY(std::abs(fp8 / up - 989.4 / 1978.9) < 1e-9);
         // Dynamic scaling: 2 bytes for the largest value and 2 + 1 for the cast of each element, in four kernels more.
-        const KernelWork cast = find(*evaluated(llama3Model(), "data=8", "replicate", 1, DType::F8E4M3, Software::Compiled), Phase::Forward,
-                                     "mlp.up_proj").work;
+        const KernelWork cast = find(*evaluated(llama3Model(), "data=8", "replicate", 1, DType::F8E4M3, Software::Compiled),
+                                     Phase::Forward, "mlp.up_proj")
+                                    .work;
         const double operands = 4096.0 * 4096 + 14336.0 * 4096;
         QCOMPARE(cast.between, 5 * operands);
         QCOMPARE(cast.bytes, operands + 2 * 4096.0 * 14336);
         QCOMPARE(cast.launches, 5.0);
 
         const auto wide = evaluated(llama3Model(), "data=8", "replicate", 1, DType::BF16, Software::Fused, WorkloadKind::Decode);
-        const auto narrow = evaluated(llama3Model(), "data=8", "replicate", 1, DType::F8E4M3, Software::Fused, WorkloadKind::Decode);
+        const auto narrow =
+            evaluated(llama3Model(), "data=8", "replicate", 1, DType::F8E4M3, Software::Fused, WorkloadKind::Decode);
         QCOMPARE(2 * narrow->weightBytes, wide->weightBytes);
         QCOMPARE(2 * narrow->plan.memory.kvCache, wide->plan.memory.kvCache);
-        QCOMPARE(2 * find(*narrow, Phase::Forward, "mlp.up_proj").work.bytes, find(*wide, Phase::Forward, "mlp.up_proj").work.bytes);
+        QCOMPARE(2 * find(*narrow, Phase::Forward, "mlp.up_proj").work.bytes,
+                 find(*wide, Phase::Forward, "mlp.up_proj").work.bytes);
     }
 
     /// A device without units for it computes in the next wider type.

@@ -15,14 +15,22 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("spec");
         QTest::addColumn<QString>("placements");
-        QTest::newRow("rows over model") << "P('model')" << "R, S(0)";
-        QTest::newRow("cols over model") << "P(None, 'model')" << "R, S(1)";
-        QTest::newRow("both") << "P('data', 'model')" << "S(0), S(1)";
-        QTest::newRow("swapped") << "P('model', 'data')" << "S(1), S(0)";
-        QTest::newRow("data then model") << "P(('data', 'model'))" << "S(0), S(0)";
-        QTest::newRow("model then data") << "P(('model', 'data'))" << "S(0), S(0) *";
-        QTest::newRow("whole") << "P()" << "R, R";
-        QTest::newRow("partial") << "P('data', unreduced={'model'})" << "S(0), P(sum)";
+        QTest::newRow("rows over model") << "P('model')"
+                                         << "R, S(0)";
+        QTest::newRow("cols over model") << "P(None, 'model')"
+                                         << "R, S(1)";
+        QTest::newRow("both") << "P('data', 'model')"
+                              << "S(0), S(1)";
+        QTest::newRow("swapped") << "P('model', 'data')"
+                                 << "S(1), S(0)";
+        QTest::newRow("data then model") << "P(('data', 'model'))"
+                                         << "S(0), S(0)";
+        QTest::newRow("model then data") << "P(('model', 'data'))"
+                                         << "S(0), S(0) *";
+        QTest::newRow("whole") << "P()"
+                               << "R, R";
+        QTest::newRow("partial") << "P('data', unreduced={'model'})"
+                                 << "S(0), P(sum)";
     }
     void notations()
     {
@@ -47,16 +55,26 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("spec");
         QTest::addColumn<QString>("part");
-        QTest::newRow("unknown axis") << "P('tp')" << "the mesh has no axis 'tp'; its axes are data=2,model=4";
-        QTest::newRow("twice") << "P('data','data')" << "mesh axis 'data' is used twice";
-        QTest::newRow("cut and partial") << "P('data', unreduced={'data'})" << "mesh axis 'data' is used twice";
-        QTest::newRow("too long") << "P(None,None,'data')" << "the spec has 3 entries, but the tensor has 2 dims";
-        QTest::newRow("no P") << "('data')" << "the spec does not begin with P(";
-        QTest::newRow("open") << "P('data'" << "a comma or ) is missing";
-        QTest::newRow("open quote") << "P('data" << "a quote is not closed";
-        QTest::newRow("behind") << "P('data') x" << "there is text after the spec";
-        QTest::newRow("bare name") << "P(data)" << "a quoted mesh axis name is missing";
-        QTest::newRow("bad sub-axis") << "P('model:(3)2')" << "sub-axis model:(3)2 does not divide mesh axis 'model' of size 4";
+        QTest::newRow("unknown axis") << "P('tp')"
+                                      << "the mesh has no axis 'tp'; its axes are data=2,model=4";
+        QTest::newRow("twice") << "P('data','data')"
+                               << "mesh axis 'data' is used twice";
+        QTest::newRow("cut and partial") << "P('data', unreduced={'data'})"
+                                         << "mesh axis 'data' is used twice";
+        QTest::newRow("too long") << "P(None,None,'data')"
+                                  << "the spec has 3 entries, but the tensor has 2 dims";
+        QTest::newRow("no P") << "('data')"
+                              << "the spec does not begin with P(";
+        QTest::newRow("open") << "P('data'"
+                              << "a comma or ) is missing";
+        QTest::newRow("open quote") << "P('data"
+                                    << "a quote is not closed";
+        QTest::newRow("behind") << "P('data') x"
+                                << "there is text after the spec";
+        QTest::newRow("bare name") << "P(data)"
+                                   << "a quoted mesh axis name is missing";
+        QTest::newRow("bad sub-axis") << "P('model:(3)2')"
+                                      << "sub-axis model:(3)2 does not divide mesh axis 'model' of size 4";
     }
     void refusals()
     {

@@ -29,25 +29,54 @@ const std::vector<Rows> kRows {
     { "matmul", { "5,4,8", "1,8,6" }, "{}", "R R>R  S0 R>S0  S1 R>S1  R S2>S2  S2 S1>P  P R>P  R P>P", nullptr, nullptr },
     { "matmul", { "1,4,8", "5,8,6" }, "{}", "R R>R  R S0>S0  S1 R>S1  R S2>S2  S2 S1>P  P R>P  R P>P", nullptr, nullptr },
     // unequal batch ranks: MAX aligns them at the left
-    { "matmul", { "7,2,4,8", "2,8,6" }, "{}", "R R>R  S0 S0>S0!  S1 R>S1!  S2 R>S2  R S2>S3  S3 S1>P  P R>P  R P>P", nullptr,
+    { "matmul",
+      { "7,2,4,8", "2,8,6" },
+      "{}",
+      "R R>R  S0 S0>S0!  S1 R>S1!  S2 R>S2  R S2>S3  S3 S1>P  P R>P  R P>P",
+      nullptr,
       "R R>R  S0 R>S0  S1 S0>S1  S2 R>S2  R S2>S3  S3 S1>P  P R>P  R P>P" },
-    { "matmul", { "2,4,8", "7,2,8,6" }, "{}", "R R>R  S0 S0>S0!  R S1>S1!  S1 R>S2  R S3>S3  S2 S2>P  P R>P  R P>P", nullptr,
+    { "matmul",
+      { "2,4,8", "7,2,8,6" },
+      "{}",
+      "R R>R  S0 S0>S0!  R S1>S1!  S1 R>S2  R S3>S3  S2 S2>P  P R>P  R P>P",
+      nullptr,
       "R R>R  R S0>S0  S0 S1>S1  S1 R>S2  R S3>S3  S2 S2>P  P R>P  R P>P" },
     { "matmul", { "32", "32" }, "{}", "R R>R  S0 S0>P  P R>P  R P>P", nullptr, nullptr },
     { "matmul", { "8", "2,8,6" }, "{}", "R R>R  R S0>S0  R S2>S1  S0 S1>P  P R>P  R P>P", nullptr, nullptr },
     { "matmul", { "2,4,8", "8" }, "{}", "R R>R  S0 R>S0  S1 R>S1  S2 S0>P  P R>P  R P>P", nullptr, nullptr },
     { "outer", { "4", "6" }, "{}", "R R>R  S0 R>S0  R S0>S1  P R>P  R P>P", nullptr, nullptr },
     { "qmatmul", { "4,8", "8,6" }, "{}", "R R>R", nullptr, nullptr },
-    { "block_scaled_matmul", { "64,256", "512,256", "2,64", "4,2" }, "{}",
-      "R R R R>R  R S0 R S0>S1  S1 S1 S0 S1>P  S0 R S1 R>S0", nullptr, nullptr },
+    { "block_scaled_matmul",
+      { "64,256", "512,256", "2,64", "4,2" },
+      "{}",
+      "R R R R>R  R S0 R S0>S1  S1 S1 S0 S1>P  S0 R S1 R>S0",
+      nullptr,
+      nullptr },
     { "conv2d", { "8,32,32,16", "3,3,16,64" }, "{}", "R R>R  S0 R>S0  R S3>S3  S3 S2>P  P R>P  R P>P", nullptr, nullptr },
-    { "conv2d", { "8,16,32,32", "3,3,16,64" }, R"({"layout":"NCHW"})", "R R>R  S0 R>S0  R S3>S1  S1 S2>P  P R>P  R P>P", nullptr, nullptr },
-    { "conv3d", { "8,4,32,32,16", "3,3,3,16,64" }, R"({"layout":"NDHWC","filter_layout":"QRSCF"})",
-      "R R>R  S0 R>S0  R S4>S4  S4 S3>P  P R>P  R P>P", nullptr, nullptr },
-    { "conv2d", { "8,32,32,16", "3,3,4,64" }, R"({"groups":4})", "R R>R  S0 R>S0  R S3>S3!  P R>P  R P>P", nullptr,
+    { "conv2d",
+      { "8,16,32,32", "3,3,16,64" },
+      R"({"layout":"NCHW"})",
+      "R R>R  S0 R>S0  R S3>S1  S1 S2>P  P R>P  R P>P",
+      nullptr,
+      nullptr },
+    { "conv3d",
+      { "8,4,32,32,16", "3,3,3,16,64" },
+      R"({"layout":"NDHWC","filter_layout":"QRSCF"})",
+      "R R>R  S0 R>S0  R S4>S4  S4 S3>P  P R>P  R P>P",
+      nullptr,
+      nullptr },
+    { "conv2d",
+      { "8,32,32,16", "3,3,4,64" },
+      R"({"groups":4})",
+      "R R>R  S0 R>S0  R S3>S3!  P R>P  R P>P",
+      nullptr,
       "R R>R  S0 R>S0  P R>P  R P>P" },
-    { "conv2d", { "8,32,32,16", "3,3,16,64", "64" }, "{}", "R R =>R  S0 R =>S0  R S3 =>S3!  S3 S2 =>P!  P R =>P!  R P =>P!",
-      "R R R>R  S0 R R>S0  R S3 S0>S3", nullptr },
+    { "conv2d",
+      { "8,32,32,16", "3,3,16,64", "64" },
+      "{}",
+      "R R =>R  S0 R =>S0  R S3 =>S3!  S3 S2 =>P!  P R =>P!  R P =>P!",
+      "R R R>R  S0 R R>S0  R S3 S0>S3",
+      nullptr },
     { "conv2d_transpose", { "8,32,32,16", "3,3,64,16" }, "{}", "R R>R  S0 R>S0  R S2>S3  S3 S3>P  P R>P  R P>P", nullptr, nullptr },
     // elementwise
     { "relu", { "4,8" }, "{}", "R>R  S0>S0  S1>S1", nullptr, nullptr },
@@ -81,7 +110,11 @@ const std::vector<Rows> kRows {
     { "squeeze", { "4,1,8" }, R"({"axis":1})", "R>R  S0>S0  S2>S1  P>P", nullptr, nullptr },
     { "flatten", { "2,4,8,3" }, R"({"start_dim":1,"end_dim":2})", "R>R  S0>S0  S3>S2  P>P", nullptr, nullptr },
     { "tile", { "4,8" }, R"({"repeats":[1,3]})", "R>R  S0>S0  S1>S1!  P>P", "R>R  S0>S0  P>P", nullptr },
-    { "concat", { "4,8", "4,8", "4,8" }, R"({"axis":1})", "R R R>R  S0 S0 S0>S0  S1 S1 S1>S1!  P P P>P", nullptr,
+    { "concat",
+      { "4,8", "4,8", "4,8" },
+      R"({"axis":1})",
+      "R R R>R  S0 S0 S0>S0  S1 S1 S1>S1!  P P P>P",
+      nullptr,
       "R R R>R  S0 S0 S0>S0  P P P>P" },
     { "stack", { "4,8", "4,8" }, R"({"axis":1})", "R R>R  S0 S0>S0  S1 S1>S2  P P>P", nullptr, nullptr },
     { "chunk", { "4,8" }, R"({"axis":1,"chunks":2})", "R>R  S0>S0  P>P", nullptr, nullptr },
@@ -99,9 +132,12 @@ const std::vector<Rows> kRows {
     { "broadcast_to", { "1,8" }, R"({"shape":[5,4,8]})", "R>R  S1>S2  P>P", "R>R=  S1>S2=  P>P=", "R>R  S1>S2  P>P" },
     { "rebind", { "4,8" }, "{}", "=>=0", nullptr, nullptr },
     // look-ups
-    { "gather", { "8,4,6", "3,5" }, R"({"axis":1})",
+    { "gather",
+      { "8,4,6", "3,5" },
+      R"({"axis":1})",
       "R R>R  S0 R>S0  S2 R>S3  R S0>S1  R S1>S2  S0 S0>S1!  S0 S1>S2!  S2 S0>S1!  S2 S1>S2!  P R>P",
-      "R R>R  S0 R>S0  S2 R>S3  R S0>S1  R S1>S2  P R>P", "R R>R  S0 R>S0  S2 R>S3  R S0>S1  R S1>S2  S1 R>P  P R>P" },
+      "R R>R  S0 R>S0  S2 R>S3  R S0>S1  R S1>S2  P R>P",
+      "R R>R  S0 R>S0  S2 R>S3  R S0>S1  R S1>S2  S1 R>P  P R>P" },
     { "gather_nd", { "4,8,3", "4,8,1" }, R"({"batch_dims":2})", "R R>R  S0 S0>S0  S1 S1>S1  P R>P", nullptr, nullptr },
     { "scatter_add", { "8,16", "8,4", "8,4" }, R"({"axis":1})", "R R R>R  S0 S0 S0>S0", nullptr, nullptr },
     { "scatter", { "8,16", "5,4", "5,4" }, R"({"axis":1})", "R R R>R  S0 S0 S0>S0!", nullptr, "R R R>R" },
@@ -124,7 +160,11 @@ const std::vector<Rows> kRows {
     { "reshape", { "8,4 P" }, R"({"shape":[-1]})", "R>R  P>P", "R>R  P>P", "R>R  S0>S0  P>P" },
     { "reshape", { "6,4 S0" }, R"({"shape":[-1,8]})", "R>R  S0>S0!  P>P", "R>R", "R>R  S0>S0  P>P" },
     { "reshape", { "batch,4 S0" }, R"({"shape":["batch",4]})", "R>R  S0>S0  P>P", "R>R", "R>R  S1>S1  P>P" },
-    { "reshape", { "batch,4 S0" }, R"({"shape":["dim of input axis 0",2,2]})", "R>R  S0>S0  P>P", "R>R=  S0>S0=",
+    { "reshape",
+      { "batch,4 S0" },
+      R"({"shape":["dim of input axis 0",2,2]})",
+      "R>R  S0>S0  P>P",
+      "R>R=  S0>S0=",
       "R>R  S0>S0  S1>S1  P>P" },
     { "reshape", { "batch,seq,64 S2" }, R"({"shape":[-1,64]})", "R>R  S2>S1  P>P", "R>R=  S2>S1=", "R>R  S0>S0  S2>S1  P>P" },
 };
@@ -147,12 +187,15 @@ private Q_SLOTS:
         QFETCH(int, index);
         const Rows& rows = kRows[static_cast<std::size_t>(index)];
         const char* late = rows.late ? rows.late : rows.early;
-        const std::pair<const char*, const char*> all[] = { { "G0", rows.early }, { "G1", rows.early }, { "G2", rows.early },
+        const std::pair<const char*, const char*> all[] = { { "G0", rows.early },
+                                                            { "G1", rows.early },
+                                                            { "G2", rows.early },
                                                             { "G3", late },
                                                             { "shardboard", rows.ours ? rows.ours : late } };
         for (const auto& [profile, expected] : all) {
             const std::string got = menuText(pickRequest(profile, rows.op, "tp=4", rows.operands, rows.attributes));
-            QVERIFY2(got == expected, (std::string(profile) + " " + rows.op + "\n  is      " + got + "\n  must be " + expected).c_str());
+            QVERIFY2(got == expected,
+                     (std::string(profile) + " " + rows.op + "\n  is      " + got + "\n  must be " + expected).c_str());
         }
     }
 
@@ -190,23 +233,74 @@ private Q_SLOTS:
         QTest::addColumn<QString>("operands"); // ; between them
         QTest::addColumn<QString>("attributes");
         QTest::addColumn<QString>("says");
-        QTest::newRow("dim out of range") << "softmax" << "4,8" << R"({"axis":2})" << "there is no dim 2";
-        QTest::newRow("dim of nothing") << "softmax" << "-" << "{}" << "there is no dim -1: the tensor has none";
-        QTest::newRow("contraction") << "matmul" << "4,8;6,4" << "{}" << "differ in size";
-        QTest::newRow("no dims") << "matmul" << "-;4" << "{}" << "has no dims";
-        QTest::newRow("two -1") << "reshape" << "4,8" << R"({"shape":[-1,-1]})" << "more than one -1";
-        QTest::newRow("elements") << "reshape" << "4,8" << R"({"shape":[5,7]})" << "another number of elements";
-        QTest::newRow("rest") << "reshape" << "4,8" << R"({"shape":[-1,7]})" << "does not divide";
-        QTest::newRow("no such source") << "reshape" << "4,8" << R"({"shape":["dim of input axis 2",8]})" << "which it does not have";
-        QTest::newRow("broadcast") << "broadcast_to" << "seq,8" << R"({"shape":["batch",8]})" << "neither 1 nor the target's";
-        QTest::newRow("broadcast rank") << "broadcast_to" << "4,8" << R"({"shape":[8]})" << "fewer dims";
-        QTest::newRow("order") << "permute" << "4,8" << R"({"dims":[0,0]})" << "no order of the dims";
-        QTest::newRow("squeeze") << "squeeze" << "4,8" << R"({"axis":0})" << "another size than 1";
-        QTest::newRow("paddings") << "pad" << "4,8" << R"({"paddings":[1,1]})" << "two numbers for each dim";
-        QTest::newRow("repeats") << "tile" << "4,8" << R"({"repeats":[1]})" << "one number for each dim";
-        QTest::newRow("layout") << "conv2d" << "4,8,8,3;3,3,3,8" << R"({"filter_layout":"FCRS"})" << "ValueError: cannot be";
-        QTest::newRow("batch dims") << "gather_nd" << "4,8;4" << R"({"batch_dims":2})" << "not a number of leading dims";
-        QTest::newRow("operands") << "add" << "4" << "{}" << "takes 2 operands, found 1";
+        QTest::newRow("dim out of range") << "softmax"
+                                          << "4,8"
+                                          << R"({"axis":2})"
+                                          << "there is no dim 2";
+        QTest::newRow("dim of nothing") << "softmax"
+                                        << "-"
+                                        << "{}"
+                                        << "there is no dim -1: the tensor has none";
+        QTest::newRow("contraction") << "matmul"
+                                     << "4,8;6,4"
+                                     << "{}"
+                                     << "differ in size";
+        QTest::newRow("no dims") << "matmul"
+                                 << "-;4"
+                                 << "{}"
+                                 << "has no dims";
+        QTest::newRow("two -1") << "reshape"
+                                << "4,8"
+                                << R"({"shape":[-1,-1]})"
+                                << "more than one -1";
+        QTest::newRow("elements") << "reshape"
+                                  << "4,8"
+                                  << R"({"shape":[5,7]})"
+                                  << "another number of elements";
+        QTest::newRow("rest") << "reshape"
+                              << "4,8"
+                              << R"({"shape":[-1,7]})"
+                              << "does not divide";
+        QTest::newRow("no such source") << "reshape"
+                                        << "4,8"
+                                        << R"({"shape":["dim of input axis 2",8]})"
+                                        << "which it does not have";
+        QTest::newRow("broadcast") << "broadcast_to"
+                                   << "seq,8"
+                                   << R"({"shape":["batch",8]})"
+                                   << "neither 1 nor the target's";
+        QTest::newRow("broadcast rank") << "broadcast_to"
+                                        << "4,8"
+                                        << R"({"shape":[8]})"
+                                        << "fewer dims";
+        QTest::newRow("order") << "permute"
+                               << "4,8"
+                               << R"({"dims":[0,0]})"
+                               << "no order of the dims";
+        QTest::newRow("squeeze") << "squeeze"
+                                 << "4,8"
+                                 << R"({"axis":0})"
+                                 << "another size than 1";
+        QTest::newRow("paddings") << "pad"
+                                  << "4,8"
+                                  << R"({"paddings":[1,1]})"
+                                  << "two numbers for each dim";
+        QTest::newRow("repeats") << "tile"
+                                 << "4,8"
+                                 << R"({"repeats":[1]})"
+                                 << "one number for each dim";
+        QTest::newRow("layout") << "conv2d"
+                                << "4,8,8,3;3,3,3,8"
+                                << R"({"filter_layout":"FCRS"})"
+                                << "ValueError: cannot be";
+        QTest::newRow("batch dims") << "gather_nd"
+                                    << "4,8;4"
+                                    << R"({"batch_dims":2})"
+                                    << "not a number of leading dims";
+        QTest::newRow("operands") << "add"
+                                  << "4"
+                                  << "{}"
+                                  << "takes 2 operands, found 1";
     }
     void refused()
     {

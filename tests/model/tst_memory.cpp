@@ -20,8 +20,8 @@ namespace {
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 constexpr std::int64_t kLayerParameters = 218112000; // of Llama 3 8B
 
-Design training(const char* mesh, const char* preset, std::int64_t batch, std::int64_t sequence, Recompute recompute = Recompute::None,
-                std::int64_t microBatches = 1)
+Design training(const char* mesh, const char* preset, std::int64_t batch, std::int64_t sequence,
+                Recompute recompute = Recompute::None, std::int64_t microBatches = 1)
 {
     Design design;
     design.mesh = Mesh::parse(mesh).value();
@@ -205,7 +205,8 @@ private Q_SLOTS:
                     QCOMPARE(collective.count, segment.count * (segment.phase == Phase::Update ? 1 : microBatches));
                 }
                 QCOMPARE(std::count_if(evaluation->plan.collectives.begin(), evaluation->plan.collectives.end(),
-                                       [](const Collective& c) { return c.kind == CollectiveKind::ReduceScatter; }), 12);
+                                       [](const Collective& c) { return c.kind == CollectiveKind::ReduceScatter; }),
+                         12);
             }
         Design design = training("data=8", "replicate", 16, 512);
         design.workload.optimizer.axes = { "fsdp" };
@@ -291,7 +292,8 @@ private Q_SLOTS:
         const auto kept = [](const Evaluation& evaluation, std::int64_t stage) {
             std::int64_t most = 0;
             for (const MemoryMoment& moment : memoryTimeline(evaluation.graph, evaluation.plan, stage).moments)
-                if (evaluation.plan.segments[static_cast<std::size_t>(moment.plannedSegment)].phase == Phase::Backward && moment.layer >= 0)
+                if (evaluation.plan.segments[static_cast<std::size_t>(moment.plannedSegment)].phase == Phase::Backward
+                    && moment.layer >= 0)
                     most = std::max(most, moment.bytes.kept);
             return static_cast<double>(most);
         };
@@ -303,7 +305,8 @@ private Q_SLOTS:
         QCOMPARE(plain->plan.pipeline->memory.size(), std::size_t { 4 });
         for (const MemoryByCause& stage : plain->plan.pipeline->memory)
             QVERIFY(stage.peak <= plain->plan.memory.peak);
-        QCOMPARE(plain->plan.pipeline->memory[static_cast<std::size_t>(plain->plan.pipeline->fullestStage)].peak, plain->plan.memory.peak);
+        QCOMPARE(plain->plan.pipeline->memory[static_cast<std::size_t>(plain->plan.pipeline->fullestStage)].peak,
+                 plain->plan.memory.peak);
 
         const auto interleaved = evaluated(training("stage=4", "pp-interleaved", 8, 2048, Recompute::Full, 8));
         QCOMPARE(kept(*interleaved, 0), layer * (megatronLayersKept(32, 4, 2) - 1));
@@ -325,7 +328,8 @@ private Q_SLOTS:
             for (std::int64_t stage = 0; stage < stageCount(evaluation->plan); ++stage)
                 for (const StagePart& part : stageParts(evaluation->graph, evaluation->plan, stage)) {
                     const PlannedSegment& planned = evaluation->plan.segments[static_cast<std::size_t>(part.plannedSegment)];
-                    if (planned.phase == Phase::Forward && evaluation->graph.segments[static_cast<std::size_t>(planned.segment)].isLayer)
+                    if (planned.phase == Phase::Forward
+                        && evaluation->graph.segments[static_cast<std::size_t>(planned.segment)].isLayer)
                         layers += part.layers;
                 }
             QCOMPARE(layers, 30);

@@ -44,8 +44,8 @@ class TestModules : public QObject {
 private Q_SLOTS:
     void columnParallel()
     {
-        const auto even = ask("ColumnParallelLinear",
-                              R"({"in_dim":6,"out_dim":8,"num_devices":2,"has_bias":true,"input_shape":[5,6]})");
+        const auto even =
+            ask("ColumnParallelLinear", R"({"in_dim":6,"out_dim":8,"num_devices":2,"has_bias":true,"input_shape":[5,6]})");
         QCOMPARE(even.answer["weight_shards"], shapes("[[4,6],[4,6]]"));
         QCOMPARE(even.answer["bias_shards"], shapes("[[4],[4]]"));
         QCOMPARE(even.answer["local_out_shapes"], shapes("[[5,4],[5,4]]"));
@@ -70,9 +70,8 @@ private Q_SLOTS:
                                     << "r.json:params.num_devices: there are no devices";
         QTest::newRow("empty list") << R"({"in_dim":4,"out_dim":4,"devices":[]})"
                                     << "r.json:params.num_devices: there are no devices";
-        QTest::newRow("tied with bias")
-            << R"({"in_dim":4,"out_dim":4,"num_devices":2,"tied_weight":true,"has_bias":true})"
-            << "r.json:params.tied_weight: a tied weight cannot be used together with a bias";
+        QTest::newRow("tied with bias") << R"({"in_dim":4,"out_dim":4,"num_devices":2,"tied_weight":true,"has_bias":true})"
+                                        << "r.json:params.tied_weight: a tied weight cannot be used together with a bias";
         QTest::newRow("tied with scales")
             << R"({"in_dim":4,"out_dim":4,"num_devices":2,"tied_weight":true,"scaled_quantization":true})"
             << "r.json:params.tied_weight: a tied weight cannot be used together with scaled";
@@ -134,8 +133,7 @@ private Q_SLOTS:
         QFETCH(QString, kept);
         QFETCH(QString, shapes);
         QFETCH(QString, finding);
-        const auto a = ask("Linear.bias",
-                           R"({"weight_shape":[12,8],"num_devices":3,"strategy":)" + strategy.toStdString() + "}");
+        const auto a = ask("Linear.bias", R"({"weight_shape":[12,8],"num_devices":3,"strategy":)" + strategy.toStdString() + "}");
         QCOMPARE(a.error, std::string());
         QCOMPARE(a.answer["bias_strategy"], json(bias.toStdString()));
         QCOMPARE(a.answer["device_keeps_bias"], json::parse(kept.toStdString()));
@@ -164,32 +162,26 @@ private Q_SLOTS:
             return ask("Linear.scales", R"({"weight_shape":[512,768],"num_devices":2,)" + rest + "}");
         };
         QCOMPARE(scales(R"("strategy":"rowwise","scales":"per_tensor")").answer["scale_strategy"], json("replicate"));
-        QCOMPARE(scales(R"("strategy":"rowwise","scales":"per_row")").answer["scale_shards"],
-                 shapes("[[256,1],[256,1]]"));
-        QCOMPARE(scales(R"("strategy":"columnwise","scales":"per_row")").answer["scale_shards"],
-                 shapes("[[512,1],[512,1]]"));
+        QCOMPARE(scales(R"("strategy":"rowwise","scales":"per_row")").answer["scale_shards"], shapes("[[256,1],[256,1]]"));
+        QCOMPARE(scales(R"("strategy":"columnwise","scales":"per_row")").answer["scale_shards"], shapes("[[512,1],[512,1]]"));
         QCOMPARE(scales(R"("strategy":"rowwise","scales":"block")").answer["scale_shards"], shapes("[[2,6],[2,6]]"));
         QCOMPARE(scales(R"("strategy":"columnwise","scales":"block")").answer["scale_shards"], shapes("[[4,3],[4,3]]"));
-        const auto heads
-            = scales(R"("strategy":"head_aware_columnwise","num_heads":3,"head_dim":256,"scales":"block")");
+        const auto heads = scales(R"("strategy":"head_aware_columnwise","num_heads":3,"head_dim":256,"scales":"block")");
         QCOMPARE(heads.answer["scale_strategy"], json("head_aware_columnwise")); // 256 is two blocks of 128
         QCOMPARE(heads.answer["scale_shards"], shapes("[[4,4],[4,2]]"));
-        const auto narrow
-            = scales(R"("strategy":"head_aware_columnwise","num_heads":12,"head_dim":64,"scales":"block")");
+        const auto narrow = scales(R"("strategy":"head_aware_columnwise","num_heads":12,"head_dim":64,"scales":"block")");
         QCOMPARE(narrow.answer["scale_strategy"], json("columnwise"));
         QCOMPARE(narrow.answer["scale_shards"], shapes("[[4,3],[4,3]]"));
         QCOMPARE(narrow.findings(), std::size_t(0));
-        const auto odd = ask("Linear.scales",
-                             R"({"weight_shape":[400,128],"num_devices":3,"strategy":"rowwise","scales":"block"})");
-        QVERIFY2(odd.error.find("4 blocks of scales along dim 0 (out) do not divide over 3 devices")
-                     != std::string::npos,
+        const auto odd =
+            ask("Linear.scales", R"({"weight_shape":[400,128],"num_devices":3,"strategy":"rowwise","scales":"block"})");
+        QVERIFY2(odd.error.find("4 blocks of scales along dim 0 (out) do not divide over 3 devices") != std::string::npos,
                  odd.error.c_str());
-        const auto cut = ask("Linear.scales",
-                             R"({"weight_shape":[400,128],"num_devices":2,"strategy":"rowwise","scales":"block"})");
+        const auto cut =
+            ask("Linear.scales", R"({"weight_shape":[400,128],"num_devices":2,"strategy":"rowwise","scales":"block"})");
         QVERIFY(cut.found("block-cut")); // 200 rows a device, but scales of 256
-        const auto lost
-            = ask("Linear.scales",
-                  R"({"weight_shape":[400,128],"num_devices":2,"strategy":"axiswise","axis":1,"scales":"per_row"})");
+        const auto lost =
+            ask("Linear.scales", R"({"weight_shape":[400,128],"num_devices":2,"strategy":"axiswise","axis":1,"scales":"per_row"})");
         QVERIFY(lost.found("block-cut")); // the one column of scales is on device 0 alone
     }
 
@@ -201,32 +193,31 @@ private Q_SLOTS:
         const auto cut = ask("mlp", R"({"hidden":6,"ffl":10,"strategy":"tensor_parallel","num_devices":3})");
         QCOMPARE(cut.answer["up_proj"], shapes("[[4,6],[3,6],[3,6]]"));
         QCOMPARE(cut.answer["down_proj"], shapes("[[6,4],[6,3],[6,3]]"));
-        QVERIFY(
-            ask("MLP", R"({"hidden":6,"ffl":10,"strategy":"expert_parallel","num_devices":3})").error.find("ValueError")
-            != std::string::npos);
+        QVERIFY(ask("MLP", R"({"hidden":6,"ffl":10,"strategy":"expert_parallel","num_devices":3})").error.find("ValueError")
+                != std::string::npos);
     }
 
     void attentionStackedAndApart()
     {
-        const auto stacked = ask(
-            "Attention",
-            R"({"hidden":10,"num_heads":5,"head_dim":2,"stacked_qkv":true,"strategy":"tensor_parallel","num_devices":2})");
+        const auto stacked =
+            ask("Attention",
+                R"({"hidden":10,"num_heads":5,"head_dim":2,"stacked_qkv":true,"strategy":"tensor_parallel","num_devices":2})");
         QCOMPARE(stacked.answer["qkv_proj"], shapes("[[18,10],[12,10]]"));
         QCOMPARE(stacked.answer["o_proj"], shapes("[[10,6],[10,4]]"));
         QCOMPARE(stacked.answer["heads_per_device"], shapes("[3,2]"));
         QVERIFY(stacked.found("heads-per-device"));
-        const auto apart = ask(
-            "Attention", R"({"hidden":10,"num_heads":5,"head_dim":2,"strategy":"tensor_parallel","num_devices":2})");
+        const auto apart =
+            ask("Attention", R"({"hidden":10,"num_heads":5,"head_dim":2,"strategy":"tensor_parallel","num_devices":2})");
         QCOMPARE(apart.answer["q_proj"], shapes("[[5,10],[5,10]]")); // half a head more or less than o_proj takes
         QVERIFY(apart.found("heads-split"));
-        const auto grouped = ask(
-            "Attention",
-            R"({"hidden":16,"num_heads":8,"num_kv_heads":2,"head_dim":2,"strategy":"tensor_parallel","num_devices":2})");
+        const auto grouped =
+            ask("Attention",
+                R"({"hidden":16,"num_heads":8,"num_kv_heads":2,"head_dim":2,"strategy":"tensor_parallel","num_devices":2})");
         QCOMPARE(grouped.answer["k_proj"], shapes("[[2,16],[2,16]]"));
         QCOMPARE(grouped.findings(), std::size_t(0));
-        const auto split = ask(
-            "Attention",
-            R"({"hidden":16,"num_heads":8,"num_kv_heads":2,"head_dim":2,"strategy":"tensor_parallel","num_devices":4})");
+        const auto split =
+            ask("Attention",
+                R"({"hidden":16,"num_heads":8,"num_kv_heads":2,"head_dim":2,"strategy":"tensor_parallel","num_devices":4})");
         QVERIFY(split.found("groups-split")); // two KV heads for four devices
         const auto refused = ask(
             "Attention",
@@ -253,21 +244,17 @@ private Q_SLOTS:
         QVERIFY(gaps.found("unassigned-experts"));
         const auto one = ask("MoE", R"({"strategy":"expert_parallel","num_experts":10,"num_devices":4,"moe_dim":8})");
         QCOMPARE(one.answer["unassigned_experts"], shapes("[8,10]"));
-        const auto beyond
-            = ask("MoE", R"({"strategy":"expert_parallel","num_experts":8,"ep_size":2,"num_devices":4,"moe_dim":8})");
+        const auto beyond = ask("MoE", R"({"strategy":"expert_parallel","num_experts":8,"ep_size":2,"num_devices":4,"moe_dim":8})");
         QVERIFY2(beyond.error.find("r.json:params.ep_size") == 0, beyond.error.c_str());
         QVERIFY(ask("MoE", R"({"strategy":"rowwise","num_devices":4})").error.find("ValueError") != std::string::npos);
-        QVERIFY(
-            ask("MoE",
-                R"({"strategy":"expert_parallel","num_experts":8,"moe_dim":8,"num_devices":4,"n_nodes":2,"node_id":2})")
-                .error.find("there is no node 2 of 2")
-            != std::string::npos);
+        QVERIFY(ask("MoE", R"({"strategy":"expert_parallel","num_experts":8,"moe_dim":8,"num_devices":4,"n_nodes":2,"node_id":2})")
+                    .error.find("there is no node 2 of 2")
+                != std::string::npos);
     }
 
     void moeTensorParallel()
     {
-        const auto even
-            = ask("MoE", R"({"strategy":"tensor_parallel","num_experts":3,"num_devices":2,"moe_dim":8,"hidden":5})");
+        const auto even = ask("MoE", R"({"strategy":"tensor_parallel","num_experts":3,"num_devices":2,"moe_dim":8,"hidden":5})");
         QCOMPARE(even.answer["gate_up_stack"], shapes("[3,8,5]"));
         QCOMPARE(even.answer["down_stack"], shapes("[3,5,4]"));
         QCOMPARE(even.findings(), std::size_t(0));
@@ -284,8 +271,7 @@ private Q_SLOTS:
     {
         const auto ask = [](const std::string& rest) {
             return ::ask("StackedMoE",
-                         R"({"strategy":"tensor_parallel","num_experts":2,"hidden":64,"moe_dim":64,"num_devices":2)"
-                             + rest + "}");
+                         R"({"strategy":"tensor_parallel","num_experts":2,"hidden":64,"moe_dim":64,"num_devices":2)" + rest + "}");
         };
         QCOMPARE(ask("").answer["gate_up"], shapes("[[2,64,64],[2,64,64]]"));
         QCOMPARE(ask("").answer["gate_up_strategy"], json("gate_up"));
@@ -312,8 +298,8 @@ private Q_SLOTS:
             "StackedMoE",
             R"({"strategy":"tensor_parallel","num_experts":2,"hidden":4,"moe_dim":5,"num_devices":2,"gate_up_format":"interleaved"})");
         QVERIFY(pairs.found("pairs-split")); // five and five of gate and up, three and two of down
-        const auto concatenated = ::ask(
-            "StackedMoE", R"({"strategy":"tensor_parallel","num_experts":2,"hidden":4,"moe_dim":5,"num_devices":2})");
+        const auto concatenated =
+            ::ask("StackedMoE", R"({"strategy":"tensor_parallel","num_experts":2,"hidden":4,"moe_dim":5,"num_devices":2})");
         QCOMPARE(concatenated.answer["gate_up"], shapes("[[2,4,6],[2,4,4]]"));
         QCOMPARE(concatenated.findings(), std::size_t(0));
     }
@@ -323,8 +309,8 @@ private Q_SLOTS:
         const auto design = [](const char* params) {
             return moduleDesign({ { "module", "ColumnParallelLinear" }, { "params", json::parse(params) } }, "r.json");
         };
-        const auto plain = design(
-            R"({"in_dim":6,"out_dim":10,"num_devices":3,"has_bias":true,"input_shape":[2,5,3,6],"dtype":"float32"})");
+        const auto plain =
+            design(R"({"in_dim":6,"out_dim":10,"num_devices":3,"has_bias":true,"input_shape":[2,5,3,6],"dtype":"float32"})");
         QVERIFY2(plain.ok(), plain.ok() ? "" : plain.error().text().c_str());
         QCOMPARE(plain.value().mesh.text(), std::string("model=3"));
         QVERIFY((plain.value().model.linear == LinearModule { 6, 10, true, false }));
@@ -336,8 +322,8 @@ private Q_SLOTS:
                     .starts_with("r.json:params.tied_weight: "));
         QVERIFY(says(R"({"in_dim":6,"out_dim":10,"num_devices":3,"scaled_quantization":true})")
                     .starts_with("r.json:params.scaled_quantization: "));
-        QVERIFY(says(R"({"in_dim":6,"out_dim":10,"num_devices":3,"input_shape":[0,6]})")
-                    .starts_with("r.json:params.input_shape: "));
+        QVERIFY(
+            says(R"({"in_dim":6,"out_dim":10,"num_devices":3,"input_shape":[0,6]})").starts_with("r.json:params.input_shape: "));
         QVERIFY(says(R"({"in_dim":6,"out_dim":10,"num_devices":3,"dtype":"i8"})").find("i8") != std::string::npos);
         QVERIFY(moduleDesign({ { "module", "MLP" }, { "params", json::object() } }, "r.json")
                     .error()
@@ -369,8 +355,7 @@ private Q_SLOTS:
 
     void publishedVectors()
     {
-        const QString root
-            = qEnvironmentVariable("SHARDBOARD_SHARED", QStringLiteral(SHARDBOARD_SOURCE_DIR "/../shared"));
+        const QString root = qEnvironmentVariable("SHARDBOARD_SHARED", QStringLiteral(SHARDBOARD_SOURCE_DIR "/../shared"));
         QFile file(root + "/data/max/strategy.json");
         if (!file.open(QIODevice::ReadOnly))
             QSKIP("the vectors of MAX's modules are not here (SHARDBOARD_SHARED)");
@@ -380,11 +365,9 @@ private Q_SLOTS:
             const std::string id = vector["id"];
             const auto answer = answerModule(vector, "r.json");
             const json& expect = vector["expect"];
-            QVERIFY2(answer.ok() != expect.contains("error"),
-                     (id + (answer.ok() ? "" : answer.error().text())).c_str());
+            QVERIFY2(answer.ok() != expect.contains("error"), (id + (answer.ok() ? "" : answer.error().text())).c_str());
             if (!answer.ok()) {
-                QVERIFY2(answer.error().text().find(expect["error"].get<std::string>()) != std::string::npos,
-                         id.c_str());
+                QVERIFY2(answer.error().text().find(expect["error"].get<std::string>()) != std::string::npos, id.c_str());
                 continue;
             }
             for (const auto& [key, value] : expect.items())

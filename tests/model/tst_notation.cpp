@@ -128,9 +128,8 @@ private Q_SLOTS:
                                           << "{devices=[32,1,2]<=[2,32]T(1,0) last_tile_dim_replicate}";
         QTest::newRow("around") << three << 2 << "P(('pod', 'tp'), 'fsdp')"
                                 << "{devices=[16,4]<=[2,4,8]T(0,2,1)}";
-        QTest::newRow("copies and terms")
-            << three << 2 << "P('fsdp', unreduced={'tp'})"
-            << "{devices=[4,1,2,8]<=[2,4,8]T(1,0,2) last_tile_dims={replicated, unreduced}}";
+        QTest::newRow("copies and terms") << three << 2 << "P('fsdp', unreduced={'tp'})"
+                                          << "{devices=[4,1,2,8]<=[2,4,8]T(1,0,2) last_tile_dims={replicated, unreduced}}";
         QTest::newRow("first sub-axis") << "x=8" << 2 << "P('x:(1)2')"
                                         << "{devices=[2,1,4]<=[8] last_tile_dim_replicate}";
         QTest::newRow("rest sub-axis") << "x=8" << 2 << "P('x:(2)4')"
@@ -206,8 +205,7 @@ private Q_SLOTS:
         row(Notation::Shardy, R"(#sdy.sharding<@mesh, [{"model"}, {}]>)", "P('model')");
         row(Notation::Shardy, R"(<@mesh_0,[{"model"},{"data"}]>)", "P('model', 'data')");
         row(Notation::Shardy, R"(#sdy.sharding<mesh<["data"=2, "model"=4]>, [{"model"}, {}]>)", "P('model')");
-        row(Notation::Shardy,
-            R"(#sdy.sharding<mesh<["data"=2, "model"=4], device_ids=[0,1,2,3,4,5,6,7]>, [{"model"}, {}]>)",
+        row(Notation::Shardy, R"(#sdy.sharding<mesh<["data"=2, "model"=4], device_ids=[0,1,2,3,4,5,6,7]>, [{"model"}, {}]>)",
             "P('model')");
         row(Notation::Shardy, R"([{"data"}p1, {"model":(2)2}])", "P('data', 'model:(2)2')");
         row(Notation::Shardy, R"([{"data"}, {}], replicated={"model"})", "P('data')");
@@ -218,21 +216,16 @@ private Q_SLOTS:
         row(Notation::Shardy, R"([{"model":(2)2, "model":(1)2}, {}])", "P(('model:(2)2', 'model:(1)2'))");
         row(Notation::HloV2, "{devices=[4,2]<=[1,2,4]T(2,0,1)}", "P('model', 'data')");
         row(Notation::HloV2, " { devices=[2,1,4] <= [8] last_tile_dim_replicate } ", "P('data')");
-        row(Notation::HloV2, "{devices=[1,1,4,2]<=[2,4]T(1,0) last_tile_dims={unreduced, replicated}}",
-            "P(unreduced={'model'})");
+        row(Notation::HloV2, "{devices=[1,1,4,2]<=[2,4]T(1,0) last_tile_dims={unreduced, replicated}}", "P(unreduced={'model'})");
         row(Notation::HloV2, "{devices=[1,1,8]<=[8] last_tile_dim_replicate}", "P()");
         row(Notation::HloV1, "{devices=[2,1,4]3,1,2,0,4,6,5,7 last_tile_dim_replicate}",
             "P('data')"); // copies in any order
-        row(Notation::HloV1, "{devices=[2,1,4]3,1,2,0,4,6,5,7 last_tile_dims={unreduced}}",
-            "P('data', unreduced={'model'})");
-        row(Notation::HloV1, "{devices=[1,1,2,4]4,5,6,7,0,1,2,3 last_tile_dims={replicated, unreduced}}",
-            "P(unreduced={'model'})");
+        row(Notation::HloV1, "{devices=[2,1,4]3,1,2,0,4,6,5,7 last_tile_dims={unreduced}}", "P('data', unreduced={'model'})");
+        row(Notation::HloV1, "{devices=[1,1,2,4]4,5,6,7,0,1,2,3 last_tile_dims={replicated, unreduced}}", "P(unreduced={'model'})");
         row(Notation::HloV2, "{mesh['data'=2,'model'=4], [{'model'}, {}]}", "P('model')");
         row(Notation::HloV2, "{mesh[data=2,model=4], [{model, data}, {}]}", "P(('model', 'data'))");
-        row(Notation::HloV2, "{@mesh<data=2,model=4>, [{model}, {}], unreduced={data}}",
-            "P('model', unreduced={'data'})");
-        row(Notation::HloV2,
-            "{mesh['data'=2,'model'=4], [{}, {'model':(2)2}], replicated={'data'}, unreduced={'model':(1)2}}",
+        row(Notation::HloV2, "{@mesh<data=2,model=4>, [{model}, {}], unreduced={data}}", "P('model', unreduced={'data'})");
+        row(Notation::HloV2, "{mesh['data'=2,'model'=4], [{}, {'model':(2)2}], replicated={'data'}, unreduced={'model':(1)2}}",
             "P(None, 'model:(2)2', unreduced={'model:(1)2'})");
         row(Notation::HloV2, "{mesh['data'=2,'model'=4], [], unreduced={'model'}}", "P(unreduced={'model'})");
         row(Notation::HloV2, "{mesh['data'=2,'model'=4], replicated}", "P()");
@@ -242,8 +235,7 @@ private Q_SLOTS:
         row(Notation::DTensor, "(Shard(dim=0), Shard(dim=-1))", "P('data', 'model')");
         row(Notation::DTensor, "(Replicate(), Partial(sum),)", "P(unreduced={'model'})");
         row(Notation::DTensor, "[Partial(), Partial()]", "P(unreduced={'data', 'model'})");
-        row(Notation::DTensor, "[Partial('max'), Shard(1)]",
-            "P(None, 'model', unreduced={'data'}, unreduced_kind=max)");
+        row(Notation::DTensor, "[Partial('max'), Shard(1)]", "P(None, 'model', unreduced={'data'}, unreduced_kind=max)");
         row(Notation::DTensor, "P(sum), S(0)", "P('model', unreduced={'data'})");
         row(Notation::DTensor, "S(1)R", "P(None, 'data')");
         row(Notation::DTensor, "RS(0)", "P('model')");
@@ -302,8 +294,7 @@ private Q_SLOTS:
         row(Notation::Shardy, R"(#sdy.sharding<@mesh, [{"data"}, {}])", "the closing > is missing");
         row(Notation::Shardy, R"(#sdy.sharding<mesh<["data"=4]>, [{"data"}, {}]>)",
             "the text is for mesh data=4, but the mesh is data=2,model=4");
-        row(Notation::Shardy,
-            R"(#sdy.sharding<mesh<["data"=2, "model"=4], device_ids=[1,0,2,3,4,5,6,7]>, [{"data"}, {}]>)",
+        row(Notation::Shardy, R"(#sdy.sharding<mesh<["data"=2, "model"=4], device_ids=[1,0,2,3,4,5,6,7]>, [{"data"}, {}]>)",
             "another device order");
         row(Notation::HloV2, "{devices=[3,1]<=[3]}", "the brackets are for 3 devices, but the mesh has 8");
         row(Notation::HloV2, "{devices=[8]<=[8]}", "the tile assignment has 1 dims, but the tensor has 2");
@@ -321,10 +312,8 @@ private Q_SLOTS:
         row(Notation::HloV2, "{mesh['data'=2], [{'data'}, {}]}", "the text is for mesh data=2");
         row(Notation::HloV2, "{mesh['data'=2,'model'=4], [{'data', ?}, {}]}", "dim 0 is open");
         row(Notation::HloV2, "{mesh['data'=2,'model'=4], [{}, {}], manual={'data'}}", "manual axes have no layout");
-        row(Notation::HloV2, "{mesh['data'=2,'model'=4], device_ids=([2,4]T(1,0)), [{'data'}, {}]}",
-            "another device order");
-        row(Notation::HloV1, "{devices=[8,1]0,1,2,3,4,5,7,6}",
-            "no mesh axes of data=2,model=4 make this tile assignment");
+        row(Notation::HloV2, "{mesh['data'=2,'model'=4], device_ids=([2,4]T(1,0)), [{'data'}, {}]}", "another device order");
+        row(Notation::HloV1, "{devices=[8,1]0,1,2,3,4,5,7,6}", "no mesh axes of data=2,model=4 make this tile assignment");
         row(Notation::HloV1, "{devices=[8,1]1,0,2,3,4,5,6,7}", "no mesh axes");
         row(Notation::HloV1, "{devices=[2,1,4]0,1,2,4,3,5,6,7 last_tile_dim_replicate}", "no mesh axes");
         row(Notation::HloV1, "{devices=[8,1]0,1,2,3,4,5,6}", "there are 7 device ids for 8 devices");
@@ -362,8 +351,7 @@ private Q_SLOTS:
         const Mesh mesh = meshOf("data=2,model=4");
         for (const Notation notation : { Notation::Jax, Notation::DTensor, Notation::Max }) {
             const QString reason = written(notation, "P('model:(2)2')", mesh);
-            QVERIFY2(reason.startsWith("no: ") && reason.contains("split the mesh axis into axes of 2, 2"),
-                     qPrintable(reason));
+            QVERIFY2(reason.startsWith("no: ") && reason.contains("split the mesh axis into axes of 2, 2"), qPrintable(reason));
         }
         for (const Notation notation : { Notation::HloV2, Notation::HloV1, Notation::Max })
             QVERIFY(written(notation, "P(unreduced={'model'}, unreduced_kind=max)", mesh).contains("partial maximum"));
@@ -401,23 +389,17 @@ private Q_SLOTS:
         const Mesh odd = order({ 0, 1, 3, 2, 4, 5, 6, 7 });
         QVERIFY(written(Notation::HloV2, "P('model')", odd).contains("use hlo-v1"));
         QCOMPARE(written(Notation::HloV2, "P()", odd), QString("{replicated}"));
-        QCOMPARE(written(Notation::HloV1, "P('model')", odd),
-                 QString("{devices=[4,1,2]0,4,1,5,3,6,2,7 last_tile_dim_replicate}"));
+        QCOMPARE(written(Notation::HloV1, "P('model')", odd), QString("{devices=[4,1,2]0,4,1,5,3,6,2,7 last_tile_dim_replicate}"));
         QVERIFY(errorOf(Notation::HloV2, "{devices=[8,1]<=[8]}", odd).contains("no mesh axes"));
-        QVERIFY(errorOf(Notation::Shardy, R"(<mesh<["data"=2, "model"=4]>, [{}, {}]>)", odd)
-                    .contains("another device order"));
-        QCOMPARE(
-            errorOf(Notation::Shardy, R"(<mesh<["data"=2, "model"=4], device_ids=[0,1,3,2,4,5,6,7]>, [{}, {}]>)", odd),
-            QString());
-        QCOMPARE(
-            errorOf(Notation::HloV2, "{mesh['data'=2,'model'=4], device_ids=(0,1,3,2,4,5,6,7), [{'data'}, {}]}", odd),
-            QString());
-        QVERIFY(errorOf(Notation::HloV2, "{mesh['data'=2,'model'=4], [{'data'}, {}]}", odd)
-                    .contains("another device order"));
+        QVERIFY(errorOf(Notation::Shardy, R"(<mesh<["data"=2, "model"=4]>, [{}, {}]>)", odd).contains("another device order"));
+        QCOMPARE(errorOf(Notation::Shardy, R"(<mesh<["data"=2, "model"=4], device_ids=[0,1,3,2,4,5,6,7]>, [{}, {}]>)", odd),
+                 QString());
+        QCOMPARE(errorOf(Notation::HloV2, "{mesh['data'=2,'model'=4], device_ids=(0,1,3,2,4,5,6,7), [{'data'}, {}]}", odd),
+                 QString());
+        QVERIFY(errorOf(Notation::HloV2, "{mesh['data'=2,'model'=4], [{'data'}, {}]}", odd).contains("another device order"));
         const Mesh far = order({ 10, 11, 12, 13, 14, 15, 16, 17 }); // ids need not begin at 0; an iota does
         QVERIFY(written(Notation::HloV2, "P('data')", far).startsWith("no: "));
-        QCOMPARE(written(Notation::HloV1, "P('data', 'model')", far),
-                 QString("{devices=[2,4]10,11,12,13,14,15,16,17}"));
+        QCOMPARE(written(Notation::HloV1, "P('data', 'model')", far), QString("{devices=[2,4]10,11,12,13,14,15,16,17}"));
         QCOMPARE(errorOf(Notation::HloV1, "{devices=[2,4]10,11,12,13,14,15,16,17}", far), QString());
     }
 
@@ -444,9 +426,8 @@ private Q_SLOTS:
     {
         for (const char* text : { "", "  ", "hello", "4", "S", "Q(0)", "R, X", "()", "-" })
             QVERIFY2(!detectNotation(text) || !readAnyLayout(text, meshOf("data=2"), 1, "TEXT").ok(), text);
-        QCOMPARE(
-            readAnyLayout("hello", meshOf("data=2"), 1, "TEXT").error().text().rfind("TEXT: 'hello' is no layout", 0),
-            std::size_t { 0 });
+        QCOMPARE(readAnyLayout("hello", meshOf("data=2"), 1, "TEXT").error().text().rfind("TEXT: 'hello' is no layout", 0),
+                 std::size_t { 0 });
     }
 
     /// Whoever forgets the quotes of JAX must not be told about DTensor.
@@ -471,10 +452,8 @@ private Q_SLOTS:
         QCOMPARE(compactText(layout, mesh), std::string("A[I_XY, J]{U_Z}"));
         QCOMPARE(typeText({ 128, 2048 }, DType::I8, layout, mesh), std::string("i8[128@(X,Y),2048]{U:Z}"));
         const Mesh words = meshOf("data=2,model=4");
-        QCOMPARE(compactText(parseSpec("P(('model', 'data'))", words, 2).value(), words, "W"),
-                 std::string("W[I_(model,data), J]"));
-        QCOMPARE(typeText({ 8, 4 }, DType::F32, parseSpec("P('model')", words, 2).value(), words),
-                 std::string("f32[8@model,4]"));
+        QCOMPARE(compactText(parseSpec("P(('model', 'data'))", words, 2).value(), words, "W"), std::string("W[I_(model,data), J]"));
+        QCOMPARE(typeText({ 8, 4 }, DType::F32, parseSpec("P('model')", words, 2).value(), words), std::string("f32[8@model,4]"));
     }
 };
 

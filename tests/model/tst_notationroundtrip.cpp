@@ -125,8 +125,7 @@ QString compareHlo(const std::string& text, const Layout& layout, const Mesh& me
 {
     if (text == "{replicated}")
         return partsOf(layout.partial, mesh) == 1
-                && std::all_of(layout.dims.begin(), layout.dims.end(),
-                               [&](const auto& dim) { return partsOf(dim, mesh) == 1; })
+                && std::all_of(layout.dims.begin(), layout.dims.end(), [&](const auto& dim) { return partsOf(dim, mesh) == 1; })
             ? QString()
             : "not replicated";
     if (text == "{unreduced}")
@@ -281,8 +280,8 @@ private Q_SLOTS:
             subAxes += hasSubAxis;
             for (const Notation notation : kNotations) {
                 const auto text = writeLayout(notation, layout, mesh);
-                const std::string shown = notationName(notation) + " on " + mesh.text() + ": "
-                    + (text.ok() ? text.value() : text.error().text());
+                const std::string shown =
+                    notationName(notation) + " on " + mesh.text() + ": " + (text.ok() ? text.value() : text.error().text());
                 if (notation == Notation::Shardy)
                     QVERIFY2(text.ok(), shown.c_str());
                 if (notation == Notation::Jax || notation == Notation::DTensor)
@@ -294,8 +293,7 @@ private Q_SLOTS:
                 ++said[notation];
                 const auto read = readLayout(notation, text.value(), mesh, rank, "TEXT");
                 QVERIFY2(read.ok(), (shown + (read.ok() ? "" : read.error().text())).c_str());
-                QVERIFY2(sameLayout(read.value(), layout, mesh),
-                         (shown + " was read as " + specText(read.value(), mesh)).c_str());
+                QVERIFY2(sameLayout(read.value(), layout, mesh), (shown + " was read as " + specText(read.value(), mesh)).c_str());
                 if (notation == Notation::Jax || notation == Notation::Shardy)
                     QVERIFY2(read.value() == canonical, shown.c_str());
                 const auto detected = readAnyLayout(text.value(), mesh, rank, "TEXT");
@@ -317,9 +315,8 @@ private Q_SLOTS:
             const Layout bare = withoutSizeOneAxes(layout, mesh);
             bool sayable = !firstSubAxis(canonicalLayout(layout, mesh));
             for (const auto& dim : bare.dims)
-                sayable = sayable && std::is_sorted(dim.begin(), dim.end(), [](const AxisRef& a, const AxisRef& b) {
-                              return a.axis < b.axis;
-                          });
+                sayable = sayable
+                    && std::is_sorted(dim.begin(), dim.end(), [](const AxisRef& a, const AxisRef& b) { return a.axis < b.axis; });
             QCOMPARE(writeLayout(Notation::Max, layout, mesh).ok(), sayable);
         }
     }
@@ -331,8 +328,7 @@ private Q_SLOTS:
         int edited = 0;
         for (int i = 0; i < 1500; ++i) {
             const Mesh mesh = randomMesh(random);
-            Layout layout
-                = canonicalLayout(randomLayout(random, mesh, static_cast<std::size_t>(below(random, 4))), mesh);
+            Layout layout = canonicalLayout(randomLayout(random, mesh, static_cast<std::size_t>(below(random, 4))), mesh);
             layout.op = ReduceOp::Sum;
             for (const Notation notation : { Notation::HloV2, Notation::HloV1 }) {
                 const auto text = writeLayout(notation, layout, mesh);
@@ -344,8 +340,7 @@ private Q_SLOTS:
                              .append(difference.toStdString())
                              .c_str());
                 ++compared;
-                edited += notation == Notation::HloV2 && !mesh.deviceIds().empty()
-                    && text.value().find("<=") != std::string::npos;
+                edited += notation == Notation::HloV2 && !mesh.deviceIds().empty() && text.value().find("<=") != std::string::npos;
             }
         }
         QVERIFY(compared > 2000);
@@ -419,8 +414,8 @@ private Q_SLOTS:
         for (int i = 0; i < 15000; ++i) {
             const Layout layout = randomLayout(random, mesh, 2);
             const auto text = writeLayout(kNotations[random() % kNotations.size()], layout, mesh);
-            const std::string fuzzed
-                = mutated(text.ok() && below(random, 3) ? text.value() : extra[random() % extra.size()], random);
+            const std::string fuzzed =
+                mutated(text.ok() && below(random, 3) ? text.value() : extra[random() % extra.size()], random);
             detectNotation(fuzzed);
             for (const Notation notation : kNotations) {
                 const auto answer = readLayout(notation, fuzzed, mesh, 2, "TEXT");
@@ -440,10 +435,10 @@ private Q_SLOTS:
     void longTextsEndSoon()
     {
         const Mesh mesh = Mesh::parse("data=2,model=4").value();
-        for (const char* piece : { "[", "{", "(", "R, ", "R", "S(0)", "P(", "{\"data\"}, ", "0,", "1,", "'data', ", "?",
-                                   "\"model\":(1)2, ", "," })
-            for (const char* start : { "", "P(", "P((", "[", "[{", "{devices=[", "{devices=[2,4]", "{devices=[8]<=[",
-                                       "{mesh[", "{mesh['data'=2,'model'=4], [{", "R, S(" }) {
+        for (const char* piece :
+             { "[", "{", "(", "R, ", "R", "S(0)", "P(", "{\"data\"}, ", "0,", "1,", "'data', ", "?", "\"model\":(1)2, ", "," })
+            for (const char* start : { "", "P(", "P((", "[", "[{", "{devices=[", "{devices=[2,4]", "{devices=[8]<=[", "{mesh[",
+                                       "{mesh['data'=2,'model'=4], [{", "R, S(" }) {
                 std::string text = start;
                 while (text.size() < 50000)
                     text += piece;

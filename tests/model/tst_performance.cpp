@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tokens per second, model and hardware FLOPs utilization of a plan.
-#include "model/hardware/hardware.h"
 #include "model/design/evaluate.h"
 #include "model/design/presets.h"
+#include "model/hardware/hardware.h"
 #include "tests/support/models.h"
 
 #include <QtTest>
@@ -74,7 +74,8 @@ private Q_SLOTS:
     void nothingIsEverNanOrInfinite()
     {
         Performance p;
-        for (const double seconds : { 0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity() })
+        for (const double seconds :
+             { 0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity() })
             for (const double tokens : { 0.0, 5.0 }) {
                 p.tokens = tokens;
                 p.modelFlops = 7;

@@ -58,11 +58,21 @@ private Q_SLOTS:
         QTest::addColumn<QString>("x");
         QTest::addColumn<QString>("w");
         QTest::addColumn<QString>("taken");
-        QTest::newRow("column-parallel (dim 0)") << "P()" << "P('tp')" << "P() P('tp') -> P(None, 'tp')";
-        QTest::newRow("row-parallel (dim 1)") << "P(None,'tp')" << "P(None,'tp')" << "P(None, 'tp') P(None, 'tp') -> P(unreduced={'tp'})";
-        QTest::newRow("whole into row-parallel") << "P()" << "P(None,'tp')" << "P(None, 'tp') P(None, 'tp') -> P(unreduced={'tp'})";
-        QTest::newRow("batch") << "P('tp')" << "P()" << "P('tp') P() -> P('tp')";
-        QTest::newRow("partial is linear") << "P(unreduced={'tp'})" << "P()" << "P(unreduced={'tp'}) P() -> P(unreduced={'tp'})";
+        QTest::newRow("column-parallel (dim 0)") << "P()"
+                                                 << "P('tp')"
+                                                 << "P() P('tp') -> P(None, 'tp')";
+        QTest::newRow("row-parallel (dim 1)") << "P(None,'tp')"
+                                              << "P(None,'tp')"
+                                              << "P(None, 'tp') P(None, 'tp') -> P(unreduced={'tp'})";
+        QTest::newRow("whole into row-parallel") << "P()"
+                                                 << "P(None,'tp')"
+                                                 << "P(None, 'tp') P(None, 'tp') -> P(unreduced={'tp'})";
+        QTest::newRow("batch") << "P('tp')"
+                               << "P()"
+                               << "P('tp') P() -> P('tp')";
+        QTest::newRow("partial is linear") << "P(unreduced={'tp'})"
+                                           << "P()"
+                                           << "P(unreduced={'tp'}) P() -> P(unreduced={'tp'})";
     }
     void linearLayers()
     {
@@ -110,7 +120,8 @@ private Q_SLOTS:
         c.operand({ 64 }, "P()");
         QCOMPARE(c.taken(), QString("P() P() -> P()"));
         const Pick pick = c.pick().value();
-        const auto refused = std::find_if(pick.candidates.begin(), pick.candidates.end(), [](const Candidate& k) { return !k.allowed; });
+        const auto refused =
+            std::find_if(pick.candidates.begin(), pick.candidates.end(), [](const Candidate& k) { return !k.allowed; });
         QVERIFY(refused != pick.candidates.end() && !refused->refusal.empty());
         c.options.allowPartialToSharded = true;
         QCOMPARE(c.taken(), QString("P('tp') P() -> P('tp')"));

@@ -49,31 +49,73 @@ const std::vector<Case> kCases {
     // all operands of a pick are judged by what they were at first in G1, given the earlier mesh axes in G2 and G3
     { "G1", "argsort", "dp=2,tp=2", { "8 S0/S0" }, "{}", "{}", "R/R -> R/R @ 32" },
     { "G1", "custom", "dp=2,tp=2", { "2,16" }, R"({"rows":[[["S0"],"S0"],[["S1"],"S1"]]})", "{}", "S0/S0 -> S0/S0 @ 0" },
-    { "G2", "custom", "dp=2,tp=2", { "2,16" }, R"({"rows":[[["S0"],"S0"],[["S1"],"S1"]],"fallback_row_added":false})", "{}", "S0/S1 -> S0/S1 @ 0" },
+    { "G2",
+      "custom",
+      "dp=2,tp=2",
+      { "2,16" },
+      R"({"rows":[[["S0"],"S0"],[["S1"],"S1"]],"fallback_row_added":false})",
+      "{}",
+      "S0/S1 -> S0/S1 @ 0" },
     { "G3", "custom", "dp=2,tp=2", { "2,16" }, R"({"rows":[[["S0"],"S0"],[["S1"],"S1"]]})", "{}", "S0/S1 -> S0/S1 @ 2" },
     // budget: 4 MiB each
     { "G0", "matmul", "tp=4", { "1024,1024", "1024,1024" }, "{}", R"({"budget_bytes_per_device":8388608})", "R R -> R @ 0" },
     { "G0", "matmul", "tp=4", { "1024,1024", "1024,1024" }, "{}", R"({"budget_bytes_per_device":8388607})", "S0 R -> S0 @ 0" },
     { "G0", "matmul", "tp=4", { "1024,1024", "1024,1024" }, "{}", R"({"budget_bytes_per_device":2097152})", "S1 S0 -> P @ 0" },
-    { "G0", "matmul", "tp=4", { "1024,1024", "1024,1024" }, "{}", R"({"budget_bytes_per_device":2097151})", "RuntimeError: every action exceeds the budget per device" },
-    { "G0", "matmul", "dp=2,tp=2", { "1024,1024", "1024,1024" }, "{}", R"({"budget_bytes_per_device":3145728})", "S0/S1 R/S0 -> S0/P @ 0" },
+    { "G0",
+      "matmul",
+      "tp=4",
+      { "1024,1024", "1024,1024" },
+      "{}",
+      R"({"budget_bytes_per_device":2097151})",
+      "RuntimeError: every action exceeds the budget per device" },
+    { "G0",
+      "matmul",
+      "dp=2,tp=2",
+      { "1024,1024", "1024,1024" },
+      "{}",
+      R"({"budget_bytes_per_device":3145728})",
+      "S0/S1 R/S0 -> S0/P @ 0" },
     // rows that are feasible on no mesh axis at first are off the menu in G2, though dst would fit once src is gathered: 16 + 12
     { "G2", "buffer_store", "x=3,y=4", { "4 S0/R", "4 R/S0" }, "{}", "{}", "R/R R/R -> R/R @ 28" },
     // the transition sets
     { "G2", "relu", "tp=4", { "4,8 P" }, "{}", "{}", "R -> R @ 192" },
     { "G2", "relu", "tp=4", { "4,8 P" }, "{}", R"({"allowed_transitions":"ALL"})", "S0 -> S0 @ 96" },
     { "G2", "relu", "tp=4", { "4,8 P" }, "{}", R"({"allowed_transitions":["P->S"]})", "S0 -> S0 @ 96" },
-    { "G2", "relu", "tp=4", { "4,8 P" }, "{}", R"({"allowed_transitions":[]})", "ShardingError: no row on mesh axis 'tp' uses only allowed transitions" },
-    { "G2", "relu", "tp=4", { "4,8 P" }, "{}", R"({"mode":"raise"})", "ShardingError: the chosen rows move an operand and the mode is raise" },
+    { "G2",
+      "relu",
+      "tp=4",
+      { "4,8 P" },
+      "{}",
+      R"({"allowed_transitions":[]})",
+      "ShardingError: no row on mesh axis 'tp' uses only allowed transitions" },
+    { "G2",
+      "relu",
+      "tp=4",
+      { "4,8 P" },
+      "{}",
+      R"({"mode":"raise"})",
+      "ShardingError: the chosen rows move an operand and the mode is raise" },
     { "G2", "relu", "tp=4", { "4,8 S0" }, "{}", R"({"mode":"raise"})", "S0 -> S0 @ 0" },
-    { "G1", "relu", "tp=4", { "4,8 P" }, "{}", R"({"on_reshard":"raise"})", "ShardingError: the chosen rows move an operand and the mode is raise" },
+    { "G1",
+      "relu",
+      "tp=4",
+      { "4,8 P" },
+      "{}",
+      R"({"on_reshard":"raise"})",
+      "ShardingError: the chosen rows move an operand and the mode is raise" },
     { "G3", "add", "tp=4", { "4,8 P", "4,8 R" }, "{}", "{}", "R R -> R @ 192" },
     { "G3", "add", "tp=4", { "4,8 P", "4,8 R" }, "{}", R"({"allowed_transitions":["R->P"]})", "P P -> P @ 0.5" },
     { "G3", "mul", "tp=4", { "4,8 P", "4,8 P" }, "{}", "{}", "P R -> P @ 192" },
     // what is unknown stays so, and nothing is partial beside it
     { "G2", "add", "tp=4", { "4,8 U", "4,8 S0" }, "{}", "{}", "U S0 -> U @ 0" },
     { "G3", "add", "dp=2,tp=4", { "8,8 U/S0", "8,8 S0/R" }, "{}", "{}", "U/S0 S0/S0 -> U/S0 @ 1" },
-    { "G3", "add", "tp=4", { "4,8 U", "4,8 P" }, "{}", "{}", "ShardingError: an operand is unknown (U) on mesh axis 'tp' and another one is partial there" },
+    { "G3",
+      "add",
+      "tp=4",
+      { "4,8 U", "4,8 P" },
+      "{}",
+      "{}",
+      "ShardingError: an operand is unknown (U) on mesh axis 'tp' and another one is partial there" },
     { "G2", "group_norm", "tp=4", { "4,8 S0" }, "{}", "{}", "S0 -> U @ 0" },
     // one device
     { "G1", "relu", "one=1", { "4,8 P" }, "{}", "{}", "R -> R @ 0" },
@@ -81,9 +123,20 @@ const std::vector<Case> kCases {
     // shape operations that move nothing, or nothing else than everything
     { "G1", "rebind", "dp=2,tp=4", { "8,8 R/S0" }, "{}", "{}", "R/S0 -> R/S0 @ 0" },
     { "G3", "broadcast_to", "tp=4", { "4,1 S0" }, R"({"shape":[3,4,8]})", "{}", "S0 -> S1 @ 0" },
-    { "G3", "broadcast_to", "tp=4", { "4,1 S1" }, R"({"shape":[4,8]})", "{}", "ShardingError: no row of the operation is feasible on mesh axis 'tp'" },
+    { "G3",
+      "broadcast_to",
+      "tp=4",
+      { "4,1 S1" },
+      R"({"shape":[4,8]})",
+      "{}",
+      "ShardingError: no row of the operation is feasible on mesh axis 'tp'" },
     { "G1", "broadcast_to", "tp=4", { "4,1 S1" }, R"({"shape":[4,8]})", "{}", "R -> R @ 48" }, // 4 parts of 1 are counted
-    { "G1", "broadcast_to", "tp=4", { "batch,8 S0" }, R"({"shape":["batch",8]})", "{}",
+    { "G1",
+      "broadcast_to",
+      "tp=4",
+      { "batch,8 S0" },
+      R"({"shape":["batch",8]})",
+      "{}",
       "ValueError: dim 0 of the target is a bare name and is cut: no names are made up for its parts" },
     { "G1", "broadcast_to", "tp=4", { "batch,8 S0" }, R"({"shape":["dim of input axis 0",8]})", "{}", "S0 -> S0 @ 0" },
     { "G1", "reshape", "tp=4", { "batch,8 S0" }, R"({"shape":["batch",8]})", "{}", "R -> R @ 24" },
@@ -105,8 +158,20 @@ const std::vector<Case> kCases {
     { "shardboard", "gather", "tp=4", { "32000,16 S0", "8,2 R" }, "{}", "{}", "S0 R -> P @ 0" },
     { "shardboard", "matmul", "tp=2", { "4,2,8,8 S1", "2,8,8 S0" }, "{}", "{}", "S1 S0 -> S1 @ 0" },
     { "shardboard", "concat", "tp=4", { "4,8 S0", "4,8 S0" }, "{}", "{}", "R R -> R @ 192" },
-    { "shardboard", "block_scaled_matmul", "tp=4", { "64,256", "512,256 S0", "2,64", "4,2 S0" }, "{}", "{}", "R S0 R S0 -> S1 @ 0" },
-    { "shardboard", "block_scaled_matmul", "tp=3", { "64,256", "384,256 S0", "2,64", "4,2 S0" }, "{}", "{}", "R R R R -> R @ 262165.3333333333" },
+    { "shardboard",
+      "block_scaled_matmul",
+      "tp=4",
+      { "64,256", "512,256 S0", "2,64", "4,2 S0" },
+      "{}",
+      "{}",
+      "R S0 R S0 -> S1 @ 0" },
+    { "shardboard",
+      "block_scaled_matmul",
+      "tp=3",
+      { "64,256", "384,256 S0", "2,64", "4,2 S0" },
+      "{}",
+      "{}",
+      "R R R R -> R @ 262165.3333333333" },
 };
 
 json requestOf(const Case& c)
@@ -173,7 +238,8 @@ std::string stepsText(RuleProfile profile, const char* mesh, const char* from, c
         return steps["error"];
     std::string out;
     for (const json& step : steps) {
-        out += (out.empty() ? "" : "; ") + step["op"].get<std::string>() + " " + joined(step["mesh_axes"].get<std::vector<std::string>>(), ",");
+        out += (out.empty() ? "" : "; ") + step["op"].get<std::string>() + " "
+            + joined(step["mesh_axes"].get<std::vector<std::string>>(), ",");
         if (!step["tensor_axis"].is_null())
             out += " " + step["tensor_axis"].dump();
     }
@@ -238,7 +304,9 @@ private Q_SLOTS:
             for (const auto& [key, expected] : vector["expect"].items())
                 if (key != "reason")
                     QVERIFY2(answer.contains(key) && answer[key] == expected,
-                             (id + " " + key + ": " + (answer.contains(key) ? answer[key].dump() : "missing") + " must be " + expected.dump()).c_str());
+                             (id + " " + key + ": " + (answer.contains(key) ? answer[key].dump() : "missing") + " must be "
+                              + expected.dump())
+                                 .c_str());
         }
     }
     void publishedTransfers()
@@ -300,7 +368,8 @@ private Q_SLOTS:
         const Mesh grid = Mesh::parse("dp=2,tp=2").value();
         QCOMPARE(localJson({ 10 }, { "S0", "S0" }, grid), json::parse("[[3],[3],[2],[2]]"));
         QCOMPARE(localJson({ -1, 3 }, { "S0", "S1" }, grid), json::parse("[[-1,2],[-1,1],[-1,2],[-1,1]]"));
-        QCOMPARE(localJson({ "b", 3 }, { "R", "S0" }, grid), json::parse(R"([["b_tp_0",3],["b_tp_1",3],["b_tp_0",3],["b_tp_1",3]])"));
+        QCOMPARE(localJson({ "b", 3 }, { "R", "S0" }, grid),
+                 json::parse(R"([["b_tp_0",3],["b_tp_1",3],["b_tp_0",3],["b_tp_1",3]])"));
         QCOMPARE(localJson({ "a+b" }, { "S0", "R" }, grid), json("ShardingError"));
         QCOMPARE(localJson({ "a+b" }, { "P", "R" }, grid), json::parse(R"([["a+b"],["a+b"],["a+b"],["a+b"]])"));
         QCOMPARE(localJson({ 4 }, { "S1", "R" }, grid), json("ValueError"));
@@ -313,8 +382,8 @@ private Q_SLOTS:
         const json answer = answerOf(request);
         QStringList got;
         for (const json& c : answer["candidates"])
-            got << QString::fromStdString(c["inputs"][0].get<std::string>() + " " + c["cost"].dump() + " " + c["status"].get<std::string>()
-                                          + (c["sound"].get<bool>() ? "" : " unsound"));
+            got << QString::fromStdString(c["inputs"][0].get<std::string>() + " " + c["cost"].dump() + " "
+                                          + c["status"].get<std::string>() + (c["sound"].get<bool>() ? "" : " unsound"));
         QCOMPARE(got, QStringList({ "P 0 picked", "S0 192 refused unsound", "S1 192 refused", "R 384 allowed", "R 384 allowed" }));
         QVERIFY(answer["candidates"][1]["refusal"].get<std::string>().find("allow_partial_to_sharded") != std::string::npos);
         QVERIFY(!answer["candidates"][1]["unsound_because"].get<std::string>().empty());
@@ -351,23 +420,26 @@ private Q_SLOTS:
         const auto text = [](json request, const char* policy) {
             request["policy"] = json::parse(policy);
             const auto question = readPickQuestion(request, "r");
-            return question.ok() ? QString::fromStdString(pickReport(question.value(), pickOperation(question.value()))) : QString();
+            return question.ok() ? QString::fromStdString(pickReport(question.value(), pickOperation(question.value())))
+                                 : QString();
         };
         json request = pickRequest("G1", "matmul", "tp=4", { "4,8 P", "8,6 S0" });
         request["inputs"][0]["name"] = "x";
         request["inputs"][1]["name"] = "w";
         request["call_site"] = "model.py:12 in forward";
         const QString greedy = text(request, R"({"on_reshard":"warn"})");
-        for (const char* part : { "\nmatmul\n", "model.py:12 in forward", "tp: S0 -> R [allgather]", "tp (4 devices)", "#1 (MAX calls it picked)  96", "picked                    144",
-                                  "write: w = transfer_to(w, DeviceMapping(mesh, (Replicated(),)))", "silent | [warn] | raise",
-                                  "a partial value may not be reduced to shards" })
+        for (const char* part :
+             { "\nmatmul\n", "model.py:12 in forward", "tp: S0 -> R [allgather]", "tp (4 devices)", "#1 (MAX calls it picked)  96",
+               "picked                    144", "write: w = transfer_to(w, DeviceMapping(mesh, (Replicated(),)))",
+               "silent | [warn] | raise", "a partial value may not be reduced to shards" })
             QVERIFY2(greedy.contains(QString::fromUtf8(part)), (std::string(part) + "\n" + greedy.toStdString()).c_str());
         QVERIFY(text(pickRequest("G1", "relu", "tp=4", { "4,8 S0" }), "{}").isEmpty());
         request["profile"] = "G3";
         const QString region = text(request, R"({"mode":"raise"})");
-        for (const char* part : { "matmul(x, w): needs a resharding of w, but the region does not do so", "x: f32[4, 8] on tp=4, {tp: P}",
-                                  "allowed_transitions=DEFAULT_TRANSITIONS, mode=\"raise\"", "S0->R", "allgather w", "chosen, reshards w",
-                                  "not allowed: P->S1 of operand 0", "auto_reshard(allowed_transitions=ALL_TRANSITIONS, mode=\"silent\")" })
+        for (const char* part :
+             { "matmul(x, w): needs a resharding of w, but the region does not do so", "x: f32[4, 8] on tp=4, {tp: P}",
+               "allowed_transitions=DEFAULT_TRANSITIONS, mode=\"raise\"", "S0->R", "allgather w", "chosen, reshards w",
+               "not allowed: P->S1 of operand 0", "auto_reshard(allowed_transitions=ALL_TRANSITIONS, mode=\"silent\")" })
             QVERIFY2(region.contains(QString::fromUtf8(part)), (std::string(part) + "\n" + region.toStdString()).c_str());
         const QString none = text(request, R"({"allowed_transitions":["R->S"]})");
         QVERIFY2(none.contains("uses only allowed transitions"), none.toUtf8());
@@ -381,7 +453,8 @@ private Q_SLOTS:
         QTest::addColumn<QString>("attributes");
         QTest::addColumn<QString>("says"); ///< empty: it is possible
         const auto row = [](const char* op, const QStringList& operands, const char* attributes, const char* says) {
-            QTest::addRow("%s %s %s", op, qPrintable(operands.join('/')), attributes) << QString(op) << operands << QString(attributes) << QString(says);
+            QTest::addRow("%s %s %s", op, qPrintable(operands.join('/')), attributes)
+                << QString(op) << operands << QString(attributes) << QString(says);
         };
         for (const char* op : { "mul", "add", "div", "binary" }) {
             row(op, { "8,16", "7,16" }, "{}", "inputs: ValueError: the operands do not broadcast");
@@ -415,7 +488,8 @@ private Q_SLOTS:
         row("squeeze", { "8,4" }, R"({"axis":0})", "attrs.axis: ValueError");
         row("rms_norm", { "8,16", "15" }, "{}", "inputs: ValueError: a weight has another size");
         row("layer_norm", { "8,16", "16", "15" }, "{}", "inputs: ValueError: a weight has another size");
-        row("block_scaled_matmul", { "64,256", "512,255", "2,64", "4,2" }, "{}", "inputs: ValueError: the dims that are contracted differ in size");
+        row("block_scaled_matmul", { "64,256", "512,255", "2,64", "4,2" }, "{}",
+            "inputs: ValueError: the dims that are contracted differ in size");
         row("conv2d", { "8,32,32,64", "3,3,64,8" }, R"({"groups":0})", "attrs.groups: ValueError");
         row("pad", { "4,8" }, R"({"paddings":[0,0,1]})", "attrs.paddings: ValueError");
         row("scatter", { "8,16", "8", "8,4" }, R"({"axis":1})", "inputs: ValueError");
@@ -431,11 +505,13 @@ private Q_SLOTS:
         for (const QString& operand : operands)
             shapes.push_back(operand.toStdString());
         for (const char* profile : { "G0", "G1", "G2", "G3", "shardboard" }) {
-            const auto question = readPickQuestion(pickRequest(profile, op.toStdString(), "tp=2", shapes, attributes.toStdString()), "r");
+            const auto question =
+                readPickQuestion(pickRequest(profile, op.toStdString(), "tp=2", shapes, attributes.toStdString()), "r");
             QVERIFY2(question.ok(), question.ok() ? "" : question.error().text().c_str());
             const PickAnswer answer = pickOperation(question.value());
             const std::string text = answer.refusal ? pickError(*answer.refusal, "r").text() : std::string();
-            QVERIFY2(says.isEmpty() ? text.empty() : text.starts_with("r:" + says.toStdString()), (std::string(profile) + ": '" + text + "'").c_str());
+            QVERIFY2(says.isEmpty() ? text.empty() : text.starts_with("r:" + says.toStdString()),
+                     (std::string(profile) + ": '" + text + "'").c_str());
             QVERIFY2(text.find('\n') == std::string::npos, text.c_str());
         }
     }
@@ -460,7 +536,8 @@ private Q_SLOTS:
         row(R"({"inputs":[]})", "r:inputs: a list of at least one operand");
         row(R"({"inputs":{}})", "r:inputs");
         row(R"({"inputs":[7]})", "r:inputs[0]: expected an object");
-        row(R"({"inputs":[{"global_shape":[4],"placements":["R","R"]}]})", "r:inputs[0].placements: ValueError: there are 2 placements for 1 mesh axes");
+        row(R"({"inputs":[{"global_shape":[4],"placements":["R","R"]}]})",
+            "r:inputs[0].placements: ValueError: there are 2 placements for 1 mesh axes");
         row(R"({"inputs":[{"global_shape":[4],"placements":["X"]}]})", "r:inputs[0].placements[0]: there is no placement \"X\"");
         row(R"({"inputs":[{"global_shape":[4],"placements":["S1"]}]})", "S1 cuts dim 1, and the tensor has 1 dims");
         row(R"({"inputs":[{"global_shape":[4],"placements":["S99999999999999999999"]}]})", "there is no placement");
@@ -484,15 +561,19 @@ private Q_SLOTS:
         row(R"({"op":"custom"})", "r:rows:");
         // what belongs to other generations, and what belongs nowhere
         row(R"({"polcy":{}})", "r:polcy: there is no such key here; shardctl pick --help");
-        row(R"({"policy":{"loud":true}})", "r:policy.loud: there is no such key here; a policy has allow_partial_to_sharded, on_reshard");
-        row(R"({"policy":{"budget_bytes_per_device":8}})", "r:policy.budget_bytes_per_device: G1 with GreedyReshard does not have it: only G0 has a budget; leave it out");
+        row(R"({"policy":{"loud":true}})",
+            "r:policy.loud: there is no such key here; a policy has allow_partial_to_sharded, on_reshard");
+        row(R"({"policy":{"budget_bytes_per_device":8}})",
+            "r:policy.budget_bytes_per_device: G1 with GreedyReshard does not have it: only G0 has a budget; leave it out");
         row(R"({"policy":{"mode":"silent"}})", "r:policy.mode: G1 with GreedyReshard does not have it");
         row(R"({"policy":{"allowed_transitions":"ALL"}})", "r:policy.allowed_transitions: G1 with GreedyReshard does not have it");
         row(R"({"profile":"G2","policy":{"on_reshard":"warn"}})", "r:policy.on_reshard: G2 with auto_reshard does not have it");
-        row(R"({"profile":"G3","policy":{"allow_partial_to_sharded":true}})", "r:policy.allow_partial_to_sharded: G3 with auto_reshard does not have it");
+        row(R"({"profile":"G3","policy":{"allow_partial_to_sharded":true}})",
+            "r:policy.allow_partial_to_sharded: G3 with auto_reshard does not have it");
         row(R"({"picker":"NoReshard","policy":{"on_reshard":"warn"}})", "leave it out; a policy has nothing for NoReshard here");
         row(R"({"profile":"G3","fallback_row_added":true})", "r:fallback_row_added: G3 appends no row");
-        row(R"({"mesh":{"shape":[4],"axes":["tp"],"names":["tp"]}})", "r:mesh.names: there is no such key here; a mesh has shape and axes");
+        row(R"({"mesh":{"shape":[4],"axes":["tp"],"names":["tp"]}})",
+            "r:mesh.names: there is no such key here; a mesh has shape and axes");
         row(R"({"inputs":[{"global_shape":[4],"placements":["R"],"shape":[4]}]})", "r:inputs[0].shape: there is no such key here");
         row(R"({"attrs":{"axis":0}})", "r:attrs.axis: there is no such key here; relu takes none");
         row(R"({"op":"transpose","attrs":{"axis":0}})", "r:attrs.axis: there is no such key here; transpose takes axis_1, axis_2");

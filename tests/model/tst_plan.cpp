@@ -31,8 +31,11 @@ QStringList lines(const Evaluation& evaluation)
         QString axes;
         for (const int axis : c.axes)
             axes += (axes.isEmpty() ? "" : "+") + QString::fromStdString(evaluation.plan.mesh.axis(axis).name);
-        out << QString("%1x %2 %3 %4 %5").arg(c.count).arg(QString::fromStdString(collectiveName(c.kind)), axes,
-                                                           QString::fromStdString(evaluation.graph.tensor(c.tensor).name)).arg(c.bytes);
+        out << QString("%1x %2 %3 %4 %5")
+                   .arg(c.count)
+                   .arg(QString::fromStdString(collectiveName(c.kind)), axes,
+                        QString::fromStdString(evaluation.graph.tensor(c.tensor).name))
+                   .arg(c.bytes);
     }
     return out;
 }
@@ -63,8 +66,9 @@ private Q_SLOTS:
         const Collective& second = evaluation->plan.collectives[1];
         QCOMPARE(second.groupSize, 4);
         QCOMPARE(evaluation->graph.op(second.op).name, std::string("self_attn.residual"));
-        QCOMPARE(second.reason, std::string("self_attn.o_proj is cut over model on dim 1, in (heads x head dim): every device "
-                                            "holds partial sums, and self_attn.residual needs whole values"));
+        QCOMPARE(second.reason,
+                 std::string("self_attn.o_proj is cut over model on dim 1, in (heads x head dim): every device "
+                             "holds partial sums, and self_attn.residual needs whole values"));
         QCOMPARE(second.cause, std::string("o_proj [dim 1 = model], partial sums"));
         QVERIFY(second.seconds > 0);
     }
@@ -81,7 +85,8 @@ private Q_SLOTS:
     void otherPickersTakeWhatNeedsLittle()
     {
         Design design = llama("data=8", "replicate");
-        for (const PickerProfile profile : { PickerProfile::Shardboard, PickerProfile::G0, PickerProfile::G1, PickerProfile::G2, PickerProfile::G3 })
+        for (const PickerProfile profile :
+             { PickerProfile::Shardboard, PickerProfile::G0, PickerProfile::G1, PickerProfile::G2, PickerProfile::G3 })
             for (const PlanPicker picker : { PlanPicker::Greedy, PlanPicker::PartialsOnly, PlanPicker::None }) {
                 design.picker.profile = profile;
                 design.picker.picker = picker;
@@ -96,7 +101,8 @@ private Q_SLOTS:
             megatron.picker.profile = profile; // these have to gather the table
             const auto refused = evaluate(megatron);
             QVERIFY(!refused.ok());
-            QVERIFY2(refused.error().text().find("embed_tokens.weight as P()") != std::string::npos, refused.error().text().c_str());
+            QVERIFY2(refused.error().text().find("embed_tokens.weight as P()") != std::string::npos,
+                     refused.error().text().c_str());
             megatron.strategies.push_back({ "*embed_tokens.weight", {}, {} });
             QCOMPARE(lines(*evaluated(megatron)), reductions.mid(1));
             megatron.strategies.pop_back();
@@ -116,7 +122,8 @@ private Q_SLOTS:
         QVERIFY(opened.ok());
         QCOMPARE(lines(*opened.value()), all);
         QCOMPARE(std::count_if(opened.value()->findings.begin(), opened.value()->findings.end(),
-                               [](const Finding& f) { return f.kind == "refused-pick" && f.severity == Severity::Error; }), 3);
+                               [](const Finding& f) { return f.kind == "refused-pick" && f.severity == Severity::Error; }),
+                 3);
     }
 
     void reshardsAreToldOrRefused()
@@ -134,7 +141,8 @@ private Q_SLOTS:
         const auto refused = evaluate(design);
         QVERIFY(!refused.ok());
         const std::string text = refused.error().text();
-        QVERIFY2(text.find("moves embedding from") != std::string::npos && text.find("all-reduce over model (and 2 more)") != std::string::npos,
+        QVERIFY2(text.find("moves embedding from") != std::string::npos
+                     && text.find("all-reduce over model (and 2 more)") != std::string::npos,
                  text.c_str());
     }
 
@@ -158,7 +166,8 @@ private Q_SLOTS:
     {
         Design design = llama("data=2,model=4", "megatron-tp");
         design.strategies.push_back({ "*.mlp.down_proj.weight", {}, {} });
-        for (const auto& [profile, cost] : { std::pair { PickerProfile::G1, 0.0 }, std::pair { PickerProfile::G3, 4096.0 * 14336 * 2 / 4 / 64 } }) {
+        for (const auto& [profile, cost] :
+             { std::pair { PickerProfile::G1, 0.0 }, std::pair { PickerProfile::G3, 4096.0 * 14336 * 2 / 4 / 64 } }) {
             design.picker.profile = profile;
             const auto evaluation = evaluated(design);
             int seen = 0;
@@ -195,7 +204,8 @@ private Q_SLOTS:
         const auto told = [&](PickerProfile profile) {
             design.picker.profile = profile;
             const auto evaluation = evaluated(design);
-            return std::any_of(evaluation->findings.begin(), evaluation->findings.end(), [](const Finding& f) { return f.kind == "unknown-pins"; });
+            return std::any_of(evaluation->findings.begin(), evaluation->findings.end(),
+                               [](const Finding& f) { return f.kind == "unknown-pins"; });
         };
         QVERIFY(told(PickerProfile::G1));
         QVERIFY(!told(PickerProfile::Shardboard));
@@ -221,7 +231,8 @@ private Q_SLOTS:
         QCOMPARE(memory.logits, 4LL * 4096 * (128256 / 4) * 2);
         QCOMPARE(memory.reshard, 0);
         QCOMPARE(memory.reserve, (memory.activations + memory.logits) / 20);
-        QCOMPARE(memory.peak, memory.weights + memory.kvCache + memory.activations + memory.logits + memory.reserve + memory.runtime);
+        QCOMPARE(memory.peak,
+                 memory.weights + memory.kvCache + memory.activations + memory.logits + memory.reserve + memory.runtime);
     }
 
     void decodeKeepsItsCachePerDevice()
@@ -300,9 +311,12 @@ private Q_SLOTS:
     {
         QTest::addColumn<QString>("mesh");
         QTest::addColumn<QString>("preset");
-        QTest::newRow("megatron") << "data=2,model=4" << "megatron-tp";
-        QTest::newRow("three axes") << "pod=2,data=2,model=2" << "megatron-tp";
-        QTest::newRow("replicate") << "data=4" << "replicate";
+        QTest::newRow("megatron") << "data=2,model=4"
+                                  << "megatron-tp";
+        QTest::newRow("three axes") << "pod=2,data=2,model=2"
+                                    << "megatron-tp";
+        QTest::newRow("replicate") << "data=4"
+                                   << "replicate";
     }
     void documentReadsBack()
     {
@@ -322,8 +336,8 @@ private Q_SLOTS:
     {
         const auto evaluation = evaluated(llama("data=2,model=4", "megatron-tp"));
         const auto document = planToJson(evaluation->graph, evaluation->plan);
-        for (const nlohmann::json& value : { nlohmann::json(nullptr), nlohmann::json(-1), nlohmann::json("x"), nlohmann::json::array(),
-                                             nlohmann::json(1e300), nlohmann::json(UINT64_MAX) })
+        for (const nlohmann::json& value : { nlohmann::json(nullptr), nlohmann::json(-1), nlohmann::json("x"),
+                                             nlohmann::json::array(), nlohmann::json(1e300), nlohmann::json(UINT64_MAX) })
             for (const auto& [key, old] : document.items()) {
                 nlohmann::json broken = document;
                 broken[key] = value;

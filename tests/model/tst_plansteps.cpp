@@ -53,12 +53,18 @@ void TestPlanSteps::everyStepOnceAndInOrder_data()
     QTest::addColumn<QString>("mesh");
     QTest::addColumn<QString>("preset");
     QTest::addColumn<int>("kind");
-    QTest::newRow("replicated") << "data=2,model=4" << "replicate" << static_cast<int>(WorkloadKind::Prefill);
-    QTest::newRow("megatron") << "data=2,model=4" << "megatron-tp" << static_cast<int>(WorkloadKind::Prefill);
-    QTest::newRow("sequence") << "data=2,model=4" << "tp-sp" << static_cast<int>(WorkloadKind::Decode);
-    QTest::newRow("training") << "fsdp=4,model=2" << "tp+fsdp" << static_cast<int>(WorkloadKind::Train);
-    QTest::newRow("ring") << "data=2,context=4" << "cp-ring" << static_cast<int>(WorkloadKind::Train);
-    QTest::newRow("pipeline") << "pipe=4,data=2" << "pp-1f1b" << static_cast<int>(WorkloadKind::Train);
+    QTest::newRow("replicated") << "data=2,model=4"
+                                << "replicate" << static_cast<int>(WorkloadKind::Prefill);
+    QTest::newRow("megatron") << "data=2,model=4"
+                              << "megatron-tp" << static_cast<int>(WorkloadKind::Prefill);
+    QTest::newRow("sequence") << "data=2,model=4"
+                              << "tp-sp" << static_cast<int>(WorkloadKind::Decode);
+    QTest::newRow("training") << "fsdp=4,model=2"
+                              << "tp+fsdp" << static_cast<int>(WorkloadKind::Train);
+    QTest::newRow("ring") << "data=2,context=4"
+                          << "cp-ring" << static_cast<int>(WorkloadKind::Train);
+    QTest::newRow("pipeline") << "pipe=4,data=2"
+                              << "pp-1f1b" << static_cast<int>(WorkloadKind::Train);
 }
 
 void TestPlanSteps::everyStepOnceAndInOrder()
@@ -66,7 +72,8 @@ void TestPlanSteps::everyStepOnceAndInOrder()
     QFETCH(QString, mesh);
     QFETCH(QString, preset);
     QFETCH(int, kind);
-    const auto evaluation = evaluated({ QTest::currentDataTag(), qPrintable(mesh), qPrintable(preset), static_cast<WorkloadKind>(kind) });
+    const auto evaluation =
+        evaluated({ QTest::currentDataTag(), qPrintable(mesh), qPrintable(preset), static_cast<WorkloadKind>(kind) });
     const Plan& plan = evaluation->plan;
     const auto steps = planSteps(plan);
     std::set<int> collectives;
@@ -85,7 +92,8 @@ void TestPlanSteps::everyStepOnceAndInOrder()
         QVERIFY2(collectives.insert(step.collective).second, qPrintable(QString::number(step.collective)));
         const Collective& collective = plan.collectives[static_cast<std::size_t>(step.collective)];
         QCOMPARE(step.segment, collective.plannedSegment);
-        QCOMPARE(plan.segments[static_cast<std::size_t>(step.segment)].ops[static_cast<std::size_t>(step.operation)].op, collective.op);
+        QCOMPARE(plan.segments[static_cast<std::size_t>(step.segment)].ops[static_cast<std::size_t>(step.operation)].op,
+                 collective.op);
         if (!plan.pipeline) { // sends between stages are at the end of the plan's list
             QVERIFY(step.collective > lastCollective);
             lastCollective = step.collective;

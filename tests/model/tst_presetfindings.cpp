@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings do not cry wolf: on every built-in model under every preset, a finding costs something, and its repair is advice that can
-// be followed. What a repair brings is read off the plan of the repaired design, not off the finding.
+// Findings do not cry wolf: on every built-in model under every preset, a finding costs something, and its repair is advice that
+// can be followed. What a repair brings is read off the plan of the repaired design, not off the finding.
 #include "model/design/evaluate.h"
 #include "model/design/findings.h"
 #include "model/design/fitadvice.h"
@@ -60,7 +60,8 @@ Workload workloadOn(const Mesh& mesh, WorkloadKind kind)
 }
 
 /// Calls `each` for every model, mesh and workload that a preset does not refuse.
-template <class Each> void eachDesign(const QString& preset, Each each)
+template <class Each>
+void eachDesign(const QString& preset, Each each)
 {
     QStringList meshes = QString(kCommon).split(';') + suiting(preset).split(';');
     meshes.removeDuplicates();
@@ -73,7 +74,8 @@ template <class Each> void eachDesign(const QString& preset, Each each)
                 design.model = model;
                 design.workload = workloadOn(design.mesh, kind);
                 if (applyPreset(design, preset.toStdString()).ok())
-                    each(design, QString("%1, %2, %3").arg(QString::fromStdString(name), mesh, QString::fromStdString(workloadName(kind))));
+                    each(design,
+                         QString("%1, %2, %3").arg(QString::fromStdString(name), mesh, QString::fromStdString(workloadName(kind))));
             }
     }
 }
@@ -122,7 +124,8 @@ QString wrongWith(const Design& design, const Evaluation& before, const DesignFi
     const std::int64_t unmoved = now.collectiveBytes() - then.collectiveBytes();
     if (moved && (unmoved < finding.costBytes / 2 || unmoved / 2 > finding.costBytes))
         return "moves " + bytes(unmoved) + " bytes less of " + bytes(finding.costBytes);
-    if (finding.kind != "over-memory" && then.seconds() > now.seconds() * 1.01) // time for memory is a fair exchange only where it does not fit
+    if (finding.kind != "over-memory"
+        && then.seconds() > now.seconds() * 1.01) // time for memory is a fair exchange only where it does not fit
         return QString("takes %1 of the time").arg(then.seconds() / now.seconds());
     const auto inUse = axesInUse(mended, *after.value());
     for (const std::string& axis : axesInUse(design, before))
@@ -138,8 +141,9 @@ QString wrongWith(const Design& design, const Evaluation& before, const DesignFi
 
 QString who(const QString& design, const DesignFinding& finding)
 {
-    return design + ": " + QString::fromStdString(severityName(finding.severity) + " " + finding.kind + " at " + finding.where) + ", "
-        + bytes(finding.costBytes) + " bytes" + (finding.fix ? ", '" + QString::fromStdString(finding.fix->text) + "' " : QString());
+    return design + ": " + QString::fromStdString(severityName(finding.severity) + " " + finding.kind + " at " + finding.where)
+        + ", " + bytes(finding.costBytes) + " bytes"
+        + (finding.fix ? ", '" + QString::fromStdString(finding.fix->text) + "' " : QString());
 }
 
 void presetRows()

@@ -50,8 +50,10 @@ Design megatron(const MegatronRun& run, bool full)
     model.ropeTheta = 0; // learned positions, a small table
     model.block.gatedMlp = false;
     model.block.fusedQkv = true;
-    design.workload = { WorkloadKind::Train, run.batch, 2048, DType::BF16, run.microBatches,
-                        full ? Recompute::Full : Recompute::Selective, AttentionKernel::Unfused };
+    design.workload = {
+        WorkloadKind::Train,     run.batch, 2048, DType::BF16, run.microBatches, full ? Recompute::Full : Recompute::Selective,
+        AttentionKernel::Unfused
+    };
     const auto applied = applyPreset(design, full ? "megatron-tp" : "tp-sp");
     if (!applied.ok())
         qFatal("%s", applied.error().text().c_str());
@@ -94,15 +96,20 @@ constexpr TitanRun kTitan[] {
     { "8B, 64 A100, eager", "dgx-a100", "fsdp=64", "fsdp", 32, 64, 8192, Recompute::Selective, Software::Eager, DType::BF16, 2973 },
     { "70B, 64 A100, eager", "dgx-a100", "fsdp=64", "fsdp", 80, 64, 8192, Recompute::Full, Software::Eager, DType::BF16, 331 },
     { "8B, 8 H100, eager", "dgx-h100", "fsdp=8", "fsdp", 32, 16, 8192, Recompute::Selective, Software::Eager, DType::BF16, 5762 },
-    { "8B, 8 H100, compiled", "dgx-h100", "fsdp=8", "fsdp", 32, 16, 8192, Recompute::Selective, Software::Compiled, DType::BF16, 6667 },
-    { "8B, 8 H100, compiled, fp8", "dgx-h100", "fsdp=8", "fsdp", 32, 16, 8192, Recompute::Selective, Software::Compiled, DType::F8E4M3, 8532 },
-    { "8B, 128 H100, eager", "dgx-h100", "fsdp=128", "fsdp", 32, 256, 8192, Recompute::Selective, Software::Eager, DType::BF16, 5605 },
-    { "8B, 128 H100, compiled", "dgx-h100", "fsdp=128", "fsdp", 32, 256, 8192, Recompute::Selective, Software::Compiled, DType::BF16, 6514 },
-    { "8B, 128 H100, compiled, fp8", "dgx-h100", "fsdp=128", "fsdp", 32, 256, 8192, Recompute::Selective, Software::Compiled, DType::F8E4M3, 8380 },
+    { "8B, 8 H100, compiled", "dgx-h100", "fsdp=8", "fsdp", 32, 16, 8192, Recompute::Selective, Software::Compiled, DType::BF16,
+      6667 },
+    { "8B, 8 H100, compiled, fp8", "dgx-h100", "fsdp=8", "fsdp", 32, 16, 8192, Recompute::Selective, Software::Compiled,
+      DType::F8E4M3, 8532 },
+    { "8B, 128 H100, eager", "dgx-h100", "fsdp=128", "fsdp", 32, 256, 8192, Recompute::Selective, Software::Eager, DType::BF16,
+      5605 },
+    { "8B, 128 H100, compiled", "dgx-h100", "fsdp=128", "fsdp", 32, 256, 8192, Recompute::Selective, Software::Compiled,
+      DType::BF16, 6514 },
+    { "8B, 128 H100, compiled, fp8", "dgx-h100", "fsdp=128", "fsdp", 32, 256, 8192, Recompute::Selective, Software::Compiled,
+      DType::F8E4M3, 8380 },
 };
 
-/// Its H100 are no usual ones: 96 GB at 2.4 TB/s, held at 500 W, "the actual peak TFLOPs number is between SXM and NVL, and we don't know
-/// its exact value". Taken is that of the NVL (835 TFLOP/s, NVIDIA's data sheet), whose 400 W are nearer.
+/// Its H100 are no usual ones: 96 GB at 2.4 TB/s, held at 500 W, "the actual peak TFLOPs number is between SXM and NVL, and we
+/// don't know its exact value". Taken is that of the NVL (835 TFLOP/s, NVIDIA's data sheet), whose 400 W are nearer.
 Design titan(const TitanRun& run, Software software)
 {
     Design design;
@@ -178,8 +185,8 @@ private Q_SLOTS:
                 const double measured = full ? run.fullSeconds : run.selectiveSeconds;
                 const double predicted = evaluation.value()->plan.seconds() + (full ? endOfLayerAgain(*evaluation.value()) : 0);
                 const double error = predicted / measured - 1;
-                qInfo("%s %s: %.2f s, measured %.2f s, %+.1f %%", run.name, full ? "full" : "sequence parallel, selective", predicted,
-                      measured, 100 * error);
+                qInfo("%s %s: %.2f s, measured %.2f s, %+.1f %%", run.name, full ? "full" : "sequence parallel, selective",
+                      predicted, measured, 100 * error);
                 sum += std::abs(error);
                 worst = std::max(worst, std::abs(error));
             }
@@ -189,17 +196,17 @@ private Q_SLOTS:
         QVERIFY(worst < 0.0887);
     }
 
-    /// Nothing is fitted: kernels as PyTorch's source has them, attention as its authors publish it, products as for everybody. What is
-    /// left (all predictions are too fast) is what the model does not know: collectives that take multiprocessors and power from
-    /// the products beside them, the clock under a power limit, the host.
+    /// Nothing is fitted: kernels as PyTorch's source has them, attention as its authors publish it, products as for everybody.
+    /// What is left (all predictions are too fast) is what the model does not know: collectives that take multiprocessors and power
+    /// from the products beside them, the clock under a power limit, the host.
     void torchTitan()
     {
         double sum = 0;
         for (const TitanRun& run : kTitan) {
             const double fused = tokensOfTitan(run, Software::Fused) / run.tokens - 1;
             const double error = tokensOfTitan(run, run.software) / run.tokens - 1;
-            qInfo("%s: %.0f tokens/s, measured %.0f, %+.1f %% (fused kernels %+.1f %%)", run.name, (1 + error) * run.tokens, run.tokens,
-                  100 * error, 100 * fused);
+            qInfo("%s: %.0f tokens/s, measured %.0f, %+.1f %% (fused kernels %+.1f %%)", run.name, (1 + error) * run.tokens,
+                  run.tokens, 100 * error, 100 * fused);
             sum += std::abs(error);
             QVERIFY(std::abs(error) < std::abs(fused)); // software is what it is about
             QVERIFY2(std::abs(error) < 0.28, run.name);

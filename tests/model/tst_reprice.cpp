@@ -20,10 +20,8 @@ struct Case {
 };
 
 constexpr Case kCases[] {
-    { "data=2,model=4", "megatron-tp", Overlap::None, 1 },
-    { "fsdp=16,model=8", "tp-sp+fsdp", Overlap::Weights, 1 },
-    { "data=4,context=4", "cp-ring", Overlap::All, 2 },
-    { "stage=4,model=8", "pp-1f1b", Overlap::Weights, 8 },
+    { "data=2,model=4", "megatron-tp", Overlap::None, 1 },     { "fsdp=16,model=8", "tp-sp+fsdp", Overlap::Weights, 1 },
+    { "data=4,context=4", "cp-ring", Overlap::All, 2 },        { "stage=4,model=8", "pp-1f1b", Overlap::Weights, 8 },
     { "stage=4,model=8", "pp-interleaved", Overlap::None, 8 },
 };
 
@@ -72,7 +70,8 @@ private Q_SLOTS:
         }
     }
 
-    /// A send that is priced in parts, gathered behind the slow link, says so, in plans and when priced again; one that is not, not.
+    /// A send that is priced in parts, gathered behind the slow link, says so, in plans and when priced again; one that is not,
+    /// not.
     void sendsSayHowTheyArePriced()
     {
         int inParts = 0;

@@ -57,8 +57,8 @@ bool execute(const ReshardStep& step, const Shape& shape, const Mesh& mesh, std:
     std::vector<Values> next(devices.size());
     const bool sums = step.kind == CollectiveKind::AllReduce || step.kind == CollectiveKind::ReduceScatter;
     for (std::int64_t device = 0; device < mesh.deviceCount(); ++device) {
-        const auto group = step.kind == CollectiveKind::LocalSlice ? std::vector<std::int64_t> { device }
-                                                                   : mesh.group(device, step.axes);
+        const auto group =
+            step.kind == CollectiveKind::LocalSlice ? std::vector<std::int64_t> { device } : mesh.group(device, step.axes);
         for (const std::int64_t element : elementsOf(step.after, shape, mesh, device)) {
             double value = 0;
             bool found = false;
@@ -93,8 +93,8 @@ Layout randomLayout(std::mt19937& random, bool partial, const Layout* within)
         const auto place = random() % 4;
         if (place < 2)
             layout.dims[place].push_back(AxisRef { axis });
-        const bool may = !within
-            || std::find(within->partial.begin(), within->partial.end(), AxisRef { axis }) != within->partial.end();
+        const bool may =
+            !within || std::find(within->partial.begin(), within->partial.end(), AxisRef { axis }) != within->partial.end();
         if (place == 2 && partial && may)
             layout.partial.push_back(AxisRef { axis });
     }
@@ -146,16 +146,36 @@ private Q_SLOTS:
         QTest::addColumn<QString>("from");
         QTest::addColumn<QString>("to");
         QTest::addColumn<QString>("kinds");
-        QTest::newRow("partial to whole") << "P(unreduced={'model'})" << "P()" << "all-reduce";
-        QTest::newRow("partial to shard") << "P(unreduced={'model'})" << "P('model')" << "reduce-scatter";
-        QTest::newRow("two partials merge") << "P(unreduced={'data','model'})" << "P()" << "all-reduce";
-        QTest::newRow("gather") << "P('model')" << "P()" << "all-gather";
-        QTest::newRow("gather minor") << "P(('data','model'))" << "P('data')" << "all-gather";
-        QTest::newRow("two axes of a dim merge") << "P(('data','model'))" << "P()" << "all-gather";
-        QTest::newRow("slice") << "P()" << "P(None,'model')" << "local-slice";
-        QTest::newRow("move a cut") << "P('model')" << "P(None,'model')" << "all-to-all";
-        QTest::newRow("major leaves") << "P(('data','model'))" << "P('model')" << "send-recv all-gather";
-        QTest::newRow("nothing") << "P('data')" << "P('data')" << "";
+        QTest::newRow("partial to whole") << "P(unreduced={'model'})"
+                                          << "P()"
+                                          << "all-reduce";
+        QTest::newRow("partial to shard") << "P(unreduced={'model'})"
+                                          << "P('model')"
+                                          << "reduce-scatter";
+        QTest::newRow("two partials merge") << "P(unreduced={'data','model'})"
+                                            << "P()"
+                                            << "all-reduce";
+        QTest::newRow("gather") << "P('model')"
+                                << "P()"
+                                << "all-gather";
+        QTest::newRow("gather minor") << "P(('data','model'))"
+                                      << "P('data')"
+                                      << "all-gather";
+        QTest::newRow("two axes of a dim merge") << "P(('data','model'))"
+                                                 << "P()"
+                                                 << "all-gather";
+        QTest::newRow("slice") << "P()"
+                               << "P(None,'model')"
+                               << "local-slice";
+        QTest::newRow("move a cut") << "P('model')"
+                                    << "P(None,'model')"
+                                    << "all-to-all";
+        QTest::newRow("major leaves") << "P(('data','model'))"
+                                      << "P('model')"
+                                      << "send-recv all-gather";
+        QTest::newRow("nothing") << "P('data')"
+                                 << "P('data')"
+                                 << "";
     }
     void kinds()
     {
@@ -163,8 +183,8 @@ private Q_SLOTS:
         QFETCH(QString, to);
         QFETCH(QString, kinds);
         const Mesh mesh = Mesh::parse("data=2,model=4").value();
-        const auto steps = reshardSteps(parseSpec(from.toStdString(), mesh, 2).value(), parseSpec(to.toStdString(), mesh, 2).value(),
-                                        { 64, 64 }, mesh, "t");
+        const auto steps = reshardSteps(parseSpec(from.toStdString(), mesh, 2).value(),
+                                        parseSpec(to.toStdString(), mesh, 2).value(), { 64, 64 }, mesh, "t");
         QStringList names;
         for (const ReshardStep& step : steps.value())
             names << QString::fromStdString(collectiveName(step.kind));
@@ -175,7 +195,8 @@ private Q_SLOTS:
     {
         const Mesh mesh = Mesh::parse("data=2,model=4").value();
         const auto bytes = [&](const char* from, const char* to) {
-            const auto steps = reshardSteps(parseSpec(from, mesh, 2).value(), parseSpec(to, mesh, 2).value(), { 64, 64 }, mesh, "t");
+            const auto steps =
+                reshardSteps(parseSpec(from, mesh, 2).value(), parseSpec(to, mesh, 2).value(), { 64, 64 }, mesh, "t");
             return stepBytes(steps.value().front(), { 64, 64 }, DType::BF16, mesh);
         };
         QCOMPARE(bytes("P('data', unreduced={'model'})", "P('data')"), 32 * 64 * 2); // the data shard, not the whole
@@ -188,7 +209,8 @@ private Q_SLOTS:
     void wholeCannotBecomePartial()
     {
         const Mesh mesh = Mesh::parse("data=2,model=4").value();
-        const auto steps = reshardSteps(Layout::replicated(2), parseSpec("P(unreduced={'model'})", mesh, 2).value(), { 4, 4 }, mesh, "x");
+        const auto steps =
+            reshardSteps(Layout::replicated(2), parseSpec("P(unreduced={'model'})", mesh, 2).value(), { 4, 4 }, mesh, "x");
         QVERIFY(!steps.ok());
         QCOMPARE(steps.error().text(),
                  std::string("x: a value that is not partial over 'model' cannot be made partial; choose a layout without it"));

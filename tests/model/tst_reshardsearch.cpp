@@ -23,8 +23,8 @@ Elements elementsOf(const Layout& layout, const Shape& shape, const Mesh& mesh, 
 {
     Elements out { 0 };
     for (std::size_t dim = 0; dim < shape.size(); ++dim) {
-        const Range range = partRange(shape[dim], layout.dims[dim], mesh, layout.cuttingOf(dim),
-                                      partIndexOf(layout.dims[dim], mesh, device));
+        const Range range =
+            partRange(shape[dim], layout.dims[dim], mesh, layout.cuttingOf(dim), partIndexOf(layout.dims[dim], mesh, device));
         Elements next;
         for (const std::int64_t outer : out)
             for (std::int64_t i = range.lo; i < range.hi; ++i)
@@ -73,8 +73,8 @@ std::vector<ReshardStep> found(const Case& on)
 
 QString told(const Case& on, const std::vector<ReshardStep>& steps)
 {
-    std::string text = on.mesh.text() + ", " + shapeText(on.shape) + ": " + specText(on.from, on.mesh) + " to "
-        + specText(on.to, on.mesh) + ":";
+    std::string text =
+        on.mesh.text() + ", " + shapeText(on.shape) + ": " + specText(on.from, on.mesh) + " to " + specText(on.to, on.mesh) + ":";
     for (const ReshardStep& step : steps)
         text += " " + collectiveName(step.kind) + " " + specText(step.after, on.mesh);
     return QString::fromStdString(text);
@@ -97,8 +97,8 @@ bool startsWith(const std::vector<AxisRef>& list, const std::vector<AxisRef>& pr
 bool sound(const ReshardStep& step, const Case& on)
 {
     for (std::int64_t device = 0; device < on.mesh.deviceCount(); ++device) {
-        const auto group = step.kind == CollectiveKind::LocalSlice ? std::vector<std::int64_t> { device }
-                                                                   : on.mesh.group(device, step.axes);
+        const auto group =
+            step.kind == CollectiveKind::LocalSlice ? std::vector<std::int64_t> { device } : on.mesh.group(device, step.axes);
         const Elements needs = elementsOf(step.after, on.shape, on.mesh, device);
         Elements all;
         std::vector<Elements> had;
@@ -237,8 +237,10 @@ std::optional<ReshardStep> single(const Layout& before, const Layout& after, con
             for (std::size_t dim = 0; dim < layout.dims.size(); ++dim)
                 for (std::size_t i = 0; i < layout.dims[dim].size(); ++i)
                     if (layout.dims[dim][i].axis == axis)
-                        return std::pair(dim, partsOf({ layout.dims[dim].begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                                                        layout.dims[dim].end() }, on.mesh));
+                        return std::pair(
+                            dim,
+                            partsOf({ layout.dims[dim].begin() + static_cast<std::ptrdiff_t>(i) + 1, layout.dims[dim].end() },
+                                    on.mesh));
             return std::pair(std::size_t { 99 }, std::int64_t { 0 });
         };
         if (place(before) != place(after))

@@ -31,7 +31,10 @@ public:
         : m_engine(seed)
     {
     }
-    std::int64_t number(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(m_engine); }
+    std::int64_t number(std::int64_t low, std::int64_t high)
+    {
+        return std::uniform_int_distribution<std::int64_t>(low, high)(m_engine);
+    }
     double real() { return std::uniform_real_distribution<double>(-2, 2)(m_engine); }
     Shape shape(std::int64_t lowRank, std::int64_t highRank)
     {
@@ -40,7 +43,10 @@ public:
             out.push_back(number(1, 7));
         return out;
     }
-    std::int64_t dim(const Shape& shape, std::int64_t extra = 0) { return number(0, static_cast<std::int64_t>(shape.size()) - 1 + extra); }
+    std::int64_t dim(const Shape& shape, std::int64_t extra = 0)
+    {
+        return number(0, static_cast<std::int64_t>(shape.size()) - 1 + extra);
+    }
     std::vector<std::int64_t> order(std::size_t n)
     {
         std::vector<std::int64_t> out(n);
@@ -132,7 +138,8 @@ Trial trialOf(const std::string& op, Random& random)
     } else if (op == "flatten") {
         t.shapes = { random.shape(1, 4) };
         const std::int64_t from = random.dim(t.shapes[0]);
-        t.attributes = { { "start_dim", from }, { "end_dim", random.number(from, static_cast<std::int64_t>(t.shapes[0].size()) - 1) } };
+        t.attributes = { { "start_dim", from },
+                         { "end_dim", random.number(from, static_cast<std::int64_t>(t.shapes[0].size()) - 1) } };
     } else if (op == "reshape") {
         // factors of 2 and 3 put together in two ways
         std::vector<std::int64_t> factors;
@@ -172,7 +179,8 @@ Trial trialOf(const std::string& op, Random& random)
             const std::int64_t a = random.number(1, 2) * 4;
             const std::int64_t b = random.number(1, 6);
             t.attributes["split_sizes"] = random.number(0, 1) ? std::vector { a, std::int64_t { 8 } } : std::vector { b, a };
-            t.shapes[0][static_cast<std::size_t>(axis)] = t.attributes["split_sizes"][0].get<std::int64_t>() + t.attributes["split_sizes"][1].get<std::int64_t>();
+            t.shapes[0][static_cast<std::size_t>(axis)] =
+                t.attributes["split_sizes"][0].get<std::int64_t>() + t.attributes["split_sizes"][1].get<std::int64_t>();
         }
     } else if (op == "slice") {
         t.shapes = { random.shape(1, 4) };
@@ -274,7 +282,10 @@ json requestOf(const Trial& trial, const char* profile, std::int64_t devices, in
         inputs.push_back({ { "global_shape", shape }, { "placements", { "R" } } });
     if (cut >= 0)
         inputs[0]["placements"] = { "S" + std::to_string(cut) };
-    return { { "profile", profile }, { "op", trial.op }, { "attrs", trial.attributes }, { "inputs", inputs },
+    return { { "profile", profile },
+             { "op", trial.op },
+             { "attrs", trial.attributes },
+             { "inputs", inputs },
              { "mesh", { { "shape", { devices } }, { "axes", { "tp" } } } } };
 }
 
@@ -299,7 +310,8 @@ std::vector<Array> distributed(const Array& whole, const Placement& placement, s
 }
 
 /// Attributes that name sizes, as the device sees them.
-json localAttributes(const Trial& trial, const RowUse& use, const std::vector<Array>& operands, std::int64_t device, std::int64_t devices)
+json localAttributes(const Trial& trial, const RowUse& use, const std::vector<Array>& operands, std::int64_t device,
+                     std::int64_t devices)
 {
     json out = trial.attributes;
     const Placement output = use.output();
@@ -316,7 +328,9 @@ json localAttributes(const Trial& trial, const RowUse& use, const std::vector<Ar
     }
     if (trial.op == "broadcast_to" && output.sharded())
         out["shape"][static_cast<std::size_t>(output.dim)] = operands[0].size(use.to(0).dim);
-    const std::int64_t axis = trial.attributes.contains("axis") && trial.attributes["axis"].is_number() ? trial.attributes["axis"].get<std::int64_t>() : -1;
+    const std::int64_t axis = trial.attributes.contains("axis") && trial.attributes["axis"].is_number()
+        ? trial.attributes["axis"].get<std::int64_t>()
+        : -1;
     if (trial.op == "split" && use.to(0).shards(static_cast<int>(axis)))
         for (json& size : out["split_sizes"])
             size = size.get<std::int64_t>() / devices;
@@ -405,12 +419,14 @@ private Q_SLOTS:
         }
         QVERIFY(!kinds.empty());
         for (const auto& [reason, count] : marked)
-            QVERIFY2(failed[reason] > 0, (op.toStdString() + ": never seen to fail: " + reason + " (" + std::to_string(count) + " times)").c_str());
+            QVERIFY2(failed[reason] > 0,
+                     (op.toStdString() + ": never seen to fail: " + reason + " (" + std::to_string(count) + " times)").c_str());
     }
 
 private:
-    static void tryRows(const Trial& trial, const char* profile, int cut, const std::vector<Array>& whole, std::int64_t devices, Random& random,
-                        std::map<std::string, int>& failed, std::map<std::string, int>& marked, std::set<std::string>& kinds)
+    static void tryRows(const Trial& trial, const char* profile, int cut, const std::vector<Array>& whole, std::int64_t devices,
+                        Random& random, std::map<std::string, int>& failed, std::map<std::string, int>& marked,
+                        std::set<std::string>& kinds)
     {
         const auto question = readPickQuestion(requestOf(trial, profile, devices, cut), "r");
         QVERIFY2(question.ok(), question.ok() ? "" : question.error().text().c_str());
@@ -440,8 +456,10 @@ private:
             for (const Shape& shape : trial.shapes)
                 shapes += " [" + shapeText(shape) + "]";
             if (why == nullptr) {
-                QVERIFY2(right, (trial.op + " " + trial.attributes.dump() + shapes + " on " + std::to_string(devices) + ", " + profile + ": "
-                                 + rowText(menu, row) + " is wrong and not marked").c_str());
+                QVERIFY2(right,
+                         (trial.op + " " + trial.attributes.dump() + shapes + " on " + std::to_string(devices) + ", " + profile
+                          + ": " + rowText(menu, row) + " is wrong and not marked")
+                             .c_str());
                 kinds.insert(std::string(profile) + rowText(menu, row));
             } else {
                 QVERIFY2(std::string(profile) != "shardboard", why);

@@ -50,8 +50,10 @@ private Q_SLOTS:
     {
         QTest::addColumn<int>("profile");
         QTest::addColumn<int>("picker");
-        const std::pair<RuleProfile, PickerKind> greedy[] = { { RuleProfile::G0, PickerKind::GreedyReshard }, { RuleProfile::G1, PickerKind::GreedyReshard },
-                                                              { RuleProfile::G2, PickerKind::AutoReshard }, { RuleProfile::G3, PickerKind::AutoReshard } };
+        const std::pair<RuleProfile, PickerKind> greedy[] = { { RuleProfile::G0, PickerKind::GreedyReshard },
+                                                              { RuleProfile::G1, PickerKind::GreedyReshard },
+                                                              { RuleProfile::G2, PickerKind::AutoReshard },
+                                                              { RuleProfile::G3, PickerKind::AutoReshard } };
         for (const auto& [profile, picker] : greedy)
             QTest::newRow(profileName(profile).c_str()) << static_cast<int>(profile) << static_cast<int>(picker);
     }

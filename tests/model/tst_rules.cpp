@@ -174,8 +174,10 @@ private Q_SLOTS:
             { "dim order instead of rule order", wrongByDimOrder },
             { "keeps the free axes of a conflicting rule", [](const auto& n, const auto& r) { return walk(n, r, true, true); } },
             { "an empty rule is passed over", [](const auto& n, const auto& r) { return walk(n, r, false, false); } },
-            { "only the first rule of a name", [](const auto& n, const auto& r) { return walk(n, oneOfEach(r, false), false, true); } },
-            { "only the last rule of a name", [](const auto& n, const auto& r) { return walk(n, oneOfEach(r, true), false, true); } },
+            { "only the first rule of a name",
+              [](const auto& n, const auto& r) { return walk(n, oneOfEach(r, false), false, true); } },
+            { "only the last rule of a name",
+              [](const auto& n, const auto& r) { return walk(n, oneOfEach(r, true), false, true); } },
         };
         for (const auto& [what, wrong] : wrongWays) {
             int noticed = 0;
@@ -218,13 +220,15 @@ private Q_SLOTS:
         const std::vector<std::string> names { "embed", "mlp", "layers", "", "norm", "heads" };
         const auto lines = explainResolution(names, rules, resolveNames(names, rules, "w").value(), mesh);
         QCOMPARE(lines.size(), names.size());
-        QCOMPARE(lines[0], std::string("dim 0 (embed): rule 3 (r.yml:3) f=4, tensor (not in the mesh); skipped rule 2 (r.yml:2) f, x: "
-                                       "x, of size 1, already cuts dim 1 by rule 1 (r.yml:1)"));
+        QCOMPARE(lines[0],
+                 std::string("dim 0 (embed): rule 3 (r.yml:3) f=4, tensor (not in the mesh); skipped rule 2 (r.yml:2) f, x: "
+                             "x, of size 1, already cuts dim 1 by rule 1 (r.yml:1)"));
         QCOMPARE(lines[1], std::string("dim 1 (mlp): rule 1 (r.yml:1) x=1, y=2"));
         QCOMPARE(lines[2], std::string("dim 2 (layers): rule 4 (r.yml:4) replicates it"));
         QCOMPARE(lines[3], std::string("dim 3 (unnamed): replicated, it has no name"));
         QCOMPARE(lines[4], std::string("dim 4 (norm): replicated, no rule is for this name"));
-        QVERIFY(lines[5].starts_with("dim 5 (heads): replicated, no rule for the name fits; skipped rule 5 (r.yml:5) x: x, of size 1,"));
+        QVERIFY(lines[5].starts_with(
+            "dim 5 (heads): replicated, no rule for the name fits; skipped rule 5 (r.yml:5) x: x, of size 1,"));
     }
 
     void meshSizes_data()
@@ -234,30 +238,50 @@ private Q_SLOTS:
         QTest::addColumn<int>("devices");
         QTest::addColumn<int>("slices");
         QTest::addColumn<QString>("mesh"); // or the error
-        QTest::newRow("fsdp fills") << "data fsdp expert" << "ici_expert=4" << 16 << 1 << "data=1,fsdp=4,expert=4";
-        QTest::newRow("data fills the slices") << "data fsdp" << "" << 16 << 8192 << "data=8192,fsdp=16";
-        QTest::newRow("one axis both ways") << "fsdp data" << "dcn_fsdp=2 dcn_data=1" << 8 << 2 << "fsdp=16,data=1";
-        QTest::newRow("stage is pipeline") << "stage fsdp" << "ici_pipeline=2" << 8 << 1 << "stage=2,fsdp=4";
-        QTest::newRow("model is tensor") << "model fsdp" << "ici_tensor=2" << 8 << 1 << "model=2,fsdp=4";
-        QTest::newRow("own names") << "rows cols" << "ici_rows=2 ici_cols=-1" << 8 << 1 << "rows=2,cols=4";
-        QTest::newRow("options of other axes") << "fsdp" << "ici_tensor=4" << 16 << 1 << "fsdp=16";
-        QTest::newRow("two open") << "data fsdp" << "ici_data=-1" << 8 << 1
-                                  << "mine: more than one ICI option is -1: ici_data_parallelism and ici_fsdp_parallelism; at most one mesh axis can be left to be filled";
-        QTest::newRow("not whole") << "fsdp expert" << "ici_expert=3" << 16 << 1
-                                   << "mine: ici_fsdp_parallelism is -1 and cannot be filled: 16 devices per slice are no multiple of 3, the product of the others; change "
+        QTest::newRow("fsdp fills") << "data fsdp expert"
+                                    << "ici_expert=4" << 16 << 1 << "data=1,fsdp=4,expert=4";
+        QTest::newRow("data fills the slices") << "data fsdp"
+                                               << "" << 16 << 8192 << "data=8192,fsdp=16";
+        QTest::newRow("one axis both ways") << "fsdp data"
+                                            << "dcn_fsdp=2 dcn_data=1" << 8 << 2 << "fsdp=16,data=1";
+        QTest::newRow("stage is pipeline") << "stage fsdp"
+                                           << "ici_pipeline=2" << 8 << 1 << "stage=2,fsdp=4";
+        QTest::newRow("model is tensor") << "model fsdp"
+                                         << "ici_tensor=2" << 8 << 1 << "model=2,fsdp=4";
+        QTest::newRow("own names") << "rows cols"
+                                   << "ici_rows=2 ici_cols=-1" << 8 << 1 << "rows=2,cols=4";
+        QTest::newRow("options of other axes") << "fsdp"
+                                               << "ici_tensor=4" << 16 << 1 << "fsdp=16";
+        QTest::newRow("two open") << "data fsdp"
+                                  << "ici_data=-1" << 8 << 1
+                                  << "mine: more than one ICI option is -1: ici_data_parallelism and ici_fsdp_parallelism; at most "
+                                     "one mesh axis can be left to be filled";
+        QTest::newRow("not whole") << "fsdp expert"
+                                   << "ici_expert=3" << 16 << 1
+                                   << "mine: ici_fsdp_parallelism is -1 and cannot be filled: 16 devices per slice are no multiple "
+                                      "of 3, the product of the others; change "
                                       "ici_fsdp_parallelism -1 x ici_expert_parallelism 3";
-        QTest::newRow("less than one") << "fsdp expert" << "ici_expert=32" << 16 << 1
-                                       << "mine: ici_fsdp_parallelism is -1 and cannot be filled: 16 devices per slice are no multiple of 32, the product of the others; change "
+        QTest::newRow("less than one") << "fsdp expert"
+                                       << "ici_expert=32" << 16 << 1
+                                       << "mine: ici_fsdp_parallelism is -1 and cannot be filled: 16 devices per slice are no "
+                                          "multiple of 32, the product of the others; change "
                                           "ici_fsdp_parallelism -1 x ici_expert_parallelism 32";
-        QTest::newRow("product") << "fsdp expert" << "ici_fsdp=4 ici_expert=2" << 16 << 1
-                                 << "mine: the number of devices per slice, 16, does not match the product of the ICI parallelism, 8; "
-                                    "ici_fsdp_parallelism 4 x ici_expert_parallelism 2; set one of them, or set it to -1";
-        QTest::newRow("slices without data") << "fsdp" << "" << 16 << 4
-                                             << "mine: the number of slices, 4, does not match the product of the DCN parallelism, 1; "
-                                                "all dcn options of these mesh axes are 1; set one of them, or set it to -1";
-        QTest::newRow("dcn on one slice") << "data fsdp" << "dcn_fsdp=2" << 16 << 1
-                                          << "mine: dcn_fsdp_parallelism is 2 but there is only one slice; give the number of slices, or leave the dcn options out";
-        QTest::newRow("too large") << "fsdp a b" << "ici_a=1073741824 ici_b=1073741824" << 16 << 1
+        QTest::newRow("product")
+            << "fsdp expert"
+            << "ici_fsdp=4 ici_expert=2" << 16 << 1
+            << "mine: the number of devices per slice, 16, does not match the product of the ICI parallelism, 8; "
+               "ici_fsdp_parallelism 4 x ici_expert_parallelism 2; set one of them, or set it to -1";
+        QTest::newRow("slices without data")
+            << "fsdp"
+            << "" << 16 << 4
+            << "mine: the number of slices, 4, does not match the product of the DCN parallelism, 1; "
+               "all dcn options of these mesh axes are 1; set one of them, or set it to -1";
+        QTest::newRow("dcn on one slice") << "data fsdp"
+                                          << "dcn_fsdp=2" << 16 << 1
+                                          << "mine: dcn_fsdp_parallelism is 2 but there is only one slice; give the number of "
+                                             "slices, or leave the dcn options out";
+        QTest::newRow("too large") << "fsdp a b"
+                                   << "ici_a=1073741824 ici_b=1073741824" << 16 << 1
                                    << "mine: the product of the ICI options is too large at ici_b_parallelism; use smaller sizes";
     }
     void meshSizes()
@@ -338,7 +362,8 @@ private Q_SLOTS:
 
     void presets()
     {
-        const std::vector<std::string> names { "default", "pure-fsdp", "ep-as-cp", "cp-as-ep", "pipeline-large-moe", "ep-as-dp", "shard-exp-on-fsdp" };
+        const std::vector<std::string> names { "default",  "pure-fsdp",        "ep-as-cp", "cp-as-ep", "pipeline-large-moe",
+                                               "ep-as-dp", "shard-exp-on-fsdp" };
         QCOMPARE(rulePresetNames(), names);
         const std::vector<std::size_t> rules { 76, 14, 37, 37, 42, 38, 30 };
         const std::vector<std::size_t> axes { 12, 1, 4, 5, 6, 4, 6 };
@@ -352,8 +377,7 @@ private Q_SLOTS:
             QVERIFY(!rulePresetSummary(names[i]).empty());
             QVERIFY(meshOf(preset.value(), 16, 1).ok());
         }
-        QCOMPARE(rulePreset("fsdp", "w").error().text(),
-                 "w: there is no built-in rule set 'fsdp'; known are " + joined(names));
+        QCOMPARE(rulePreset("fsdp", "w").error().text(), "w: there is no built-in rule set 'fsdp'; known are " + joined(names));
     }
 
     /// Worked by hand: tensor of size 1 blocks nothing here, and expert joins fsdp outside the experts.

@@ -91,12 +91,14 @@ private Q_SLOTS:
     {
         const Mesh mesh = Mesh::parse("data=2,model=4").value();
         const auto text = [&](Strategy s, std::size_t rank) { return layoutOf(s, mesh, rank, "w").error().text(); };
-        QCOMPARE(text({ StrategyKind::Columnwise, { "model" }, 0, {} }, 1),
-                 std::string("w: columnwise cuts dim 1, but the tensor has 1 dim; choose a strategy that cuts a dim of the tensor"));
+        QCOMPARE(
+            text({ StrategyKind::Columnwise, { "model" }, 0, {} }, 1),
+            std::string("w: columnwise cuts dim 1, but the tensor has 1 dim; choose a strategy that cuts a dim of the tensor"));
         QCOMPARE(text({ StrategyKind::Rowwise, { "tp" }, 0, {} }, 2),
                  std::string("w: the mesh has no axis 'tp'; its axes are data=2,model=4"));
-        QCOMPARE(text({ StrategyKind::Axiswise, { "model" }, -3, {} }, 2),
-                 std::string("w: axiswise cuts dim -3, but the tensor has 2 dims; choose a strategy that cuts a dim of the tensor"));
+        QCOMPARE(
+            text({ StrategyKind::Axiswise, { "model" }, -3, {} }, 2),
+            std::string("w: axiswise cuts dim -3, but the tensor has 2 dims; choose a strategy that cuts a dim of the tensor"));
         QCOMPARE(text({ StrategyKind::Rowwise, { "model", "model" }, 0, {} }, 2),
                  std::string("w: mesh axis 'model' is used twice; an axis can cut one dim of a tensor once"));
     }
@@ -106,8 +108,8 @@ private Q_SLOTS:
     {
         const Mesh mesh = Mesh::parse("tp=4").value();
         const Strategy strategy { StrategyKind::Rowwise, { "tp" }, 0, {} };
-        const ShardMap shards
-            = shardsOf({ 151674, 4096 }, layoutOf(strategy, mesh, 2, "w").value(), mesh, strategy.defaultCut(), "w").value();
+        const ShardMap shards =
+            shardsOf({ 151674, 4096 }, layoutOf(strategy, mesh, 2, "w").value(), mesh, strategy.defaultCut(), "w").value();
         const std::int64_t rows[] = { 37919, 37919, 37918, 37918 };
         for (std::int64_t device = 0; device < 4; ++device)
             QCOMPARE(shards.shardAt(device).shape()[0], rows[device]);
@@ -147,13 +149,19 @@ private Q_SLOTS:
             const auto shards = over(2, s, shape);
             return shards.ok() ? std::string() : shards.error().text();
         };
-        QCOMPARE(text(named(StrategyKind::StackedQkv, 0, 4, 8), { 100, 32 }),
-                 std::string("w: dim 0 of size 100 is not three equal parts Q, K and V; use segmented where K and V have fewer heads"));
-        QCOMPARE(text(named(StrategyKind::GateUp, 2), { 4, 6, 7 }),
-                 std::string("w: dim 2 of size 7 is odd and so not the halves gate and up; choose the dim along which gate and up are joined"));
-        QVERIFY(text(named(StrategyKind::StackedQkv, 0, 4, 16), { 96, 32 }).find("a third of dim 0 is 32, but 4 heads of 16 are 64") != std::string::npos);
-        QVERIFY(text(named(StrategyKind::HeadAwareColumnwise, 0, 3, 8), { 2, 25 }).find("MAX itself does not check this") != std::string::npos);
-        QVERIFY(text(named(StrategyKind::GateUp, 2), { 16, 20 }).find("cuts dim 2, but the tensor has 2 dims") != std::string::npos);
+        QCOMPARE(
+            text(named(StrategyKind::StackedQkv, 0, 4, 8), { 100, 32 }),
+            std::string("w: dim 0 of size 100 is not three equal parts Q, K and V; use segmented where K and V have fewer heads"));
+        QCOMPARE(
+            text(named(StrategyKind::GateUp, 2), { 4, 6, 7 }),
+            std::string(
+                "w: dim 2 of size 7 is odd and so not the halves gate and up; choose the dim along which gate and up are joined"));
+        QVERIFY(text(named(StrategyKind::StackedQkv, 0, 4, 16), { 96, 32 }).find("a third of dim 0 is 32, but 4 heads of 16 are 64")
+                != std::string::npos);
+        QVERIFY(text(named(StrategyKind::HeadAwareColumnwise, 0, 3, 8), { 2, 25 }).find("MAX itself does not check this")
+                != std::string::npos);
+        QVERIFY(text(named(StrategyKind::GateUp, 2), { 16, 20 }).find("cuts dim 2, but the tensor has 2 dims")
+                != std::string::npos);
         QVERIFY(text(named(StrategyKind::TensorParallel), { 8, 8 }).find("is a strategy of modules") != std::string::npos);
         Strategy short1 = named(StrategyKind::Segmented);
         short1.segments = { { 500, 0, 0 } };

@@ -29,10 +29,7 @@ struct Trial {
     std::vector<std::int64_t> grains;
     std::vector<BruteDim> dims;
 
-    std::string text() const
-    {
-        return mesh.text() + " " + shapeText(shape) + " " + strategy.text() + " " + cutRuleName(rule);
-    }
+    std::string text() const { return mesh.text() + " " + shapeText(shape) + " " + strategy.text() + " " + cutRuleName(rule); }
 };
 
 class Trials {
@@ -53,9 +50,8 @@ public:
         const int rank = 1 + below(3);
         for (int i = 0; i < rank; ++i)
             t.shape.push_back(below(10) ? 1 + below(8) : 0);
-        const int least
-            = t.strategy.kind == StrategyKind::Columnwise || t.strategy.kind == StrategyKind::HeadAwareColumnwise ? 2
-                                                                                                                  : 1;
+        const int least =
+            t.strategy.kind == StrategyKind::Columnwise || t.strategy.kind == StrategyKind::HeadAwareColumnwise ? 2 : 1;
         while (static_cast<int>(t.shape.size()) < least)
             t.shape.push_back(1 + below(8));
         t.dims.resize(t.shape.size());
@@ -96,9 +92,8 @@ private:
     void named(Trial& t)
     {
         const int rank = static_cast<int>(t.shape.size());
-        std::size_t dim
-            = t.strategy.kind == StrategyKind::Columnwise || t.strategy.kind == StrategyKind::HeadAwareColumnwise ? 1
-                                                                                                                  : 0;
+        std::size_t dim =
+            t.strategy.kind == StrategyKind::Columnwise || t.strategy.kind == StrategyKind::HeadAwareColumnwise ? 1 : 0;
         if (parametersOf(t.strategy.kind).dim) {
             t.strategy.dim = below(2 * rank) - rank; // negative counts from the end
             dim = static_cast<std::size_t>((t.strategy.dim + rank) % rank);

@@ -34,7 +34,9 @@ private Q_SLOTS:
     void namesAreShownAndNotObeyed()
     {
         QCOMPARE(visibleText("a\x1b[31m\n"), std::string("a\\x1b[31m\\n"));
-        QCOMPARE(visibleText("a\xe2\x80\xae" "b\xff"), std::string("a\\u202eb\\xff"));
+        QCOMPARE(visibleText("a\xe2\x80\xae"
+                             "b\xff"),
+                 std::string("a\\u202eb\\xff"));
         QCOMPARE(visibleText("a\xc2\x9b"), std::string("a\\u009b"));
         QCOMPARE(visibleLines("a\nb\r\n"), std::string("a\nb\\r\n"));
         for (const HostileName& hostile : printableHostileNames()) {
@@ -46,7 +48,8 @@ private Q_SLOTS:
                 const std::string shown = visibleText(hostile.name);
                 QVERIFY2(nameProblem(hostile.name), hostile.what.c_str());
                 QVERIFY2(!nameProblem(shown), hostile.what.c_str());
-                QVERIFY2(QString::fromStdString(shown).toStdString() == shown, hostile.what.c_str()); // Qt replaces what is not UTF-8
+                QVERIFY2(QString::fromStdString(shown).toStdString() == shown,
+                         hostile.what.c_str()); // Qt replaces what is not UTF-8
             }
         QCOMPARE(nameProblem("ab\x1b").value(), std::string("has the control character \\x1b at byte 2"));
         QCOMPARE(nameProblem("ab\xff").value(), std::string("is not UTF-8: byte \\xff at 2"));
@@ -64,7 +67,9 @@ private Q_SLOTS:
         }
         for (const auto& list : { printableHostileNames(), controlHostileNames() })
             for (const HostileName& hostile : list)
-                QVERIFY2(nlohmann::json::parse(jsonText(nlohmann::json { { hostile.name, hostile.name } }))[hostile.name] == hostile.name, hostile.what.c_str());
+                QVERIFY2(nlohmann::json::parse(jsonText(nlohmann::json { { hostile.name, hostile.name } }))[hostile.name]
+                             == hostile.name,
+                         hostile.what.c_str());
         // What is no UTF-8 can be in no JSON: its escape is.
         for (const HostileName& hostile : malformedHostileNames()) {
             const nlohmann::ordered_json odd { { "list", { 1, hostile.name } }, { hostile.name, true } };
@@ -105,7 +110,8 @@ private Q_SLOTS:
                 std::string name(more, '-');
                 for (int i = 0; i < 1000; ++i)
                     name += letter;
-                const std::string text = inputError("d.shardboard:" + name + ":place", "'" + name + "' is not a size", "use a number").text();
+                const std::string text =
+                    inputError("d.shardboard:" + name + ":place", "'" + name + "' is not a size", "use a number").text();
                 QVERIFY(!nameProblem(text) && text.size() < 1000);
                 QVERIFY(text.starts_with("d.shardboard:") && text.ends_with("' is not a size; use a number"));
                 QVERIFY(text.find(":place: '") != std::string::npos);
@@ -155,17 +161,28 @@ private Q_SLOTS:
         QTest::addColumn<QString>("pattern");
         QTest::addColumn<QString>("name");
         QTest::addColumn<bool>("matches");
-        QTest::newRow("star") << "*.q_proj.*" << "model.layers.3.self_attn.q_proj.weight" << true;
-        QTest::newRow("whole name") << "q_proj" << "self_attn.q_proj" << false;
-        QTest::newRow("question") << "layers.?.x" << "layers.3.x" << true;
-        QTest::newRow("question is one") << "layers.?.x" << "layers.13.x" << false;
-        QTest::newRow("set") << "layers.[0-3].x" << "layers.2.x" << true;
-        QTest::newRow("outside set") << "layers.[0-3].x" << "layers.4.x" << false;
-        QTest::newRow("negated") << "layers.[!0-3].x" << "layers.4.x" << true;
-        QTest::newRow("literal bracket") << "a[b" << "a[b" << true;
-        QTest::newRow("backtracking") << "*a*b*c" << "xxaxxbxxabc" << true;
-        QTest::newRow("star in name is text") << "model.layers.*.x" << "model.layers.*.x" << true;
-        QTest::newRow("empty") << "" << "" << true;
+        QTest::newRow("star") << "*.q_proj.*"
+                              << "model.layers.3.self_attn.q_proj.weight" << true;
+        QTest::newRow("whole name") << "q_proj"
+                                    << "self_attn.q_proj" << false;
+        QTest::newRow("question") << "layers.?.x"
+                                  << "layers.3.x" << true;
+        QTest::newRow("question is one") << "layers.?.x"
+                                         << "layers.13.x" << false;
+        QTest::newRow("set") << "layers.[0-3].x"
+                             << "layers.2.x" << true;
+        QTest::newRow("outside set") << "layers.[0-3].x"
+                                     << "layers.4.x" << false;
+        QTest::newRow("negated") << "layers.[!0-3].x"
+                                 << "layers.4.x" << true;
+        QTest::newRow("literal bracket") << "a[b"
+                                         << "a[b" << true;
+        QTest::newRow("backtracking") << "*a*b*c"
+                                      << "xxaxxbxxabc" << true;
+        QTest::newRow("star in name is text") << "model.layers.*.x"
+                                              << "model.layers.*.x" << true;
+        QTest::newRow("empty") << ""
+                               << "" << true;
     }
     void globs()
     {

@@ -71,32 +71,46 @@ private Q_SLOTS:
         QTest::addColumn<QStringList>("forward");
         QTest::addColumn<QStringList>("backward");
         // arXiv 1909.08053: two all-reduces forward, two backward.
-        QTest::newRow("Megatron") << "model=8" << "megatron-tp" << QStringList { "2 all-reduce over model" }
+        QTest::newRow("Megatron") << "model=8"
+                                  << "megatron-tp" << QStringList { "2 all-reduce over model" }
                                   << QStringList { "2 all-reduce over model" };
-        QTest::newRow("Megatron with data") << "data=2,model=4" << "megatron-tp" << QStringList { "2 all-reduce over model" }
+        QTest::newRow("Megatron with data") << "data=2,model=4"
+                                            << "megatron-tp" << QStringList { "2 all-reduce over model" }
                                             << QStringList { "9 all-reduce over data", "2 all-reduce over model" };
         // arXiv 2205.05198: all-gather and reduce-scatter in place of each all-reduce; backward the inputs are gathered once more.
         // The two norms work on parts of the sequence, so that their weights' gradients are sums over the axis too.
-        QTest::newRow("sequence parallel") << "model=8" << "tp-sp" << QStringList { "2 all-gather over model", "2 reduce-scatter over model" }
-                                           << QStringList { "4 all-gather over model", "2 all-reduce over model", "2 reduce-scatter over model" };
+        QTest::newRow("sequence parallel") << "model=8"
+                                           << "tp-sp" << QStringList { "2 all-gather over model", "2 reduce-scatter over model" }
+                                           << QStringList { "4 all-gather over model", "2 all-reduce over model",
+                                                            "2 reduce-scatter over model" };
         // arXiv 1910.02054, stage 3: weights gathered forward and backward, gradients reduce-scattered.
-        QTest::newRow("FSDP") << "fsdp=8" << "fsdp" << QStringList { "9 all-gather over fsdp" }
+        QTest::newRow("FSDP") << "fsdp=8"
+                              << "fsdp" << QStringList { "9 all-gather over fsdp" }
                               << QStringList { "9 all-gather over fsdp", "9 reduce-scatter over fsdp" };
-        QTest::newRow("FSDP over data") << "data=8" << "fsdp" << QStringList { "9 all-gather over data" }
+        QTest::newRow("FSDP over data") << "data=8"
+                                        << "fsdp" << QStringList { "9 all-gather over data" }
                                         << QStringList { "9 all-gather over data", "9 reduce-scatter over data" };
-        QTest::newRow("HSDP") << "data=2,fsdp=4" << "hsdp" << QStringList { "9 all-gather over fsdp" }
+        QTest::newRow("HSDP") << "data=2,fsdp=4"
+                              << "hsdp" << QStringList { "9 all-gather over fsdp" }
                               << QStringList { "9 all-gather over fsdp", "9 all-reduce over data", "9 reduce-scatter over fsdp" };
-        QTest::newRow("TP and FSDP") << "fsdp=4,model=4" << "tp+fsdp" << QStringList { "9 all-gather over fsdp", "2 all-reduce over model" }
-                                     << QStringList { "9 all-gather over fsdp", "2 all-reduce over model", "9 reduce-scatter over fsdp" };
-        QTest::newRow("context, gathered") << "context=8" << "cp-all-gather" << QStringList { "2 all-gather over context" }
-                                           << QStringList { "2 all-gather over context", "9 all-reduce over context", "2 reduce-scatter over context" };
+        QTest::newRow("TP and FSDP") << "fsdp=4,model=4"
+                                     << "tp+fsdp" << QStringList { "9 all-gather over fsdp", "2 all-reduce over model" }
+                                     << QStringList { "9 all-gather over fsdp", "2 all-reduce over model",
+                                                      "9 reduce-scatter over fsdp" };
+        QTest::newRow("context, gathered") << "context=8"
+                                           << "cp-all-gather" << QStringList { "2 all-gather over context" }
+                                           << QStringList { "2 all-gather over context", "9 all-reduce over context",
+                                                            "2 reduce-scatter over context" };
         // arXiv 2309.14509: four all-to-alls forward, four backward.
-        QTest::newRow("Ulysses") << "context=8" << "cp-ulysses" << QStringList { "4 all-to-all over context" }
+        QTest::newRow("Ulysses") << "context=8"
+                                 << "cp-ulysses" << QStringList { "4 all-to-all over context" }
                                  << QStringList { "9 all-reduce over context", "4 all-to-all over context" };
         // Keys and values go around for the gradients of the queries, queries and what came with them for those of keys and values.
-        QTest::newRow("ring") << "context=8" << "cp-ring" << QStringList { "2 send-recv over context" }
+        QTest::newRow("ring") << "context=8"
+                              << "cp-ring" << QStringList { "2 send-recv over context" }
                               << QStringList { "9 all-reduce over context", "4 send-recv over context" };
-        QTest::newRow("replicated weights") << "data=8" << "replicate" << QStringList {} << QStringList { "9 all-reduce over data" };
+        QTest::newRow("replicated weights") << "data=8"
+                                            << "replicate" << QStringList {} << QStringList { "9 all-reduce over data" };
     }
     void presets()
     {
@@ -167,7 +181,8 @@ private Q_SLOTS:
         for (const auto& evaluation : { tensor, sequence })
             for (const Collective& collective : evaluation->plan.collectives)
                 if (evaluation->plan.segments[static_cast<std::size_t>(collective.plannedSegment)].name == block
-                    && evaluation->graph.op(collective.op).kind != OpKind::ReduceGrad && collective.kind != CollectiveKind::LocalSlice)
+                    && evaluation->graph.op(collective.op).kind != OpKind::ReduceGrad
+                    && collective.kind != CollectiveKind::LocalSlice)
                     QCOMPARE(collective.bytes, stream); // not that of a token for every expert that it chose
     }
 
@@ -206,7 +221,8 @@ private Q_SLOTS:
         QVERIFY(applyPreset(design, "ep").ok());
         const auto evaluation = evaluate(design).value();
         // q, k, v, o, two norms, and three of the shared expert
-        QCOMPARE(collectivesOf(*evaluation, Phase::Forward, "moe block"), (QStringList { "9 all-gather over fsdp", "2 all-to-all over expert" }));
+        QCOMPARE(collectivesOf(*evaluation, Phase::Forward, "moe block"),
+                 (QStringList { "9 all-gather over fsdp", "2 all-to-all over expert" }));
         QCOMPARE(collectivesOf(*evaluation, Phase::Backward, "moe block"),
                  (QStringList { "9 all-gather over fsdp", "9 all-reduce over data+expert", "3 all-reduce over data+fsdp",
                                 "1 all-reduce over data+fsdp+expert", "2 all-to-all over expert", "9 reduce-scatter over fsdp" }));
@@ -248,7 +264,8 @@ private Q_SLOTS:
                 QCOMPARE(segment.phase, Phase::Update);
         }
         QCOMPARE(collectivesOf(*evaluation, Phase::Update), QStringList { "9 all-reduce over data" });
-        QCOMPARE(collectivesOf(*evaluation, Phase::Backward), (QStringList { "9 all-gather over fsdp", "9 reduce-scatter over fsdp" }));
+        QCOMPARE(collectivesOf(*evaluation, Phase::Backward),
+                 (QStringList { "9 all-gather over fsdp", "9 reduce-scatter over fsdp" }));
     }
 
     /// What is computed again is gathered again, and need not be kept.
@@ -263,7 +280,8 @@ private Q_SLOTS:
         QVERIFY(selective->plan.memory.kept < none->plan.memory.kept);
         QVERIFY(full->plan.memory.kept < selective->plan.memory.kept);
         QCOMPARE(collectivesOf(*selective, Phase::Backward), collectivesOf(*none, Phase::Backward));
-        QVERIFY(collectivesOf(*full, Phase::Backward).contains("3 all-reduce over model")); // one forward sum again: the MLP's is not needed
+        QVERIFY(collectivesOf(*full, Phase::Backward)
+                    .contains("3 all-reduce over model")); // one forward sum again: the MLP's is not needed
         // Of a layer only what enters it is kept: batch 8 of a device, 2048 tokens, 1024 wide, two bytes each.
         const PlannedSegment& block = full->plan.segments[1];
         QCOMPARE(block.kept.size(), std::size_t(1));
@@ -318,11 +336,14 @@ private Q_SLOTS:
                 }
             const auto profiles = segmentProfiles(evaluation->graph, evaluation->plan);
             for (std::size_t i = 0; i < profiles.size(); ++i)
-                if (const PlannedSegment& segment = evaluation->plan.segments[i]; segment.name == "block" && segment.phase == Phase::Forward)
+                if (const PlannedSegment& segment = evaluation->plan.segments[i];
+                    segment.name == "block" && segment.phase == Phase::Forward)
                     counted += segment.count * profiles[i].keptActivations;
             return bytes;
         };
-        const auto inGiB = [](std::int64_t bytes, int digits) { return QString::number(static_cast<double>(bytes) / (1 << 30), 'f', digits); };
+        const auto inGiB = [](std::int64_t bytes, int digits) {
+            return QString::number(static_cast<double>(bytes) / (1 << 30), 'f', digits);
+        };
         const std::int64_t all = kept("data=1", "replicate", Recompute::None);
         QCOMPARE(all, perToken * 8192 * layers);
         QCOMPARE(counted, all);
@@ -333,13 +354,15 @@ private Q_SLOTS:
         QCOMPARE(full, std::int64_t { 2 } * hidden * 8192 * layers);
         QCOMPARE(inGiB(all, 1) + " " + inGiB(cut, 2) + " " + inGiB(full, 2), gib);
         // Both norms and the product in the MLP are made again: 2h each, and 2f.
-        QCOMPARE(all - kept("data=1", "replicate", Recompute::Selective), (std::int64_t { 4 } * hidden + 2 * inner) * 8192 * layers);
+        QCOMPARE(all - kept("data=1", "replicate", Recompute::Selective),
+                 (std::int64_t { 4 } * hidden + 2 * inner) * 8192 * layers);
     }
 
     /// Selective recompute repeats nothing that needs a collective, and says what it repeats.
     void selectiveRepeatsNoCollective()
     {
-        for (const char* preset : { "replicate", "megatron-tp", "tp-sp", "fsdp", "tp+fsdp", "cp-ring", "cp-all-gather", "cp-ulysses", "ep", "ep+tp" })
+        for (const char* preset :
+             { "replicate", "megatron-tp", "tp-sp", "fsdp", "tp+fsdp", "cp-ring", "cp-all-gather", "cp-ulysses", "ep", "ep+tp" })
             for (const int kind : { 0, 1, 2, 3 }) { // plain, norms of heads and biases, latent, four norms
                 Design design = llama("context=2,expert=2,fsdp=2,model=2", "replicate");
                 const bool experts = std::string(preset).starts_with("ep") || kind == 2;
@@ -365,8 +388,9 @@ private Q_SLOTS:
                 const char* block = experts ? "moe block" : "block";
                 const QByteArray what = QByteArray(preset) + " " + QByteArray::number(kind);
                 QVERIFY2(collectivesOf(*selective, Phase::Backward, block) == collectivesOf(*none, Phase::Backward, block),
-                         (what + ": " + collectivesOf(*selective, Phase::Backward, block).join(", ").toUtf8()
-                          + " in place of " + collectivesOf(*none, Phase::Backward, block).join(", ").toUtf8()).constData());
+                         (what + ": " + collectivesOf(*selective, Phase::Backward, block).join(", ").toUtf8() + " in place of "
+                          + collectivesOf(*none, Phase::Backward, block).join(", ").toUtf8())
+                             .constData());
                 QVERIFY2(selective->plan.memory.activations < none->plan.memory.activations, what.constData());
                 for (const PlannedSegment& segment : selective->plan.segments)
                     if (segment.phase == Phase::Backward && segment.name == block) {
@@ -388,8 +412,8 @@ private Q_SLOTS:
         QCOMPARE(memory.optimizer, memory.weights * 4);
     }
 
-    /// A single micro-batch passes every stage in turn: the step takes as long as all parts do. With more of them the smaller of embedding
-    /// and head is in the bubble once. Parts, with the sends between stages as one of their own, add up to the totals.
+    /// A single micro-batch passes every stage in turn: the step takes as long as all parts do. With more of them the smaller of
+    /// embedding and head is in the bubble once. Parts, with the sends between stages as one of their own, add up to the totals.
     void partsOfAPipelineAddUp()
     {
         for (const std::int64_t microBatches : { 1, 8 }) {
@@ -427,7 +451,8 @@ private Q_SLOTS:
             QVERIFY(pipeline.otherEndSeconds > 0);
             const double smaller = pipeline.otherEndSeconds * static_cast<double>(microBatches);
             QCOMPARE(pipeline.endSeconds + smaller, ends);
-            QCOMPARE(pipeline.bubbleSeconds(), 3.0 / static_cast<double>(microBatches) * layers / 4 + smaller / static_cast<double>(microBatches));
+            QCOMPARE(pipeline.bubbleSeconds(),
+                     3.0 / static_cast<double>(microBatches) * layers / 4 + smaller / static_cast<double>(microBatches));
         }
     }
 
@@ -486,22 +511,33 @@ private Q_SLOTS:
     {
         Design design = llama("data=8", "replicate");
         const auto text = [&](const char* preset) { return QString::fromStdString(applyPreset(design, preset).error().text()); };
-        QCOMPARE(text("ep"), QString("--preset: preset ep cuts experts, and small has none; use megatron-tp, fsdp or another preset for dense models"));
+        QCOMPARE(
+            text("ep"),
+            QString(
+                "--preset: preset ep cuts experts, and small has none; use megatron-tp, fsdp or another preset for dense models"));
         design.mesh = Mesh::parse("expert=8").value();
         design.model.moe = {};
         design.model.moe.experts = 4;
         design.model.moe.chosen = 2;
         design.model.moe.intermediateSize = 64;
-        QCOMPARE(text("ep"), QString("--mesh: preset ep cuts 4 experts over 8 devices: some would have none; give the expert axis at most as many devices as"
-                                     " there are experts"));
+        QCOMPARE(text("ep"),
+                 QString("--mesh: preset ep cuts 4 experts over 8 devices: some would have none; give the expert axis at most as "
+                         "many devices as"
+                         " there are experts"));
         design = llama("data=8", "replicate");
         QCOMPARE(text("hsdp"), QString("--mesh: preset hsdp finds no mesh axis to shard weights over in data=8; name one fsdp"));
-        QCOMPARE(text("tp-sp"), QString("--mesh: preset tp-sp finds no mesh axis to cut weights over in data=8; name one model, tp or tensor"));
+        QCOMPARE(text("tp-sp"),
+                 QString("--mesh: preset tp-sp finds no mesh axis to cut weights over in data=8; name one model, tp or tensor"));
         design.mesh = Mesh::parse("context=16").value();
-        QCOMPARE(text("cp-ulysses"), QString("--preset: preset cp-ulysses cuts heads over the context axis, and 16 heads with 8 KV heads do not divide by 16;"
-                                             " use cp-ring, or a context axis that divides the KV heads"));
+        QCOMPARE(
+            text("cp-ulysses"),
+            QString(
+                "--preset: preset cp-ulysses cuts heads over the context axis, and 16 heads with 8 KV heads do not divide by 16;"
+                " use cp-ring, or a context axis that divides the KV heads"));
         design.workload.kind = WorkloadKind::Decode;
-        QCOMPARE(text("cp-ring"), QString("--preset: preset cp-ring cuts the sequence, and decoding has one new token; use it for prefill or training"));
+        QCOMPARE(
+            text("cp-ring"),
+            QString("--preset: preset cp-ring cuts the sequence, and decoding has one new token; use it for prefill or training"));
     }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker that follows a script, for tests of the client: fakeengine ok|slow|flood|garbage|crash|wordy|hang|silent|chatty|chatter|stranger|old|gpuless|fails|lost
+// A worker that follows a script, for tests of the client: fakeengine
+// ok|slow|flood|garbage|crash|wordy|hang|silent|chatty|chatter|stranger|old|gpuless|fails|lost
 //   ok       hello; a run is announced, makes progress and gives a verified result
 //   slow     as ok, but the run lasts until it is cancelled
 //   flood    as ok, with a million steps of progress before the result (or as many as `flood N` says), as fast as it can write
@@ -37,13 +38,22 @@ void say(const json& message) { std::cout << message.dump() << '\n' << std::flus
 json result()
 {
     const json operation = { { "id", "block/self_attn.o_proj" }, { "kind", "matmul" }, { "median_seconds", 0.002 },
-                             { "predicted_seconds", 0.001 }, { "bytes", 0 }, { "count", 2 },
+                             { "predicted_seconds", 0.001 },     { "bytes", 0 },       { "count", 2 },
                              { "relative_error", 2.5e-7 } };
-    return { { "backend", "cpu" }, { "devices", 8 }, { "steps", 1 }, { "layers", 2 }, { "verified", true },
-             { "compared", true }, { "tolerance", 1e-5 }, { "max_relative_error", 2.5e-7 },
-             { "worst_op", "block/self_attn.o_proj" }, { "first_deviation", "" },
+    return { { "backend", "cpu" },
+             { "devices", 8 },
+             { "steps", 1 },
+             { "layers", 2 },
+             { "verified", true },
+             { "compared", true },
+             { "tolerance", 1e-5 },
+             { "max_relative_error", 2.5e-7 },
+             { "worst_op", "block/self_attn.o_proj" },
+             { "first_deviation", "" },
              { "step_seconds", { { "median", 0.01 }, { "min", 0.01 }, { "max", 0.01 } } },
-             { "predicted_step_seconds", 0.001 }, { "peak_bytes", 1048576 }, { "operations", { operation } } };
+             { "predicted_step_seconds", 0.001 },
+             { "peak_bytes", 1048576 },
+             { "operations", { operation } } };
 }
 
 void run(const std::string& script, const json& id, int steps)
@@ -51,7 +61,8 @@ void run(const std::string& script, const json& id, int steps)
     say({ { "type", "announce" }, { "id", id }, { "bytes", 1048576 }, { "seconds", 0.5 } });
     say({ { "type", "progress" }, { "id", id }, { "step", 1 }, { "of", 2 }, { "what", "layer 0" } });
     if (script == "flood") {
-        const std::string begin = R"({"type":"progress","id":)" + id.dump() + R"(,"of":)" + std::to_string(steps) + R"(,"what":"layer 0","step":)";
+        const std::string begin =
+            R"({"type":"progress","id":)" + id.dump() + R"(,"of":)" + std::to_string(steps) + R"(,"what":"layer 0","step":)";
         for (int step = 2; step <= steps; ++step) // after the one that every run tells of
             std::cout << begin << step << "}\n";
         say({ { "type", "result" }, { "id", id }, { "run", result() } });
@@ -65,7 +76,8 @@ void run(const std::string& script, const json& id, int steps)
         std::raise(SIGKILL);
     } else if (script == "wordy") {
         for (int line = 0; line < 40; ++line)
-            std::cerr << "rank " << line << " of this run could not exchange block/mlp.residual/mlp_out with the others: connection lost\n";
+            std::cerr << "rank " << line
+                      << " of this run could not exchange block/mlp.residual/mlp_out with the others: connection lost\n";
         std::cerr << std::flush;
         std::raise(SIGKILL);
     } else if (script == "lost") {
@@ -73,8 +85,11 @@ void run(const std::string& script, const json& id, int steps)
         std::cerr << "rank 1 was killed by signal 9\n" << std::flush;
         std::exit(137);
     } else if (script == "fails") {
-        say({ { "type", "error" }, { "id", id }, { "code", "memory" },
-              { "message", "needs 900 GiB, this machine has 24 GiB; run fewer layers" }, { "where", "" } });
+        say({ { "type", "error" },
+              { "id", id },
+              { "code", "memory" },
+              { "message", "needs 900 GiB, this machine has 24 GiB; run fewer layers" },
+              { "where", "" } });
     }
 }
 
@@ -100,7 +115,10 @@ int main(int argc, char** argv)
         const json device = { { "name", "test" }, { "threads", 2 }, { "memory_bytes", 1 << 30 } };
         json backends = json::array({ { { "name", "cpu" }, { "devices", { device } } } });
         if (script == "gpuless")
-            backends.push_back({ { "name", "cuda" }, { "usable", false }, { "reason", "there is no NVIDIA driver; install one" }, { "devices", json::array() } });
+            backends.push_back({ { "name", "cuda" },
+                                 { "usable", false },
+                                 { "reason", "there is no NVIDIA driver; install one" },
+                                 { "devices", json::array() } });
         say({ { "type", "hello" }, { "protocol", script == "old" ? 0 : 1 }, { "backends", backends } });
     }
     std::string line;
@@ -109,12 +127,19 @@ int main(int argc, char** argv)
         if (message.value("type", "") == "run")
             run(script, message["id"], argc > 2 ? std::stoi(argv[2]) : 1000000);
         else if (message.value("type", "") == "cancel" && script == "slow")
-            say({ { "type", "error" }, { "id", message["id"] }, { "code", "cancelled" }, { "message", "cancelled" },
+            say({ { "type", "error" },
+                  { "id", message["id"] },
+                  { "code", "cancelled" },
+                  { "message", "cancelled" },
                   { "where", "" } });
         else if (message.value("type", "") == "quit")
             break;
         else if (script != "hang") // as a real worker does
-            say({ { "type", "error" }, { "id", message.value("id", 0) }, { "code", "unknown-request" }, { "message", "this worker does not know it" }, { "where", "type" } });
+            say({ { "type", "error" },
+                  { "id", message.value("id", 0) },
+                  { "code", "unknown-request" },
+                  { "message", "this worker does not know it" },
+                  { "where", "type" } });
     }
     if (script == "hang") {
         for (;;)

@@ -42,8 +42,11 @@ inline nlohmann::json pickRequest(const std::string& profile, const std::string&
                 placements.push_back(code);
         inputs.push_back({ { "global_shape", sizes }, { "placements", placements }, { "dtype", "float32" } });
     }
-    return { { "profile", profile }, { "op", op }, { "mesh", { { "shape", shape }, { "axes", names } } },
-             { "inputs", inputs }, { "attrs", json::parse(attributes) } };
+    return { { "profile", profile },
+             { "op", op },
+             { "mesh", { { "shape", shape }, { "axes", names } } },
+             { "inputs", inputs },
+             { "attrs", json::parse(attributes) } };
 }
 
 inline std::variant<Menu, Refusal> menuOf(const PickQuestion& question)

@@ -336,14 +336,13 @@ inline const std::map<std::string, Kernel>& rowKernels()
     using namespace kernels;
     using In = const std::vector<Array>&;
     using At = const json&;
-    const auto one = [](auto f) {
-        return Kernel([f](In in, At attributes) { return std::vector<Array> { f(in, attributes) }; });
-    };
+    const auto one = [](auto f) { return Kernel([f](In in, At attributes) { return std::vector<Array> { f(in, attributes) }; }); };
     const auto last = [](At attributes, const Array& x) { return axisOf(attributes, "axis", -1, x.rank()); };
     static const std::map<std::string, Kernel> all {
         { "matmul", one([](In in, At) { return matmul(in[0], in[1]); }) },
         { "outer", one([](In in, At) {
-              return make({ in[0].size(0), in[1].size(0) }, [&](const Index& at) { return in[0].at({ at[0] }) * in[1].at({ at[1] }); });
+              return make({ in[0].size(0), in[1].size(0) },
+                          [&](const Index& at) { return in[0].at({ at[0] }) * in[1].at({ at[1] }); });
           }) },
         { "qmatmul", one([](In in, At) { return matmul(in[0], in[1]); }) },
         { "block_scaled_matmul", one([](In in, At) { return blockScaled(in); }) },
@@ -351,7 +350,8 @@ inline const std::map<std::string, Kernel>& rowKernels()
         { "conv2d_transpose", one([](In in, At) { return conv2dTranspose(in); }) },
         { "unary", one([](In in, At) { return map(in[0], [](double v) { return v * v + 1; }); }) },
         { "linear_unary", one([](In in, At) { return map(in[0], [](double v) { return -3 * v; }); }) },
-        { "cast", one([](In in, At a) { return map(in[0], [&](double v) { return a.value("same_dtype", false) ? v : std::floor(v); }); }) },
+        { "cast",
+          one([](In in, At a) { return map(in[0], [&](double v) { return a.value("same_dtype", false) ? v : std::floor(v); }); }) },
         { "binary", one([](In in, At) { return zip(in, [](const auto& v) { return v[0] * v[0] + v[1] * v[1]; }); }) },
         { "linear_binary", one([](In in, At) { return zip(in, [](const auto& v) { return v[0] - v[1]; }); }) },
         { "mul", one([](In in, At) { return zip(in, [](const auto& v) { return v[0] * v[1]; }); }) },
@@ -364,7 +364,8 @@ inline const std::map<std::string, Kernel>& rowKernels()
           }) },
         { "softmax", one([last](In in, At a) { return lines(in[0], last(a, in[0]), in[0].size(last(a, in[0])), softmaxOf); }) },
         { "linear_reduce", one([last](In in, At a) {
-              return without(in[0], last(a, in[0]), [](const auto& line) { return std::accumulate(line.begin(), line.end(), 0.0); });
+              return without(in[0], last(a, in[0]),
+                             [](const auto& line) { return std::accumulate(line.begin(), line.end(), 0.0); });
           }) },
         { "mean", one([last](In in, At a) {
               return without(in[0], last(a, in[0]), [](const auto& line) {
@@ -416,7 +417,8 @@ inline const std::map<std::string, Kernel>& rowKernels()
               const std::int64_t from = axisOf(a, "start_dim", 0, in[0].rank());
               const std::int64_t to = axisOf(a, "end_dim", -1, in[0].rank());
               Shape shape(in[0].shape.begin(), in[0].shape.begin() + from);
-              shape.push_back(std::accumulate(in[0].shape.begin() + from, in[0].shape.begin() + to + 1, std::int64_t { 1 }, std::multiplies<>()));
+              shape.push_back(std::accumulate(in[0].shape.begin() + from, in[0].shape.begin() + to + 1, std::int64_t { 1 },
+                                              std::multiplies<>()));
               shape.insert(shape.end(), in[0].shape.begin() + to + 1, in[0].shape.end());
               return reshaped(in[0], shape);
           }) },
@@ -440,17 +442,19 @@ inline const std::map<std::string, Kernel>& rowKernels()
               }
               return joinAlong(parts, axis);
           }) },
-        { "chunk", [](In in, At a) {
-             const std::int64_t axis = axisOf(a, "axis", 0, in[0].rank());
-             const std::int64_t size = (in[0].size(axis) + a["chunks"].get<std::int64_t>() - 1) / a["chunks"].get<std::int64_t>();
-             std::vector<std::int64_t> sizes;
-             for (std::int64_t left = in[0].size(axis); left > 0; left -= size)
-                 sizes.push_back(std::min(left, size));
-             return splitInto(in[0], axis, sizes);
-         } },
-        { "split", [](In in, At a) {
-             return splitInto(in[0], axisOf(a, "axis", 0, in[0].rank()), a["split_sizes"].get<std::vector<std::int64_t>>());
-         } },
+        { "chunk",
+          [](In in, At a) {
+              const std::int64_t axis = axisOf(a, "axis", 0, in[0].rank());
+              const std::int64_t size = (in[0].size(axis) + a["chunks"].get<std::int64_t>() - 1) / a["chunks"].get<std::int64_t>();
+              std::vector<std::int64_t> sizes;
+              for (std::int64_t left = in[0].size(axis); left > 0; left -= size)
+                  sizes.push_back(std::min(left, size));
+              return splitInto(in[0], axis, sizes);
+          } },
+        { "split",
+          [](In in, At a) {
+              return splitInto(in[0], axisOf(a, "axis", 0, in[0].rank()), a["split_sizes"].get<std::vector<std::int64_t>>());
+          } },
         { "slice", one([](In in, At a) { return sliced(in[0], a); }) },
         { "pad", one([](In in, At a) {
               return padded(in[0], a["paddings"].get<std::vector<std::int64_t>>(),
@@ -479,7 +483,9 @@ inline const std::map<std::string, Kernel>& rowKernels()
                   return x.at(at);
               });
           }) },
-        { "gather", one([](In in, At a) { return gather(in[0], in[1], axisOf(a, "axis", 0, in[0].rank()), a.value("first_row", std::int64_t { -1 })); }) },
+        { "gather", one([](In in, At a) {
+              return gather(in[0], in[1], axisOf(a, "axis", 0, in[0].rank()), a.value("first_row", std::int64_t { -1 }));
+          }) },
         { "gather_nd", one([](In in, At a) { return gatherNd(in[0], in[1], a["batch_dims"].get<std::int64_t>()); }) },
         { "scatter", one([](In in, At a) { return scatter(in[0], in[1], in[2], axisOf(a, "axis", 0, in[0].rank())); }) },
         { "buffer_store", one([](In in, At) {

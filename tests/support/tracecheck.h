@@ -48,18 +48,21 @@ inline std::vector<std::string> traceDefects(const nlohmann::json& trace)
         if (event.contains("args") && !event["args"].is_object())
             out.push_back(at + "args is no object");
         if (kind == "M") {
-            static const std::set<std::string> known { "process_name", "thread_name", "process_labels", "process_sort_index", "thread_sort_index" };
+            static const std::set<std::string> known { "process_name", "thread_name", "process_labels", "process_sort_index",
+                                                       "thread_sort_index" };
             if (!known.contains(event["name"].get<std::string>()) || !event.contains("args"))
                 out.push_back(at + "unknown metadata");
             else if (event["name"] == "process_name" && event["args"].contains("name") && event["args"]["name"].is_string())
                 namedProcesses.insert(process);
             else if (event["name"] == "thread_name" && event["args"].contains("name") && event["args"]["name"].is_string())
                 namedThreads.insert(thread);
-            else if (event["name"].get<std::string>().ends_with("sort_index") && !event["args"].value("sort_index", json()).is_number_integer())
+            else if (event["name"].get<std::string>().ends_with("sort_index")
+                     && !event["args"].value("sort_index", json()).is_number_integer())
                 out.push_back(at + "a sort index is no number");
             continue;
         }
-        if (!event.contains("ts") || !event["ts"].is_number() || !std::isfinite(event["ts"].get<double>()) || event["ts"].get<double>() < 0) {
+        if (!event.contains("ts") || !event["ts"].is_number() || !std::isfinite(event["ts"].get<double>())
+            || event["ts"].get<double>() < 0) {
             out.push_back(at + "no time, or a negative one");
             continue;
         }
@@ -106,16 +109,19 @@ inline std::vector<std::string> traceDefects(const nlohmann::json& trace)
     constexpr double kRounding = 1e-6; // microseconds
     for (auto& [thread, list] : slices) {
         if (!namedThreads.contains(thread))
-            out.push_back("thread " + std::to_string(thread.second) + " of process " + std::to_string(thread.first) + " has no name");
+            out.push_back("thread " + std::to_string(thread.second) + " of process " + std::to_string(thread.first)
+                          + " has no name");
         if (!namedProcesses.contains(thread.first))
             out.push_back("process " + std::to_string(thread.first) + " has no name");
-        std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.first < b.first || (a.first == b.first && a.second > b.second); });
+        std::sort(list.begin(), list.end(),
+                  [](const auto& a, const auto& b) { return a.first < b.first || (a.first == b.first && a.second > b.second); });
         std::vector<double> ends;
         for (const auto& [start, end] : list) {
             while (!ends.empty() && ends.back() <= start + kRounding)
                 ends.pop_back();
             if (!ends.empty() && end > ends.back() + kRounding)
-                out.push_back("slices of thread " + std::to_string(thread.second) + " of process " + std::to_string(thread.first) + " cross");
+                out.push_back("slices of thread " + std::to_string(thread.second) + " of process " + std::to_string(thread.first)
+                              + " cross");
             ends.push_back(end);
         }
     }

@@ -32,7 +32,8 @@ public:
             return {};
         // The first line says what it is, the others more about it.
         const QString all = items()->accessibleItemName(m_index);
-        return kind == QAccessible::Name ? QString(all).replace(QLatin1Char('\n'), QStringLiteral(", ")) : all.section(QLatin1Char('\n'), 1);
+        return kind == QAccessible::Name ? QString(all).replace(QLatin1Char('\n'), QStringLiteral(", "))
+                                         : all.section(QLatin1Char('\n'), 1);
     }
     void setText(QAccessible::Text, const QString&) override { }
 

@@ -28,7 +28,8 @@ public:
     virtual int accessibleCurrent() const = 0; ///< the item that keys act on; -1: none
     virtual bool isAccessibleSelected(int index) const { return index == accessibleCurrent(); }
     virtual void accessibleActivate(int index) = 0; ///< as if it was clicked
-    /// What screen readers were told of last; -1 while the current item is one that they need not hear of, as the focus is elsewhere.
+    /// What screen readers were told of last; -1 while the current item is one that they need not hear of, as the focus is
+    /// elsewhere.
     int reportedItem() const { return m_reported; }
 
 protected:
@@ -39,7 +40,8 @@ private:
     int m_reported = -1;
 };
 
-/// Answers for every widget that implements AccessibleItems; to be called once, before the first window. Calling it again is harmless.
+/// Answers for every widget that implements AccessibleItems; to be called once, before the first window. Calling it again is
+/// harmless.
 void installAccessibleCanvases();
 
 class AccessibleCanvas : public QAccessibleWidget {

@@ -33,7 +33,8 @@ void DeviceCards::begin(const QWidget* widget, const QPainter& painter, bool man
     m_ratio = ratio;
     m_small = monoFont(widget, -2.5);
     m_textHeight = QFontMetricsF(m_small).height();
-    m_share = manyOfThem && painter.paintEngine()->type() == QPaintEngine::Raster && painter.transform().type() <= QTransform::TxTranslate;
+    m_share = manyOfThem && painter.paintEngine()->type() == QPaintEngine::Raster
+        && painter.transform().type() <= QTransform::TxTranslate;
 }
 
 QRectF DeviceCards::box(const QRectF& card) const
@@ -42,7 +43,8 @@ QRectF DeviceCards::box(const QRectF& card) const
     return card.adjusted(pad, pad, -pad, -(m_textHeight + 8 + pad));
 }
 
-void DeviceCards::paint(QPainter& painter, const QRectF& card, const QString& id, const PartColor& color, double fill, std::int64_t peak)
+void DeviceCards::paint(QPainter& painter, const QRectF& card, const QString& id, const PartColor& color, double fill,
+                        std::int64_t peak)
 {
     QRectF at = card;
     if (m_share) {
@@ -51,7 +53,8 @@ void DeviceCards::paint(QPainter& painter, const QRectF& card, const QString& id
         if (at.size() != m_size)
             m_looks.clear();
         m_size = at.size();
-        QPixmap& shared = m_looks[{ color.fill.rgba(), color.label.rgba(), color.hatchColor.rgba(), static_cast<int>(color.hatch), fill, peak }];
+        QPixmap& shared =
+            m_looks[{ color.fill.rgba(), color.label.rgba(), color.hatchColor.rgba(), static_cast<int>(color.hatch), fill, peak }];
         if (shared.isNull()) {
             shared = QPixmap((at.size() * m_ratio).toSize());
             shared.setDevicePixelRatio(m_ratio);

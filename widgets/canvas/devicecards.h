@@ -22,8 +22,8 @@ namespace shardboard {
 
 class DeviceCards {
 public:
-    /// Before a pass over the devices. `manyOfThem`: whether so many follow that cards are moved onto whole pixels, so that they can
-    /// be shared; few are drawn where they are.
+    /// Before a pass over the devices. `manyOfThem`: whether so many follow that cards are moved onto whole pixels, so that they
+    /// can be shared; few are drawn where they are.
     void begin(const QWidget* widget, const QPainter& painter, bool manyOfThem);
 
     /// `fill` is the share of the device's memory at its peak of `peak` bytes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hatching of parts on pixels. Qt hands a pattern of more than about a hundred rows to a pool of threads, and to wake those takes
-// longer than to draw it.
+// The hatching of parts on pixels. Qt hands a pattern of more than about a hundred rows to a pool of threads, and to wake those
+// takes longer than to draw it.
 #pragma once
 
 #include "widgets/devicecolors.h"

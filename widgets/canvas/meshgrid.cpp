@@ -108,7 +108,8 @@ MeshGrid::MeshGrid(const Mesh& mesh)
     }
     // The outermost axis downwards continues in the blocks to the right.
     std::int64_t fold = 1;
-    while (!m_down.empty() && cells(m_down) / fold > std::max(kMostRows, kHighest * cells(m_across) * fold) && m_down.back().size / fold % 2 == 0)
+    while (!m_down.empty() && cells(m_down) / fold > std::max(kMostRows, kHighest * cells(m_across) * fold)
+           && m_down.back().size / fold % 2 == 0)
         fold *= 2;
     if (fold > 1) {
         Level& outer = m_down.back();
@@ -121,17 +122,24 @@ MeshGrid::MeshGrid(const Mesh& mesh)
     m_rows = cells(m_down);
 }
 
-double MeshGrid::columnLeft(std::int64_t column) const { return m_wrapped ? static_cast<double>(column) : beginOf(m_across, column); }
+double MeshGrid::columnLeft(std::int64_t column) const
+{
+    return m_wrapped ? static_cast<double>(column) : beginOf(m_across, column);
+}
 double MeshGrid::rowTop(std::int64_t row) const { return m_wrapped ? static_cast<double>(row) : beginOf(m_down, row); }
 std::int64_t MeshGrid::columnRun() const { return m_wrapped || m_across.empty() ? m_columns : m_across.front().size; }
 std::int64_t MeshGrid::rowRun() const { return m_wrapped || m_down.empty() ? m_rows : m_down.front().size; }
 
 QRectF MeshGrid::world() const
 {
-    return m_wrapped ? QRectF(0, 0, static_cast<double>(m_columns), static_cast<double>(m_rows)) : QRectF(0, 0, extentOf(m_across), extentOf(m_down));
+    return m_wrapped ? QRectF(0, 0, static_cast<double>(m_columns), static_cast<double>(m_rows))
+                     : QRectF(0, 0, extentOf(m_across), extentOf(m_down));
 }
 
-std::int64_t MeshGrid::columnOf(std::int64_t position) const { return m_wrapped ? position % m_columns : indexOf(m_across, position); }
+std::int64_t MeshGrid::columnOf(std::int64_t position) const
+{
+    return m_wrapped ? position % m_columns : indexOf(m_across, position);
+}
 std::int64_t MeshGrid::rowOf(std::int64_t position) const { return m_wrapped ? position / m_columns : indexOf(m_down, position); }
 
 std::int64_t MeshGrid::positionOf(std::int64_t column, std::int64_t row) const

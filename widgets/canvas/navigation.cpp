@@ -12,8 +12,8 @@
 #include <QMouseEvent>
 #include <QNativeGestureEvent>
 #include <QPainter>
-#include <QPlainTextEdit>
 #include <QPinchGesture>
+#include <QPlainTextEdit>
 #include <QTextEdit>
 #include <QWheelEvent>
 #include <QWidget>
@@ -32,8 +32,9 @@ constexpr double kScrollStep = 60; ///< pixels per notch
 bool takesText(const QWidget* widget)
 {
     const auto* combo = qobject_cast<const QComboBox*>(widget);
-    return qobject_cast<const QLineEdit*>(widget) || qobject_cast<const QTextEdit*>(widget) || qobject_cast<const QPlainTextEdit*>(widget)
-        || qobject_cast<const QAbstractSpinBox*>(widget) || (combo && combo->isEditable());
+    return qobject_cast<const QLineEdit*>(widget) || qobject_cast<const QTextEdit*>(widget)
+        || qobject_cast<const QPlainTextEdit*>(widget) || qobject_cast<const QAbstractSpinBox*>(widget)
+        || (combo && combo->isEditable());
 }
 
 } // namespace
@@ -51,7 +52,8 @@ CanvasNavigation::~CanvasNavigation() = default;
 
 OverviewMap CanvasNavigation::map() const
 {
-    return m_target->canNavigate() ? OverviewMap(m_target->viewport(), m_drag == Drag::Map ? m_draggedAtLeft : isMapAtLeft()) : OverviewMap();
+    return m_target->canNavigate() ? OverviewMap(m_target->viewport(), m_drag == Drag::Map ? m_draggedAtLeft : isMapAtLeft())
+                                   : OverviewMap();
 }
 
 /// It does not lie on what is selected; where it would on both sides, it is where it usually is.
@@ -148,7 +150,8 @@ bool CanvasNavigation::eventFilter(QObject* watched, QEvent* event)
     // Space is looked for wherever the focus is, while the pointer is over the canvas: dragging must not need a click first.
     if (event->type() == QEvent::KeyPress || event->type() == QEvent::KeyRelease) {
         auto* pressed = static_cast<QKeyEvent*>(event);
-        if (m_inside && !m_passing && pressed->key() == Qt::Key_Space && (pressed->modifiers() & ~Qt::KeypadModifier) == Qt::NoModifier && spaceKey(pressed))
+        if (m_inside && !m_passing && pressed->key() == Qt::Key_Space
+            && (pressed->modifiers() & ~Qt::KeypadModifier) == Qt::NoModifier && spaceKey(pressed))
             return true;
         return watched == m_canvas && event->type() == QEvent::KeyPress && key(pressed);
     }

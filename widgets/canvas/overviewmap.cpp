@@ -27,7 +27,10 @@ OverviewMap::OverviewMap(const Viewport& viewport, bool atLeft)
     const double height = std::min(kLargest, view.height() * kShare);
     const double scale = std::min(width / world.width(), height / world.height());
     const QSizeF size(std::max(kLeast, world.width() * scale), std::max(kLeast, world.height() * scale));
-    m_rect = QRectF(QPointF(atLeft ? view.left() + kMargin : view.right() - kMargin - size.width(), view.bottom() - kMargin - size.height()), size).toAlignedRect();
+    m_rect = QRectF(QPointF(atLeft ? view.left() + kMargin : view.right() - kMargin - size.width(),
+                            view.bottom() - kMargin - size.height()),
+                    size)
+                 .toAlignedRect();
     m_small.setView(m_rect.adjusted(kPadding, kPadding, -kPadding, -kPadding));
     m_small.setWorld(world, 1e9);
 }

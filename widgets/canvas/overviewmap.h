@@ -9,7 +9,8 @@ namespace shardboard {
 class OverviewMap {
 public:
     OverviewMap() = default;
-    /// At the lower right of the view, or at the left, of the world's shape. None while all of the world is in sight, or where there is little room.
+    /// At the lower right of the view, or at the left, of the world's shape. None while all of the world is in sight, or where
+    /// there is little room.
     explicit OverviewMap(const Viewport& viewport, bool atLeft = false);
 
     bool isEmpty() const { return m_rect.isEmpty(); }

@@ -77,8 +77,8 @@ std::vector<Owners> ownersOf(const ShardMap& shards, int rowDim, int columnDim)
     const std::int64_t columns = partCount(shards, columnDim);
     std::vector<Owners> out(static_cast<std::size_t>(partCount(shards, rowDim) * columns));
     for (std::int64_t position = 0; position < shards.mesh().deviceCount(); ++position) {
-        auto& owners = out[static_cast<std::size_t>(partAt(shards, rowDim, position) * columns
-                                                    + partAt(shards, columnDim, position))];
+        auto& owners =
+            out[static_cast<std::size_t>(partAt(shards, rowDim, position) * columns + partAt(shards, columnDim, position))];
         if (owners.first < 0)
             owners.first = position;
         ++owners.count;
@@ -96,11 +96,10 @@ QImage aggregated(const TileScene& scene, const std::vector<Owners>& owners)
     const std::int64_t columns = partCount(scene.shards, scene.columnDim);
     for (int y = 0; y < height; ++y) {
         auto* line = reinterpret_cast<QRgb*>(image.scanLine(y));
-        const auto& row
-            = scene.rows[scene.rows.size() * static_cast<std::size_t>(y) / static_cast<std::size_t>(height)];
+        const auto& row = scene.rows[scene.rows.size() * static_cast<std::size_t>(y) / static_cast<std::size_t>(height)];
         for (int x = 0; x < width; ++x) {
-            const auto& column
-                = scene.columns[scene.columns.size() * static_cast<std::size_t>(x) / static_cast<std::size_t>(width)];
+            const auto& column =
+                scene.columns[scene.columns.size() * static_cast<std::size_t>(x) / static_cast<std::size_t>(width)];
             const auto& tile = owners[static_cast<std::size_t>(row.part * columns + column.part)];
             line[x] = partColor(scene.shards.distinctIndex(std::max<std::int64_t>(tile.first, 0))).fill.rgb();
         }
@@ -229,8 +228,7 @@ TileScene makeTileFrame(const WeightLayout& weight)
     TileScene out;
     out.shards = weight.shards;
     std::tie(out.rowDim, out.columnDim) = drawnDims(weight.shards);
-    const auto sizeOfDim
-        = [&weight](int dim) { return dim < 0 ? 1 : weight.shards.shape()[static_cast<std::size_t>(dim)]; };
+    const auto sizeOfDim = [&weight](int dim) { return dim < 0 ? 1 : weight.shards.shape()[static_cast<std::size_t>(dim)]; };
     out.rowSize = std::max<std::int64_t>(sizeOfDim(out.rowDim), 1);
     out.columnSize = std::max<std::int64_t>(sizeOfDim(out.columnDim), 1);
     out.rows = bandsOf(weight.shards, out.rowDim, weight.cut);

@@ -53,7 +53,8 @@ std::vector<Transfer> sends(const Collective& collective, const Plan& plan, cons
 
 std::vector<Transfer> transfersOf(const Collective& collective, const Plan& plan, std::int64_t member)
 {
-    if (collective.groupSize < 2 || collective.kind == CollectiveKind::LocalSlice || static_cast<std::size_t>(collective.groupSize) > kMostMembers)
+    if (collective.groupSize < 2 || collective.kind == CollectiveKind::LocalSlice
+        || static_cast<std::size_t>(collective.groupSize) > kMostMembers)
         return {};
     const auto members = plan.mesh.group(member, collective.axes);
     switch (collective.kind) {
@@ -81,8 +82,8 @@ std::int64_t groupNameOf(const Mesh& mesh, const std::vector<int>& axes, std::in
     return position;
 }
 
-ShownTransfers shownTransfers(const Collective& collective, const Plan& plan, const std::vector<std::int64_t>& visible, std::int64_t member,
-                              std::size_t most)
+ShownTransfers shownTransfers(const Collective& collective, const Plan& plan, const std::vector<std::int64_t>& visible,
+                              std::int64_t member, std::size_t most)
 {
     ShownTransfers out;
     member = std::clamp<std::int64_t>(member, 0, plan.mesh.deviceCount() - 1);
@@ -116,7 +117,8 @@ std::vector<Arrow> arrowsOf(const std::vector<Transfer>& moves, const MeshGrid& 
     for (std::size_t i = 0; i < moves.size();) {
         const QPointF from = grid.cell(moves[i].from).center() * scale;
         std::size_t last = i;
-        while (distance(from, grid.cell(moves[last].to).center() * scale) < least && last + 1 < moves.size() && moves[last + 1].from == moves[last].to)
+        while (distance(from, grid.cell(moves[last].to).center() * scale) < least && last + 1 < moves.size()
+               && moves[last + 1].from == moves[last].to)
             ++last;
         const QPointF to = grid.cell(moves[last].to).center() * scale;
         if (distance(from, to) >= least / 2)

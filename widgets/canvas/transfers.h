@@ -36,8 +36,8 @@ struct ShownTransfers {
 
 /// Those of the groups that have a member in `visible`, as long as they are at most `most` arrows; else those of the group of
 /// `member` alone. `member` is drawn first.
-ShownTransfers shownTransfers(const Collective& collective, const Plan& plan, const std::vector<std::int64_t>& visible, std::int64_t member,
-                              std::size_t most);
+ShownTransfers shownTransfers(const Collective& collective, const Plan& plan, const std::vector<std::int64_t>& visible,
+                              std::int64_t member, std::size_t most);
 
 /// Arrows shorter than `least` (in the units of `place`) are joined with those that go on from them, so that a line of devices too
 /// small to be told apart is a few arrows.

@@ -21,7 +21,10 @@ void Viewport::replaceWorld(const QRectF& world)
         clamp();
 }
 
-double Viewport::largestScale() const { return m_largest > 0 ? std::max(m_largest, fittedScale()) : std::max(fittedScale() * 64, 96.0); }
+double Viewport::largestScale() const
+{
+    return m_largest > 0 ? std::max(m_largest, fittedScale()) : std::max(fittedScale() * 64, 96.0);
+}
 
 void Viewport::setView(const QRectF& view)
 {
@@ -57,15 +60,9 @@ QPointF Viewport::toScreen(const QPointF& world) const { return m_origin + world
 
 QPointF Viewport::toWorld(const QPointF& screen) const { return (screen - m_origin) / m_scale; }
 
-QRectF Viewport::toScreen(const QRectF& world) const
-{
-    return QRectF(toScreen(world.topLeft()), world.size() * m_scale);
-}
+QRectF Viewport::toScreen(const QRectF& world) const { return QRectF(toScreen(world.topLeft()), world.size() * m_scale); }
 
-QRectF Viewport::visibleWorld() const
-{
-    return QRectF(toWorld(m_view.topLeft()), m_view.size() / m_scale).intersected(m_world);
-}
+QRectF Viewport::visibleWorld() const { return QRectF(toWorld(m_view.topLeft()), m_view.size() / m_scale).intersected(m_world); }
 
 void Viewport::zoomAt(const QPointF& screen, double factor)
 {
@@ -130,7 +127,8 @@ void Viewport::reveal(const QRectF& part, double margin)
             return viewLo - lo;
         return hi > viewHi ? viewHi - hi : 0.0;
     };
-    pan({ way(place.left(), place.right(), m_view.left(), m_view.right()), way(place.top(), place.bottom(), m_view.top(), m_view.bottom()) });
+    pan({ way(place.left(), place.right(), m_view.left(), m_view.right()),
+          way(place.top(), place.bottom(), m_view.top(), m_view.bottom()) });
 }
 
 /// How far the world would have to move to lie in the view, or to fill it.

@@ -148,7 +148,10 @@ void TimelineChart::setParts(const std::vector<TimelinePart>& parts, double limi
         label->setPadding(QMargins(4, 0, 4, 1));
         label->setBrush(QBrush(look.background));
         const bool right = highest > m_count * 9 / 10;
-        label->setPositionAlignment((right ? Qt::AlignRight : highest < m_count / 10 ? Qt::AlignLeft : Qt::AlignHCenter) | Qt::AlignBottom);
+        label->setPositionAlignment((right                        ? Qt::AlignRight
+                                         : highest < m_count / 10 ? Qt::AlignLeft
+                                                                  : Qt::AlignHCenter)
+                                    | Qt::AlignBottom);
         label->position->setCoords(highest + 0.5, value + 0.04 * ceiling);
     }
     plot.replot(QCustomPlot::rpQueuedReplot);

@@ -21,7 +21,8 @@ protected:
                 return;
             const QPaintEngine* engine = painter.paintEngine(); // of what is drawn to in the end
             const bool pixels = engine->type() == QPaintEngine::Raster;
-            const bool screen = pixels && engine->paintDevice() != nullptr && qFuzzyCompare(engine->paintDevice()->devicePixelRatioF(), bufferDevicePixelRatio());
+            const bool screen = pixels && engine->paintDevice() != nullptr
+                && qFuzzyCompare(engine->paintDevice()->devicePixelRatioF(), bufferDevicePixelRatio());
             if (!screen) {
                 if (!pixels)
                     painter.setMode(QCPPainter::pmVectorized);

@@ -38,10 +38,7 @@ SHARDBOARD_BOTH float cappedScore(const AttentionRule& rule, float score)
     return rule.cap > 0 ? rule.cap * tanhf(score / rule.cap) : score;
 }
 
-SHARDBOARD_BOTH std::int64_t seenBy(const AttentionRows& e, std::int64_t row)
-{
-    return larger(0, smaller(e.n, e.seen + row));
-}
+SHARDBOARD_BOTH std::int64_t seenBy(const AttentionRows& e, std::int64_t row) { return larger(0, smaller(e.n, e.seen + row)); }
 
 SHARDBOARD_BOTH float sinkOf(const AttentionRows& e)
 {

@@ -9,8 +9,22 @@
 namespace shardboard::engine::cuda {
 
 enum class Each : std::int32_t {
-    Copy, Add, Mul, Silu, Gelu, GeluTanh, Scale, SoftCap, ClampedSwiglu, Round,
-    SiluGrad, GeluGrad, GeluTanhGrad, SoftCapGrad, ClampedSwigluGradGate, ClampedSwigluGradUp
+    Copy,
+    Add,
+    Mul,
+    Silu,
+    Gelu,
+    GeluTanh,
+    Scale,
+    SoftCap,
+    ClampedSwiglu,
+    Round,
+    SiluGrad,
+    GeluGrad,
+    GeluTanhGrad,
+    SoftCapGrad,
+    ClampedSwigluGradGate,
+    ClampedSwigluGradUp
 };
 
 SHARDBOARD_BOTH float sigmoidOf(float x) { return 1.0f / (1.0f + expf(-x)); }

@@ -117,7 +117,9 @@ private:
             for (int k = 0; k < K; ++k)
                 if (K == 1 || base + k < e.sources) {
                     for (int j = 0; j < W; ++j)
-                        sum[j] = !started ? values[k][j] : e.highest != 0 ? largerOf(sum[j], values[k][j]) : addRounded(sum[j], values[k][j]);
+                        sum[j] = !started    ? values[k][j]
+                            : e.highest != 0 ? largerOf(sum[j], values[k][j])
+                                             : addRounded(sum[j], values[k][j]);
                     started = true;
                 }
         }

@@ -9,24 +9,23 @@ namespace shardboard {
 
 CostKind costKind(std::string_view kind)
 {
-    static constexpr std::array kNone { "not-understood", "quant-block-split", "dead-rule",    "outside-mesh",    "unused-entry", "dead-pin",
-                                        "pin-unmet",      "unknown-pins",      "refused-pick", "cut-over-stages", "max-defect" };
+    static constexpr std::array kNone { "not-understood", "quant-block-split", "dead-rule", "outside-mesh",
+                                        "unused-entry",   "dead-pin",          "pin-unmet", "unknown-pins",
+                                        "refused-pick",   "cut-over-stages",   "max-defect" };
     static constexpr std::array kMoved { "heads-split", "greedy-moves-activation", "reshard" };
     const auto isOneOf = [&](const auto& kinds) { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); };
     return isOneOf(kNone) ? CostKind::None : isOneOf(kMoved) ? CostKind::Moved : CostKind::Held;
 }
 
-std::string costKindName(CostKind kind)
-{
-    return kind == CostKind::None ? "none" : kind == CostKind::Held ? "held" : "moved";
-}
+std::string costKindName(CostKind kind) { return kind == CostKind::None ? "none" : kind == CostKind::Held ? "held" : "moved"; }
 
 std::string costText(const Finding& finding)
 {
     if (finding.costBytes <= 0)
         return {};
     const bool moved = costKind(finding.kind) == CostKind::Moved;
-    return (moved ? "moves " : "costs ") + bytesText(finding.costBytes) + (moved ? " on each device in a step" : " of memory on each device");
+    return (moved ? "moves " : "costs ") + bytesText(finding.costBytes)
+        + (moved ? " on each device in a step" : " of memory on each device");
 }
 
 bool isDefect(const Finding& finding) { return finding.severity != Severity::Note; }

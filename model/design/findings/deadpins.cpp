@@ -62,7 +62,8 @@ std::optional<Dead> unknownAxes(const FinderInput& input, const Pin& pin)
     if (unknown.empty())
         return std::nullopt;
     std::erase_if(mended.dims, [](const Pin::Dim& dim) { return dim.axes.empty(); });
-    Dead dead { "the mesh has no axis '" + joined(unknown, "' and no axis '") + "'", "mend the name or leave it out of the pin", std::nullopt };
+    Dead dead { "the mesh has no axis '" + joined(unknown, "' and no axis '") + "'", "mend the name or leave it out of the pin",
+                std::nullopt };
     if (!mended.dims.empty() || !mended.whole.empty())
         dead.mended = std::move(mended);
     return dead;
@@ -73,14 +74,16 @@ std::optional<Dead> matchesNothing(const FinderInput& input, const Pin& pin)
     const Graph& graph = input.evaluation.graph;
     const std::vector<OpId> ops = namedBy(pin, graph);
     if (ops.empty())
-        return Dead { std::string("the pattern matches no ") + (pin.row.empty() ? "activation" : "operation"), "mend the pattern or remove the pin", std::nullopt };
+        return Dead { std::string("the pattern matches no ") + (pin.row.empty() ? "activation" : "operation"),
+                      "mend the pattern or remove the pin", std::nullopt };
     if (!pin.row.empty()) {
         for (const OpId op : ops) {
             const auto rows = rowsOf(input, op);
             if (std::find(rows.begin(), rows.end(), pin.row) != rows.end())
                 return std::nullopt;
         }
-        return Dead { graph.op(ops.front()).name + " has no row " + pin.row, "its rows are " + joined(rowsOf(input, ops.front())), std::nullopt };
+        return Dead { graph.op(ops.front()).name + " has no row " + pin.row, "its rows are " + joined(rowsOf(input, ops.front())),
+                      std::nullopt };
     }
     if (!pin.whole.empty())
         return std::nullopt;
@@ -130,7 +133,8 @@ void findDeadPins(const FinderInput& input, FindingList& out)
         if (dead->mended)
             fix = { "Make the pin " + pinText(*dead->mended), { ReplacePin { index, *dead->mended } } };
         out.add({ "dead-pin", pin.source.empty() ? Severity::Warning : Severity::Note, pinText(pin), 0,
-                  "pin " + std::to_string(i + 1) + (pin.source.empty() ? std::string() : " of " + pin.source) + " does nothing: " + dead->message,
+                  "pin " + std::to_string(i + 1) + (pin.source.empty() ? std::string() : " of " + pin.source)
+                      + " does nothing: " + dead->message,
                   dead->repair },
                 std::move(fix));
     }

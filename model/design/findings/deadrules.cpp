@@ -12,9 +12,8 @@ namespace {
 
 bool isSubset(const std::vector<std::string>& part, const std::vector<std::string>& whole)
 {
-    return std::all_of(part.begin(), part.end(), [&](const std::string& axis) {
-        return std::find(whole.begin(), whole.end(), axis) != whole.end();
-    });
+    return std::all_of(part.begin(), part.end(),
+                       [&](const std::string& axis) { return std::find(whole.begin(), whole.end(), axis) != whole.end(); });
 }
 
 } // namespace
@@ -26,8 +25,8 @@ void findDeadRules(const FinderInput& input, FindingList& out)
     std::unordered_map<std::string, std::vector<std::size_t>> alive;
     for (std::size_t i = 0; i < rules.size(); ++i) {
         auto& above = alive[rules[i].name];
-        const auto winner = std::find_if(above.begin(), above.end(),
-                                         [&](std::size_t other) { return isSubset(rules[other].axes, rules[i].axes); });
+        const auto winner =
+            std::find_if(above.begin(), above.end(), [&](std::size_t other) { return isSubset(rules[other].axes, rules[i].axes); });
         if (winner == above.end()) {
             if (above.size() < kMostOfAName)
                 above.push_back(i);
@@ -41,8 +40,7 @@ void findDeadRules(const FinderInput& input, FindingList& out)
                       + (axes.empty() ? " always decides the name as replicated"
                                       : " wants only " + joined(axes) + ", so it decides first or both are skipped"),
                   "remove it, or move it up" },
-                Repair { "Remove rule " + rules[i].name + ": "
-                             + (rules[i].axes.empty() ? "replicated" : joined(rules[i].axes)),
+                Repair { "Remove rule " + rules[i].name + ": " + (rules[i].axes.empty() ? "replicated" : joined(rules[i].axes)),
                          { RemoveRule { static_cast<int>(i) } } });
     }
 }

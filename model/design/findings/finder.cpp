@@ -26,10 +26,7 @@ FinderInput::FinderInput(const Design& designIn, const Evaluation& evaluationIn,
     }
 }
 
-const std::vector<std::size_t>& FinderInput::decidedBy(int entry) const
-{
-    return m_decided[static_cast<std::size_t>(entry)];
-}
+const std::vector<std::size_t>& FinderInput::decidedBy(int entry) const { return m_decided[static_cast<std::size_t>(entry)]; }
 
 std::vector<std::string> FinderInput::patternsOf(const WeightLayout& weight) const
 {
@@ -82,13 +79,11 @@ std::int64_t FinderInput::cost(const WeightLayout& weight, std::int64_t bytes) c
     return weight.spec.role == TensorRole::Weight ? withTraining(own) : own;
 }
 
-std::optional<Proposal> propose(const FinderInput& input, const WeightLayout& weight, Strategy strategy,
-                                std::optional<CutRule> cut)
+std::optional<Proposal> propose(const FinderInput& input, const WeightLayout& weight, Strategy strategy, std::optional<CutRule> cut)
 {
     if (weight.unknownShape)
         return std::nullopt;
-    const AppliedStrategy applied
-        = applyStrategy(strategy, cut.value_or(strategy.defaultCut()), weight, input.mesh(), {});
+    const AppliedStrategy applied = applyStrategy(strategy, cut.value_or(strategy.defaultCut()), weight, input.mesh(), {});
     if (applied.misfit)
         return std::nullopt;
     return Proposal { std::move(strategy), cut, bytesOf(applied.shards.maxElements(), weight.spec.dtype) };
@@ -121,8 +116,7 @@ Repair giveStrategy(const FinderInput& input, const WeightLayout& weight, const 
     return repair;
 }
 
-std::optional<Repair> giveStrategy(const FinderInput& input, const WeightLayout& weight,
-                                   const std::optional<Proposal>& proposal)
+std::optional<Repair> giveStrategy(const FinderInput& input, const WeightLayout& weight, const std::optional<Proposal>& proposal)
 {
     if (!proposal)
         return std::nullopt;
@@ -136,8 +130,7 @@ bool dividesInGrains(const WeightLayout& weight, std::size_t dim, std::int64_t p
     return size % parts == 0 && (size / parts) % grain == 0 && size > 0;
 }
 
-std::vector<AxisRef> dividingAxes(const WeightLayout& weight, std::size_t dim, const std::vector<AxisRef>& axes,
-                                  const Mesh& mesh)
+std::vector<AxisRef> dividingAxes(const WeightLayout& weight, std::size_t dim, const std::vector<AxisRef>& axes, const Mesh& mesh)
 {
     std::vector<AxisRef> out;
     std::int64_t parts = 1;

@@ -3,8 +3,8 @@
 // is in findings.cpp.
 #pragma once
 
-#include "model/hardware/hardware.h"
 #include "model/design/evaluate.h"
+#include "model/hardware/hardware.h"
 
 #include <cstdint>
 #include <map>
@@ -87,14 +87,12 @@ std::optional<Proposal> propose(const FinderInput& input, const WeightLayout& we
 /// The edit that gives this weight, and no other, a strategy. The entry that decides it is changed where it decides
 /// nothing else.
 Repair giveStrategy(const FinderInput& input, const WeightLayout& weight, const Proposal& proposal);
-std::optional<Repair> giveStrategy(const FinderInput& input, const WeightLayout& weight,
-                                   const std::optional<Proposal>& proposal);
+std::optional<Repair> giveStrategy(const FinderInput& input, const WeightLayout& weight, const std::optional<Proposal>& proposal);
 
 /// Into how many parts a dim may be cut so that it divides, in whole grains.
 bool dividesInGrains(const WeightLayout& weight, std::size_t dim, std::int64_t parts);
 /// As many of the axes, from the first, as divide the dim in whole grains; those that do not are skipped.
-std::vector<AxisRef> dividingAxes(const WeightLayout& weight, std::size_t dim, const std::vector<AxisRef>& axes,
-                                  const Mesh& mesh);
+std::vector<AxisRef> dividingAxes(const WeightLayout& weight, std::size_t dim, const std::vector<AxisRef>& axes, const Mesh& mesh);
 /// A cut of a replicated weight that divides: over the largest mesh axis that can, on the largest dim; else
 /// `replicate`.
 Proposal evenCut(const FinderInput& input, const WeightLayout& weight);

@@ -30,10 +30,10 @@ std::vector<DesignFinding> FindingList::sorted() const
 {
     std::vector<DesignFinding> all = m_findings;
     for (const auto& [kind, rest] : m_rest)
-        all.push_back({ { kind, rest.severity, "the design", rest.bytes,
-                          countText(rest.count) + " more findings of the kind " + kind + " are not listed",
-                          "repair the others first" },
-                        std::nullopt });
+        all.push_back(
+            { { kind, rest.severity, "the design", rest.bytes,
+                countText(rest.count) + " more findings of the kind " + kind + " are not listed", "repair the others first" },
+              std::nullopt });
     std::stable_sort(all.begin(), all.end(), [](const Finding& a, const Finding& b) {
         return a.severity != b.severity ? a.severity < b.severity : a.costBytes > b.costBytes;
     });

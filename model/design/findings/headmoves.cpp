@@ -53,7 +53,8 @@ private:
 
     static bool hasHeads(const TensorSpec& spec)
     {
-        return spec.shape.size() > 1 && std::any_of(spec.grains.begin(), spec.grains.end(), [](std::int64_t grain) { return grain > 1; });
+        return spec.shape.size() > 1
+            && std::any_of(spec.grains.begin(), spec.grains.end(), [](std::int64_t grain) { return grain > 1; });
     }
 
     TensorId projectionAt(OpId id) const
@@ -103,7 +104,8 @@ private:
             const std::int64_t grain = grainOf(op, use.tensor, dim);
             if (grain <= 1 || use.before.dims[dim].empty())
                 continue;
-            const bool elsewhere = use.before.dims[dim] == use.layout.dims[dim] && !(use.before.cuttingOf(dim) == use.layout.cuttingOf(dim));
+            const bool elsewhere =
+                use.before.dims[dim] == use.layout.dims[dim] && !(use.before.cuttingOf(dim) == use.layout.cuttingOf(dim));
             const TensorId weight = weightOf(use.tensor);
             const std::int64_t size = spec(use.tensor).shape[dim];
             const bool wantsWhole = op.kind == OpKind::SplitHeads || op.kind == OpKind::MergeHeads;
@@ -118,9 +120,11 @@ private:
         for (const int index : use.collectives) {
             const Collective& collective = m_input.evaluation.plan.collectives[static_cast<std::size_t>(index)];
             const auto isOfDim = [&](int axis) {
-                return std::any_of(use.before.dims[dim].begin(), use.before.dims[dim].end(), [axis](const AxisRef& ref) { return ref.axis == axis; });
+                return std::any_of(use.before.dims[dim].begin(), use.before.dims[dim].end(),
+                                   [axis](const AxisRef& ref) { return ref.axis == axis; });
             };
-            if (collective.kind == CollectiveKind::LocalSlice || std::none_of(collective.axes.begin(), collective.axes.end(), isOfDim))
+            if (collective.kind == CollectiveKind::LocalSlice
+                || std::none_of(collective.axes.begin(), collective.axes.end(), isOfDim))
                 continue;
             const std::int64_t bytes = checkedMultiply(collective.bytes, collective.count).value_or(moves.bytes);
             moves.bytes = checkedAdd(moves.bytes, bytes).value_or(moves.bytes);

@@ -22,9 +22,9 @@ struct HeadMovesOfPlan {
     std::map<OpId, HeadMoves> ofOperations; ///< where no projection is near
 };
 
-/// Counted is an activation that arrives cut inside of heads where it is split into heads or merged of them, and what stays cut over
-/// the same mesh axes with its parts beginning elsewhere. What is gathered for its use, as fully sharded weights are, moves for
-/// another reason.
+/// Counted is an activation that arrives cut inside of heads where it is split into heads or merged of them, and what stays cut
+/// over the same mesh axes with its parts beginning elsewhere. What is gathered for its use, as fully sharded weights are, moves
+/// for another reason.
 HeadMovesOfPlan headMoves(const FinderInput& input);
 
 } // namespace shardboard

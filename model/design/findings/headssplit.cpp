@@ -106,7 +106,8 @@ std::vector<Proposal> wholeHeads(const FinderInput& input, const WeightLayout& w
 }
 
 /// The bias of a projection goes with it.
-std::optional<Repair> together(const FinderInput& input, const WeightLayout& weight, const WeightLayout& bias, const Proposal& proposal)
+std::optional<Repair> together(const FinderInput& input, const WeightLayout& weight, const WeightLayout& bias,
+                               const Proposal& proposal)
 {
     Strategy strategy = proposal.strategy;
     if (strategy.kind == StrategyKind::Spec) {
@@ -133,8 +134,8 @@ std::optional<Repair> together(const FinderInput& input, const WeightLayout& wei
 }
 
 /// The smallest change with which a device does not hold more than it moves now.
-std::optional<Repair> repairOf(const FinderInput& input, const Projections& projections, const WeightLayout& weight, std::size_t dim,
-                               const HeadMoves& moves)
+std::optional<Repair> repairOf(const FinderInput& input, const Projections& projections, const WeightLayout& weight,
+                               std::size_t dim, const HeadMoves& moves)
 {
     for (const Proposal& proposal : wholeHeads(input, weight, dim, moves)) {
         const std::int64_t more = proposal.bytesPerDevice - weight.bytesPerDevice;
@@ -174,8 +175,9 @@ void findHeadsSplit(const FinderInput& input, FindingList& out)
         const std::int64_t grain = weight.spec.grains[index];
         const bool told = !out.full(kKind);
         out.add({ kKind, Severity::Warning, weight.spec.name, moves.bytes,
-                  "dim " + std::to_string(dim) + " holds " + countText(weight.spec.shape[index] / grain) + " heads of " + countText(grain)
-                      + " and is cut over " + countText(cut.count()) + " devices of " + axesText(cut.axes(), input.mesh())
+                  "dim " + std::to_string(dim) + " holds " + countText(weight.spec.shape[index] / grain) + " heads of "
+                      + countText(grain) + " and is cut over " + countText(cut.count()) + " devices of "
+                      + axesText(cut.axes(), input.mesh())
                       + ", so that heads lie on two devices and are moved to be whole, first at " + moves.first,
                   kRepair },
                 told ? repairOf(input, projections, weight, index, moves) : std::nullopt);
@@ -185,7 +187,8 @@ void findHeadsSplit(const FinderInput& input, FindingList& out)
     for (const auto& [tensor, moves] : moved.ofWeights)
         if (moves.bytes > 0)
             out.add({ kKind, Severity::Warning, graph.tensor(tensor).name, moves.bytes,
-                      "what goes through it is cut inside of heads, which are moved to be whole, first at " + moves.first, kRepair });
+                      "what goes through it is cut inside of heads, which are moved to be whole, first at " + moves.first,
+                      kRepair });
     for (const auto& [op, moves] : moved.ofOperations)
         if (moves.bytes > 0)
             out.add({ kKind, Severity::Warning, graph.op(op).name, moves.bytes,

@@ -82,16 +82,16 @@ Uneven describe(const WeightLayout& weight, std::size_t dim, std::int64_t parts,
     const bool byRules = weight.resolution.has_value();
     if (parts > size)
         return { "overflow", Severity::Warning,
-                 what + " is cut over " + over + ": " + countText(parts - size) + " of " + countText(parts)
-                     + " shards are empty" + (byRules ? ", and JAX refuses it" : ""),
+                 what + " is cut over " + over + ": " + countText(parts - size) + " of " + countText(parts) + " shards are empty"
+                     + (byRules ? ", and JAX refuses it" : ""),
                  "cut it over fewer devices" };
     if (byRules)
         return { "indivisible", Severity::Warning,
                  what + " does not divide by the " + over + ": JAX refuses it (shown here cut balanced)",
                  "cut it over axes that divide it, or pad it to a multiple of " + countText(parts) };
     return { "uneven", Severity::Note,
-             what + " does not divide by " + countText(parts) + ": shards differ by an element ("
-                 + cutRuleName(weight.cut) + "); some export targets refuse this" + recordedByMax(weight, dim, parts),
+             what + " does not divide by " + countText(parts) + ": shards differ by an element (" + cutRuleName(weight.cut)
+                 + "); some export targets refuse this" + recordedByMax(weight, dim, parts),
              "pad it to a multiple of " + countText(parts) };
 }
 

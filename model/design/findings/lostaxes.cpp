@@ -35,8 +35,7 @@ std::vector<Loss> lossesOf(const Resolution& resolution, const DesignRules& rule
                 lost.push_back(name);
         if (lost.empty())
             continue;
-        auto known
-            = std::find_if(losses.begin(), losses.end(), [&](const Loss& loss) { return loss.dim == trial.dim; });
+        auto known = std::find_if(losses.begin(), losses.end(), [&](const Loss& loss) { return loss.dim == trial.dim; });
         if (known == losses.end())
             losses.push_back({ trial.dim, &trial, std::move(lost) });
         else
@@ -50,10 +49,9 @@ std::string lossText(const Loss& loss, const WeightLayout& weight, const DesignR
     const RuleTrial& trial = *loss.trial;
     const int taken = mesh.find(trial.axis);
     const std::int64_t size = taken < 0 ? 0 : mesh.axis(taken).size;
-    return "dim " + std::to_string(loss.dim) + " (" + weight.spec.logicalNames[static_cast<std::size_t>(loss.dim)]
-        + ") asks for " + joined(loss.axes) + " by " + ruleText(rules, trial.rule) + " and does not get it, because "
-        + ruleText(rules, trial.takenByRule) + " has given " + trial.axis + " to dim "
-        + std::to_string(trial.takenByDim)
+    return "dim " + std::to_string(loss.dim) + " (" + weight.spec.logicalNames[static_cast<std::size_t>(loss.dim)] + ") asks for "
+        + joined(loss.axes) + " by " + ruleText(rules, trial.rule) + " and does not get it, because "
+        + ruleText(rules, trial.takenByRule) + " has given " + trial.axis + " to dim " + std::to_string(trial.takenByDim)
         + (size > 1        ? ""
                : size == 1 ? ", although that mesh axis has one device"
                            : ", although the mesh has no such axis");
@@ -98,8 +96,7 @@ bool rulesSuit(const FinderInput& input, const WeightLayout& lost, const DesignR
             if (axes != weight.layout.dims[dim] && weight.spec.shape[dim] % partsOf(axes, input.mesh()) != 0)
                 return false;
         }
-        if (weight.spec.logicalNames == lost.spec.logicalNames
-            && !lossesOf(resolution.value(), rules, input.mesh()).empty())
+        if (weight.spec.logicalNames == lost.spec.logicalNames && !lossesOf(resolution.value(), rules, input.mesh()).empty())
             return false;
     }
     return true;

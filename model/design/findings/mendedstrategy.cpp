@@ -20,15 +20,15 @@ std::string nearestAxis(const std::string& name, const Mesh& mesh)
     if (name.size() < 3 || name.size() > kLongest)
         return {};
     for (const MeshAxis& axis : mesh.axes())
-        if (axis.name.size() <= kLongest && axis.name.size() > 2
-            && editDistance(lowered(name), lowered(axis.name)) <= 2)
+        if (axis.name.size() <= kLongest && axis.name.size() > 2 && editDistance(lowered(name), lowered(axis.name)) <= 2)
             return axis.name;
     return {};
 }
 
 /// Calls `rename` on each mesh axis name in a spec and puts what it gives in its place; a sub-axis stays behind the
 /// name.
-template <class Rename> std::string renamedSpec(const std::string& spec, Rename rename)
+template <class Rename>
+std::string renamedSpec(const std::string& spec, Rename rename)
 {
     std::string out;
     std::size_t at = 0;
@@ -84,8 +84,7 @@ Strategy respelt(Strategy strategy, const Mesh& mesh)
 {
     const auto right = [&](const std::string& text) {
         const auto end = std::min(text.size(), text.find(":("));
-        const std::string near
-            = mesh.find(text.substr(0, end)) < 0 ? nearestAxis(text.substr(0, end), mesh) : std::string();
+        const std::string near = mesh.find(text.substr(0, end)) < 0 ? nearestAxis(text.substr(0, end), mesh) : std::string();
         return near.empty() ? text : near + text.substr(end);
     };
     for (std::string& name : strategy.axes)
@@ -140,8 +139,7 @@ Strategy withHeadsOf(Strategy strategy, const WeightLayout& weight)
 {
     const auto dim = static_cast<std::size_t>(nearestDim(strategy, weight.spec.shape.size()));
     const std::int64_t grain = dim < weight.spec.grains.size() ? weight.spec.grains[dim] : strategy.headDim;
-    const std::int64_t whole
-        = strategy.kind == StrategyKind::StackedQkv ? weight.spec.shape[dim] / 3 : weight.spec.shape[dim];
+    const std::int64_t whole = strategy.kind == StrategyKind::StackedQkv ? weight.spec.shape[dim] / 3 : weight.spec.shape[dim];
     if (grain > 1 && whole % grain == 0) {
         strategy.numHeads = whole / grain;
         strategy.headDim = grain;
@@ -175,8 +173,8 @@ std::vector<Mended> mendedForAll(const Strategy& strategy, std::optional<CutRule
 std::vector<Mended> mendedFor(const FinderInput& input, const WeightLayout& weight)
 {
     const Mesh& mesh = input.mesh();
-    const std::optional<CutRule> cut
-        = weight.entry < 0 ? std::nullopt : input.design.strategies[static_cast<std::size_t>(weight.entry)].cut;
+    const std::optional<CutRule> cut =
+        weight.entry < 0 ? std::nullopt : input.design.strategies[static_cast<std::size_t>(weight.entry)].cut;
     std::vector<Mended> out = mendedForAll(weight.strategy, cut, mesh);
     const Layout wanted = wantedLayout(weight.strategy, mesh, weight.spec.shape.size());
     const Layout dividing = onlyDividing(wanted, weight, mesh);

@@ -13,9 +13,8 @@ namespace shardboard {
 
 namespace {
 
-constexpr std::array<const char*, 9> kKinds { "unknown-axis", "axis-twice",  "dim-out-of-range",
-                                              "indivisible",  "overflow",    "structure",
-                                              "partial",      "not-planned", "unreadable" };
+constexpr std::array<const char*, 9> kKinds { "unknown-axis", "axis-twice", "dim-out-of-range", "indivisible", "overflow",
+                                              "structure",    "partial",    "not-planned",      "unreadable" };
 
 /// Whether what is wrong is the entry itself, whatever weight it meets.
 bool isOfTheEntry(MisfitKind kind)
@@ -60,8 +59,7 @@ private:
     static std::string reason(const Error& error, const WeightLayout& weight)
     {
         const auto at = error.where.rfind(weight.spec.name);
-        const std::string rest
-            = at == std::string::npos ? std::string() : error.where.substr(at + weight.spec.name.size());
+        const std::string rest = at == std::string::npos ? std::string() : error.where.substr(at + weight.spec.name.size());
         return rest.empty() ? error.what : std::string(trimmed(rest)) + ": " + error.what;
     }
 

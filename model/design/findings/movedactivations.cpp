@@ -109,8 +109,9 @@ void findMovedActivations(const FinderInput& input, FindingList& out)
             continue; // moving them is the better choice
         out.add({ "greedy-moves-activation", Severity::Note, name, found.bytes,
                   "weights are sharded over " + name + ", which cuts the batch, and the greedy picker moves activations to them ("
-                      + bytesText(found.bytes) + " a step, " + countText(found.operations) + (found.operations == 1 ? " operation" : " operations")
-                      + ", first " + found.first + ") instead of gathering the weights as fully sharded data parallelism does",
+                      + bytesText(found.bytes) + " a step, " + countText(found.operations)
+                      + (found.operations == 1 ? " operation" : " operations") + ", first " + found.first
+                      + ") instead of gathering the weights as fully sharded data parallelism does",
                   pinnable ? "pin the batch as preset fsdp does" : "use profile shardboard, which can pin the batch" },
                 pinnable ? std::optional(std::move(repair)) : std::nullopt);
     }

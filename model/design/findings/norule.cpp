@@ -79,7 +79,8 @@ void findNoRule(const FinderInput& input, FindingList& out)
         Repair repair { "Add rule " + name + ": replicated", { InsertRule { end, { name, {}, {} } } } };
         if (const int rule = misspeltRule(input.design.rules.rules, name, asked); rule >= 0) {
             LogicalRule renamed = input.design.rules.rules[static_cast<std::size_t>(rule)];
-            fix = ruleText(input.design.rules, rule) + " is for '" + renamed.name + "', which no tensor asks for: was '" + name + "' meant?";
+            fix = ruleText(input.design.rules, rule) + " is for '" + renamed.name + "', which no tensor asks for: was '" + name
+                + "' meant?";
             repair.text = "Rename rule " + renamed.name + " to " + name;
             renamed.name = name;
             repair.changes = { ReplaceRule { rule, std::move(renamed) } };

@@ -16,8 +16,7 @@ void findOverMemory(const FinderInput& input, FindingList& out)
         if (memory.*cause.bytes > 0)
             parts.push_back(bytesText(memory.*cause.bytes) + " " + cause.name);
     out.add({ "over-memory", Severity::Error, memory.peakAt.empty() ? "weights" : memory.peakAt, memory.peak - limit,
-              "a device needs " + bytesText(memory.peak) + " and has " + bytesText(limit) + ": "
-                  + joined(parts),
+              "a device needs " + bytesText(memory.peak) + " and has " + bytesText(limit) + ": " + joined(parts),
               "cut the largest weights over another mesh axis, or lower batch or sequence" });
 }
 

@@ -31,8 +31,8 @@ void findUnknownPins(const FinderInput& input, FindingList& out)
     if (input.design.picker.profile == PickerProfile::Shardboard || input.design.pins.empty())
         return;
     out.add({ "unknown-pins", Severity::Warning, "pins", 0,
-              "profile " + profileName(input.design.picker.profile) + " knows no pins: "
-                  + std::to_string(input.design.pins.size()) + " of them have no effect",
+              "profile " + profileName(input.design.picker.profile) + " knows no pins: " + std::to_string(input.design.pins.size())
+                  + " of them have no effect",
               "use profile shardboard, or remove the pins" });
 }
 

@@ -35,10 +35,8 @@ void checkScales(const FinderInput& input, const WeightLayout& weight, const Wei
     if (scales.misfit || own.empty() || own == weight.layout.dims[dim])
         return; // whole scales, or cut like the weight
     out.add({ kKind, Severity::Warning, scales.spec.name, 0,
-              "dim " + std::to_string(dim) + " is cut over " + axesText(own, input.mesh()) + ", but that of "
-                  + weight.spec.name
-                  + (weight.layout.dims[dim].empty() ? " is whole"
-                                                     : " over " + axesText(weight.layout.dims[dim], input.mesh()))
+              "dim " + std::to_string(dim) + " is cut over " + axesText(own, input.mesh()) + ", but that of " + weight.spec.name
+                  + (weight.layout.dims[dim].empty() ? " is whole" : " over " + axesText(weight.layout.dims[dim], input.mesh()))
                   + ": devices lack the scales of elements that they hold",
               "cut the scales like the weight, or replicate them" },
             giveStrategy(input, scales, Proposal {}));
@@ -59,9 +57,9 @@ void findQuantBlocksSplit(const FinderInput& input, FindingList& out)
             const DimCut& cut = weight.shards.cuts()[dim];
             if (cutsThrough(cut, pair.block[dim]))
                 out.add({ kKind, Severity::Warning, weight.spec.name, 0,
-                          "dim " + std::to_string(dim) + " has quantisation blocks of " + countText(pair.block[dim])
-                              + " elements (" + scales.spec.name + ") and is cut inside them over "
-                              + countText(cut.count()) + " devices of " + axesText(cut.axes(), input.mesh()),
+                          "dim " + std::to_string(dim) + " has quantisation blocks of " + countText(pair.block[dim]) + " elements ("
+                              + scales.spec.name + ") and is cut inside them over " + countText(cut.count()) + " devices of "
+                              + axesText(cut.axes(), input.mesh()),
                           "cut in whole blocks" },
                         wholeBlocks(input, weight));
             checkScales(input, weight, scales, dim, out);

@@ -20,8 +20,7 @@ bool straddles(std::int64_t heads, std::int64_t kvHeads, std::int64_t parts)
     const std::int64_t group = heads / kvHeads;
     for (std::int64_t i = 0; i < std::min<std::int64_t>(parts, heads); ++i) {
         const Range part = balancedPart(heads, parts, i);
-        if (part.size() > 0 && part.lo / group != (part.hi - 1) / group
-            && (part.lo % group != 0 || part.hi % group != 0))
+        if (part.size() > 0 && part.lo / group != (part.hi - 1) / group && (part.lo % group != 0 || part.hi % group != 0))
             return true;
     }
     return false;

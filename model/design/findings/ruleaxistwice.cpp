@@ -50,12 +50,12 @@ void findRuleAxisTwice(const FinderInput& input, FindingList& out)
             cost = checkedAdd(cost, input.cost(weight, weight.bytesPerDevice - left)).value_or(cost);
         }
         const int index = static_cast<int>(i);
-        out.add({ "axis-twice", Severity::Error, rules[i].name, cost,
-                  ruleText(input.design.rules, index) + " names a mesh axis twice: " + joined(rules[i].axes)
-                      + (weights > 0 ? "; " + countText(weights) + " weights are replicated for it" : std::string()),
-                  "an axis can cut one dim of a tensor once" },
-                Repair { "Make rule " + rules[i].name + ": " + joined(once),
-                         { ReplaceRule { index, { rules[i].name, once, {} } } } });
+        out.add(
+            { "axis-twice", Severity::Error, rules[i].name, cost,
+              ruleText(input.design.rules, index) + " names a mesh axis twice: " + joined(rules[i].axes)
+                  + (weights > 0 ? "; " + countText(weights) + " weights are replicated for it" : std::string()),
+              "an axis can cut one dim of a tensor once" },
+            Repair { "Make rule " + rules[i].name + ": " + joined(once), { ReplaceRule { index, { rules[i].name, once, {} } } } });
     }
 }
 

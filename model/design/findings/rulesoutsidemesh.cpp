@@ -50,17 +50,16 @@ void findRulesOutsideMesh(const FinderInput& input, FindingList& out)
                 if (const auto found = missing.find(axis); found != missing.end())
                     ++found->second.weights;
     for (const auto& [axis, it] : missing) {
-        Repair repair { "Take " + axis + " out of " + countText(static_cast<std::int64_t>(it.rules.size())) + " rules",
-                        {} };
+        Repair repair { "Take " + axis + " out of " + countText(static_cast<std::int64_t>(it.rules.size())) + " rules", {} };
         for (const int rule : it.rules)
             repair.changes.push_back(ReplaceRule { rule, without(rules[static_cast<std::size_t>(rule)], axis) });
-        out.add({ "outside-mesh", it.weights > 0 ? Severity::Warning : Severity::Note, axis, 0,
-                  someRules(input.design.rules, it.rules) + " name mesh axis '" + axis + "', which the mesh lacks: "
-                      + (it.weights > 0 ? countText(it.weights)
-                                 + " tensors get it, where it is left out (MaxText itself may refuse)"
-                                        : std::string("it is left out, and still blocks other rules")),
-                  "take it out of the rules, or add it to the mesh" },
-                std::move(repair));
+        out.add(
+            { "outside-mesh", it.weights > 0 ? Severity::Warning : Severity::Note, axis, 0,
+              someRules(input.design.rules, it.rules) + " name mesh axis '" + axis + "', which the mesh lacks: "
+                  + (it.weights > 0 ? countText(it.weights) + " tensors get it, where it is left out (MaxText itself may refuse)"
+                                    : std::string("it is left out, and still blocks other rules")),
+              "take it out of the rules, or add it to the mesh" },
+            std::move(repair));
     }
 }
 

@@ -30,7 +30,8 @@ std::string layersText(const PlannedPipeline& pipeline)
         while (last + 1 < pipeline.stages && layersOfStage(pipeline, last + 1) == layers)
             ++last;
         parts.push_back(first == last ? "stage " + std::to_string(first) + " holds " + std::to_string(layers)
-                                      : "stages " + std::to_string(first) + " to " + std::to_string(last) + " hold " + std::to_string(layers) + " each");
+                                      : "stages " + std::to_string(first) + " to " + std::to_string(last) + " hold "
+                                + std::to_string(layers) + " each");
         first = last + 1;
     }
     return joined(parts);
@@ -55,8 +56,9 @@ void findCutsOverStages(const FinderInput& input, FindingList& out)
         if (fix)
             fix->text = "Leave " + name + " out of " + shortWeightName(weight.spec.name);
         out.add({ "cut-over-stages", Severity::Warning, weight.spec.name, 0, // the plan is the same without that cut
-                  "it is cut over mesh axis '" + name + "', along which the stages of the pipeline lie, each with other layers: plan and run "
-                  "leave that cut out, and every device of a stage holds it as if it were not there",
+                  "it is cut over mesh axis '" + name
+                      + "', along which the stages of the pipeline lie, each with other layers: plan and run "
+                        "leave that cut out, and every device of a stage holds it as if it were not there",
                   "leave " + name + " out of its strategy" },
                 std::move(fix));
     }
@@ -84,8 +86,9 @@ void findUnevenStages(const FinderInput& input, FindingList& out)
             held += input.held(weight);
     const std::int64_t more = held / room * (room - pipeline->layers); // beyond an even share
     out.add({ "uneven-stages", Severity::Note, input.design.pipeline.axis, input.withTraining(more),
-              countText(pipeline->layers) + " layers do not divide by " + std::to_string(pipeline->stages) + " stages: " + layersText(*pipeline)
-                  + "; the others wait for the fullest, " + std::to_string((100 * (room - pipeline->layers) + room / 2) / room)
+              countText(pipeline->layers) + " layers do not divide by " + std::to_string(pipeline->stages)
+                  + " stages: " + layersText(*pipeline) + "; the others wait for the fullest, "
+                  + std::to_string((100 * (room - pipeline->layers) + room / 2) / room)
                   + " % of all time in which layers run, the bubble aside",
               "use a number of stages that divides the layers" });
 }

@@ -33,8 +33,8 @@ std::string reason(const FinderInput& input, const PlannedOp& planned, const std
     const Mesh mesh = pickedMesh(input.mesh(), input.design.pipeline);
     ReshardPlanner resharding(mesh, input.hardware);
     const LinkPrice links = linkPrice(resharding);
-    const auto rows = judgeRows(op.kind, operands, graph.tensor(op.result).shape, mesh, pickAttempts(op.kind, input.design.picker).front(), pins,
-                                op.name, &links);
+    const auto rows = judgeRows(op.kind, operands, graph.tensor(op.result).shape, mesh,
+                                pickAttempts(op.kind, input.design.picker).front(), pins, op.name, &links);
     if (rows.ok())
         for (const JudgedRow& row : rows.value())
             if (row.axis == pin.axis && meets(row.row, pin) && row.obstacle)
@@ -63,20 +63,23 @@ void findUnmetPins(const FinderInput& input, FindingList& out)
                     Unmet& unmet = byPin[pin.pin];
                     if (unmet.where.empty())
                         unmet.why = reason(input, planned, pinning.of(planned.op), pin);
-                    unmet.where.push_back(segment.name + "/" + evaluation.graph.op(planned.op).name + " over " + input.mesh().axis(axis).name);
+                    unmet.where.push_back(segment.name + "/" + evaluation.graph.op(planned.op).name + " over "
+                                          + input.mesh().axis(axis).name);
                 }
     for (const auto& [index, unmet] : byPin) {
         const Pin& pin = input.design.pins[static_cast<std::size_t>(index)];
         if (isDeadPin(input, pin))
             continue;
-        const std::string more = unmet.where.size() > 1 ? " and " + std::to_string(unmet.where.size() - 1) + " more" : std::string();
+        const std::string more =
+            unmet.where.size() > 1 ? " and " + std::to_string(unmet.where.size() - 1) + " more" : std::string();
         std::optional<Repair> fix;
         if (pin.source.empty()) // one of a preset holds for other operations too
             fix = Repair { "Remove the pin " + pinText(pin), { RemovePin { index } } };
         out.add({ "pin-unmet", pin.source.empty() ? Severity::Warning : Severity::Note, pinText(pin), 0,
-                  "pin " + std::to_string(index + 1) + (pin.source.empty() ? std::string() : " of " + pin.source) + " was left aside at "
-                      + unmet.where.front() + more + ": " + unmet.why,
-                  pin.source.empty() ? "remove the pin, or pin what is possible" : "pin those operations by hand if another row is wanted" },
+                  "pin " + std::to_string(index + 1) + (pin.source.empty() ? std::string() : " of " + pin.source)
+                      + " was left aside at " + unmet.where.front() + more + ": " + unmet.why,
+                  pin.source.empty() ? "remove the pin, or pin what is possible"
+                                     : "pin those operations by hand if another row is wanted" },
                 std::move(fix));
     }
 }

@@ -51,7 +51,8 @@ std::optional<Repair> cutInputs(const FinderInput& input, int axis, std::size_t 
         repair.changes.insert(repair.changes.end(), one.changes.begin(), one.changes.end());
         if (!label.empty())
             continue;
-        label = dim < weight.spec.dimLabels.size() ? weight.spec.dimLabels[dim] : "dim " + std::to_string(dim) + " of " + weight.spec.name;
+        label = dim < weight.spec.dimLabels.size() ? weight.spec.dimLabels[dim]
+                                                   : "dim " + std::to_string(dim) + " of " + weight.spec.name;
         extendPins(input, label, weight.layout.dims[dim], axis, repair);
     }
     if (repair.changes.empty())

@@ -16,7 +16,8 @@ const AttributeSpec kGroupCount { "groups", AttributeKind::Integer, "1" };
 
 const std::vector<CheckText> kRanks { { "r0 >= 3 && r1 >= 3", UpstreamError::ValueError, "inputs",
                                         "a convolution takes an image and filters of at least three dims", "" },
-                                      { "groups >= 1", UpstreamError::ValueError, "attrs.groups", "there must be at least one group", "give 1 or more" } };
+                                      { "groups >= 1", UpstreamError::ValueError, "attrs.groups",
+                                        "there must be at least one group", "give 1 or more" } };
 
 } // namespace
 

@@ -10,9 +10,11 @@ std::span<const OpFamily> elementwiseFamilies()
     static const std::vector<RowText> linearUnary { { kEvery, "R -> R" },
                                                     { kEvery, "S(k) -> S(k) for k in 0..r" },
                                                     { kEvery, "P -> P" } };
-    static const std::vector<CheckText> shapes { { "broadcast(0)", UpstreamError::ValueError, "inputs",
-                                                   "the operands do not broadcast: aligned at the right, two sizes differ and neither is 1",
-                                                   "give sizes that are the same or 1" } };
+    static const std::vector<CheckText> shapes {
+        { "broadcast(0)", UpstreamError::ValueError, "inputs",
+          "the operands do not broadcast: aligned at the right, two sizes differ and neither is 1",
+          "give sizes that are the same or 1" }
+    };
     static const std::vector<RowText> broadcast { { kEvery, "R* -> R" }, { kEvery, "B(o)* -> S(o) for o in 0..rmax" } };
     static const auto broadcastAnd = [](std::initializer_list<RowText> more) {
         std::vector<RowText> out = broadcast;
@@ -21,16 +23,14 @@ std::span<const OpFamily> elementwiseFamilies()
     };
     static const std::vector<OpFamily> table {
         { .name = "unary",
-          .aliases = { "relu", "abs", "exp", "log", "log1p", "sqrt", "rsqrt", "sigmoid", "silu", "gelu", "tanh", "atanh", "acos",
-                       "cos", "sin", "erf", "ceil", "floor", "round", "trunc", "is_inf", "is_nan", "logical_not" },
+          .aliases = { "relu", "abs", "exp", "log", "log1p", "sqrt",  "rsqrt", "sigmoid", "silu",   "gelu",   "tanh",       "atanh",
+                       "acos", "cos", "sin", "erf", "ceil",  "floor", "round", "trunc",   "is_inf", "is_nan", "logical_not" },
           .rows = unary },
         { .name = "linear_unary", .aliases = { "negate", "neg", "dequantize" }, .rows = linearUnary },
         // `same_dtype` 1: the type does not change
         { .name = "cast",
           .attributes = { { "same_dtype", AttributeKind::Number, "0" } },
-          .rows = { { kEvery, "R -> R" },
-                    { kEvery, "S(k) -> S(k) for k in 0..r" },
-                    { kG3AndOurs, "P -> P if same_dtype == 1" } } },
+          .rows = { { kEvery, "R -> R" }, { kEvery, "S(k) -> S(k) for k in 0..r" }, { kG3AndOurs, "P -> P if same_dtype == 1" } } },
         { .name = "binary",
           .aliases = { "floor_div", "pow", "mod", "equal", "not_equal", "greater", "greater_equal", "less", "less_equal",
                        "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "elementwise_max", "elementwise_min",

@@ -190,12 +190,14 @@ private:
             bool attribute; ///< the first argument is one
         };
         constexpr Function kFunctions[] = {
-            { "one", Op::One, 2, false }, { "same", Op::Same, 4, false }, { "size", Op::Size, 2, false },
-            { "min", Op::Min, 2, false }, { "max", Op::Max, 2, false }, { "has", Op::Has, 2, true },
-            { "at", Op::At, 2, true }, { "index", Op::Index, 2, true }, { "below", Op::Below, 2, true },
-            { "multiples", Op::Multiples, 2, true }, { "none", Op::None, 1, true },
-            { "len", Op::Length, 1, true }, { "sum", Op::Sum, 1, true },
-            { "broadcast", Op::Broadcast, 1, false }, { "alike", Op::Alike, 1, false }, { "behind", Op::Behind, 1, false },
+            { "one", Op::One, 2, false },     { "same", Op::Same, 4, false },
+            { "size", Op::Size, 2, false },   { "min", Op::Min, 2, false },
+            { "max", Op::Max, 2, false },     { "has", Op::Has, 2, true },
+            { "at", Op::At, 2, true },        { "index", Op::Index, 2, true },
+            { "below", Op::Below, 2, true },  { "multiples", Op::Multiples, 2, true },
+            { "none", Op::None, 1, true },    { "len", Op::Length, 1, true },
+            { "sum", Op::Sum, 1, true },      { "broadcast", Op::Broadcast, 1, false },
+            { "alike", Op::Alike, 1, false }, { "behind", Op::Behind, 1, false },
         };
         for (const Function& function : kFunctions)
             if (function.name == text)

@@ -62,8 +62,40 @@ public:
 
 private:
     enum class Op : std::uint8_t {
-        Constant, Variable, Rank, LargestRank, Operands, LargestAxis, Attribute, None, One, Same, Size, Has, At, Index, Below,
-        Multiples, Length, Sum, Broadcast, Alike, Behind, Min, Max, Add, Subtract, Equal, NotEqual, Less, LessEqual, And, Or, Not, Negate, Choose
+        Constant,
+        Variable,
+        Rank,
+        LargestRank,
+        Operands,
+        LargestAxis,
+        Attribute,
+        None,
+        One,
+        Same,
+        Size,
+        Has,
+        At,
+        Index,
+        Below,
+        Multiples,
+        Length,
+        Sum,
+        Broadcast,
+        Alike,
+        Behind,
+        Min,
+        Max,
+        Add,
+        Subtract,
+        Equal,
+        NotEqual,
+        Less,
+        LessEqual,
+        And,
+        Or,
+        Not,
+        Negate,
+        Choose
     };
     struct Node {
         Op op = Op::Constant;

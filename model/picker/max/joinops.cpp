@@ -11,7 +11,8 @@ namespace {
 constexpr const char* kInterleaved = "every device joins its own parts, so that the parts of the operands are interleaved";
 constexpr const char* kOwnSplit = "every device splits its own part, whose pieces are not one piece of the whole";
 constexpr const char* kOwnTile = "every device repeats its own part, so that the repetitions are interleaved";
-constexpr const char* kRenumbered = "dims that are added or dropped change the numbers of those behind them, and the output is cut along the wrong one";
+constexpr const char* kRenumbered =
+    "dims that are added or dropped change the numbers of those behind them, and the output is cut along the wrong one";
 
 const AttributeSpec kAxis { "axis", AttributeKind::Axis, "0" };
 
@@ -51,7 +52,8 @@ std::span<const OpFamily> joinFamilies()
           .aliases = { "concatenate" },
           .most = -1,
           .attributes = { kAxis },
-          .checks = { { "alike(axis)", UpstreamError::ValueError, "inputs", "the operands differ in another dim than the one they are joined along",
+          .checks = { { "alike(axis)", UpstreamError::ValueError, "inputs",
+                        "the operands differ in another dim than the one they are joined along",
                         "give operands that differ in dim 'axis' alone" } },
           .rows = { { kEvery, "R* -> R" },
                     { kMax, "S(k)* -> S(k) for k in 0..r", kInterleaved, "k == axis && n > 1" },
@@ -60,11 +62,13 @@ std::span<const OpFamily> joinFamilies()
         { .name = "stack",
           .most = -1,
           .attributes = { { "axis", AttributeKind::Axis, "0", "r+1" } },
-          .checks = { { "alike(-1)", UpstreamError::ValueError, "inputs", "the operands that are stacked differ in shape", "give operands of one shape" } },
+          .checks = { { "alike(-1)", UpstreamError::ValueError, "inputs", "the operands that are stacked differ in shape",
+                        "give operands of one shape" } },
           .rows = { { kEvery, "R* -> R" }, { kEvery, "S(k)* -> S(k < axis ? k : k+1) for k in 0..r" }, { kEvery, "P* -> P" } } },
         { .name = "chunk",
           .attributes = { kAxis, { "chunks", AttributeKind::Integer, "1" } },
-          .checks = { { "chunks >= 1", UpstreamError::ValueError, "attrs.chunks", "there must be at least one chunk", "give 1 or more" } },
+          .checks = { { "chunks >= 1", UpstreamError::ValueError, "attrs.chunks", "there must be at least one chunk",
+                        "give 1 or more" } },
           .rows = { { kEvery, "R -> R" }, { kEvery, "S(k) -> S(k) for k in 0..r if k != axis" }, { kEvery, "P -> P" } } },
         { .name = "split",
           .attributes = { kAxis, { "split_sizes", AttributeKind::Sizes, "none" } },
@@ -88,7 +92,10 @@ std::span<const OpFamily> joinFamilies()
         { .name = "pad",
           .most = 2,
           .attributes = { { "paddings", AttributeKind::Sizes },
-                          { "mode", AttributeKind::Choice, "constant", "r",
+                          { "mode",
+                            AttributeKind::Choice,
+                            "constant",
+                            "r",
                             { "constant", "reflect", "edge", "replicate", "symmetric", "circular" } },
                           { "value", AttributeKind::Number, "0" } },
           .checks = { { "len(paddings) == r+r", UpstreamError::ValueError, "attrs.paddings",

@@ -6,7 +6,8 @@ namespace shardboard {
 
 namespace {
 
-constexpr const char* kRunningSum = "a running sum over a part does not know the parts before it, and adding the parts does not line them up";
+constexpr const char* kRunningSum =
+    "a running sum over a part does not know the parts before it, and adding the parts does not line them up";
 constexpr const char* kAverage = "an average is executed as a sum, and uneven parts would weigh the same";
 
 const AttributeSpec kAxis { "axis", AttributeKind::Axis, "-1" };
@@ -54,10 +55,7 @@ std::span<const OpFamily> reductionFamilies()
                       { "size(0,axis) < 0 || k <= size(0,axis)", UpstreamError::ValueError, "attrs.k",
                         "is more than there are elements to choose from", "give at most the size of dim 'axis'" } },
           .rows = whole },
-        { .name = "argsort",
-          .aliases = { "nonzero" },
-          .attributes = { kAxis },
-          .rows = { { kEvery, "R -> R" } } },
+        { .name = "argsort", .aliases = { "nonzero" }, .attributes = { kAxis }, .rows = { { kEvery, "R -> R" } } },
     };
     return table;
 }

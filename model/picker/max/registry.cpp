@@ -84,9 +84,9 @@ const std::vector<const OpFamily*>& allFamilies()
 {
     static const std::vector<const OpFamily*> all = [] {
         std::vector<const OpFamily*> out;
-        for (const auto table : { contractionFamilies(), convolutionFamilies(), elementwiseFamilies(), normFamilies(),
-                                  reductionFamilies(), shapeFamilies(), joinFamilies(), indexFamilies(), reshapeFamilies(),
-                                  poolFamilies(), miscellaneousFamilies() })
+        for (const auto table :
+             { contractionFamilies(), convolutionFamilies(), elementwiseFamilies(), normFamilies(), reductionFamilies(),
+               shapeFamilies(), joinFamilies(), indexFamilies(), reshapeFamilies(), poolFamilies(), miscellaneousFamilies() })
             for (const OpFamily& family : table)
                 out.push_back(&family);
         return out;

@@ -54,8 +54,7 @@ std::optional<Product> quotient(const Product& a, const Product& b)
         return std::nullopt;
     Product out;
     out.number = a.number / b.number;
-    std::set_difference(a.names.begin(), a.names.end(), b.names.begin(), b.names.end(),
-                        std::inserter(out.names, out.names.end()));
+    std::set_difference(a.names.begin(), a.names.end(), b.names.begin(), b.names.end(), std::inserter(out.names, out.names.end()));
     return out;
 }
 
@@ -199,7 +198,7 @@ private:
 
     /// Static sizes of a set of source dims on a device, and their names: a name that is cut stands for itself per device.
     std::pair<std::int64_t, std::multiset<std::int64_t>> cellProduct(const std::vector<int>& dims, std::int64_t factor,
-                                                                    std::int64_t device) const
+                                                                     std::int64_t device) const
     {
         std::pair<std::int64_t, std::multiset<std::int64_t>> out { factor, {} };
         for (const int k : dims) {
@@ -231,9 +230,8 @@ private:
                     set.push_back(d);
             sets.push_back(std::move(set));
         }
-        std::sort(sets.begin(), sets.end(), [](const auto& a, const auto& b) {
-            return a.size() != b.size() ? a.size() > b.size() : a < b;
-        });
+        std::sort(sets.begin(), sets.end(),
+                  [](const auto& a, const auto& b) { return a.size() != b.size() ? a.size() > b.size() : a < b; });
         for (const auto& set : sets)
             for (const std::size_t j : candidates)
                 if (sameCells(set, m_target[j]))
@@ -417,10 +415,7 @@ std::optional<Refusal> reshapeRows(const RuleQuestion& question, Menu& menu) { r
 std::span<const OpFamily> reshapeFamilies()
 {
     static const std::vector<OpFamily> table {
-        { .name = "reshape",
-          .aliases = { "view" },
-          .attributes = { { "shape", AttributeKind::Dims } },
-          .code = reshapeRows },
+        { .name = "reshape", .aliases = { "view" }, .attributes = { { "shape", AttributeKind::Dims } }, .code = reshapeRows },
     };
     return table;
 }

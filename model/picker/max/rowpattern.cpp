@@ -179,8 +179,8 @@ bool RowPattern::row(const PatternScope& scope, MenuRow& row, std::vector<Placem
     if (m_output.kind == Piece::Kind::Keep)
         row.outputOf = static_cast<int>(m_output.dim.value(scope));
     else
-        row.output = m_output.kind == Piece::Kind::Fixed ? m_output.fixed
-                                                         : shardedPlacement(static_cast<int>(m_output.dim.value(scope)));
+        row.output =
+            m_output.kind == Piece::Kind::Fixed ? m_output.fixed : shardedPlacement(static_cast<int>(m_output.dim.value(scope)));
     row.stay = m_stay;
     for (const Even& even : m_even) {
         const auto operand = static_cast<std::size_t>(even.at[0].value(scope));

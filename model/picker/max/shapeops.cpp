@@ -17,8 +17,7 @@ std::span<const OpFamily> shapeFamilies()
         { .name = "permute",
           .attributes = { { "dims", AttributeKind::Axes } },
           .rows = { { kEvery, "R -> R" }, { kEvery, "S(k) -> S(index(dims,k)) for k in 0..r" }, { kEvery, "P -> P" } },
-          .code =
-              [](const RuleQuestion& question, Menu&) -> std::optional<Refusal> {
+          .code = [](const RuleQuestion& question, Menu&) -> std::optional<Refusal> {
               const auto& dims = question.attributes[0].list;
               std::uint64_t seen = 0;
               for (const std::int64_t dim : dims)
@@ -45,7 +44,8 @@ std::span<const OpFamily> shapeFamilies()
                     { kEvery, "P -> P" } } },
         { .name = "flatten",
           .attributes = { { "start_dim", AttributeKind::Axis, "0" }, { "end_dim", AttributeKind::Axis, "-1" } },
-          .checks = { { "start_dim <= end_dim", UpstreamError::ValueError, "attrs.start_dim", "is behind end_dim", "use a start_dim of at most end_dim" } },
+          .checks = { { "start_dim <= end_dim", UpstreamError::ValueError, "attrs.start_dim", "is behind end_dim",
+                        "use a start_dim of at most end_dim" } },
           .rows = { { kEvery, "R -> R" },
                     { kEvery, "S(k) -> S(k) for k in 0..start_dim" },
                     { kEvery, "S(k) -> S(k-(end_dim-start_dim)) for k in end_dim+1..r" },
@@ -79,8 +79,8 @@ std::optional<Refusal> broadcastTargets(const RuleQuestion& question, Menu& menu
         const TargetDim& to = target[k + offset];
         const bool same = to.sourceDims.empty() ? to.size == source[k]
                                                 : to.size == 1 && to.sourceDims == std::vector<int> { static_cast<int>(k) };
-        const bool sameSize = same
-            || (to.sourceDims.size() == 1 && to.size == 1 && source[static_cast<std::size_t>(to.sourceDims[0])] == source[k]);
+        const bool sameSize =
+            same || (to.sourceDims.size() == 1 && to.size == 1 && source[static_cast<std::size_t>(to.sourceDims[0])] == source[k]);
         if (source[k] != 1 && !sameSize && to.size != kWildcard)
             return refuse("dim " + std::to_string(k) + " of the source is neither 1 nor the target's");
         if (source[k] == 1)

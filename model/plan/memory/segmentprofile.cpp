@@ -106,7 +106,8 @@ private:
             // A cache that was appended to is counted with those of all layers.
             hold(op.result, op.kind == OpKind::KvAppend ? 0 : shardBytes(m_graph, m_plan.mesh, op.result, planned.result));
         }
-        m_out.moments.push_back({ planned.op, m_live[Activations], m_live[Logits] + m_lossCopies, m_live[Waiting], m_reduced, copies });
+        m_out.moments.push_back(
+            { planned.op, m_live[Activations], m_live[Logits] + m_lossCopies, m_live[Waiting], m_reduced, copies });
         for (const OperandUse& use : planned.operands)
             releaseAfter(index, use.tensor);
         releaseAfter(index, op.result);
@@ -199,7 +200,8 @@ private:
     /// Weights, states and gradients have their places; a gradient that is still to be reduced needs one more.
     std::int64_t whileUpdated(const OperandUse& use) const
     {
-        return m_graph.tensor(use.tensor).role != TensorRole::Weight && causeOf(use.tensor) == Waiting && moves(use) ? taken(use) : 0;
+        return m_graph.tensor(use.tensor).role != TensorRole::Weight && causeOf(use.tensor) == Waiting && moves(use) ? taken(use)
+                                                                                                                     : 0;
     }
 
     const Graph& m_graph;
@@ -257,7 +259,8 @@ std::vector<SegmentProfile> segmentProfiles(const Graph& graph, const Plan& plan
     const auto forwards = forwardSegments(graph, plan);
     for (const PlannedSegment& planned : plan.segments) {
         const int forward = planned.phase == Phase::Backward ? forwardOf(graph, plan, forwards, planned) : -1;
-        out.push_back(SegmentWalk(graph, plan, planned, forward < 0 ? nullptr : &plan.segments[static_cast<std::size_t>(forward)]).run());
+        out.push_back(
+            SegmentWalk(graph, plan, planned, forward < 0 ? nullptr : &plan.segments[static_cast<std::size_t>(forward)]).run());
         out.back().keptFor = forward;
     }
     return out;

@@ -47,21 +47,24 @@ std::int64_t runtimeBytes(const Plan& plan)
 /// One stage, over a step.
 class StageWalk {
 public:
-    StageWalk(const Graph& graph, const Plan& plan, const std::vector<SegmentProfile>& profiles, std::int64_t runtime, std::int64_t stage)
+    StageWalk(const Graph& graph, const Plan& plan, const std::vector<SegmentProfile>& profiles, std::int64_t runtime,
+              std::int64_t stage)
         : m_graph(graph)
         , m_plan(plan)
         , m_profiles(profiles)
         , m_parts(stageParts(graph, plan, stage))
     {
         m_steady.runtime = runtime;
-        m_trains = std::any_of(plan.segments.begin(), plan.segments.end(), [](const PlannedSegment& s) { return s.phase == Phase::Update; });
+        m_trains = std::any_of(plan.segments.begin(), plan.segments.end(),
+                               [](const PlannedSegment& s) { return s.phase == Phase::Update; });
         for (const StagePart& part : m_parts)
             addSteady(part);
         // Micro-batches in flight beside the one that is worked on.
         const double others = std::max(0.0, microBatchesHeld(plan, stage) - 1);
         for (const StagePart& part : m_parts)
             if (planned(part).phase == Phase::Forward && segment(part).isLayer) {
-                m_keptActivations += static_cast<std::int64_t>(others * static_cast<double>(part.layers * profile(part).keptActivations));
+                m_keptActivations +=
+                    static_cast<std::int64_t>(others * static_cast<double>(part.layers * profile(part).keptActivations));
                 m_keptLogits += static_cast<std::int64_t>(others * static_cast<double>(part.layers * profile(part).keptLogits));
             }
     }
@@ -80,8 +83,14 @@ public:
     }
 
 private:
-    const PlannedSegment& planned(const StagePart& part) const { return m_plan.segments[static_cast<std::size_t>(part.plannedSegment)]; }
-    const Segment& segment(const StagePart& part) const { return m_graph.segments[static_cast<std::size_t>(planned(part).segment)]; }
+    const PlannedSegment& planned(const StagePart& part) const
+    {
+        return m_plan.segments[static_cast<std::size_t>(part.plannedSegment)];
+    }
+    const Segment& segment(const StagePart& part) const
+    {
+        return m_graph.segments[static_cast<std::size_t>(planned(part).segment)];
+    }
     const SegmentProfile& profile(const StagePart& part) const { return m_profiles[static_cast<std::size_t>(part.plannedSegment)]; }
     const SegmentProfile& forwardOf(const StagePart& part) const
     {
@@ -96,7 +105,8 @@ private:
             std::set<TensorId> inLayer;
             for (const PlannedOp& op : what.ops)
                 for (const OperandUse& use : op.operands)
-                    if (m_graph.tensor(use.tensor).role == TensorRole::Weight && (segment(part).isLayer ? inLayer : m_atEnds).insert(use.tensor).second)
+                    if (m_graph.tensor(use.tensor).role == TensorRole::Weight
+                        && (segment(part).isLayer ? inLayer : m_atEnds).insert(use.tensor).second)
                         m_steady.weights += part.layers
                             * shardBytes(m_graph, m_plan.mesh, use.tensor, m_plan.layouts[static_cast<std::size_t>(use.tensor)]);
             if (!m_trains)
