@@ -2,9 +2,9 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/memoryoptions.h"
 
-#include "model/formats/designfile.h"
-#include "model/formats/modulejson.h"
-#include "model/formats/pickrequest.h"
+#include "model/io/design/designfile.h"
+#include "model/io/max/modulejson.h"
+#include "model/io/max/pickrequest.h"
 
 #include <iostream>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/request.h"
 
-#include "model/formats/designfile.h"
-#include "model/formats/jsontext.h"
+#include "model/io/design/designfile.h"
+#include "model/io/json/jsontext.h"
 
 #include <iostream>
 

@@ -2,7 +2,7 @@
 #include "app/ctl/rulesoptions.h"
 
 #include "model/core/text.h"
-#include "model/formats/rulefile.h"
+#include "model/io/maxtext/rulefile.h"
 
 #include <filesystem>
 #include <iostream>

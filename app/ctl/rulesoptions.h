@@ -3,7 +3,7 @@
 #pragma once
 
 #include "app/ctl/arguments.h"
-#include "model/formats/maxtextdump.h"
+#include "model/io/maxtext/maxtextdump.h"
 #include "model/rules/rulesetup.h"
 
 #include <nlohmann/json.hpp>

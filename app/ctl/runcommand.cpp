@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/ctl/runcommand.h"
 
-#include "app/ctl/workertalk.h"
-#include "model/plan/planjson.h"
+#include "app/worker/workertalk.h"
+#include "model/io/documents/planjson.h"
 
 namespace shardboard {
 

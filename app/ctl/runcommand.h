@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/plan/plan.h"
-#include "model/protocol/messages.h"
+#include "model/io/wire/messages.h"
 
 #include <atomic>
 #include <functional>

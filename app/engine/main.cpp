@@ -3,14 +3,14 @@
 // line; people's logs go to standard error. It leaves when its input is closed.
 #include "engine/conformance/command.h"
 #ifdef SHARDBOARD_MPI
-#include "engine/backendparts.h"
+#include "engine/worker/backendparts.h"
 #include "engine/mpi/benchcollectives.h"
 #include "engine/mpi/mpibackend.h"
 #endif
-#include "engine/failure.h"
-#include "engine/machine.h"
+#include "engine/devices/failure.h"
+#include "engine/devices/machine.h"
 #include "engine/nccl/command.h"
-#include "engine/server.h"
+#include "engine/worker/server.h"
 #include "model/core/memoryreserve.h"
 
 #include <charconv>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/ctl/lastwords.h"
+#include "app/worker/lastwords.h"
 
 #include <algorithm>
 #include <sstream>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/ctl/launcher.h"
+#include "app/worker/launcher.h"
 
-#include "app/ctl/workerprocess.h"
+#include "app/worker/workerprocess.h"
 #include "model/core/text.h"
 
 #include <algorithm>

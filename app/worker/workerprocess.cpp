@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/ctl/workerprocess.h"
+#include "app/worker/workerprocess.h"
 
-#include "app/ctl/lastwords.h"
+#include "app/worker/lastwords.h"
 #include "model/core/jsonwriter.h"
-#include "model/protocol/greeting.h"
-#include "model/protocol/messages.h"
+#include "model/io/wire/greeting.h"
+#include "model/io/wire/messages.h"
 
 #include <algorithm>
 #include <array>

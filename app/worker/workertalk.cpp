@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/ctl/workertalk.h"
+#include "app/worker/workertalk.h"
 
-#include "app/ctl/lastwords.h"
-#include "app/ctl/workerprocess.h"
-#include "model/protocol/greeting.h"
-#include "model/protocol/jsonline.h"
-#include "model/protocol/messages.h"
+#include "app/worker/lastwords.h"
+#include "app/worker/workerprocess.h"
+#include "model/io/wire/greeting.h"
+#include "model/io/wire/jsonline.h"
+#include "model/io/wire/messages.h"
 
 #include <chrono>
 #include <optional>

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/calibrate.h"
+#include "engine/calibrate/calibrate.h"
 
-#include "engine/collective.h"
-#include "engine/execute.h"
-#include "engine/executor.h"
-#include "engine/gemm.h"
-#include "engine/kernels/fusedrun.h"
-#include "engine/limits.h"
-#include "engine/machine.h"
-#include "engine/measure.h"
-#include "engine/stages.h"
-#include "engine/team.h"
+#include "engine/devices/collective.h"
+#include "engine/ops/execute.h"
+#include "engine/run/executor.h"
+#include "engine/ops/gemm.h"
+#include "engine/ops/kernels/fusedrun.h"
+#include "engine/calibrate/limits.h"
+#include "engine/devices/machine.h"
+#include "engine/calibrate/measure.h"
+#include "engine/run/stages.h"
+#include "engine/devices/team.h"
 #include "model/core/statistics.h"
 #include "model/plan/kernelworkof.h"
-#include "model/protocol/profiledocument.h"
+#include "model/io/wire/profiledocument.h"
 
 #include <algorithm>
 #include <array>

@@ -3,8 +3,8 @@
 // Nothing is fitted here.
 #pragma once
 
-#include "engine/failure.h"
-#include "model/protocol/calibration.h"
+#include "engine/devices/failure.h"
+#include "model/io/wire/calibration.h"
 
 #include <atomic>
 #include <functional>

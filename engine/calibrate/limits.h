@@ -2,8 +2,8 @@
 // The fastest that this machine multiplies matrices and copies memory, measured in the session whose times are held against it.
 #pragma once
 
-#include "engine/taskpool.h"
-#include "model/protocol/profile.h"
+#include "engine/devices/taskpool.h"
+#include "model/io/wire/profile.h"
 
 #include <cstdint>
 #include <functional>

@@ -3,7 +3,7 @@
 
 #include "engine/conformance/conformance.h"
 #include "engine/conformance/sameas.h"
-#include "engine/context.h"
+#include "engine/devices/context.h"
 
 #include <algorithm>
 #include <charconv>

@@ -4,7 +4,7 @@
 #include "engine/conformance/modelcases.h"
 #include "engine/conformance/oneprogram.h"
 #include "engine/conformance/seen.h"
-#include "engine/runvalues.h"
+#include "engine/run/runvalues.h"
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,7 @@
 // double that shares nothing with the engine. Plain C++: runs on a bare server with `shardboard-engine --conformance`.
 #pragma once
 
-#include "engine/backend.h"
+#include "engine/run/backend.h"
 
 #include <cstdint>
 #include <functional>

@@ -2,7 +2,7 @@
 // A tiny model of every family: sizes that divide by little.
 #pragma once
 
-#include "model/graph/modelspec.h"
+#include "model/families/modelspec.h"
 
 #include <string>
 #include <vector>

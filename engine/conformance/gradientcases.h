@@ -2,7 +2,7 @@
 // Operations of the backward pass with the operation whose gradient they make.
 #pragma once
 
-#include "model/graph/graph.h"
+#include "model/ops/graph.h"
 
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 
 #include "engine/conformance/families.h"
 #include "model/design/evaluate.h"
-#include "model/design/presets.h"
+#include "model/design/presets/presets.h"
 
 #include <algorithm>
 

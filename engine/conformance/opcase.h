@@ -3,7 +3,7 @@
 // be, such as gates of which most are 0.
 #pragma once
 
-#include "model/graph/graph.h"
+#include "model/ops/graph.h"
 
 #include <string>
 #include <vector>

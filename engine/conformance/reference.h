@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The independent answer of every operation: straight from its definition (model/graph/graph.h), in double, on the whole
+// The independent answer of every operation: straight from its definition (model/ops/graph.h), in double, on the whole
 // tensor, without anything of the engine. Gradients of what is not linear are slopes by central differences.
 #pragma once
 
-#include "model/graph/graph.h"
+#include "model/ops/graph.h"
 
 #include <vector>
 

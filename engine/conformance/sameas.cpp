@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/conformance/sameas.h"
 
-#include "engine/sharded.h"
+#include "engine/devices/sharded.h"
 
 #include <cstring>
 #include <vector>

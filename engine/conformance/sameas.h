@@ -2,7 +2,7 @@
 // Two backends held against each other, bit for bit: for those that reduce in the same order.
 #pragma once
 
-#include "engine/backend.h"
+#include "engine/run/backend.h"
 
 namespace shardboard::conformance {
 

@@ -3,7 +3,7 @@
 // device; all units are worked on at once, some of their queries at a time, so that the scores of few queries exist.
 #pragma once
 
-#include "engine/attentionwork.h"
+#include "engine/ops/attentionwork.h"
 #include "engine/cuda/launches.h"
 
 #include <optional>

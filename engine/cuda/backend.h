@@ -2,7 +2,7 @@
 // The CUDA backend for the list of backends.
 #pragma once
 
-#include "engine/backend.h"
+#include "engine/run/backend.h"
 
 namespace shardboard::engine {
 

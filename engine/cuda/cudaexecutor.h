@@ -6,7 +6,7 @@
 #include "engine/cuda/exchange.h"
 #include "engine/cuda/preparedop.h"
 #include "engine/cuda/runtime.h"
-#include "engine/executor.h"
+#include "engine/run/executor.h"
 
 #include <map>
 #include <tuple>

@@ -3,7 +3,7 @@
 
 #include "engine/cuda/cublas.h"
 #include "engine/cuda/kernels.h"
-#include "engine/failure.h"
+#include "engine/devices/failure.h"
 
 #include <cuda_runtime_api.h>
 

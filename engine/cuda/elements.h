@@ -2,7 +2,7 @@
 // Values in device memory, float32 or bfloat16, as kernels see them: always as floats, eight at a time where they are aligned.
 #pragma once
 
-#include "engine/portable.h"
+#include "engine/devices/portable.h"
 
 #include <cstdint>
 #include <cstring>
@@ -52,7 +52,7 @@ SHARDBOARD_BOTH std::uint32_t bf16Bits(float value)
 }
 SHARDBOARD_BOTH float floatOfBf16(std::uint32_t bits) { return floatOfBits(bits << 16); }
 
-/// As values of a narrower type. `how` is a Rounding of engine/rounding.h as a number.
+/// As values of a narrower type. `how` is a Rounding of engine/devices/rounding.h as a number.
 SHARDBOARD_BOTH float rounded(int how, float value)
 {
     if (how == 1)

@@ -3,7 +3,7 @@
 // the transfers that the engine's own collectives use.
 #pragma once
 
-#include "engine/collective.h"
+#include "engine/devices/collective.h"
 #include "engine/cuda/runtime.h"
 
 #include <cstdint>

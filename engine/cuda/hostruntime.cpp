@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/cuda/hostruntime.h"
 
-#include "engine/context.h"
-#include "engine/failure.h"
-#include "engine/gemm.h"
+#include "engine/devices/context.h"
+#include "engine/devices/failure.h"
+#include "engine/ops/gemm.h"
 
 #include <cstdint>
 #include <cstring>

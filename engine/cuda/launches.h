@@ -4,7 +4,7 @@
 #pragma once
 
 #include "engine/cuda/runtime.h"
-#include "engine/execute.h"
+#include "engine/ops/execute.h"
 
 #include <functional>
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mixtures of experts, apart from their matrix products.
 #include "engine/cuda/launches.h"
-#include "engine/expertwork.h"
+#include "engine/ops/expertwork.h"
 
 namespace shardboard::engine::cuda {
 

@@ -2,7 +2,7 @@
 // Operations element by element and row by row.
 #include "engine/cuda/launches.h"
 
-#include "engine/kernels/optimizer.h"
+#include "engine/ops/kernels/optimizer.h"
 
 #include <algorithm>
 #include <cmath>

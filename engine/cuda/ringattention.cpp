@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention and its gradients where every device has a range of the sequence: parts go around a ring of devices, and a running
-// softmax stands for those that were there already. As engine/executeringattention.cpp does it, with a device's units. Round by
+// softmax stands for those that were there already. As engine/ops/executeringattention.cpp does it, with a device's units. Round by
 // round: on one GPU with all devices parts are copied, or read where they lie; on a GPU for every device they arrive before a
 // round.
 #include "engine/cuda/attentionunits.h"
 #include "engine/cuda/preparedop.h"
-#include "engine/ringexchange.h"
+#include "engine/ops/ringexchange.h"
 
 #include <algorithm>
 #include <functional>

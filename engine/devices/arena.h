@@ -7,7 +7,7 @@
 // ranges: they go through the same allocations, so that each knows without asking where another has put something.
 #pragma once
 
-#include "engine/placement.h"
+#include "engine/devices/placement.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/collective.h"
+#include "engine/devices/collective.h"
 
-#include "engine/executor.h"
-#include "engine/failure.h"
-#include "engine/fusions.h"
-#include "engine/regions.h"
-#include "engine/team.h"
+#include "engine/run/executor.h"
+#include "engine/devices/failure.h"
+#include "engine/devices/fusions.h"
+#include "engine/devices/regions.h"
+#include "engine/devices/team.h"
 
 #include <algorithm>
 #include <cstring>

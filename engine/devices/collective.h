@@ -3,8 +3,8 @@
 // device group over the step's mesh axes; a step for which that does not suffice is refused.
 #pragma once
 
-#include "engine/context.h"
-#include "engine/sharded.h"
+#include "engine/devices/context.h"
+#include "engine/devices/sharded.h"
 #include "model/plan/reshard.h"
 
 #include <string>

@@ -2,8 +2,8 @@
 // Compares what the logical devices hold with the unsharded tensor.
 #pragma once
 
-#include "engine/context.h"
-#include "engine/sharded.h"
+#include "engine/devices/context.h"
+#include "engine/devices/sharded.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/context.h"
+#include "engine/devices/context.h"
 
-#include "engine/team.h"
+#include "engine/devices/team.h"
 
 #include <algorithm>
 #include <chrono>

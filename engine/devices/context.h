@@ -3,9 +3,9 @@
 // The same code walks through a run twice: first planning (a planning arena, no threads, nothing computed), then for real.
 #pragma once
 
-#include "engine/arena.h"
-#include "engine/cacheshare.h"
-#include "engine/taskpool.h"
+#include "engine/devices/arena.h"
+#include "engine/devices/cacheshare.h"
+#include "engine/devices/taskpool.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/devicememory.h"
+#include "engine/devices/devicememory.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/deviceparts.h"
+#include "engine/devices/deviceparts.h"
 
 namespace shardboard::engine {
 

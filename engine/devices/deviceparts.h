@@ -2,7 +2,7 @@
 // Memory for all logical devices of a mesh: the part of each lies at the place of its device, one behind the other there.
 #pragma once
 
-#include "engine/arena.h"
+#include "engine/devices/arena.h"
 #include "model/core/mesh.h"
 
 #include <cstddef>
@@ -23,7 +23,7 @@ public:
     DeviceParts partOf(std::int64_t position) const;
 
     /// The part of the device at a mesh position. Means nothing when planning, null without memory. What another process
-    /// keeps is there only where the processes share memory, or after it was brought (engine/team.h).
+    /// keeps is there only where the processes share memory, or after it was brought (engine/devices/team.h).
     std::byte* address(std::int64_t position) const
     {
         return m_addresses.empty() ? nullptr : m_addresses[static_cast<std::size_t>(position)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/failure.h"
+#include "engine/devices/failure.h"
 
 namespace shardboard::engine {
 

@@ -6,7 +6,7 @@
 
 namespace shardboard::engine {
 
-/// An error of the protocol: `code` is one of the codes listed in model/protocol/messages.h.
+/// An error of the protocol: `code` is one of the codes listed in model/io/wire/messages.h.
 struct Failure {
     std::string code;
     std::string message;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/fusions.h"
+#include "engine/devices/fusions.h"
 
-#include "engine/regions.h"
+#include "engine/devices/regions.h"
 
 #include <algorithm>
 #include <map>

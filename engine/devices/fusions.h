@@ -4,8 +4,8 @@
 // through a memory that all devices share.
 #pragma once
 
-#include "engine/collective.h"
-#include "engine/kernels/fusedrun.h"
+#include "engine/devices/collective.h"
+#include "engine/ops/kernels/fusedrun.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/generator.h"
+#include "engine/devices/generator.h"
 
-#include "engine/generatorhash.h"
-#include "engine/simd.h"
+#include "engine/devices/generatorhash.h"
+#include "engine/devices/simd.h"
 
 #include <algorithm>
 #include <cmath>

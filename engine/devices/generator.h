@@ -4,7 +4,7 @@
 // the unsharded computation makes the same ones.
 #pragma once
 
-#include "engine/generatorhash.h"
+#include "engine/devices/generatorhash.h"
 
 #include <cstdint>
 #include <string_view>

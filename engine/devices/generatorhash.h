@@ -2,7 +2,7 @@
 // The hash behind made-up data, for every processor that makes some: the same bits everywhere.
 #pragma once
 
-#include "engine/portable.h"
+#include "engine/devices/portable.h"
 
 #include <cstdint>
 

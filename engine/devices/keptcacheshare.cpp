@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/keptcacheshare.h"
+#include "engine/devices/keptcacheshare.h"
 
-#include "engine/cacheshare.h"
-#include "engine/context.h"
-#include "engine/machine.h"
+#include "engine/devices/cacheshare.h"
+#include "engine/devices/context.h"
+#include "engine/devices/machine.h"
 #include "model/core/visibletext.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/machine.h"
+#include "engine/devices/machine.h"
 
-#include "engine/context.h"
-#include "engine/gemm.h"
-#include "engine/limits.h"
+#include "engine/devices/context.h"
+#include "engine/ops/gemm.h"
+#include "engine/calibrate/limits.h"
 
 #include <algorithm>
 #include <exception>

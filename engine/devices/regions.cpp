@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/regions.h"
+#include "engine/devices/regions.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/rounding.h"
+#include "engine/devices/rounding.h"
 
-#include "engine/simd.h"
+#include "engine/devices/simd.h"
 
 #include <bit>
 #include <cmath>

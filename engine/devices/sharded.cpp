@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/sharded.h"
+#include "engine/devices/sharded.h"
 
-#include "engine/kernels.h"
+#include "engine/ops/kernels.h"
 
 #include <algorithm>
 #include <cstring>

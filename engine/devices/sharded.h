@@ -3,11 +3,11 @@
 // The unsharded tensors of the reference are the same thing on a mesh of one device.
 #pragma once
 
-#include "engine/arena.h"
-#include "engine/devicememory.h"
-#include "engine/deviceparts.h"
-#include "engine/generator.h"
-#include "engine/rounding.h"
+#include "engine/devices/arena.h"
+#include "engine/devices/devicememory.h"
+#include "engine/devices/deviceparts.h"
+#include "engine/devices/generator.h"
+#include "engine/devices/rounding.h"
 #include "model/core/layout.h"
 #include "model/core/shards.h"
 #include "model/core/tensor.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/taskpool.h"
+#include "engine/devices/taskpool.h"
 
-#include "engine/failure.h"
-#include "engine/gemm.h"
+#include "engine/devices/failure.h"
+#include "engine/ops/gemm.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/team.h"
+#include "engine/devices/team.h"
 
 #include <algorithm>
 

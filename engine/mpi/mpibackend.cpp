@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/mpi/mpibackend.h"
 
-#include "engine/calibrate.h"
-#include "engine/gemm.h"
-#include "engine/machine.h"
+#include "engine/calibrate/calibrate.h"
+#include "engine/ops/gemm.h"
+#include "engine/devices/machine.h"
 #include "engine/mpi/mpiteam.h"
 #include "model/core/jsonwriter.h"
-#include "model/plan/planjson.h"
+#include "model/io/documents/planjson.h"
 
 #include <algorithm>
 #include <chrono>

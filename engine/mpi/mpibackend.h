@@ -4,7 +4,7 @@
 // own.
 #pragma once
 
-#include "engine/backend.h"
+#include "engine/run/backend.h"
 #include "engine/mpi/parts.h"
 
 #include <functional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/mpi/mpiteam.h"
 
-#include "engine/failure.h"
-#include "engine/machine.h"
+#include "engine/devices/failure.h"
+#include "engine/devices/machine.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes of an MPI world that run one program together (engine/team.h).
+// The processes of an MPI world that run one program together (engine/devices/team.h).
 #pragma once
 
 #include "engine/mpi/meeting.h"
 #include "engine/mpi/sharedsegment.h"
 #include "engine/mpi/world.h"
-#include "engine/team.h"
+#include "engine/devices/team.h"
 
 #include <atomic>
 #include <optional>

@@ -3,7 +3,7 @@
 // needs several processes.
 #pragma once
 
-#include "engine/runner.h"
+#include "engine/run/runner.h"
 
 #include <nlohmann/json.hpp>
 

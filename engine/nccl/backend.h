@@ -2,7 +2,7 @@
 // The NCCL backend for the list of backends.
 #pragma once
 
-#include "engine/backend.h"
+#include "engine/run/backend.h"
 #ifdef SHARDBOARD_MPI
 #include "engine/mpi/parts.h"
 #endif

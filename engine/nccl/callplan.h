@@ -4,7 +4,7 @@
 // logical device (a mesh position).
 #pragma once
 
-#include "engine/collective.h"
+#include "engine/devices/collective.h"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/nccl/command.h"
 
-#include "engine/failure.h"
+#include "engine/devices/failure.h"
 #include "engine/nccl/rankcheck.h"
 #include "engine/nccl/ranks.h"
 #ifdef SHARDBOARD_NCCL

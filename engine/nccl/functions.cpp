@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/nccl/functions.h"
 
-#include "engine/failure.h"
+#include "engine/devices/failure.h"
 
 #include <array>
 #include <dlfcn.h>

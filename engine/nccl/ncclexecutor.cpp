@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/nccl/ncclexecutor.h"
 
-#include "engine/compare.h"
-#include "engine/failure.h"
-#include "engine/ringexchange.h"
-#include "engine/team.h"
+#include "engine/devices/compare.h"
+#include "engine/devices/failure.h"
+#include "engine/ops/ringexchange.h"
+#include "engine/devices/team.h"
 #include "model/plan/memory/memorysettings.h"
-#include "model/plan/planjson.h"
+#include "model/io/documents/planjson.h"
 
 #include <algorithm>
 #include <chrono>

@@ -2,7 +2,7 @@
 #include "engine/nccl/rankcheck.h"
 
 #include "engine/nccl/ranks.h"
-#include "engine/taskpool.h"
+#include "engine/devices/taskpool.h"
 
 #include <random>
 

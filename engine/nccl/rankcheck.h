@@ -3,7 +3,7 @@
 // tests with stand-ins.
 #pragma once
 
-#include "engine/sharded.h"
+#include "engine/devices/sharded.h"
 
 #include <cstdint>
 #include <string>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "engine/nccl/callplan.h"
-#include "engine/placement.h"
+#include "engine/devices/placement.h"
 
 #include <cstddef>
 #include <cstdint>

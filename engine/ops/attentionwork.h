@@ -3,8 +3,8 @@
 // checks that a device holds what it needs. Keys and values may lie in parts on the devices of a ring.
 #pragma once
 
-#include "engine/execute.h"
-#include "engine/kernels/attentionblock.h"
+#include "engine/ops/execute.h"
+#include "engine/ops/kernels/attentionblock.h"
 
 namespace shardboard::engine {
 

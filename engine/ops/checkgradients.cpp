@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/checkgradients.h"
+#include "engine/ops/checkgradients.h"
 
-#include "engine/checkparts.h"
+#include "engine/ops/checkparts.h"
 
 #include <cmath>
 

@@ -2,7 +2,7 @@
 // Whether the shapes and attributes of an operation of the backward pass are ones that can be executed.
 #pragma once
 
-#include "model/graph/graph.h"
+#include "model/ops/graph.h"
 
 #include <string>
 #include <vector>

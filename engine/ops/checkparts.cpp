@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/checkparts.h"
+#include "engine/ops/checkparts.h"
 
 #include <cmath>
 

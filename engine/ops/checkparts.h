@@ -2,7 +2,7 @@
 // Whether the shapes of an operation fit together: a plan comes from another program, so nothing is taken for granted.
 #pragma once
 
-#include "model/graph/graph.h"
+#include "model/ops/graph.h"
 
 #include <vector>
 

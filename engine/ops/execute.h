@@ -2,10 +2,10 @@
 // Executes one operation on every logical device, from local shards only.
 #pragma once
 
-#include "engine/context.h"
-#include "engine/kernels/optimizer.h"
-#include "engine/sharded.h"
-#include "model/graph/graph.h"
+#include "engine/devices/context.h"
+#include "engine/ops/kernels/optimizer.h"
+#include "engine/devices/sharded.h"
+#include "model/ops/graph.h"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients of parts of the last dim and of what joined them: back to where the part was taken from, zeros elsewhere.
-#include "engine/execute.h"
+#include "engine/ops/execute.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cross-entropy in its pieces: what a device works out from its columns of the logits.
-#include "engine/execute.h"
-#include "engine/kernels/crossentropy.h"
+#include "engine/ops/execute.h"
+#include "engine/ops/kernels/crossentropy.h"
 
 #include <algorithm>
 

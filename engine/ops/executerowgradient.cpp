@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients of norms and activations, row by row, and those that are sums over rows.
-#include "engine/execute.h"
-#include "engine/kernels/activations.h"
-#include "engine/kernels/capped.h"
-#include "engine/kernels/norms.h"
-#include "engine/kernels/reduce.h"
+#include "engine/ops/execute.h"
+#include "engine/ops/kernels/activations.h"
+#include "engine/ops/kernels/capped.h"
+#include "engine/ops/kernels/norms.h"
+#include "engine/ops/kernels/reduce.h"
 
 #include <cstring>
 

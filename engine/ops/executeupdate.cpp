@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The optimizer's step on the part of a weight that a device has.
-#include "engine/execute.h"
+#include "engine/ops/execute.h"
 
 #include <algorithm>
 #include <cstring>

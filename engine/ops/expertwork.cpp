@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/expertwork.h"
+#include "engine/ops/expertwork.h"
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 // What the executors of mixtures of experts and of their gradients share.
 #pragma once
 
-#include "engine/execute.h"
-#include "engine/kernels/dispatch.h"
-#include "engine/kernels/gates.h"
+#include "engine/ops/execute.h"
+#include "engine/ops/kernels/dispatch.h"
+#include "engine/ops/kernels/gates.h"
 
 #include <functional>
 #include <vector>

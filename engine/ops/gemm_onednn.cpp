@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/gemm.h"
+#include "engine/ops/gemm.h"
 
-#include "engine/failure.h"
-#include "engine/scalerows.h"
+#include "engine/devices/failure.h"
+#include "engine/ops/scalerows.h"
 
 #include <oneapi/dnnl/dnnl.h>
 #ifdef _OPENMP

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/gemm.h"
+#include "engine/ops/gemm.h"
 
-#include "engine/scalerows.h"
+#include "engine/ops/scalerows.h"
 
 #include <algorithm>
 #include <cblas.h>

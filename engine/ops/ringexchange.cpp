@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/ringexchange.h"
+#include "engine/ops/ringexchange.h"
 
-#include "engine/failure.h"
+#include "engine/devices/failure.h"
 
 #include <algorithm>
 #include <cstring>

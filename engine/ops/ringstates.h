@@ -3,9 +3,9 @@
 // that makes them.
 #pragma once
 
-#include "engine/attentionwork.h"
-#include "engine/kernels/ringattention.h"
-#include "engine/ringexchange.h"
+#include "engine/ops/attentionwork.h"
+#include "engine/ops/kernels/ringattention.h"
+#include "engine/ops/ringexchange.h"
 
 #include <cstdint>
 #include <functional>

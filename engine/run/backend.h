@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can run a program: the seam between the worker (and the conformance suite) and the machines and libraries below it.
 // A backend is a value in the list of backends(). To add one, write a function that makes it beside its own sources and name
-// it in engine/backends.cpp under the definition that its build sets; protocol, hello message, `run --backend` and the
+// it in engine/worker/backends.cpp under the definition that its build sets; protocol, hello message, `run --backend` and the
 // conformance suite then know it.
 #pragma once
 
-#include "engine/calibrate.h"
-#include "engine/runner.h"
+#include "engine/calibrate/calibrate.h"
+#include "engine/run/runner.h"
 #include "model/core/tensor.h"
 
 #include <nlohmann/json.hpp>
@@ -28,7 +28,7 @@ struct Backend {
     using Calibrate =
         std::function<std::variant<Calibration, Failure>(const CalibrationOptions& options, const CalibrateHooks& hooks)>;
 
-    std::string name; ///< one of kBackendNames (model/protocol/backends.h)
+    std::string name; ///< one of kBackendNames (model/io/wire/backends.h)
     std::string unusable; ///< empty: it can be used here and now; else why not, and what to do about it
     /// Dtypes of a design that it runs with options.designDtype, results within toleranceOf(). The conformance suite holds it to
     /// them.

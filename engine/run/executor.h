@@ -3,10 +3,10 @@
 // through a program is the same for all; where it would compute it asks the context's executor, if there is one.
 #pragma once
 
-#include "engine/context.h"
-#include "engine/sharded.h"
+#include "engine/devices/context.h"
+#include "engine/devices/sharded.h"
 #include "model/plan/reshard.h"
-#include "model/protocol/profile.h"
+#include "model/io/wire/profile.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,7 @@
 // to host takes its time, too.
 #pragma once
 
-#include "engine/context.h"
+#include "engine/devices/context.h"
 
 #include <vector>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What comes into a passage and what it leaves: carried on to the next one, kept for the backward pass, waiting for other segments.
-#include "engine/passagerunner.h"
+#include "engine/run/passagerunner.h"
 
-#include "engine/collective.h"
-#include "engine/failure.h"
-#include "engine/passageparts.h"
+#include "engine/devices/collective.h"
+#include "engine/devices/failure.h"
+#include "engine/run/passageparts.h"
 
 #include <algorithm>
 #include <numeric>

@@ -2,7 +2,7 @@
 // What the sources of a PassageRunner know about operations.
 #pragma once
 
-#include "model/graph/graph.h"
+#include "model/ops/graph.h"
 #include "model/plan/plan.h"
 
 #include <cstddef>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The unsharded computation beside the run, and what is compared with it.
-#include "engine/passagerunner.h"
+#include "engine/run/passagerunner.h"
 
-#include "engine/collective.h"
-#include "engine/compare.h"
-#include "engine/executor.h"
-#include "engine/passageparts.h"
-#include "engine/team.h"
+#include "engine/devices/collective.h"
+#include "engine/devices/compare.h"
+#include "engine/run/executor.h"
+#include "engine/run/passageparts.h"
+#include "engine/devices/team.h"
 
 #include <vector>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Through the operations of a passage: their operands, collectives and results.
-#include "engine/passagerunner.h"
+#include "engine/run/passagerunner.h"
 
-#include "engine/collective.h"
-#include "engine/executor.h"
-#include "engine/failure.h"
-#include "engine/passageparts.h"
-#include "engine/team.h"
+#include "engine/devices/collective.h"
+#include "engine/run/executor.h"
+#include "engine/devices/failure.h"
+#include "engine/run/passageparts.h"
+#include "engine/devices/team.h"
 
 #include <algorithm>
 

@@ -2,15 +2,15 @@
 // Goes through the operations of a step, planning or for real.
 #pragma once
 
-#include "engine/context.h"
-#include "engine/execute.h"
-#include "engine/profiler.h"
-#include "engine/runner.h"
-#include "engine/runrecord.h"
-#include "engine/runvalues.h"
-#include "engine/schedule.h"
-#include "engine/stages.h"
-#include "engine/waitingvalues.h"
+#include "engine/devices/context.h"
+#include "engine/ops/execute.h"
+#include "engine/run/profiler.h"
+#include "engine/run/runner.h"
+#include "engine/run/runrecord.h"
+#include "engine/run/runvalues.h"
+#include "engine/run/schedule.h"
+#include "engine/run/stages.h"
+#include "engine/run/waitingvalues.h"
 
 #include <optional>
 #include <set>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the executions of a run took, of all processes.
-#include "engine/passagerunner.h"
+#include "engine/run/passagerunner.h"
 
-#include "engine/hosttimes.h"
-#include "engine/team.h"
+#include "engine/run/hosttimes.h"
+#include "engine/devices/team.h"
 
 #include <vector>
 

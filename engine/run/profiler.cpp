@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/profiler.h"
+#include "engine/run/profiler.h"
 
-#include "engine/gemm.h"
-#include "engine/machine.h"
+#include "engine/ops/gemm.h"
+#include "engine/devices/machine.h"
 
 #include <algorithm>
 

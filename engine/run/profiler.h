@@ -2,11 +2,11 @@
 // Makes the profile of a run from the times of its operations and collectives.
 #pragma once
 
-#include "engine/context.h"
-#include "engine/devicememory.h"
-#include "model/plan/planjson.h"
-#include "model/protocol/messages.h"
-#include "model/protocol/profile.h"
+#include "engine/devices/context.h"
+#include "engine/devices/devicememory.h"
+#include "model/io/documents/planjson.h"
+#include "model/io/wire/messages.h"
+#include "model/io/wire/profile.h"
 
 #include <map>
 #include <string>

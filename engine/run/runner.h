@@ -3,9 +3,9 @@
 // the same operations unsharded. Weights exist only while the operation that reads them runs.
 #pragma once
 
-#include "engine/failure.h"
-#include "model/plan/planjson.h"
-#include "model/protocol/messages.h"
+#include "engine/devices/failure.h"
+#include "model/io/documents/planjson.h"
+#include "model/io/wire/messages.h"
 
 #include <atomic>
 #include <cstdint>
@@ -66,7 +66,7 @@ inline constexpr double kToleranceGradient = 1e-4;
 inline constexpr double kToleranceRoundedGradient = 1e-1;
 double toleranceOf(Phase phase, bool rounded);
 
-/// On the CPU, whatever else the build has (engine/backend.h). Never throws. The result depends on the program and the options
+/// On the CPU, whatever else the build has (engine/run/backend.h). Never throws. The result depends on the program and the options
 /// alone, not on the number of threads.
 RunOutcome runProgram(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/runrecord.h"
+#include "engine/run/runrecord.h"
 
 #include "model/core/statistics.h"
 

@@ -2,7 +2,7 @@
 // Collects times and errors of a run and makes its result.
 #pragma once
 
-#include "model/protocol/messages.h"
+#include "model/io/wire/messages.h"
 
 #include <map>
 #include <string>

@@ -3,10 +3,10 @@
 // unsharded reference.
 #pragma once
 
-#include "engine/context.h"
-#include "engine/sharded.h"
-#include "model/plan/planjson.h"
-#include "model/protocol/messages.h"
+#include "engine/devices/context.h"
+#include "engine/devices/sharded.h"
+#include "model/io/documents/planjson.h"
+#include "model/io/wire/messages.h"
 
 #include <list>
 #include <map>

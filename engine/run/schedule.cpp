@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/schedule.h"
+#include "engine/run/schedule.h"
 
-#include "engine/failure.h"
-#include "engine/stages.h"
+#include "engine/devices/failure.h"
+#include "engine/run/stages.h"
 #include "model/core/shards.h"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // Which layers of which planned segments a run goes through, and in which order.
 #pragma once
 
-#include "model/plan/planjson.h"
-#include "model/protocol/messages.h"
+#include "model/io/documents/planjson.h"
+#include "model/io/wire/messages.h"
 
 #include <cstdint>
 #include <vector>

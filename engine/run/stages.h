@@ -3,10 +3,10 @@
 // what the next stage needs has to be sent there.
 #pragma once
 
-#include "engine/collective.h"
-#include "engine/context.h"
-#include "engine/sharded.h"
-#include "model/plan/planjson.h"
+#include "engine/devices/collective.h"
+#include "engine/devices/context.h"
+#include "engine/devices/sharded.h"
+#include "model/io/documents/planjson.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/waitingvalues.h"
+#include "engine/run/waitingvalues.h"
 
 #include <algorithm>
 

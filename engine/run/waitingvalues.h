@@ -3,8 +3,8 @@
 // that another segment adds up, and the gradients of weights until the update.
 #pragma once
 
-#include "engine/sharded.h"
-#include "model/graph/graph.h"
+#include "engine/devices/sharded.h"
+#include "model/ops/graph.h"
 
 #include <map>
 #include <optional>

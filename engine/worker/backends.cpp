@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/backend.h"
+#include "engine/run/backend.h"
 
 #ifdef SHARDBOARD_WITH_CUDA
 #include "engine/cuda/backend.h"
 #include "engine/nccl/backend.h"
 #endif
-#include "engine/gemm.h"
-#include "engine/machine.h"
+#include "engine/ops/gemm.h"
+#include "engine/devices/machine.h"
 #ifdef SHARDBOARD_MPI
-#include "engine/backendparts.h"
+#include "engine/worker/backendparts.h"
 #include "engine/mpi/mpibackend.h"
 #endif
 

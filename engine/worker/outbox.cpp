@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/outbox.h"
+#include "engine/worker/outbox.h"
 #include "model/core/jsonwriter.h"
 
 #include <cerrno>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/server.h"
+#include "engine/worker/server.h"
 
-#include "engine/backend.h"
-#include "engine/context.h"
+#include "engine/run/backend.h"
+#include "engine/devices/context.h"
 #include "model/core/visibletext.h"
-#include "model/protocol/jsonline.h"
+#include "model/io/wire/jsonline.h"
 
 #include <cerrno>
 #include <chrono>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worker's side of the protocol (model/protocol/messages.h): reads requests, runs one at a time on a thread of its own,
+// The worker's side of the protocol (model/io/wire/messages.h): reads requests, runs one at a time on a thread of its own,
 // stays able to answer while it does.
 #pragma once
 
-#include "engine/outbox.h"
-#include "engine/runner.h"
-#include "model/protocol/calibration.h"
+#include "engine/worker/outbox.h"
+#include "engine/run/runner.h"
+#include "model/io/wire/calibration.h"
 
 #include <nlohmann/json.hpp>
 

@@ -2,8 +2,8 @@
 #include "model/design/achieved.h"
 
 #include "model/cost/closedforms/modelflops.h"
-#include "model/graph/modelsize.h"
-#include "model/graph/window.h"
+#include "model/families/modelsize.h"
+#include "model/families/window.h"
 
 namespace shardboard {
 

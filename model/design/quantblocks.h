@@ -2,7 +2,7 @@
 // Quantisation blocks of weights that are only known by name and shape: a tensor of scales beside a weight tells them.
 #pragma once
 
-#include "model/graph/modelspec.h"
+#include "model/families/modelspec.h"
 
 #include <cstddef>
 #include <vector>

@@ -5,7 +5,7 @@
 #include "model/core/shards.h"
 #include "model/core/strategy.h"
 #include "model/core/tensor.h"
-#include "model/graph/graph.h"
+#include "model/ops/graph.h"
 #include "model/rules/logicalrules.h"
 
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention with as many KV heads as the model has, its projections apart or fused by KV group.
-#include "model/graph/graphbuilder.h"
-#include "model/graph/window.h"
+#include "model/families/graphbuilder.h"
+#include "model/families/window.h"
 
 #include <cmath>
 

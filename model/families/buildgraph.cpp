@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/graph/buildgraph.h"
+#include "model/families/buildgraph.h"
 
-#include "model/graph/decoder.h"
-#include "model/graph/differentiate.h"
-#include "model/graph/moduleblock.h"
+#include "model/families/decoder.h"
+#include "model/ops/differentiate.h"
+#include "model/families/moduleblock.h"
 
 namespace shardboard {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/graph/decoder.h"
+#include "model/families/decoder.h"
 
 #include "model/core/checked.h"
-#include "model/graph/graphbuilder.h"
-#include "model/graph/modelsize.h"
+#include "model/families/graphbuilder.h"
+#include "model/families/modelsize.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/graph/graphbuilder.h"
+#include "model/families/graphbuilder.h"
 
 #include <cmath>
 #include <utility>

@@ -2,7 +2,7 @@
 // Multi-head latent attention. A prompt makes keys and values of all heads from the latent vectors; decoding keeps only the
 // latent vectors and one rotated key for each token, and lets the queries of each head take the expansion on themselves
 // (they attend to the latent vectors, as if to one KV head), so that no key of the past is made again.
-#include "model/graph/graphbuilder.h"
+#include "model/families/graphbuilder.h"
 
 #include <cmath>
 

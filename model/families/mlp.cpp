@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The dense MLP.
-#include "model/graph/graphbuilder.h"
+#include "model/families/graphbuilder.h"
 
 namespace shardboard {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/graph/modelsize.h"
+#include "model/families/modelsize.h"
 
 #include "model/core/checked.h"
 

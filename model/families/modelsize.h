@@ -2,7 +2,7 @@
 // How many parameters a model has, from its dimensions alone: independent of the op graph, whose weights must sum to it.
 #pragma once
 
-#include "model/graph/modelspec.h"
+#include "model/families/modelspec.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/graph/modelspec.h"
+#include "model/families/modelspec.h"
 
 #include "model/modules/columnparallel.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/graph/moduleblock.h"
+#include "model/families/moduleblock.h"
 
 #include "model/core/checked.h"
-#include "model/graph/buildgraph.h"
-#include "model/graph/decoder.h"
+#include "model/families/buildgraph.h"
+#include "model/families/decoder.h"
 
 #include <algorithm>
 #include <cmath>

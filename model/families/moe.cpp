@@ -2,7 +2,7 @@
 // A mixture of experts in place of the MLP. Tokens of experts are tensors [experts, batch, sequence, ·] that hold data only
 // where the router chose the expert: with the tokens cut over a mesh axis and the experts' weights cut over the same axis,
 // the way between the two cuts is the all-to-all of expert parallelism.
-#include "model/graph/graphbuilder.h"
+#include "model/families/graphbuilder.h"
 
 #include <cmath>
 

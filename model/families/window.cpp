@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/graph/window.h"
+#include "model/families/window.h"
 
 #include "model/core/numbers.h"
 

@@ -3,7 +3,7 @@
 // its own among them. Segments hold layers of both kinds, so shares are the mean of all layers: exact in the sum over them.
 #pragma once
 
-#include "model/graph/modelspec.h"
+#include "model/families/modelspec.h"
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/graph/workload.h"
+#include "model/families/workload.h"
 
 #include <algorithm>
 

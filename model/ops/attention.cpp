@@ -3,7 +3,7 @@
 // other devices are gathered, or come around a ring. MAX has no attention rule: its kernels run per device on whatever is
 // there. Around the ring go keys and values for the result and the gradient of the queries; for the gradients of keys and
 // values the queries and what came with them, so that the sums stay where their keys are.
-#include "model/graph/differentiate.h"
+#include "model/ops/differentiate.h"
 #include "model/ops/opdefinition.h"
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/graph/differentiate.h"
+#include "model/ops/differentiate.h"
 
 #include "model/ops/opdefinition.h"
 

@@ -2,8 +2,8 @@
 // From the graph of a forward pass to that of a training step: every operation gives the operations of its gradients.
 #pragma once
 
-#include "model/graph/graph.h"
-#include "model/graph/workload.h"
+#include "model/ops/graph.h"
+#include "model/families/workload.h"
 
 #include <map>
 #include <set>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations on single elements.
-#include "model/graph/differentiate.h"
+#include "model/ops/differentiate.h"
 #include "model/ops/opdefinition.h"
 
 #include <array>

@@ -2,7 +2,7 @@
 // Mixtures of experts: the router's choice, tokens to experts, their products, and the way back. Where the experts are cut and
 // the tokens whole, every device serves the tokens that chose its experts, and sums are partial (the all-gather form); where
 // the tokens are cut, they have to be brought to the experts' cut and back (the all-to-all form).
-#include "model/graph/differentiate.h"
+#include "model/ops/differentiate.h"
 #include "model/ops/opdefinition.h"
 
 #include <array>

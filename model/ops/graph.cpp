@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/graph/graph.h"
+#include "model/ops/graph.h"
 
 #include "model/ops/opdefinition.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of the last dim and what they are joined to again: fused projections, latent attention.
-#include "model/graph/differentiate.h"
+#include "model/ops/differentiate.h"
 #include "model/ops/opdefinition.h"
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cross-entropy in pieces, so that it can be computed where every device has a part of the vocabulary.
-#include "model/graph/differentiate.h"
+#include "model/ops/differentiate.h"
 #include "model/ops/opdefinition.h"
 
 #include <array>

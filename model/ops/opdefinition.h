@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the model knows about a kind of operation, in one place: its name, its sharding rule, what it costs.
-// To add an operation: a kind in model/graph/graph.h (with its operand shapes), an entry in one of the tables of model/ops
+// To add an operation: a kind in model/ops/graph.h (with its operand shapes), an entry in one of the tables of model/ops
 // with its sharding rule and how its gradients are made, and a kernel in engine (executeOp). Everything else follows.
 #pragma once
 
 #include "model/cost/kernelwork.h"
-#include "model/graph/graph.h"
+#include "model/ops/graph.h"
 
 #include <span>
 #include <string_view>
@@ -28,7 +28,7 @@ struct EagerPasses {
     double launches = 1;
 };
 
-class GradientBuilder; // model/graph/differentiate.h
+class GradientBuilder; // model/ops/differentiate.h
 
 struct OpDefinition {
     OpKind kind = OpKind::Add;

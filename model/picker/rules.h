@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/design/design.h"
-#include "model/graph/graph.h"
+#include "model/ops/graph.h"
 #include "model/picker/placement.h"
 
 #include <string>

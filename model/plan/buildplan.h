@@ -4,8 +4,8 @@
 #pragma once
 
 #include "model/design/design.h"
-#include "model/design/pin.h"
-#include "model/graph/workload.h"
+#include "model/plan/pin.h"
+#include "model/families/workload.h"
 #include "model/hardware/hardware.h"
 #include "model/plan/plan.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/cost/kernelwork.h"
-#include "model/graph/workload.h"
+#include "model/families/workload.h"
 #include "model/plan/plan.h"
 
 namespace shardboard {

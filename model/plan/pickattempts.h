@@ -3,8 +3,8 @@
 #pragma once
 
 #include "model/core/mesh.h"
-#include "model/design/pipeline.h"
-#include "model/graph/graph.h"
+#include "model/plan/pipelinespec.h"
+#include "model/ops/graph.h"
 #include "model/picker/pickeroptions.h"
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/design/pin.h"
+#include "model/plan/pin.h"
 
 #include "model/core/text.h"
 #include "model/picker/placement.h"

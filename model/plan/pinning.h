@@ -4,8 +4,8 @@
 
 #include "model/core/layout.h"
 #include "model/core/mesh.h"
-#include "model/design/pin.h"
-#include "model/graph/graph.h"
+#include "model/plan/pin.h"
+#include "model/ops/graph.h"
 #include "model/picker/greedy.h"
 
 #include <functional>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/core/shards.h"
-#include "model/design/pipeline.h"
+#include "model/plan/pipelinespec.h"
 #include "model/hardware/hardware.h"
 #include "model/plan/plan.h"
 

@@ -5,8 +5,8 @@
 
 #include "model/core/layout.h"
 #include "model/cost/kernelwork.h"
-#include "model/graph/graph.h"
-#include "model/graph/workload.h"
+#include "model/ops/graph.h"
+#include "model/families/workload.h"
 #include "model/plan/memory/memorybytes.h"
 #include "model/plan/memory/memorysettings.h"
 #include "model/plan/performance.h"

@@ -2,7 +2,7 @@
 #include "model/plan/reshardsearch.h"
 
 #include "model/core/shards.h"
-#include "model/graph/graph.h"
+#include "model/ops/graph.h"
 #include "model/plan/reshardorder.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // How long the parts of a step take when collectives run beside the computation.
 #pragma once
 
-#include "model/graph/workload.h"
+#include "model/families/workload.h"
 #include "model/plan/plan.h"
 
 #include <vector>

@@ -3,8 +3,8 @@
 
 #include "model/design/checkstrategies.h"
 #include "model/design/layoutstrategy.h"
-#include "model/explain/explain.h"
-#include "model/formats/designfile.h"
+#include "model/design/explain/explain.h"
+#include "model/io/design/designfile.h"
 #include "model/session/editcommand.h"
 #include "model/session/selection.h"
 

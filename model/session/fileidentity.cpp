@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/session/fileidentity.h"
 
-#include "model/formats/designfile.h"
+#include "model/io/design/designfile.h"
 
 #include <QCryptographicHash>
 #include <QDateTime>

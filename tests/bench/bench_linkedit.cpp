@@ -9,8 +9,8 @@
 //
 // Each figure is the median of its rounds; every round has another bandwidth.
 #include "model/design/evaluate.h"
-#include "model/design/presets.h"
-#include "model/formats/openmodel.h"
+#include "model/design/presets/presets.h"
+#include "model/io/checkpoint/openmodel.h"
 #include "model/plan/compiledcost.h"
 #include "model/plan/memory/timeline.h"
 #include "model/plan/partcosts.h"

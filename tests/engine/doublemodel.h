@@ -2,9 +2,9 @@
 // A small decoder with its loss, in double and straightforward: the independent answer for training steps.
 #pragma once
 
-#include "engine/generator.h"
-#include "model/graph/graph.h"
-#include "model/graph/modelspec.h"
+#include "engine/devices/generator.h"
+#include "model/ops/graph.h"
+#include "model/families/modelspec.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,7 +6,7 @@
 // there.
 #pragma once
 
-#include "engine/failure.h"
+#include "engine/devices/failure.h"
 #include "engine/mpi/world.h"
 #include "engine/nccl/together.h"
 #include "tests/engine/ncclstandins.h"

@@ -2,7 +2,7 @@
 // Single operations of the engine on one device, with made-up operands, for tests against plain loops.
 #pragma once
 
-#include "engine/execute.h"
+#include "engine/ops/execute.h"
 #include "tests/engine/numeric.h"
 
 #include <list>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "model/design/evaluate.h"
-#include "model/design/presets.h"
-#include "model/plan/planjson.h"
+#include "model/design/presets/presets.h"
+#include "model/io/documents/planjson.h"
 
 #include <memory>
 #include <stdexcept>

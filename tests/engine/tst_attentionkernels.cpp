@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of one head, whole and block by block, forward and backward, against loops in double and central differences.
-#include "engine/gemm.h"
-#include "engine/kernels/attention.h"
-#include "engine/kernels/ringattention.h"
+#include "engine/ops/gemm.h"
+#include "engine/ops/kernels/attention.h"
+#include "engine/ops/kernels/ringattention.h"
 #include "tests/engine/numeric.h"
 
 #include <QTest>

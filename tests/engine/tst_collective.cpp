@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reshard steps against brute force: the whole tensor is known, so what each device must hold afterwards is too.
-#include "engine/collective.h"
-#include "engine/compare.h"
-#include "engine/failure.h"
-#include "engine/regions.h"
+#include "engine/devices/collective.h"
+#include "engine/devices/compare.h"
+#include "engine/devices/failure.h"
+#include "engine/devices/regions.h"
 #include "model/hardware/hardware.h"
 
 #include <QTest>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cross-entropy on a vocabulary that is cut over devices, against its definition in double and central differences.
-#include "engine/kernels/crossentropy.h"
+#include "engine/ops/kernels/crossentropy.h"
 #include "tests/engine/numeric.h"
 
 #include <QTest>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Routing of a mixture of experts: gates by sorting in double, gradients by central differences, and the dense dispatch.
-#include "engine/kernels/dispatch.h"
-#include "engine/kernels/gates.h"
+#include "engine/ops/kernels/dispatch.h"
+#include "engine/ops/kernels/gates.h"
 #include "tests/engine/numeric.h"
 
 #include <QTest>

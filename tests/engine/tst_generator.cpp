@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/generator.h"
-#include "engine/rounding.h"
-#include "engine/sharded.h"
+#include "engine/devices/generator.h"
+#include "engine/devices/rounding.h"
+#include "engine/devices/sharded.h"
 
 #include <QTest>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations against plain loops in double, on one device and on several.
-#include "engine/execute.h"
-#include "engine/failure.h"
-#include "engine/gemm.h"
-#include "engine/kernels.h"
-#include "engine/rounding.h"
+#include "engine/ops/execute.h"
+#include "engine/devices/failure.h"
+#include "engine/ops/gemm.h"
+#include "engine/ops/kernels.h"
+#include "engine/devices/rounding.h"
 
 #include <QTest>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gradients of a linear operation with each of the matrix products that this machine can build: loops in double, and
 // central differences of y = x Wt.
-#include "engine/kernels/lineargradient.h"
+#include "engine/ops/kernels/lineargradient.h"
 #include "tests/engine/numeric.h"
 
 #include <QTest>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // From measured points to hardware: machines that follow the laws exactly, disturbed ones, and points that no machine has. Whether
 // this machine can be measured at all is tried by the command's own test.
-#include "engine/calibrate.h"
-#include "model/protocol/machinefit.h"
-#include "model/protocol/profiledocument.h"
+#include "engine/calibrate/calibrate.h"
+#include "model/io/wire/machinefit.h"
+#include "model/io/wire/profiledocument.h"
 
 #include <QTest>
 

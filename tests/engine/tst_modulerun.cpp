@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ColumnParallelLinear alone is run and verified: even and uneven out dims, with a bias, with a tied weight, whatever
 // the layouts of input, weight and bias are.
-#include "engine/runner.h"
+#include "engine/run/runner.h"
 #include "tests/engine/testprogram.h"
 
 #include <QTest>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The worker as several processes that mpirun starts: the same numbers as one process bit for bit, and whatever happens to one of
 // them, the client hears of it once and no process is left. Skipped where there is no mpirun or the build has no MPI.
-#include "app/ctl/launcher.h"
-#include "app/ctl/workerprocess.h"
-#include "model/protocol/calibration.h"
-#include "model/protocol/messages.h"
+#include "app/worker/launcher.h"
+#include "app/worker/workerprocess.h"
+#include "model/io/wire/calibration.h"
+#include "model/io/wire/messages.h"
 #include "tests/engine/testprogram.h"
 #include "tests/engine/workermessages.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Optimizer steps against the textbook formulas in double, over several steps.
-#include "engine/kernels/optimizer.h"
+#include "engine/ops/kernels/optimizer.h"
 #include "tests/engine/numeric.h"
 
 #include <QTest>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations of mixtures of experts, latent attention and other blocks than Llama's, against plain loops in double.
-#include "engine/failure.h"
-#include "engine/gemm.h"
+#include "engine/devices/failure.h"
+#include "engine/ops/gemm.h"
 #include "tests/engine/onedevice.h"
 
 #include <QTest>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stages of a pipeline for real: every value lies on the devices of one stage alone, what the next stage needs is sent there, and
 // the run shows when a send fails.
-#include "engine/runner.h"
-#include "engine/sharded.h"
+#include "engine/run/runner.h"
+#include "engine/devices/sharded.h"
 #include "tests/engine/testprogram.h"
 
 #include <QTest>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is measured of a run: made-up times through everything that computes with them, and real runs for what does not depend on
 // the time that they take.
-#include "engine/devicememory.h"
-#include "engine/limits.h"
-#include "engine/measure.h"
-#include "engine/runner.h"
-#include "engine/sharded.h"
+#include "engine/devices/devicememory.h"
+#include "engine/calibrate/limits.h"
+#include "engine/calibrate/measure.h"
+#include "engine/run/runner.h"
+#include "engine/devices/sharded.h"
 #include "model/core/statistics.h"
-#include "model/protocol/profiledocument.h"
-#include "model/protocol/projection.h"
-#include "model/protocol/trace.h"
+#include "model/io/wire/profiledocument.h"
+#include "model/io/wire/projection.h"
+#include "model/io/wire/trace.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/tracecheck.h"
 

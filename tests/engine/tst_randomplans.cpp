@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever layouts a design asks for, the plan that follows computes what the unsharded model computes. Random meshes,
 // layouts with several axes on a dim in any order, sizes that do not divide, both workloads, all profiles.
-#include "engine/runner.h"
-#include "model/graph/buildgraph.h"
+#include "engine/run/runner.h"
+#include "model/families/buildgraph.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/families.h"
 

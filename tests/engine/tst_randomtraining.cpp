@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training steps of every family of models under the presets that make sense for it, and under any layouts of weights and
 // inputs: forward, backward and update compute what the unsharded step computes, operation by operation.
-#include "engine/runner.h"
+#include "engine/run/runner.h"
 #include "model/design/evaluate.h"
-#include "model/design/presets.h"
-#include "model/graph/buildgraph.h"
+#include "model/design/presets/presets.h"
+#include "model/families/buildgraph.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/families.h"
 

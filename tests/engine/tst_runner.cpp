@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole small models through the engine: every plan computes what the unsharded model computes.
-#include "engine/runner.h"
+#include "engine/run/runner.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/families.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training steps of small models: gradients against central differences of a model in double, optimizer steps against the
 // formula, and every layout against the unsharded step.
-#include "engine/collective.h"
-#include "engine/execute.h"
-#include "engine/runner.h"
+#include "engine/devices/collective.h"
+#include "engine/ops/execute.h"
+#include "engine/run/runner.h"
 #include "tests/engine/doublemodel.h"
 #include "tests/engine/testprogram.h"
 

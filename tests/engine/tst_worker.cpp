@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real worker process, over its pipes: what it answers, and that it survives what clients do.
-#include "app/ctl/lastwords.h"
+#include "app/worker/lastwords.h"
 #include "app/ctl/runcommand.h"
-#include "app/ctl/workerprocess.h"
-#include "app/ctl/workertalk.h"
-#include "model/protocol/greeting.h"
-#include "model/protocol/jsonline.h"
+#include "app/worker/workerprocess.h"
+#include "app/worker/workertalk.h"
+#include "model/io/wire/greeting.h"
+#include "model/io/wire/jsonline.h"
 #include "tests/engine/testprogram.h"
 #include "tests/engine/workermessages.h"
 #include "tests/support/chatter.h"

@@ -2,7 +2,7 @@
 // Reading what a worker says, and giving it work that lasts, for tests of workers.
 #pragma once
 
-#include "app/ctl/workerprocess.h"
+#include "app/worker/workerprocess.h"
 #include "tests/engine/testprogram.h"
 
 #include <QElapsedTimer>

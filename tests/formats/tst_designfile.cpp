@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/designfile.h"
-#include "model/formats/openmodel.h"
+#include "model/io/design/designfile.h"
+#include "model/io/checkpoint/openmodel.h"
 
 #include <QDir>
 #include <QFile>

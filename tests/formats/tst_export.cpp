@@ -2,13 +2,13 @@
 // What an export writes: nothing of a design's text but as a literal, nothing that JAX would hold otherwise, nothing
 // through a link, and what it leaves out is said.
 #include "model/core/visibletext.h"
-#include "model/design/presets.h"
-#include "model/formats/designdump.h"
-#include "model/formats/designfile.h"
-#include "model/formats/exporter.h"
-#include "model/formats/openmodel.h"
-#include "model/formats/pythontext.h"
-#include "model/formats/shardsjson.h"
+#include "model/design/presets/presets.h"
+#include "model/io/maxtext/designdump.h"
+#include "model/io/design/designfile.h"
+#include "model/io/layouts/exporter.h"
+#include "model/io/checkpoint/openmodel.h"
+#include "model/io/jax/pythontext.h"
+#include "model/io/layouts/shardsjson.h"
 #include "tests/support/models.h"
 
 #include <nlohmann/json.hpp>

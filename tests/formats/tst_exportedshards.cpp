@@ -4,9 +4,9 @@
 // by a reader of its own, with JAX's rule written out here: a dim is cut into equal parts over the listed mesh axes,
 // the first one major.
 #include "model/core/text.h"
-#include "model/design/presets.h"
-#include "model/formats/exporter.h"
-#include "model/formats/openmodel.h"
+#include "model/design/presets/presets.h"
+#include "model/io/layouts/exporter.h"
+#include "model/io/checkpoint/openmodel.h"
 
 #include <nlohmann/json.hpp>
 

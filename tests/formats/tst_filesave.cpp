@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Saving: what is there stays whole until all of the new is there, and nothing else is left.
-#include "model/formats/designfile.h"
-#include "model/formats/filesave.h"
+#include "model/io/design/designfile.h"
+#include "model/io/file/filesave.h"
 
 #include <QDir>
 #include <QFile>

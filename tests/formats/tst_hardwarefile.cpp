@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hardware files and hardware in designs: what is written reads back, edits say only what differs, nonsense is refused
 // with its place.
-#include "model/formats/designfile.h"
-#include "model/formats/hardwarefile.h"
-#include "model/formats/openmodel.h"
+#include "model/io/design/designfile.h"
+#include "model/io/design/hardwarefile.h"
+#include "model/io/checkpoint/openmodel.h"
 #include "model/hardware/hardwarechecks.h"
 
 #include <nlohmann/json.hpp>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // MaxText's dumps: texts, files, and the real dumps of real models recomputed from names, rules and options.
 #include "model/core/text.h"
-#include "model/formats/designfile.h"
-#include "model/formats/maxtextdump.h"
-#include "model/formats/maxtextresolve.h"
-#include "model/formats/rulefile.h"
+#include "model/io/design/designfile.h"
+#include "model/io/maxtext/maxtextdump.h"
+#include "model/io/maxtext/maxtextresolve.h"
+#include "model/io/maxtext/rulefile.h"
 
 #include <QDir>
 #include <QDirIterator>

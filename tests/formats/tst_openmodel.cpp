@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/designfile.h"
-#include "model/formats/openmodel.h"
-#include "model/graph/decoder.h"
-#include "model/graph/modelsize.h"
+#include "model/io/design/designfile.h"
+#include "model/io/checkpoint/openmodel.h"
+#include "model/families/decoder.h"
+#include "model/families/modelsize.h"
 #include "tests/formats/checkpointmaker.h"
 
 #include <QJsonArray>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // YAML with guards, and MaxText's files of mesh and rules.
 #include "model/core/text.h"
-#include "model/formats/rulefile.h"
-#include "model/formats/yamltext.h"
+#include "model/io/maxtext/rulefile.h"
+#include "model/io/yaml/yamltext.h"
 #include "tests/formats/checkpointmaker.h"
 
 #include <QTemporaryDir>

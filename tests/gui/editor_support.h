@@ -5,7 +5,7 @@
 
 #include "tests/gui/widgets_support.h"
 
-#include "widgets/choicebox.h"
+#include "widgets/controls/choicebox.h"
 
 #include <QAbstractButton>
 #include <QLabel>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/gui/monkey.h"
 
-#include "app/desktop/actions.h"
-#include "app/desktop/fileactions.h"
-#include "app/desktop/mainwindow.h"
-#include "app/desktop/sample.h"
+#include "app/desktop/window/actions.h"
+#include "app/desktop/files/fileactions.h"
+#include "app/desktop/window/mainwindow.h"
+#include "app/desktop/files/sample.h"
 #include "model/session/document.h"
-#include "widgets/axisdrag.h"
-#include "widgets/tilecanvas.h"
-#include "widgets/tileview.h"
+#include "widgets/controls/axisdrag.h"
+#include "widgets/tiles/tilecanvas.h"
+#include "widgets/tiles/tileview.h"
 
 #include <QAbstractButton>
 #include <QAction>

@@ -3,15 +3,15 @@
 // one reported, and made only when somebody asks.
 #include "tests/gui/widgets_support.h"
 #include "widgets/canvas/accessiblecanvas.h"
-#include "widgets/flowcanvas.h"
-#include "widgets/flowview.h"
-#include "widgets/format.h"
-#include "widgets/meshcanvas.h"
-#include "widgets/meshview.h"
-#include "widgets/modelcanvas.h"
-#include "widgets/theme.h"
-#include "widgets/tilecanvas.h"
-#include "widgets/tileview.h"
+#include "widgets/flow/flowcanvas.h"
+#include "widgets/flow/flowview.h"
+#include "widgets/look/format.h"
+#include "widgets/mesh/meshcanvas.h"
+#include "widgets/mesh/meshview.h"
+#include "widgets/tiles/modelcanvas.h"
+#include "widgets/look/theme.h"
+#include "widgets/tiles/tilecanvas.h"
+#include "widgets/tiles/tileview.h"
 
 #include <QApplication>
 #include <QTest>

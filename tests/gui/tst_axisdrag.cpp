@@ -4,14 +4,14 @@
 // drag is a real one, which the offscreen platform has not.
 #include "tests/gui/realwindow.h"
 
-#include "widgets/axisdrag.h"
-#include "widgets/axisfixes.h"
-#include "widgets/flowcanvas.h"
-#include "widgets/meshcanvas.h"
-#include "widgets/meshchips.h"
-#include "widgets/meshview.h"
-#include "widgets/tilecanvas.h"
-#include "widgets/tileview.h"
+#include "widgets/controls/axisdrag.h"
+#include "widgets/strategy/axisfixes.h"
+#include "widgets/flow/flowcanvas.h"
+#include "widgets/mesh/meshcanvas.h"
+#include "widgets/mesh/meshchips.h"
+#include "widgets/mesh/meshview.h"
+#include "widgets/tiles/tilecanvas.h"
+#include "widgets/tiles/tileview.h"
 
 #include <QContextMenuEvent>
 #include <QDragEnterEvent>

@@ -4,14 +4,14 @@
 #include "tests/gui/editor_support.h"
 
 #include "widgets/canvas/navigation.h"
-#include "widgets/flowcanvas.h"
-#include "widgets/flowview.h"
-#include "widgets/meshcanvas.h"
-#include "widgets/meshview.h"
-#include "widgets/modelcanvas.h"
-#include "widgets/theme.h"
-#include "widgets/tilecanvas.h"
-#include "widgets/tileview.h"
+#include "widgets/flow/flowcanvas.h"
+#include "widgets/flow/flowview.h"
+#include "widgets/mesh/meshcanvas.h"
+#include "widgets/mesh/meshview.h"
+#include "widgets/tiles/modelcanvas.h"
+#include "widgets/look/theme.h"
+#include "widgets/tiles/tilecanvas.h"
+#include "widgets/tiles/tileview.h"
 
 #include <QApplication>
 #include <QPaintDevice>

@@ -3,17 +3,17 @@
 // them; and what the pointer and the keyboard are told about a device.
 #include "tests/gui/realwindow.h"
 
-#include "app/desktop/docks.h"
-#include "widgets/axisdrag.h"
+#include "app/desktop/window/docks.h"
+#include "widgets/controls/axisdrag.h"
 #include "widgets/canvas/navigation.h"
-#include "widgets/flowcanvas.h"
-#include "widgets/flowview.h"
-#include "widgets/meshcanvas.h"
-#include "widgets/meshview.h"
-#include "widgets/modelcanvas.h"
-#include "widgets/tilecanvas.h"
-#include "widgets/tileview.h"
-#include "widgets/weighthover.h"
+#include "widgets/flow/flowcanvas.h"
+#include "widgets/flow/flowview.h"
+#include "widgets/mesh/meshcanvas.h"
+#include "widgets/mesh/meshview.h"
+#include "widgets/tiles/modelcanvas.h"
+#include "widgets/tiles/tilecanvas.h"
+#include "widgets/tiles/tileview.h"
+#include "widgets/tables/weighthover.h"
 
 #include <QHelpEvent>
 #include <QLineEdit>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The desktop program from outside: its arguments, exit codes, one-line errors, and the pictures of the tour.
-#include "app/desktop/commandline.h"
-#include "app/desktop/sample.h"
-#include "model/formats/designfile.h"
+#include "app/desktop/window/commandline.h"
+#include "app/desktop/files/sample.h"
+#include "model/io/design/designfile.h"
 
 #include <QDir>
 #include <QFile>

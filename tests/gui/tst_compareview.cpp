@@ -2,9 +2,9 @@
 // The comparison with real clicks: against the design as opened, a kept state and a file; going back is one edit.
 #include "tests/gui/editor_support.h"
 
-#include "model/formats/designfile.h"
-#include "widgets/compareview.h"
-#include "widgets/wrappedlabel.h"
+#include "model/io/design/designfile.h"
+#include "widgets/compare/compareview.h"
+#include "widgets/controls/wrappedlabel.h"
 
 #include <QComboBox>
 #include <QFile>

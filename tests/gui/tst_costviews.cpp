@@ -4,16 +4,16 @@
 #include "tests/gui/editor_support.h"
 
 #include "model/plan/partcosts.h"
-#include "widgets/costview.h"
-#include "widgets/devicebars.h"
-#include "widgets/elidedlabel.h"
-#include "widgets/fitadvisor.h"
-#include "widgets/fitlist.h"
-#include "widgets/format.h"
-#include "widgets/memoryview.h"
+#include "widgets/cost/costview.h"
+#include "widgets/memory/devicebars.h"
+#include "widgets/controls/elidedlabel.h"
+#include "widgets/memory/fitadvisor.h"
+#include "widgets/memory/fitlist.h"
+#include "widgets/look/format.h"
+#include "widgets/memory/memoryview.h"
 #include "widgets/plots/timelinechart.h"
-#include "widgets/summarybar.h"
-#include "widgets/swatch.h"
+#include "widgets/workbench/summarybar.h"
+#include "widgets/look/swatch.h"
 
 #include <QAction>
 #include <QCheckBox>

@@ -2,12 +2,12 @@
 // The comparison of the cut rules: the numbers that torch, XLA and MAX are known to give, and the edit from it.
 #include "tests/gui/editor_support.h"
 
-#include "widgets/axispicker.h"
-#include "widgets/cutsmodel.h"
-#include "widgets/cutsview.h"
-#include "widgets/devicecolors.h"
-#include "widgets/numberedit.h"
-#include "widgets/theme.h"
+#include "widgets/controls/axispicker.h"
+#include "widgets/cuts/cutsmodel.h"
+#include "widgets/cuts/cutsview.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/controls/numberedit.h"
+#include "widgets/look/theme.h"
 
 #include <QAbstractItemModelTester>
 #include <QApplication>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Optimizer states and memory settings from the Design menu of the real window, and the New dialog with a hardware file: each
 // choice is one step that prices everything again and can be undone.
-#include "app/desktop/fileactions.h"
-#include "app/desktop/mainwindow.h"
-#include "app/desktop/newdialog.h"
-#include "app/desktop/settings.h"
-#include "app/desktop/themecontrol.h"
-#include "model/formats/hardwarefile.h"
+#include "app/desktop/files/fileactions.h"
+#include "app/desktop/window/mainwindow.h"
+#include "app/desktop/files/newdialog.h"
+#include "app/desktop/window/settings.h"
+#include "app/desktop/menus/themecontrol.h"
+#include "model/io/design/hardwarefile.h"
 #include "tests/gui/widgets_support.h"
 
 #include <QAction>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Light or dark from the desktop's portal: against a portal of our own on a bus of our own.
-#include "app/desktop/desktopscheme.h"
+#include "app/desktop/menus/desktopscheme.h"
 
 #include <QDBusConnection>
 #include <QDBusMessage>

@@ -3,16 +3,16 @@
 // the history; and that long names fit, in the view and in the inspector.
 #include "tests/gui/editor_support.h"
 
-#include "model/explain/explain.h"
-#include "widgets/choicebox.h"
-#include "widgets/elidedlabel.h"
-#include "widgets/explainview.h"
-#include "widgets/inspector.h"
-#include "widgets/inspectorparts.h"
-#include "widgets/rowsmodel.h"
-#include "widgets/theme.h"
-#include "widgets/whatif.h"
-#include "widgets/wrappedlabel.h"
+#include "model/design/explain/explain.h"
+#include "widgets/controls/choicebox.h"
+#include "widgets/controls/elidedlabel.h"
+#include "widgets/explain/explainview.h"
+#include "widgets/explain/inspector.h"
+#include "widgets/explain/inspectorparts.h"
+#include "widgets/explain/rowsmodel.h"
+#include "widgets/look/theme.h"
+#include "widgets/strategy/whatif.h"
+#include "widgets/controls/wrappedlabel.h"
 
 #include <QApplication>
 #include <QClipboard>

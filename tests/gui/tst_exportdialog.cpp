@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exports: seen before they are written, compared with the last one, refused by name with a way to the weight, and read back equal.
-#include "app/desktop/exportaction.h"
-#include "app/desktop/exportdialog.h"
-#include "app/desktop/exportstate.h"
-#include "app/desktop/fonts.h"
-#include "app/desktop/linediff.h"
+#include "app/desktop/export/exportaction.h"
+#include "app/desktop/export/exportdialog.h"
+#include "app/desktop/export/exportstate.h"
+#include "app/desktop/window/fonts.h"
+#include "app/desktop/files/linediff.h"
 #include "model/session/selection.h"
 #include "tests/gui/testwindow.h"
 #include "tests/gui/widgets_support.h"
-#include "widgets/longwork.h"
+#include "widgets/work/longwork.h"
 
 #include <QDeadlineTimer>
 #include <QDialogButtonBox>

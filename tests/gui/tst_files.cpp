@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens to a design's file beside saving: samples, unsaved changes after a crash, changes by another program.
-#include "app/desktop/actions.h"
-#include "app/desktop/banner.h"
-#include "app/desktop/fileactions.h"
-#include "app/desktop/fileconflict.h"
-#include "app/desktop/fonts.h"
-#include "app/desktop/mainwindow.h"
-#include "app/desktop/recovery.h"
-#include "app/desktop/sample.h"
-#include "app/desktop/savename.h"
-#include "app/desktop/settings.h"
-#include "app/desktop/themecontrol.h"
-#include "model/formats/designfile.h"
+#include "app/desktop/window/actions.h"
+#include "app/desktop/window/banner.h"
+#include "app/desktop/files/fileactions.h"
+#include "app/desktop/files/fileconflict.h"
+#include "app/desktop/window/fonts.h"
+#include "app/desktop/window/mainwindow.h"
+#include "app/desktop/files/recovery.h"
+#include "app/desktop/files/sample.h"
+#include "app/desktop/files/savename.h"
+#include "app/desktop/window/settings.h"
+#include "app/desktop/menus/themecontrol.h"
+#include "model/io/design/designfile.h"
 #include "model/session/document.h"
-#include "widgets/wrappedlabel.h"
+#include "widgets/controls/wrappedlabel.h"
 
 #include <QAction>
 #include <QApplication>

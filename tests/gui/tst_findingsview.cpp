@@ -2,13 +2,13 @@
 // Findings and their repairs with real clicks and keys on a real document, in the list and in the inspector.
 #include "tests/gui/widgets_support.h"
 
-#include "widgets/findingsview.h"
-#include "widgets/inspector.h"
-#include "widgets/inspectorparts.h"
-#include "widgets/longwork.h"
-#include "widgets/notedelegate.h"
-#include "widgets/repairs.h"
-#include "widgets/theme.h"
+#include "widgets/findings/findingsview.h"
+#include "widgets/explain/inspector.h"
+#include "widgets/explain/inspectorparts.h"
+#include "widgets/work/longwork.h"
+#include "widgets/tables/notedelegate.h"
+#include "widgets/document/repairs.h"
+#include "widgets/look/theme.h"
 
 #include <QAction>
 #include <QApplication>

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a view holds on to and is gone: devices without a shard, findings that were repaired, devices and mesh axes that an edit
 // removed, while the view slept, stood behind another picture, or had the mouse button down on them.
-#include "app/desktop/fonts.h"
+#include "app/desktop/window/fonts.h"
 #include "model/session/selection.h"
 #include "tests/gui/testwindow.h"
 #include "tests/gui/widgets_support.h"
-#include "widgets/axispicker.h"
-#include "widgets/inspectorparts.h"
-#include "widgets/longwork.h"
-#include "widgets/meshcanvas.h"
-#include "widgets/speclabel.h"
-#include "widgets/strategypreview.h"
-#include "widgets/tilecanvas.h"
-#include "widgets/tileview.h"
+#include "widgets/controls/axispicker.h"
+#include "widgets/explain/inspectorparts.h"
+#include "widgets/work/longwork.h"
+#include "widgets/mesh/meshcanvas.h"
+#include "widgets/document/speclabel.h"
+#include "widgets/strategy/strategypreview.h"
+#include "widgets/tiles/tilecanvas.h"
+#include "widgets/tiles/tileview.h"
 
 #include <QAction>
 #include <QApplication>

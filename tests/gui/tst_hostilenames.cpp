@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Designs whose names want to be obeyed, in the real window: whatever a name says, it is shown, nothing is loaded for
 // it, and every view, tool tip, menu, box and picture stays usable.
-#include "app/desktop/actions.h"
-#include "app/desktop/banner.h"
-#include "app/desktop/docks.h"
-#include "app/desktop/fileactions.h"
-#include "app/desktop/fileconflict.h"
-#include "app/desktop/helpwindow.h"
-#include "app/desktop/pictures.h"
-#include "app/desktop/savename.h"
-#include "app/desktop/shortcutsheet.h"
+#include "app/desktop/window/actions.h"
+#include "app/desktop/window/banner.h"
+#include "app/desktop/window/docks.h"
+#include "app/desktop/files/fileactions.h"
+#include "app/desktop/files/fileconflict.h"
+#include "app/desktop/window/helpwindow.h"
+#include "app/desktop/pictures/pictures.h"
+#include "app/desktop/files/savename.h"
+#include "app/desktop/window/shortcutsheet.h"
 #include "model/core/visibletext.h"
-#include "model/formats/designfile.h"
+#include "model/io/design/designfile.h"
 #include "model/session/edithistory.h"
 #include "tests/gui/editor_support.h"
 #include "tests/gui/realwindow.h"
 #include "tests/gui/textsinks.h"
 #include "tests/support/hostilenames.h"
-#include "widgets/plaintext.h"
+#include "widgets/look/plaintext.h"
 
 #include <QDir>
 #include <QDirIterator>

@@ -2,16 +2,16 @@
 // Legends name every colour and pattern in view, and a click on an entry, or a key, shows what is drawn so in the same view.
 #include "tests/gui/editor_support.h"
 
-#include "widgets/costview.h"
-#include "widgets/flowcanvas.h"
-#include "widgets/flowview.h"
-#include "widgets/format.h"
-#include "widgets/legend.h"
-#include "widgets/meshcanvas.h"
-#include "widgets/meshview.h"
-#include "widgets/modelcanvas.h"
-#include "widgets/tilecanvas.h"
-#include "widgets/tileview.h"
+#include "widgets/cost/costview.h"
+#include "widgets/flow/flowcanvas.h"
+#include "widgets/flow/flowview.h"
+#include "widgets/look/format.h"
+#include "widgets/look/legend.h"
+#include "widgets/mesh/meshcanvas.h"
+#include "widgets/mesh/meshview.h"
+#include "widgets/tiles/modelcanvas.h"
+#include "widgets/tiles/tilecanvas.h"
+#include "widgets/tiles/tileview.h"
 
 #include <QAccessible>
 #include <QSet>

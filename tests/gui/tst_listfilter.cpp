@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ctrl+F in every list, table and tree of the window: filters, says when nothing is left, and gives all rows back.
-#include "app/desktop/fonts.h"
+#include "app/desktop/window/fonts.h"
 #include "tests/gui/testwindow.h"
-#include "widgets/listfilter.h"
+#include "widgets/tables/listfilter.h"
 
 #include <QAbstractItemView>
 #include <QLabel>

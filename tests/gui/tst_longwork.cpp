@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work off the GUI thread: only the latest answers, a cancel is answered at once and is no error, and what lasts is told of.
-#include "widgets/latestjob.h"
-#include "widgets/longwork.h"
+#include "widgets/work/latestjob.h"
+#include "widgets/work/longwork.h"
 
 #include <QElapsedTimer>
 #include <QProgressBar>

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the real window looks when it is asked to look otherwise: size of text, contrast, patterns in place of hues. All of it at
 // once, and kept. With SHARDBOARD_PICTURES set to a folder the windows are saved there to be looked at.
-#include "app/desktop/docks.h"
-#include "app/desktop/fonts.h"
+#include "app/desktop/window/docks.h"
+#include "app/desktop/window/fonts.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "tests/gui/window_support.h"
-#include "widgets/devicecolors.h"
-#include "widgets/elidedlabel.h"
-#include "widgets/meshcanvas.h"
-#include "widgets/meshview.h"
-#include "widgets/theme.h"
-#include "widgets/tilecanvas.h"
-#include "widgets/tileview.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/controls/elidedlabel.h"
+#include "widgets/mesh/meshcanvas.h"
+#include "widgets/mesh/meshview.h"
+#include "widgets/look/theme.h"
+#include "widgets/tiles/tilecanvas.h"
+#include "widgets/tiles/tileview.h"
 
 #include <QAbstractButton>
 #include <QCheckBox>

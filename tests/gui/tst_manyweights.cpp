@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One edit of many weights: those that a pattern names, counted before they are changed, and a strategy that goes from one window
 // to another by the clipboard.
-#include "app/desktop/fonts.h"
+#include "app/desktop/window/fonts.h"
 #include "tests/gui/testwindow.h"
 #include "tests/gui/widgets_support.h"
-#include "widgets/strategyeditor.h"
-#include "widgets/weighttable.h"
+#include "widgets/strategy/strategyeditor.h"
+#include "widgets/weights/weighttable.h"
 
 #include <QClipboard>
 #include <QLabel>

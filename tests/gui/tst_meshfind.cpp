@@ -3,11 +3,11 @@
 // what matches and goes on to the next.
 #include "tests/gui/editor_support.h"
 
-#include "widgets/documentview.h"
-#include "widgets/findfield.h"
-#include "widgets/meshcanvas.h"
-#include "widgets/meshfind.h"
-#include "widgets/meshview.h"
+#include "widgets/document/documentview.h"
+#include "widgets/controls/findfield.h"
+#include "widgets/mesh/meshcanvas.h"
+#include "widgets/mesh/meshfind.h"
+#include "widgets/mesh/meshview.h"
 
 #include <QLabel>
 

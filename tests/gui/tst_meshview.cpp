@@ -3,13 +3,13 @@
 // fit is marked by more than its colour; the legend says what is shown.
 #include "tests/gui/editor_support.h"
 
-#include "widgets/axisdrag.h"
-#include "widgets/format.h"
-#include "widgets/meshcanvas.h"
-#include "widgets/meshchips.h"
-#include "widgets/meshorder.h"
-#include "widgets/meshview.h"
-#include "widgets/theme.h"
+#include "widgets/controls/axisdrag.h"
+#include "widgets/look/format.h"
+#include "widgets/mesh/meshcanvas.h"
+#include "widgets/mesh/meshchips.h"
+#include "widgets/mesh/meshorder.h"
+#include "widgets/mesh/meshview.h"
+#include "widgets/look/theme.h"
 
 #include <QAction>
 #include <QApplication>

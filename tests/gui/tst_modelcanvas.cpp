@@ -4,11 +4,11 @@
 #include "tests/gui/editor_support.h"
 
 #include "widgets/canvas/treemap.h"
-#include "widgets/heldweights.h"
-#include "widgets/modelcanvas.h"
-#include "widgets/theme.h"
-#include "widgets/tilecanvas.h"
-#include "widgets/tileview.h"
+#include "widgets/tiles/heldweights.h"
+#include "widgets/tiles/modelcanvas.h"
+#include "widgets/look/theme.h"
+#include "widgets/tiles/tilecanvas.h"
+#include "widgets/tiles/tileview.h"
 
 #include <QApplication>
 #include <QLineEdit>

@@ -2,20 +2,20 @@
 // One choice of notation, followed by every view that writes a layout.
 #include "tests/gui/editor_support.h"
 
-#include "app/desktop/notationmenu.h"
-#include "app/desktop/settings.h"
+#include "app/desktop/menus/notationmenu.h"
+#include "app/desktop/window/settings.h"
 
-#include "widgets/collectivesmodel.h"
-#include "widgets/collectivesview.h"
-#include "widgets/flowscene.h"
-#include "widgets/inspector.h"
-#include "widgets/shownspec.h"
-#include "widgets/speclabel.h"
-#include "widgets/strategyeditor.h"
-#include "widgets/theme.h"
-#include "widgets/tileview.h"
-#include "widgets/weightmodel.h"
-#include "widgets/weighttable.h"
+#include "widgets/cost/collectivesmodel.h"
+#include "widgets/cost/collectivesview.h"
+#include "widgets/flow/flowscene.h"
+#include "widgets/explain/inspector.h"
+#include "widgets/document/shownspec.h"
+#include "widgets/document/speclabel.h"
+#include "widgets/strategy/strategyeditor.h"
+#include "widgets/look/theme.h"
+#include "widgets/tiles/tileview.h"
+#include "widgets/weights/weightmodel.h"
+#include "widgets/weights/weighttable.h"
 
 #include <QApplication>
 #include <QClipboard>

@@ -2,13 +2,13 @@
 // A step of training in the flow and in the collectives: which phase is seen, what belongs to it, and how it is chosen.
 #include "tests/gui/widgets_support.h"
 
-#include "widgets/choicebox.h"
-#include "widgets/collectivesmodel.h"
-#include "widgets/collectivesview.h"
-#include "widgets/flowcanvas.h"
-#include "widgets/flowview.h"
-#include "widgets/tablecopy.h"
-#include "widgets/theme.h"
+#include "widgets/controls/choicebox.h"
+#include "widgets/cost/collectivesmodel.h"
+#include "widgets/cost/collectivesview.h"
+#include "widgets/flow/flowcanvas.h"
+#include "widgets/flow/flowview.h"
+#include "widgets/tables/tablecopy.h"
+#include "widgets/look/theme.h"
 
 #include <QApplication>
 #include <QLineEdit>

@@ -3,10 +3,10 @@
 // the plan what it says.
 #include "tests/gui/widgets_support.h"
 
-#include "model/formats/designfile.h"
-#include "widgets/collectivesview.h"
-#include "widgets/pickermenu.h"
-#include "widgets/theme.h"
+#include "model/io/design/designfile.h"
+#include "widgets/cost/collectivesview.h"
+#include "widgets/workbench/pickermenu.h"
+#include "widgets/look/theme.h"
 
 #include <QAction>
 #include <QApplication>

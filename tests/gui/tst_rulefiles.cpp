@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules files and modules in the real window: dropped, opened, saved; new designs laid out by rules or of one module.
-#include "app/desktop/actions.h"
-#include "app/desktop/banner.h"
-#include "app/desktop/docks.h"
-#include "app/desktop/fileactions.h"
-#include "app/desktop/mainwindow.h"
-#include "app/desktop/newdialog.h"
-#include "app/desktop/rulefiles.h"
-#include "app/desktop/settings.h"
-#include "app/desktop/themecontrol.h"
+#include "app/desktop/window/actions.h"
+#include "app/desktop/window/banner.h"
+#include "app/desktop/window/docks.h"
+#include "app/desktop/files/fileactions.h"
+#include "app/desktop/window/mainwindow.h"
+#include "app/desktop/files/newdialog.h"
+#include "app/desktop/files/rulefiles.h"
+#include "app/desktop/window/settings.h"
+#include "app/desktop/menus/themecontrol.h"
 #include "model/rules/rulesetup.h"
 #include "model/session/document.h"
 #include "tests/gui/widgets_support.h"
-#include "widgets/findingsview.h"
-#include "widgets/rulesview.h"
+#include "widgets/findings/findingsview.h"
+#include "widgets/rules/rulesview.h"
 
 #include <QApplication>
 #include <QCheckBox>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sheet of shortcuts in the real window: made of the registry, keys changed by keys, conflicts named, and everything that shows
 // keys shows the changed ones.
-#include "app/desktop/helpwindow.h"
-#include "app/desktop/keyfield.h"
-#include "app/desktop/palettesources.h"
-#include "app/desktop/shortcutsheet.h"
+#include "app/desktop/window/helpwindow.h"
+#include "app/desktop/window/keyfield.h"
+#include "app/desktop/window/palettesources.h"
+#include "app/desktop/window/shortcutsheet.h"
 #include "tests/gui/window_support.h"
-#include "widgets/flowcanvas.h"
-#include "widgets/tileview.h"
+#include "widgets/flow/flowcanvas.h"
+#include "widgets/tiles/tileview.h"
 
 #include <QLabel>
 #include <QLineEdit>

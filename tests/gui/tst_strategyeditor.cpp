@@ -2,16 +2,16 @@
 // The strategy editor with real keys and clicks on a real document.
 #include "tests/gui/editor_support.h"
 
-#include "widgets/axispicker.h"
-#include "widgets/inspectorparts.h"
-#include "widgets/numberedit.h"
-#include "widgets/segmenttable.h"
-#include "widgets/speclabel.h"
-#include "widgets/strategyeditor.h"
-#include "widgets/theme.h"
-#include "widgets/tilestrip.h"
-#include "widgets/weightmodel.h"
-#include "widgets/weighttable.h"
+#include "widgets/controls/axispicker.h"
+#include "widgets/explain/inspectorparts.h"
+#include "widgets/controls/numberedit.h"
+#include "widgets/strategy/segmenttable.h"
+#include "widgets/document/speclabel.h"
+#include "widgets/strategy/strategyeditor.h"
+#include "widgets/look/theme.h"
+#include "widgets/tiles/tilestrip.h"
+#include "widgets/weights/weightmodel.h"
+#include "widgets/weights/weighttable.h"
 
 #include <QApplication>
 #include <QLabel>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every table of the real window copies all that is selected, with its headings, in three forms; what a person does to columns
 // stays.
-#include "app/desktop/docks.h"
+#include "app/desktop/window/docks.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "tests/gui/window_support.h"
-#include "widgets/strategyclip.h"
-#include "widgets/tablecopy.h"
+#include "widgets/strategy/strategyclip.h"
+#include "widgets/tables/tablecopy.h"
 
 #include <QClipboard>
 #include <QDockWidget>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step of training in small windows, which has more to choose from than the sample: headings are whole, elided or not there,
 // whatever stands beside them; the field that finds things gives way until it is used; nothing makes the window larger.
-#include "app/desktop/fonts.h"
+#include "app/desktop/window/fonts.h"
 #include "tests/gui/testwindow.h"
 #include "tests/gui/widgets_support.h"
-#include "widgets/documentview.h"
-#include "widgets/findfield.h"
-#include "widgets/flowview.h"
-#include "widgets/meshcanvas.h"
-#include "widgets/planplayer.h"
+#include "widgets/document/documentview.h"
+#include "widgets/controls/findfield.h"
+#include "widgets/flow/flowview.h"
+#include "widgets/mesh/meshcanvas.h"
+#include "widgets/flow/planplayer.h"
 
 #include <QLabel>
 #include <QStatusBar>

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a picture of every view, light and dark, for people to look at: widgets_gallery DIR [MODEL] [MESH] [PRESET].
-#include "widgets/axisdrag.h"
-#include "widgets/collectivesview.h"
-#include "widgets/findingsview.h"
-#include "widgets/flowview.h"
-#include "widgets/inspector.h"
-#include "widgets/memoryview.h"
-#include "widgets/meshview.h"
-#include "widgets/summarybar.h"
-#include "widgets/theme.h"
-#include "widgets/tilecanvas.h"
-#include "widgets/tileview.h"
-#include "widgets/weighttable.h"
+#include "widgets/controls/axisdrag.h"
+#include "widgets/cost/collectivesview.h"
+#include "widgets/findings/findingsview.h"
+#include "widgets/flow/flowview.h"
+#include "widgets/explain/inspector.h"
+#include "widgets/memory/memoryview.h"
+#include "widgets/mesh/meshview.h"
+#include "widgets/workbench/summarybar.h"
+#include "widgets/look/theme.h"
+#include "widgets/tiles/tilecanvas.h"
+#include "widgets/tiles/tileview.h"
+#include "widgets/weights/weighttable.h"
 
-#include "model/design/presets.h"
-#include "model/formats/openmodel.h"
+#include "model/design/presets/presets.h"
+#include "model/io/checkpoint/openmodel.h"
 
 #include <QAction>
 #include <QApplication>

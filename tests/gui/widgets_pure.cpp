@@ -5,13 +5,13 @@
 #include "widgets/canvas/meshgrid.h"
 #include "widgets/canvas/tilescene.h"
 #include "widgets/canvas/viewport.h"
-#include "widgets/devicecolors.h"
-#include "widgets/devicememory.h"
-#include "widgets/flowscene.h"
-#include "widgets/format.h"
-#include "widgets/meshchips.h"
-#include "widgets/theme.h"
-#include "widgets/weightmodel.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/mesh/devicememory.h"
+#include "widgets/flow/flowscene.h"
+#include "widgets/look/format.h"
+#include "widgets/mesh/meshchips.h"
+#include "widgets/look/theme.h"
+#include "widgets/weights/weightmodel.h"
 
 #include <QTest>
 

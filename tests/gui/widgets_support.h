@@ -2,8 +2,8 @@
 // What the tests of views share: a document with a known design, and ways to find things in it.
 #pragma once
 
-#include "model/design/presets.h"
-#include "model/formats/openmodel.h"
+#include "model/design/presets/presets.h"
+#include "model/io/checkpoint/openmodel.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 

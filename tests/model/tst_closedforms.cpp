@@ -3,7 +3,7 @@
 #include "model/cost/closedforms/activationbytes.h"
 #include "model/cost/closedforms/adambytes.h"
 #include "model/cost/closedforms/modelflops.h"
-#include "model/graph/modelsize.h"
+#include "model/families/modelsize.h"
 #include "tests/support/models.h"
 
 #include <QtTest>

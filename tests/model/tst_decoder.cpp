@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/graph/decoder.h"
-#include "model/graph/modelsize.h"
+#include "model/families/decoder.h"
+#include "model/families/modelsize.h"
 #include "tests/support/families.h"
 #include "tests/support/models.h"
 

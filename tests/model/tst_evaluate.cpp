@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a design to its evaluation: presets, precedence, findings, refusals.
 #include "model/design/evaluate.h"
-#include "model/design/presets.h"
+#include "model/design/presets/presets.h"
 #include "tests/support/models.h"
 
 #include <QtTest>

@@ -3,7 +3,7 @@
 // one finding; in the plan's memory and collectives it makes all of the difference.
 #include "model/design/evaluate.h"
 #include "model/design/findings.h"
-#include "model/design/presets.h"
+#include "model/design/presets/presets.h"
 #include "tests/support/models.h"
 
 #include <QtTest>

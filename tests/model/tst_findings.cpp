@@ -3,7 +3,7 @@
 // repair.
 #include "model/design/entryindex.h"
 #include "model/design/evaluate.h"
-#include "model/design/presets.h"
+#include "model/design/presets/presets.h"
 #include "tests/support/models.h"
 
 #include <QtTest>

@@ -2,7 +2,7 @@
 // Kernel times against measured products and by their laws; what runs beside the computation.
 #include "model/cost/kerneltime.h"
 #include "model/design/evaluate.h"
-#include "model/design/presets.h"
+#include "model/design/presets/presets.h"
 #include "model/plan/steptime.h"
 
 #include <QtTest>

@@ -2,8 +2,8 @@
 // What each planned operation says of its kernel: class, FLOPs, bytes and the sizes of matrix products.
 #include "model/cost/closedforms/modelflops.h"
 #include "model/design/evaluate.h"
-#include "model/design/presets.h"
-#include "model/formats/openmodel.h"
+#include "model/design/presets/presets.h"
+#include "model/io/checkpoint/openmodel.h"
 #include "model/ops/opdefinition.h"
 #include "tests/support/models.h"
 

@@ -3,7 +3,7 @@
 #include "model/cost/closedforms/activationbytes.h"
 #include "model/cost/closedforms/adambytes.h"
 #include "model/design/evaluate.h"
-#include "model/design/presets.h"
+#include "model/design/presets/presets.h"
 #include "model/plan/memory/stagelayers.h"
 #include "model/plan/memory/timeline.h"
 #include "tests/support/models.h"

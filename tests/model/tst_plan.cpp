@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole plans: which collectives stand where, with which bytes, and that the document says all of it.
 #include "model/design/evaluate.h"
-#include "model/design/presets.h"
-#include "model/plan/planjson.h"
+#include "model/design/presets/presets.h"
+#include "model/io/documents/planjson.h"
 #include "tests/support/models.h"
 
 #include <nlohmann/json.hpp>

@@ -3,11 +3,11 @@
 // can be followed. What a repair brings is read off the plan of the repaired design, not off the finding.
 #include "model/design/evaluate.h"
 #include "model/design/findings.h"
-#include "model/design/fitadvice.h"
-#include "model/design/presetaxes.h"
-#include "model/design/presets.h"
-#include "model/design/whatif.h"
-#include "model/formats/openmodel.h"
+#include "model/design/advice/fitadvice.h"
+#include "model/design/presets/presetaxes.h"
+#include "model/design/presets/presets.h"
+#include "model/design/advice/whatif.h"
+#include "model/io/checkpoint/openmodel.h"
 
 #include <QtTest>
 

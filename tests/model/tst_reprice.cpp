@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pricing apart from planning gives what planning gives, plain and compiled.
 #include "model/design/evaluate.h"
-#include "model/design/presets.h"
+#include "model/design/presets/presets.h"
 #include "model/plan/compiledcost.h"
 #include "model/plan/reprice.h"
 #include "tests/support/models.h"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/core/text.h"
-#include "model/formats/pickrequest.h"
+#include "model/io/max/pickrequest.h"
 
 #include <string>
 #include <vector>

@@ -2,7 +2,7 @@
 // Models for tests, by their dimensions.
 #pragma once
 
-#include "model/graph/modelspec.h"
+#include "model/families/modelspec.h"
 
 namespace shardboard {
 

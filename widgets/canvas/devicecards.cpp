@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/canvas/devicecards.h"
 
-#include "widgets/format.h"
-#include "widgets/theme.h"
+#include "widgets/look/format.h"
+#include "widgets/look/theme.h"
 
 #include <QPaintEngine>
 #include <QPainter>

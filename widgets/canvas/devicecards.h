@@ -4,7 +4,7 @@
 // the theme stay.
 #pragma once
 
-#include "widgets/devicecolors.h"
+#include "widgets/look/devicecolors.h"
 
 #include <QFont>
 #include <QPalette>

@@ -3,7 +3,7 @@
 // takes longer than to draw it.
 #pragma once
 
-#include "widgets/devicecolors.h"
+#include "widgets/look/devicecolors.h"
 
 #include <QPaintEngine>
 #include <QPainter>

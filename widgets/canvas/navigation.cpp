@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/canvas/navigation.h"
 
-#include "widgets/theme.h"
+#include "widgets/look/theme.h"
 
 #include <QAbstractSpinBox>
 #include <QApplication>

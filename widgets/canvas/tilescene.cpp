@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/canvas/tilescene.h"
 
-#include "widgets/devicecolors.h"
-#include "widgets/format.h"
-#include "widgets/weightedits.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/look/format.h"
+#include "widgets/weights/weightedits.h"
 
 #include <algorithm>
 

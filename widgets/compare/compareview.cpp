@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/compareview.h"
+#include "widgets/compare/compareview.h"
 
-#include "model/formats/designfile.h"
-#include "widgets/choicebox.h"
-#include "widgets/format.h"
-#include "widgets/plaintext.h"
-#include "widgets/tablecopy.h"
-#include "widgets/theme.h"
-#include "widgets/weighthover.h"
-#include "widgets/wrappedlabel.h"
-#include "widgets/wrappedrows.h"
+#include "model/io/design/designfile.h"
+#include "widgets/controls/choicebox.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/tables/tablecopy.h"
+#include "widgets/look/theme.h"
+#include "widgets/tables/weighthover.h"
+#include "widgets/controls/wrappedlabel.h"
+#include "widgets/tables/wrappedrows.h"
 
 #include <QFile>
 #include <QFileInfo>

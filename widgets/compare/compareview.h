@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/design/compare.h"
-#include "widgets/documentview.h"
+#include "widgets/document/documentview.h"
 
 #include <memory>
 #include <vector>

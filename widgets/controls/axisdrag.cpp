@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/axisdrag.h"
+#include "widgets/controls/axisdrag.h"
 
-#include "widgets/devicecolors.h"
-#include "widgets/theme.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/look/theme.h"
 
 #include <QApplication>
 #include <QDrag>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/axispicker.h"
+#include "widgets/controls/axispicker.h"
 
-#include "widgets/axisdrag.h"
-#include "widgets/format.h"
-#include "widgets/theme.h"
+#include "widgets/controls/axisdrag.h"
+#include "widgets/look/format.h"
+#include "widgets/look/theme.h"
 
 #include <QApplication>
 #include <QDropEvent>

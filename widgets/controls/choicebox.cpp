@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/choicebox.h"
+#include "widgets/controls/choicebox.h"
 
-#include "widgets/theme.h"
+#include "widgets/look/theme.h"
 
 #include <QAbstractItemView>
 #include <QPainter>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/contextmenu.h"
+#include "widgets/controls/contextmenu.h"
 
 #include <QMenu>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/elidedlabel.h"
+#include "widgets/controls/elidedlabel.h"
 
-#include "widgets/plaintext.h"
+#include "widgets/look/plaintext.h"
 
 #include <QHelpEvent>
 #include <QPainter>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/fieldroom.h"
+#include "widgets/controls/fieldroom.h"
 
-#include "widgets/documentview.h"
-#include "widgets/theme.h"
+#include "widgets/document/documentview.h"
+#include "widgets/look/theme.h"
 
 #include <QEvent>
 #include <QLabel>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/findfield.h"
+#include "widgets/controls/findfield.h"
 
 #include <QKeyEvent>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/numberedit.h"
+#include "widgets/controls/numberedit.h"
 
 #include "model/core/text.h"
 
-#include "widgets/theme.h"
+#include "widgets/look/theme.h"
 
 #include <QSignalBlocker>
 #include <QStyle>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/windowplace.h"
+#include "widgets/controls/windowplace.h"
 
 #include <QGuiApplication>
 #include <QScreen>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/wrappedlabel.h"
-#include "widgets/contextmenu.h"
+#include "widgets/controls/wrappedlabel.h"
+#include "widgets/controls/contextmenu.h"
 
 #include <QClipboard>
 #include <QContextMenuEvent>

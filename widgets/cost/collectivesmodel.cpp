@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/collectivesmodel.h"
+#include "widgets/cost/collectivesmodel.h"
 
-#include "widgets/format.h"
-#include "widgets/shownspec.h"
+#include "widgets/look/format.h"
+#include "widgets/document/shownspec.h"
 
 #include <QStringList>
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/collectivesview.h"
+#include "widgets/cost/collectivesview.h"
 
-#include "widgets/choicebox.h"
-#include "widgets/collectivesmodel.h"
-#include "widgets/elidedlabel.h"
-#include "widgets/format.h"
-#include "widgets/pickermenu.h"
-#include "widgets/tablecopy.h"
-#include "widgets/theme.h"
-#include "widgets/weighthover.h"
+#include "widgets/controls/choicebox.h"
+#include "widgets/cost/collectivesmodel.h"
+#include "widgets/controls/elidedlabel.h"
+#include "widgets/look/format.h"
+#include "widgets/workbench/pickermenu.h"
+#include "widgets/tables/tablecopy.h"
+#include "widgets/look/theme.h"
+#include "widgets/tables/weighthover.h"
 
 #include <QGuiApplication>
 #include <QHBoxLayout>

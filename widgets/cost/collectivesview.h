@@ -2,7 +2,7 @@
 // The list of collectives: sortable, filterable, copied as TSV, linked with the selection.
 #pragma once
 
-#include "widgets/documentview.h"
+#include "widgets/document/documentview.h"
 
 #include <QFont>
 

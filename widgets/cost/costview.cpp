@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/costview.h"
+#include "widgets/cost/costview.h"
 
-#include "widgets/elidedlabel.h"
-#include "widgets/format.h"
-#include "widgets/legend.h"
-#include "widgets/tablecopy.h"
-#include "widgets/theme.h"
-#include "widgets/weighthover.h"
+#include "widgets/controls/elidedlabel.h"
+#include "widgets/look/format.h"
+#include "widgets/look/legend.h"
+#include "widgets/tables/tablecopy.h"
+#include "widgets/look/theme.h"
+#include "widgets/tables/weighthover.h"
 
 #include <QHBoxLayout>
 #include <QHeaderView>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/cutsmodel.h"
+#include "widgets/cuts/cutsmodel.h"
 
 #include "model/core/checked.h"
 
-#include "widgets/devicecolors.h"
-#include "widgets/format.h"
-#include "widgets/theme.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/look/format.h"
+#include "widgets/look/theme.h"
 
 #include <QPainter>
 #include <QStringList>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/cutsview.h"
+#include "widgets/cuts/cutsview.h"
 
 #include "model/core/checked.h"
 
-#include "widgets/axispicker.h"
-#include "widgets/choicebox.h"
-#include "widgets/cutsmodel.h"
-#include "widgets/devicecolors.h"
-#include "widgets/format.h"
-#include "widgets/numberedit.h"
-#include "widgets/strategydraft.h"
-#include "widgets/tablecopy.h"
-#include "widgets/theme.h"
+#include "widgets/controls/axispicker.h"
+#include "widgets/controls/choicebox.h"
+#include "widgets/cuts/cutsmodel.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/look/format.h"
+#include "widgets/controls/numberedit.h"
+#include "widgets/strategy/strategydraft.h"
+#include "widgets/tables/tablecopy.h"
+#include "widgets/look/theme.h"
 
 #include <QHBoxLayout>
 #include <QHeaderView>

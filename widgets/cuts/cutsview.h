@@ -2,7 +2,7 @@
 // The five cut rules side by side on a dim of the selected weight: who would cut where, and what it costs.
 #pragma once
 
-#include "widgets/documentview.h"
+#include "widgets/document/documentview.h"
 
 class QTableView;
 

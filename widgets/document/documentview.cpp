@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/documentview.h"
+#include "widgets/document/documentview.h"
 
-#include "widgets/fieldroom.h"
-#include "widgets/format.h"
-#include "widgets/theme.h"
+#include "widgets/controls/fieldroom.h"
+#include "widgets/look/format.h"
+#include "widgets/look/theme.h"
 
 #include <QEvent>
 #include <QHBoxLayout>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/findingplace.h"
+#include "widgets/document/findingplace.h"
 
-#include "model/explain/explain.h"
+#include "model/design/explain/explain.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
-#include "widgets/format.h"
+#include "widgets/look/format.h"
 
 #include <QObject>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/repairs.h"
+#include "widgets/document/repairs.h"
 
-#include "widgets/format.h"
+#include "widgets/look/format.h"
 
 #include <QObject>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/shownspec.h"
+#include "widgets/document/shownspec.h"
 
 #include "model/session/document.h"
 
-#include "widgets/format.h"
-#include "widgets/plaintext.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
 
 #include <QAction>
 #include <QClipboard>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/speclabel.h"
+#include "widgets/document/speclabel.h"
 
-#include "widgets/contextmenu.h"
-#include "widgets/theme.h"
+#include "widgets/controls/contextmenu.h"
+#include "widgets/look/theme.h"
 
 #include <QContextMenuEvent>
 #include <QMenu>

@@ -3,7 +3,7 @@
 // menu copies it, in any notation.
 #pragma once
 
-#include "widgets/shownspec.h"
+#include "widgets/document/shownspec.h"
 
 #include <QFont>
 #include <QWidget>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/stepwords.h"
+#include "widgets/document/stepwords.h"
 
-#include "widgets/collectivesmodel.h"
-#include "widgets/format.h"
+#include "widgets/cost/collectivesmodel.h"
+#include "widgets/look/format.h"
 
 #include <QObject>
 #include <QStringList>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/wakearound.h"
+#include "widgets/document/wakearound.h"
 
-#include "widgets/documentview.h"
+#include "widgets/document/documentview.h"
 
 namespace shardboard {
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/explainview.h"
+#include "widgets/explain/explainview.h"
 
-#include "widgets/background.h"
-#include "widgets/choicebox.h"
-#include "widgets/elidedlabel.h"
-#include "widgets/format.h"
-#include "widgets/inspectorparts.h"
-#include "widgets/latestjob.h"
-#include "widgets/repairs.h"
-#include "widgets/rowsmodel.h"
-#include "widgets/tablecopy.h"
-#include "widgets/theme.h"
-#include "widgets/wrappedlabel.h"
+#include "widgets/work/background.h"
+#include "widgets/controls/choicebox.h"
+#include "widgets/controls/elidedlabel.h"
+#include "widgets/look/format.h"
+#include "widgets/explain/inspectorparts.h"
+#include "widgets/work/latestjob.h"
+#include "widgets/document/repairs.h"
+#include "widgets/explain/rowsmodel.h"
+#include "widgets/tables/tablecopy.h"
+#include "widgets/look/theme.h"
+#include "widgets/controls/wrappedlabel.h"
 
 #include <QEvent>
 #include <QHBoxLayout>

@@ -3,8 +3,8 @@
 // have taken, with its price, what refused it, what it would do to the step, and a button that pins it.
 #pragma once
 
-#include "model/explain/explain.h"
-#include "widgets/documentview.h"
+#include "model/design/explain/explain.h"
+#include "widgets/document/documentview.h"
 
 #include <functional>
 #include <optional>

@@ -2,10 +2,10 @@
 // Explains what is selected: what it is, why it is so, what else was possible and at what price, what is wrong with it.
 #pragma once
 
-#include "model/explain/explain.h"
-#include "widgets/documentview.h"
-#include "widgets/findingplace.h"
-#include "widgets/inspectorparts.h"
+#include "model/design/explain/explain.h"
+#include "widgets/document/documentview.h"
+#include "widgets/document/findingplace.h"
+#include "widgets/explain/inspectorparts.h"
 
 #include <QFont>
 #include <QPalette>

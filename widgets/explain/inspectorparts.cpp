@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/inspectorparts.h"
+#include "widgets/explain/inspectorparts.h"
 
-#include "widgets/plaintext.h"
-#include "widgets/speclabel.h"
-#include "widgets/theme.h"
-#include "widgets/wrappedlabel.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/document/speclabel.h"
+#include "widgets/look/theme.h"
+#include "widgets/controls/wrappedlabel.h"
 
 #include <QGridLayout>
 #include <QHBoxLayout>

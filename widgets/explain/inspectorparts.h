@@ -2,7 +2,7 @@
 // The building blocks of the inspector: sections, rows of facts, sentences, and cards that can be chosen.
 #pragma once
 
-#include "widgets/shownspec.h"
+#include "widgets/document/shownspec.h"
 
 #include <QFrame>
 #include <QString>

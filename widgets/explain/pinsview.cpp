@@ -2,14 +2,14 @@
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized" // false alarm of g++ 12 on copies of a variant
 #endif
-#include "widgets/pinsview.h"
+#include "widgets/explain/pinsview.h"
 
-#include "widgets/format.h"
-#include "widgets/notedelegate.h"
-#include "widgets/repairs.h"
-#include "widgets/rowsmodel.h"
-#include "widgets/tablecopy.h"
-#include "widgets/theme.h"
+#include "widgets/look/format.h"
+#include "widgets/tables/notedelegate.h"
+#include "widgets/document/repairs.h"
+#include "widgets/explain/rowsmodel.h"
+#include "widgets/tables/tablecopy.h"
+#include "widgets/look/theme.h"
 
 #include <QHBoxLayout>
 #include <QHeaderView>

@@ -3,7 +3,7 @@
 // written; the explanation of an operation offers those that take another row.
 #pragma once
 
-#include "widgets/documentview.h"
+#include "widgets/document/documentview.h"
 
 class QLabel;
 class QLineEdit;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/rowsmodel.h"
+#include "widgets/explain/rowsmodel.h"
 
-#include "model/explain/explain.h"
-#include "widgets/format.h"
-#include "widgets/theme.h"
-#include "widgets/wrappedlabel.h"
+#include "model/design/explain/explain.h"
+#include "widgets/look/format.h"
+#include "widgets/look/theme.h"
+#include "widgets/controls/wrappedlabel.h"
 
 #include <QApplication>
 #include <QPainter>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/findingsview.h"
+#include "widgets/findings/findingsview.h"
 
 #include "model/design/findings.h"
-#include "widgets/format.h"
-#include "widgets/longwork.h"
-#include "widgets/notedelegate.h"
-#include "widgets/plaintext.h"
-#include "widgets/repairs.h"
-#include "widgets/tablecopy.h"
-#include "widgets/theme.h"
-#include "widgets/weighthover.h"
+#include "widgets/look/format.h"
+#include "widgets/work/longwork.h"
+#include "widgets/tables/notedelegate.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/document/repairs.h"
+#include "widgets/tables/tablecopy.h"
+#include "widgets/look/theme.h"
+#include "widgets/tables/weighthover.h"
 
 #include <QAction>
 #include <QHBoxLayout>

@@ -3,8 +3,8 @@
 // finding selects the object that it is about.
 #pragma once
 
-#include "widgets/documentview.h"
-#include "widgets/findingplace.h"
+#include "widgets/document/documentview.h"
+#include "widgets/document/findingplace.h"
 
 class QAction;
 class QPushButton;

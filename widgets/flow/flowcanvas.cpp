@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/flowcanvas.h"
+#include "widgets/flow/flowcanvas.h"
 
 #include "widgets/canvas/paintsscreen.h"
-#include "widgets/devicecolors.h"
-#include "widgets/documentview.h"
-#include "widgets/flowlegend.h"
-#include "widgets/plaintext.h"
-#include "widgets/theme.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/document/documentview.h"
+#include "widgets/flow/flowlegend.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
 
 #include "model/session/selection.h"
 

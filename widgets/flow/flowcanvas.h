@@ -6,8 +6,8 @@
 #include "widgets/canvas/accessiblecanvas.h"
 #include "widgets/canvas/navigation.h"
 #include "widgets/canvas/zoomable.h"
-#include "widgets/flowlayout.h"
-#include "widgets/flowscene.h"
+#include "widgets/flow/flowlayout.h"
+#include "widgets/flow/flowscene.h"
 
 #include "model/session/document.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/flowlayout.h"
+#include "widgets/flow/flowlayout.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/flowlegend.h"
+#include "widgets/flow/flowlegend.h"
 
-#include "widgets/devicecolors.h"
-#include "widgets/format.h"
-#include "widgets/theme.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/look/format.h"
+#include "widgets/look/theme.h"
 
 #include <QPainter>
 

@@ -3,8 +3,8 @@
 // which items an entry is about.
 #pragma once
 
-#include "widgets/flowscene.h"
-#include "widgets/legend.h"
+#include "widgets/flow/flowscene.h"
+#include "widgets/look/legend.h"
 
 #include <QPointF>
 

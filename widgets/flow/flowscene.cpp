@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/flowscene.h"
+#include "widgets/flow/flowscene.h"
 
-#include "widgets/collectivesmodel.h"
-#include "widgets/documentview.h"
-#include "widgets/format.h"
-#include "widgets/shownspec.h"
+#include "widgets/cost/collectivesmodel.h"
+#include "widgets/document/documentview.h"
+#include "widgets/look/format.h"
+#include "widgets/document/shownspec.h"
 
 #include <QStringList>
 

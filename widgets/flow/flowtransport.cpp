@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/flowtransport.h"
+#include "widgets/flow/flowtransport.h"
 
-#include "widgets/elidedlabel.h"
-#include "widgets/format.h"
-#include "widgets/planplayer.h"
-#include "widgets/stepwords.h"
-#include "widgets/theme.h"
+#include "widgets/controls/elidedlabel.h"
+#include "widgets/look/format.h"
+#include "widgets/flow/planplayer.h"
+#include "widgets/document/stepwords.h"
+#include "widgets/look/theme.h"
 
 #include <QEvent>
 #include <QHBoxLayout>

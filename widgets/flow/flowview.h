@@ -3,8 +3,8 @@
 // played. What is walked to is selected, so that every view shows it; the player says what moves meanwhile.
 #pragma once
 
-#include "widgets/documentview.h"
-#include "widgets/flowscene.h"
+#include "widgets/document/documentview.h"
+#include "widgets/flow/flowscene.h"
 
 class QMenu;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/planplayer.h"
+#include "widgets/flow/planplayer.h"
 
 #include <algorithm>
 #include <utility>

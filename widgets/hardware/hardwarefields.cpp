@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/hardwarefields.h"
+#include "widgets/hardware/hardwarefields.h"
 
 #include "model/core/mesh.h"
-#include "widgets/format.h"
+#include "widgets/look/format.h"
 
 #include <QLocale>
 #include <QObject>

@@ -2,15 +2,15 @@
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized" // false alarm of g++ 12 on copies of a variant
 #endif
-#include "widgets/hardwareview.h"
+#include "widgets/hardware/hardwareview.h"
 
-#include "model/formats/designfile.h"
-#include "model/formats/hardwarefile.h"
+#include "model/io/design/designfile.h"
+#include "model/io/design/hardwarefile.h"
 #include "model/hardware/hardwarechecks.h"
-#include "widgets/choicebox.h"
-#include "widgets/format.h"
-#include "widgets/theme.h"
-#include "widgets/wrappedlabel.h"
+#include "widgets/controls/choicebox.h"
+#include "widgets/look/format.h"
+#include "widgets/look/theme.h"
+#include "widgets/controls/wrappedlabel.h"
 
 #include <QCheckBox>
 #include <QFile>

@@ -4,8 +4,8 @@
 // cannot be is told beside its field, and changes nothing.
 #pragma once
 
-#include "widgets/documentview.h"
-#include "widgets/hardwarefields.h"
+#include "widgets/document/documentview.h"
+#include "widgets/hardware/hardwarefields.h"
 
 #include <vector>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the hardware editor is laid out: the choice of a preset above, below it a section for the device and each level, with a field
 // for each value and room under it for what is wrong with it.
-#include "widgets/hardwareview.h"
+#include "widgets/hardware/hardwareview.h"
 
-#include "widgets/choicebox.h"
-#include "widgets/format.h"
-#include "widgets/theme.h"
-#include "widgets/wrappedlabel.h"
+#include "widgets/controls/choicebox.h"
+#include "widgets/look/format.h"
+#include "widgets/look/theme.h"
+#include "widgets/controls/wrappedlabel.h"
 
 #include <QCheckBox>
 #include <QGridLayout>

@@ -2,13 +2,13 @@
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized" // false alarm of g++ 12 on copies of a variant
 #endif
-#include "widgets/topologyview.h"
+#include "widgets/hardware/topologyview.h"
 
 #include "model/hardware/footprint.h"
-#include "widgets/devicecolors.h"
-#include "widgets/format.h"
-#include "widgets/plaintext.h"
-#include "widgets/theme.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
 
 #include <QHelpEvent>
 #include <QMouseEvent>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/hardware/hardware.h"
-#include "widgets/documentview.h"
+#include "widgets/document/documentview.h"
 
 #include <QRectF>
 

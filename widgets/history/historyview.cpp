@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/historyview.h"
+#include "widgets/history/historyview.h"
 
 #include "model/session/document.h"
-#include "widgets/tablecopy.h"
-#include "widgets/theme.h"
+#include "widgets/tables/tablecopy.h"
+#include "widgets/look/theme.h"
 
 #include <QHBoxLayout>
 #include <QPushButton>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/devicecolors.h"
+#include "widgets/look/devicecolors.h"
 
 #include <algorithm>
 #include <array>

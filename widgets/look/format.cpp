@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/format.h"
+#include "widgets/look/format.h"
 
-#include "widgets/plaintext.h"
+#include "widgets/look/plaintext.h"
 
 #include <QObject>
 #include <QStringList>

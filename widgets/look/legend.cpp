@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/legend.h"
+#include "widgets/look/legend.h"
 
-#include "widgets/theme.h"
+#include "widgets/look/theme.h"
 
 #include <QAbstractButton>
 #include <QEvent>

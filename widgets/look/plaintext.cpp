@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/plaintext.h"
+#include "widgets/look/plaintext.h"
 
 #include "model/core/visibletext.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/swatch.h"
+#include "widgets/look/swatch.h"
 
 #include <QPainter>
 

@@ -2,7 +2,7 @@
 // The colour and hatching of something, as a small square in a legend.
 #pragma once
 
-#include "widgets/devicecolors.h"
+#include "widgets/look/devicecolors.h"
 
 #include <QWidget>
 

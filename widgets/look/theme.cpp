@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/theme.h"
+#include "widgets/look/theme.h"
 
 #include <QApplication>
 #include <QEvent>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/tilelegend.h"
+#include "widgets/look/tilelegend.h"
 
 #include "widgets/canvas/tileedge.h"
 #include "widgets/canvas/tilescene.h"
-#include "widgets/devicecolors.h"
-#include "widgets/theme.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/look/theme.h"
 
 #include <QObject>
 #include <QPainter>

@@ -2,7 +2,7 @@
 // The legend of tiles: `cut`, `uneven`, `padded`, `whole`, those that are in view.
 #pragma once
 
-#include "widgets/legend.h"
+#include "widgets/look/legend.h"
 
 #include <vector>
 

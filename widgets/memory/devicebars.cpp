@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/devicebars.h"
+#include "widgets/memory/devicebars.h"
 
-#include "widgets/format.h"
-#include "widgets/plaintext.h"
-#include "widgets/theme.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
 
 #include <QHelpEvent>
 #include <QKeyEvent>

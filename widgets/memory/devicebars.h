@@ -3,7 +3,7 @@
 // or one for all devices where they are alike. Drawn by hand, so that it is as sharp in a picture as on the screen.
 #pragma once
 
-#include "widgets/devicecolors.h"
+#include "widgets/look/devicecolors.h"
 
 #include <QString>
 #include <QWidget>

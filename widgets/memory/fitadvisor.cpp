@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/fitadvisor.h"
+#include "widgets/memory/fitadvisor.h"
 
-#include "widgets/background.h"
+#include "widgets/work/background.h"
 
 #include <utility>
 

@@ -2,7 +2,7 @@
 // What would make the design fit into memory: each answer with its peak and its price, and a button that takes it as an edit.
 #pragma once
 
-#include "widgets/documentview.h"
+#include "widgets/document/documentview.h"
 
 class QLabel;
 class QProgressBar;

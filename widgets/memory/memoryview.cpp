@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/memoryview.h"
+#include "widgets/memory/memoryview.h"
 
-#include "widgets/choicebox.h"
-#include "widgets/devicebars.h"
-#include "widgets/devicecolors.h"
-#include "widgets/devicememory.h"
-#include "widgets/elidedlabel.h"
-#include "widgets/fitlist.h"
-#include "widgets/format.h"
+#include "widgets/controls/choicebox.h"
+#include "widgets/memory/devicebars.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/mesh/devicememory.h"
+#include "widgets/controls/elidedlabel.h"
+#include "widgets/memory/fitlist.h"
+#include "widgets/look/format.h"
 #include "widgets/plots/timelinechart.h"
-#include "widgets/swatch.h"
-#include "widgets/theme.h"
+#include "widgets/look/swatch.h"
+#include "widgets/look/theme.h"
 
 #include "model/hardware/hardware.h"
 

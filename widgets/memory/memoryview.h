@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/plan/memory/timeline.h"
-#include "widgets/documentview.h"
+#include "widgets/document/documentview.h"
 
 #include <set>
 #include <vector>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/devicememory.h"
+#include "widgets/mesh/devicememory.h"
 
-#include "widgets/format.h"
-#include "widgets/theme.h"
+#include "widgets/look/format.h"
+#include "widgets/look/theme.h"
 
 #include <QObject>
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/plan/plan.h"
-#include "widgets/devicecolors.h"
+#include "widgets/look/devicecolors.h"
 
 #include <QString>
 

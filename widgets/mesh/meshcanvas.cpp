@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/meshcanvas.h"
+#include "widgets/mesh/meshcanvas.h"
 
-#include "widgets/axisdrag.h"
+#include "widgets/controls/axisdrag.h"
 #include "widgets/canvas/paintsscreen.h"
-#include "widgets/documentview.h"
-#include "widgets/format.h"
-#include "widgets/meshlegend.h"
-#include "widgets/plaintext.h"
-#include "widgets/theme.h"
+#include "widgets/document/documentview.h"
+#include "widgets/look/format.h"
+#include "widgets/mesh/meshlegend.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
 
 #include "model/hardware/footprint.h"
 

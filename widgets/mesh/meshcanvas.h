@@ -11,9 +11,9 @@
 #include "widgets/canvas/transfers.h"
 #include "widgets/canvas/viewport.h"
 #include "widgets/canvas/zoomable.h"
-#include "widgets/devicecolors.h"
-#include "widgets/devicememory.h"
-#include "widgets/meshfind.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/mesh/devicememory.h"
+#include "widgets/mesh/meshfind.h"
 
 #include "model/hardware/hardware.h"
 #include "model/session/document.h"

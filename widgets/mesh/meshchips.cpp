@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/meshchips.h"
+#include "widgets/mesh/meshchips.h"
 
-#include "widgets/axisdrag.h"
-#include "widgets/contextmenu.h"
-#include "widgets/format.h"
-#include "widgets/meshorder.h"
-#include "widgets/plaintext.h"
-#include "widgets/theme.h"
+#include "widgets/controls/axisdrag.h"
+#include "widgets/controls/contextmenu.h"
+#include "widgets/look/format.h"
+#include "widgets/mesh/meshorder.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
 
 #include <QApplication>
 #include <QDropEvent>

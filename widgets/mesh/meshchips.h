@@ -3,7 +3,7 @@
 // size, `+` for a new axis.
 #pragma once
 
-#include "widgets/documentview.h"
+#include "widgets/document/documentview.h"
 
 #include <QAbstractButton>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/meshfind.h"
+#include "widgets/mesh/meshfind.h"
 
-#include "widgets/format.h"
+#include "widgets/look/format.h"
 
 #include <QRegularExpression>
 #include <QStringList>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/meshlegend.h"
+#include "widgets/mesh/meshlegend.h"
 
-#include "widgets/format.h"
+#include "widgets/look/format.h"
 
 #include <QObject>
 #include <QPainter>

@@ -3,8 +3,8 @@
 // each place along the mesh axis that colours the devices; one entry for all where they are too many to be named one by one.
 #pragma once
 
-#include "widgets/devicecolors.h"
-#include "widgets/legend.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/look/legend.h"
 
 #include <cstdint>
 #include <vector>

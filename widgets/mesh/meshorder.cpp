@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/meshorder.h"
+#include "widgets/mesh/meshorder.h"
 
 #include <numeric>
 #include <utility>

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/meshview.h"
+#include "widgets/mesh/meshview.h"
 
 #include "widgets/canvas/navigation.h"
-#include "widgets/contextmenu.h"
-#include "widgets/findfield.h"
-#include "widgets/format.h"
-#include "widgets/legend.h"
-#include "widgets/meshcanvas.h"
-#include "widgets/meshlegend.h"
-#include "widgets/meshorder.h"
-#include "widgets/planplayer.h"
-#include "widgets/stepwords.h"
-#include "widgets/theme.h"
-#include "widgets/topologyview.h"
+#include "widgets/controls/contextmenu.h"
+#include "widgets/controls/findfield.h"
+#include "widgets/look/format.h"
+#include "widgets/look/legend.h"
+#include "widgets/mesh/meshcanvas.h"
+#include "widgets/mesh/meshlegend.h"
+#include "widgets/mesh/meshorder.h"
+#include "widgets/flow/planplayer.h"
+#include "widgets/document/stepwords.h"
+#include "widgets/look/theme.h"
+#include "widgets/hardware/topologyview.h"
 
 #include <QContextMenuEvent>
 #include <QEvent>

@@ -2,7 +2,7 @@
 // The device mesh with its header.
 #pragma once
 
-#include "widgets/documentview.h"
+#include "widgets/document/documentview.h"
 
 class QMenu;
 class QToolButton;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/ruledelegate.h"
+#include "widgets/rules/ruledelegate.h"
 
-#include "widgets/axisdrag.h"
-#include "widgets/format.h"
-#include "widgets/rulemodel.h"
-#include "widgets/theme.h"
+#include "widgets/controls/axisdrag.h"
+#include "widgets/look/format.h"
+#include "widgets/rules/rulemodel.h"
+#include "widgets/look/theme.h"
 
 #include <QAbstractItemView>
 #include <QCompleter>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/ruleedits.h"
+#include "widgets/rules/ruleedits.h"
 
-#include "widgets/format.h"
-#include "widgets/plaintext.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
 
 #include <QObject>
 #include <QRegularExpression>

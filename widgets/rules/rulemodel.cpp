@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/rulemodel.h"
+#include "widgets/rules/rulemodel.h"
 
 #include "model/core/text.h"
-#include "widgets/format.h"
-#include "widgets/plaintext.h"
-#include "widgets/ruleedits.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/rules/ruleedits.h"
 
 #include <QCoreApplication>
 #include <QDataStream>

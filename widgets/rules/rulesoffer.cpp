@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/rulesoffer.h"
+#include "widgets/rules/rulesoffer.h"
 
-#include "widgets/theme.h"
+#include "widgets/look/theme.h"
 
 #include <QHBoxLayout>
 #include <QLabel>

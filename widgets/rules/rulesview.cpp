@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/rulesview.h"
+#include "widgets/rules/rulesview.h"
 
-#include "model/formats/rulefile.h"
-#include "model/formats/rulefilewriter.h"
-#include "widgets/format.h"
-#include "widgets/rulemodel.h"
-#include "widgets/rulesoffer.h"
-#include "widgets/ruletraceview.h"
-#include "widgets/theme.h"
+#include "model/io/maxtext/rulefile.h"
+#include "model/io/maxtext/rulefilewriter.h"
+#include "widgets/look/format.h"
+#include "widgets/rules/rulemodel.h"
+#include "widgets/rules/rulesoffer.h"
+#include "widgets/rules/ruletraceview.h"
+#include "widgets/look/theme.h"
 
 #include <QFile>
 #include <QFileInfo>

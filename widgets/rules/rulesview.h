@@ -3,8 +3,8 @@
 // cut as it is. Each edit is one undo step and is evaluated at once.
 #pragma once
 
-#include "widgets/documentview.h"
-#include "widgets/ruleedits.h"
+#include "widgets/document/documentview.h"
+#include "widgets/rules/ruleedits.h"
 
 class QAction;
 class QLineEdit;

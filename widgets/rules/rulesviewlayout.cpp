@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the rules view is made of; what it does is in rulesview.cpp.
-#include "widgets/format.h"
-#include "widgets/ruledelegate.h"
-#include "widgets/rulemodel.h"
-#include "widgets/rulesoffer.h"
-#include "widgets/rulesview.h"
-#include "widgets/ruletraceview.h"
-#include "widgets/tablecopy.h"
-#include "widgets/theme.h"
-#include "widgets/wakearound.h"
-#include "widgets/weighthover.h"
+#include "widgets/look/format.h"
+#include "widgets/rules/ruledelegate.h"
+#include "widgets/rules/rulemodel.h"
+#include "widgets/rules/rulesoffer.h"
+#include "widgets/rules/rulesview.h"
+#include "widgets/rules/ruletraceview.h"
+#include "widgets/tables/tablecopy.h"
+#include "widgets/look/theme.h"
+#include "widgets/document/wakearound.h"
+#include "widgets/tables/weighthover.h"
 
 #include <QAction>
 #include <QEvent>

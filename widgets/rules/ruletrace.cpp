@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/ruletrace.h"
+#include "widgets/rules/ruletrace.h"
 
-#include "widgets/format.h"
-#include "widgets/plaintext.h"
-#include "widgets/ruleedits.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/rules/ruleedits.h"
 
 #include <QObject>
 

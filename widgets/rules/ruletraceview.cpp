@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/ruletraceview.h"
+#include "widgets/rules/ruletraceview.h"
 
-#include "widgets/notedelegate.h"
-#include "widgets/tablecopy.h"
-#include "widgets/theme.h"
+#include "widgets/tables/notedelegate.h"
+#include "widgets/tables/tablecopy.h"
+#include "widgets/look/theme.h"
 
 #include <QHeaderView>
 

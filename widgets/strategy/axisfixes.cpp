@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/axisfixes.h"
+#include "widgets/strategy/axisfixes.h"
 
-#include "widgets/format.h"
+#include "widgets/look/format.h"
 
 #include "model/core/shards.h"
 

@@ -3,7 +3,7 @@
 // same mesh axis on another dim. Every one has been evaluated and is accepted. Pure.
 #pragma once
 
-#include "widgets/weightedits.h"
+#include "widgets/weights/weightedits.h"
 
 namespace shardboard {
 

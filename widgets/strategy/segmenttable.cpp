@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/segmenttable.h"
+#include "widgets/strategy/segmenttable.h"
 
-#include "widgets/choicebox.h"
-#include "widgets/format.h"
-#include "widgets/numberedit.h"
-#include "widgets/theme.h"
+#include "widgets/controls/choicebox.h"
+#include "widgets/look/format.h"
+#include "widgets/controls/numberedit.h"
+#include "widgets/look/theme.h"
 
 #include <QEvent>
 #include <QHBoxLayout>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/strategyclip.h"
+#include "widgets/strategy/strategyclip.h"
 
-#include "widgets/format.h"
+#include "widgets/look/format.h"
 
 #include <QJsonArray>
 #include <QJsonDocument>

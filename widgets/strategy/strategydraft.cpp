@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/strategydraft.h"
+#include "widgets/strategy/strategydraft.h"
 
 #include "model/core/checked.h"
-#include "model/design/repair.h"
+#include "model/design/advice/repair.h"
 #include "model/notation/notation.h"
 
-#include "widgets/format.h"
+#include "widgets/look/format.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 // so. Pure functions over value types.
 #pragma once
 
-#include "widgets/weightedits.h"
+#include "widgets/weights/weightedits.h"
 
 #include <optional>
 #include <string>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/strategyeditor.h"
+#include "widgets/strategy/strategyeditor.h"
 
-#include "widgets/choicebox.h"
-#include "widgets/designjudge.h"
-#include "widgets/format.h"
-#include "widgets/shownspec.h"
-#include "widgets/strategyform.h"
-#include "widgets/strategypreview.h"
-#include "widgets/theme.h"
+#include "widgets/controls/choicebox.h"
+#include "widgets/work/designjudge.h"
+#include "widgets/look/format.h"
+#include "widgets/document/shownspec.h"
+#include "widgets/strategy/strategyform.h"
+#include "widgets/strategy/strategypreview.h"
+#include "widgets/look/theme.h"
 
 #include <QGridLayout>
 #include <QHBoxLayout>

@@ -3,8 +3,8 @@
 // design changes only with Apply, and then in one undo step.
 #pragma once
 
-#include "widgets/documentview.h"
-#include "widgets/strategydraft.h"
+#include "widgets/document/documentview.h"
+#include "widgets/strategy/strategydraft.h"
 
 class QPushButton;
 class QScrollArea;

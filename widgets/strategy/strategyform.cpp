@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/strategyform.h"
+#include "widgets/strategy/strategyform.h"
 
-#include "widgets/axispicker.h"
-#include "widgets/choicebox.h"
-#include "widgets/format.h"
-#include "widgets/numberedit.h"
-#include "widgets/segmenttable.h"
-#include "widgets/theme.h"
+#include "widgets/controls/axispicker.h"
+#include "widgets/controls/choicebox.h"
+#include "widgets/look/format.h"
+#include "widgets/controls/numberedit.h"
+#include "widgets/strategy/segmenttable.h"
+#include "widgets/look/theme.h"
 
 #include <QGridLayout>
 #include <QHBoxLayout>

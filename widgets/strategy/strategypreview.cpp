@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/strategypreview.h"
+#include "widgets/strategy/strategypreview.h"
 
-#include "widgets/format.h"
-#include "widgets/inspectorparts.h"
-#include "widgets/speclabel.h"
-#include "widgets/strategydraft.h"
-#include "widgets/theme.h"
-#include "widgets/tilestrip.h"
+#include "widgets/look/format.h"
+#include "widgets/explain/inspectorparts.h"
+#include "widgets/document/speclabel.h"
+#include "widgets/strategy/strategydraft.h"
+#include "widgets/look/theme.h"
+#include "widgets/tiles/tilestrip.h"
 
 #include <QGridLayout>
 #include <QLabel>

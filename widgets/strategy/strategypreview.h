@@ -5,7 +5,7 @@
 
 #include "model/design/evaluate.h"
 
-#include "widgets/shownspec.h"
+#include "widgets/document/shownspec.h"
 
 #include <QWidget>
 

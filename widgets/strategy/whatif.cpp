@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/whatif.h"
+#include "widgets/strategy/whatif.h"
 
-#include "widgets/background.h"
-#include "widgets/format.h"
-#include "widgets/shownspec.h"
+#include "widgets/work/background.h"
+#include "widgets/look/format.h"
+#include "widgets/document/shownspec.h"
 
 #include <algorithm>
 

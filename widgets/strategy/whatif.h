@@ -3,7 +3,7 @@
 // of the flow, not guesses.
 #pragma once
 
-#include "widgets/weightedits.h"
+#include "widgets/weights/weightedits.h"
 
 #include <QObject>
 #include <QThreadPool>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/columnfit.h"
+#include "widgets/tables/columnfit.h"
 
 #include <algorithm>
 #include <cstddef>

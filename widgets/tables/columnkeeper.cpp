@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/columnkeeper.h"
+#include "widgets/tables/columnkeeper.h"
 
 #include <QEvent>
 #include <QHeaderView>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/elidingheader.h"
+#include "widgets/tables/elidingheader.h"
 
 #include <QStyleOptionHeader>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/notedelegate.h"
+#include "widgets/tables/notedelegate.h"
 
-#include "widgets/theme.h"
+#include "widgets/look/theme.h"
 
 #include <QHeaderView>
 #include <QPainter>

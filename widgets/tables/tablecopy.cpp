@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/tablecopy.h"
+#include "widgets/tables/tablecopy.h"
 
-#include "widgets/notedelegate.h"
-#include "widgets/wakearound.h"
+#include "widgets/tables/notedelegate.h"
+#include "widgets/document/wakearound.h"
 
 #include <QAbstractItemView>
 #include <QAction>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/weighthover.h"
+#include "widgets/tables/weighthover.h"
 
-#include "widgets/theme.h"
+#include "widgets/look/theme.h"
 
 #include "model/session/selection.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/wrappedrows.h"
+#include "widgets/tables/wrappedrows.h"
 
 #include <QTreeWidget>
 

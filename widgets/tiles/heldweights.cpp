@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/heldweights.h"
+#include "widgets/tiles/heldweights.h"
 
 #include "model/plan/memory/stagelayers.h"
 

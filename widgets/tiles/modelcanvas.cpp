@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/modelcanvas.h"
+#include "widgets/tiles/modelcanvas.h"
 
 #include "widgets/canvas/paintsscreen.h"
 #include "widgets/canvas/treemap.h"
-#include "widgets/devicecolors.h"
-#include "widgets/documentview.h"
-#include "widgets/format.h"
-#include "widgets/plaintext.h"
-#include "widgets/theme.h"
-#include "widgets/weightedits.h"
-#include "widgets/weightmodel.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/document/documentview.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
+#include "widgets/weights/weightedits.h"
+#include "widgets/weights/weightmodel.h"
 
 #include <QApplication>
 #include <QHelpEvent>

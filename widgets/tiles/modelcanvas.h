@@ -9,8 +9,8 @@
 #include "widgets/canvas/tilescene.h"
 #include "widgets/canvas/viewport.h"
 #include "widgets/canvas/zoomable.h"
-#include "widgets/heldweights.h"
-#include "widgets/tilelegend.h"
+#include "widgets/tiles/heldweights.h"
+#include "widgets/look/tilelegend.h"
 
 #include "model/session/document.h"
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/tilecanvas.h"
+#include "widgets/tiles/tilecanvas.h"
 
-#include "widgets/axisdrag.h"
+#include "widgets/controls/axisdrag.h"
 #include "widgets/canvas/hatch.h"
 #include "widgets/canvas/paintsscreen.h"
-#include "widgets/devicecolors.h"
-#include "widgets/documentview.h"
-#include "widgets/format.h"
-#include "widgets/plaintext.h"
-#include "widgets/theme.h"
-#include "widgets/weightedits.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/document/documentview.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
+#include "widgets/weights/weightedits.h"
 
 #include <QApplication>
 #include <QDragEnterEvent>

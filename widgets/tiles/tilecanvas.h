@@ -8,7 +8,7 @@
 #include "widgets/canvas/tilescene.h"
 #include "widgets/canvas/viewport.h"
 #include "widgets/canvas/zoomable.h"
-#include "widgets/tilelegend.h"
+#include "widgets/look/tilelegend.h"
 
 #include "model/session/document.h"
 

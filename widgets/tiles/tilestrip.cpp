@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/tilestrip.h"
+#include "widgets/tiles/tilestrip.h"
 
 #include "widgets/canvas/tileedge.h"
-#include "widgets/devicecolors.h"
-#include "widgets/theme.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/look/theme.h"
 
 #include <QPainter>
 

@@ -3,7 +3,7 @@
 // device under the mouse, and the edits that cut its dims over mesh axes: by dropping an axis, from the context menu, by key.
 #pragma once
 
-#include "widgets/documentview.h"
+#include "widgets/document/documentview.h"
 
 class QAction;
 class QGridLayout;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/weightdelegate.h"
+#include "widgets/weights/weightdelegate.h"
 
-#include "widgets/format.h"
-#include "widgets/theme.h"
-#include "widgets/weightmodel.h"
+#include "widgets/look/format.h"
+#include "widgets/look/theme.h"
+#include "widgets/weights/weightmodel.h"
 
 #include <QPainter>
 #include <QPolygonF>

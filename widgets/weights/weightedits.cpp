@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/weightedits.h"
+#include "widgets/weights/weightedits.h"
 
-#include "widgets/format.h"
+#include "widgets/look/format.h"
 
 namespace shardboard {
 

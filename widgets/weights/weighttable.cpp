@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/weighttable.h"
+#include "widgets/weights/weighttable.h"
 
-#include "widgets/contextmenu.h"
-#include "widgets/format.h"
-#include "widgets/plaintext.h"
-#include "widgets/shownspec.h"
-#include "widgets/strategyclip.h"
-#include "widgets/tablecopy.h"
-#include "widgets/theme.h"
-#include "widgets/weightdelegate.h"
-#include "widgets/weightedits.h"
-#include "widgets/weighthover.h"
-#include "widgets/weightmodel.h"
+#include "widgets/controls/contextmenu.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/document/shownspec.h"
+#include "widgets/strategy/strategyclip.h"
+#include "widgets/tables/tablecopy.h"
+#include "widgets/look/theme.h"
+#include "widgets/weights/weightdelegate.h"
+#include "widgets/weights/weightedits.h"
+#include "widgets/tables/weighthover.h"
+#include "widgets/weights/weightmodel.h"
 
 #include <QActionGroup>
 #include <QClipboard>

@@ -2,8 +2,8 @@
 // All weights: filter, sort, group by layer, and the strategies of one or many changed in place.
 #pragma once
 
-#include "widgets/documentview.h"
-#include "widgets/tablecopy.h"
+#include "widgets/document/documentview.h"
+#include "widgets/tables/tablecopy.h"
 
 #include <vector>
 

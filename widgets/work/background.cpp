@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/background.h"
+#include "widgets/work/background.h"
 
 #include <chrono>
 #include <thread>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/designjudge.h"
+#include "widgets/work/designjudge.h"
 
-#include "widgets/background.h"
+#include "widgets/work/background.h"
 
 #include <memory>
 #include <utility>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/longwork.h"
+#include "widgets/work/longwork.h"
 
-#include "widgets/elidedlabel.h"
-#include "widgets/latestjob.h"
-#include "widgets/plaintext.h"
+#include "widgets/controls/elidedlabel.h"
+#include "widgets/work/latestjob.h"
+#include "widgets/look/plaintext.h"
 
 #include <QHBoxLayout>
 #include <QProgressBar>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/commandpalette.h"
+#include "widgets/workbench/commandpalette.h"
 
-#include "widgets/theme.h"
+#include "widgets/look/theme.h"
 
 #include <QApplication>
 #include <QKeyEvent>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/pickermenu.h"
+#include "widgets/workbench/pickermenu.h"
 
 #include "model/session/document.h"
-#include "widgets/format.h"
-#include "widgets/theme.h"
+#include "widgets/look/format.h"
+#include "widgets/look/theme.h"
 
 #include <QActionGroup>
 #include <QDoubleSpinBox>

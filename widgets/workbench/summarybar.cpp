@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "widgets/summarybar.h"
+#include "widgets/workbench/summarybar.h"
 
-#include "widgets/devicecolors.h"
-#include "widgets/format.h"
-#include "widgets/meshchips.h"
-#include "widgets/plaintext.h"
-#include "widgets/theme.h"
+#include "widgets/look/devicecolors.h"
+#include "widgets/look/format.h"
+#include "widgets/mesh/meshchips.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
 
 #include "model/hardware/hardware.h"
 

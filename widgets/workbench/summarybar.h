@@ -2,7 +2,7 @@
 // The bar at the top: what is open, on which mesh, how fast, does it fit; the window adds its main actions.
 #pragma once
 
-#include "widgets/documentview.h"
+#include "widgets/document/documentview.h"
 
 class QAction;
 class QHBoxLayout;

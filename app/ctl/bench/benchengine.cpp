@@ -3,12 +3,12 @@
 // the rate of the library called alone, collectives by the least that they have to read and write: at the rate of a copy that
 // goes past the caches, of writing alone and of reading alone from as many places, whichever takes longest. All of them are
 // measured in turn with the collective.
-#include "app/ctl/benchmarks.h"
+#include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/table.h"
 #include "app/ctl/terminal.h"
-#include "app/ctl/workertalk.h"
+#include "app/worker/workertalk.h"
 #include "model/core/numbers.h"
-#include "model/protocol/calibration.h"
+#include "model/io/wire/calibration.h"
 
 namespace shardboard {
 

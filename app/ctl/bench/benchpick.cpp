@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/ctl/benchmarks.h"
+#include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/table.h"
 #include "model/core/numbers.h"
 #include "model/picker/max/registry.h"

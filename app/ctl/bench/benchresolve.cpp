@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/ctl/benchmarks.h"
+#include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/table.h"
 #include "model/core/numbers.h"
 #include "model/design/evaluate.h"
-#include "model/design/presets.h"
+#include "model/design/presets/presets.h"
 #include "model/design/resolver.h"
-#include "model/formats/openmodel.h"
-#include "model/graph/decoder.h"
+#include "model/io/checkpoint/openmodel.h"
+#include "model/families/decoder.h"
 #include "model/rules/rulesetup.h"
 
 #include <sys/resource.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl bench: the project's own benchmarks. Each figure stands beside another one of the same run, so that it says
 // something on any machine.
-#include "app/ctl/benchmarks.h"
+#include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/commands.h"
-#include "app/ctl/launcher.h"
+#include "app/worker/launcher.h"
 #include "model/core/jsonwriter.h"
 
 #include <functional>

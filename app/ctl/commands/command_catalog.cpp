@@ -4,9 +4,9 @@
 #include "app/ctl/table.h"
 #include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
-#include "model/formats/hardwarefile.h"
-#include "model/formats/openmodel.h"
-#include "model/graph/modelsize.h"
+#include "model/io/design/hardwarefile.h"
+#include "model/io/checkpoint/openmodel.h"
+#include "model/families/modelsize.h"
 
 #include <nlohmann/json.hpp>
 

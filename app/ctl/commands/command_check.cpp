@@ -5,8 +5,8 @@
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/design/findings.h"
-#include "model/design/fitadvice.h"
-#include "model/formats/designfile.h"
+#include "model/design/advice/fitadvice.h"
+#include "model/io/design/designfile.h"
 
 #include <nlohmann/json.hpp>
 

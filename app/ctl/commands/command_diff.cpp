@@ -4,8 +4,8 @@
 #include "app/ctl/table.h"
 #include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
-#include "model/formats/layoutdiff.h"
-#include "model/formats/rulefile.h"
+#include "model/io/layouts/layoutdiff.h"
+#include "model/io/maxtext/rulefile.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl explain: why a collective, an operation or a tensor is as it is, what else there was and at what price.
 #include "app/ctl/commands.h"
-#include "app/ctl/explaintext.h"
+#include "app/ctl/commands/explaintext.h"
 #include "model/core/jsonwriter.h"
-#include "model/formats/explainjson.h"
+#include "model/io/documents/explainjson.h"
 
 #include <nlohmann/json.hpp>
 

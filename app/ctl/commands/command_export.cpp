@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl export: a design as another framework's configuration.
 #include "app/ctl/commands.h"
-#include "model/formats/exporter.h"
+#include "model/io/layouts/exporter.h"
 
 #include <iostream>
 

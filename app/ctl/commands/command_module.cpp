@@ -3,9 +3,9 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/request.h"
 #include "model/core/jsonwriter.h"
-#include "model/formats/designfile.h"
-#include "model/formats/moduledesign.h"
-#include "model/formats/modulejson.h"
+#include "model/io/design/designfile.h"
+#include "model/io/max/moduledesign.h"
+#include "model/io/max/modulejson.h"
 
 #include <iostream>
 

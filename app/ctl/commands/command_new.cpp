@@ -6,10 +6,10 @@
 #include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/presets.h"
-#include "model/formats/designfile.h"
-#include "model/formats/hardwarefile.h"
-#include "model/formats/openmodel.h"
+#include "model/design/presets/presets.h"
+#include "model/io/design/designfile.h"
+#include "model/io/design/hardwarefile.h"
+#include "model/io/checkpoint/openmodel.h"
 
 #include <nlohmann/json.hpp>
 

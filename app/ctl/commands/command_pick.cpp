@@ -3,7 +3,7 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/request.h"
 #include "model/core/jsonwriter.h"
-#include "model/formats/pickrequest.h"
+#include "model/io/max/pickrequest.h"
 #include "model/picker/report.h"
 
 #include <iostream>

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl plan: the collectives of a design with their causes, and memory and time per device.
 #include "app/ctl/commands.h"
-#include "app/ctl/comparetext.h"
+#include "app/ctl/commands/comparetext.h"
 #include "app/ctl/memoryoptions.h"
-#include "app/ctl/partstext.h"
+#include "app/ctl/commands/partstext.h"
 #include "app/ctl/table.h"
 #include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/comparejson.h"
-#include "model/design/fitadvice.h"
-#include "model/formats/hardwarefile.h"
-#include "model/graph/window.h"
+#include "model/io/documents/comparejson.h"
+#include "model/design/advice/fitadvice.h"
+#include "model/io/design/hardwarefile.h"
+#include "model/families/window.h"
 #include "model/plan/buildplan.h"
-#include "model/plan/planjson.h"
+#include "model/io/documents/planjson.h"
 
 #include <nlohmann/json.hpp>
 

@@ -5,8 +5,8 @@
 #include "app/ctl/table.h"
 #include "model/core/jsonwriter.h"
 #include "model/core/text.h"
-#include "model/formats/designfile.h"
-#include "model/formats/maxtextresolve.h"
+#include "model/io/design/designfile.h"
+#include "model/io/maxtext/maxtextresolve.h"
 
 #include <filesystem>
 #include <iostream>

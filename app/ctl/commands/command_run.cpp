@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl run: from a design to the worker.
 #include "app/ctl/commands.h"
-#include "app/ctl/launcher.h"
+#include "app/worker/launcher.h"
 #include "app/ctl/runcommand.h"
-#include "model/formats/hardwarefile.h"
-#include "model/protocol/backends.h"
+#include "model/io/design/hardwarefile.h"
+#include "model/io/wire/backends.h"
 
 namespace shardboard {
 

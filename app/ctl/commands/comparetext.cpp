@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/ctl/comparetext.h"
+#include "app/ctl/commands/comparetext.h"
 
 #include "app/ctl/table.h"
 #include "model/core/text.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/ctl/explaintext.h"
+#include "app/ctl/commands/explaintext.h"
 
 #include "app/ctl/table.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/formats/designkeys.h"
+#include "model/io/design/designkeys.h"
 
 #include <nlohmann/json.hpp>
 

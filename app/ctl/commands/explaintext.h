@@ -2,7 +2,7 @@
 // Explanations as text for a terminal.
 #pragma once
 
-#include "model/explain/explain.h"
+#include "model/design/explain/explain.h"
 
 #include <string>
 

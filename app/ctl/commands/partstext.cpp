@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/ctl/partstext.h"
+#include "app/ctl/commands/partstext.h"
 
 #include "app/ctl/table.h"
 #include "model/core/numbers.h"

@@ -6,7 +6,7 @@
 #include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/formats/maxtextresolve.h"
+#include "model/io/maxtext/maxtextresolve.h"
 
 #include <algorithm>
 #include <iostream>

@@ -8,10 +8,10 @@
 #include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/statistics.h"
-#include "model/formats/designfile.h"
-#include "model/protocol/profiledocument.h"
-#include "model/protocol/projection.h"
-#include "model/protocol/trace.h"
+#include "model/io/design/designfile.h"
+#include "model/io/wire/profiledocument.h"
+#include "model/io/wire/projection.h"
+#include "model/io/wire/trace.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/exportaction.h"
+#include "app/desktop/export/exportaction.h"
 
-#include "model/formats/exporter.h"
-#include "model/formats/layoutdiff.h"
+#include "model/io/layouts/exporter.h"
+#include "model/io/layouts/layoutdiff.h"
 #include "model/session/document.h"
 
 #include <QCoreApplication>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/exportchanges.h"
+#include "app/desktop/export/exportchanges.h"
 
 #include <QByteArray>
 #include <QDir>

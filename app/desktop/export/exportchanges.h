@@ -3,8 +3,8 @@
 // thread.
 #pragma once
 
-#include "app/desktop/linediff.h"
-#include "model/formats/exporter.h"
+#include "app/desktop/files/linediff.h"
+#include "model/io/layouts/exporter.h"
 
 #include <QString>
 

@@ -3,7 +3,7 @@
 // with a way to it. Of many devices the files take seconds to make and to compare, so both are done off the GUI thread.
 #pragma once
 
-#include "app/desktop/exportchanges.h"
+#include "app/desktop/export/exportchanges.h"
 
 #include <QDialog>
 #include <QString>

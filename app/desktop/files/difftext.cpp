@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/difftext.h"
+#include "app/desktop/files/difftext.h"
 
-#include "widgets/plaintext.h"
-#include "widgets/theme.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
 
 #include <QCoreApplication>
 #include <QPlainTextEdit>

@@ -2,7 +2,7 @@
 // Compared lines as text to read: marked and coloured where something was added or removed.
 #pragma once
 
-#include "app/desktop/linediff.h"
+#include "app/desktop/files/linediff.h"
 
 class QPlainTextEdit;
 

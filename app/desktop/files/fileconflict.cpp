@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/fileconflict.h"
+#include "app/desktop/files/fileconflict.h"
 
-#include "app/desktop/difftext.h"
-#include "model/formats/designfile.h"
-#include "widgets/format.h"
-#include "widgets/plaintext.h"
-#include "widgets/theme.h"
-#include "widgets/windowplace.h"
-#include "widgets/wrappedlabel.h"
+#include "app/desktop/files/difftext.h"
+#include "model/io/design/designfile.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
+#include "widgets/controls/windowplace.h"
+#include "widgets/controls/wrappedlabel.h"
 
 #include <QDateTime>
 #include <QDir>

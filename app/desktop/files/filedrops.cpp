@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/filedrops.h"
+#include "app/desktop/files/filedrops.h"
 
-#include "app/desktop/fileactions.h"
+#include "app/desktop/files/fileactions.h"
 
 #include <QApplication>
 #include <QDropEvent>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/filenotices.h"
+#include "app/desktop/files/filenotices.h"
 
-#include "app/desktop/banner.h"
-#include "app/desktop/fileactions.h"
-#include "app/desktop/fileconflict.h"
-#include "app/desktop/filewatch.h"
-#include "model/formats/designfile.h"
+#include "app/desktop/window/banner.h"
+#include "app/desktop/files/fileactions.h"
+#include "app/desktop/files/fileconflict.h"
+#include "app/desktop/files/filewatch.h"
+#include "model/io/design/designfile.h"
 #include "model/session/document.h"
-#include "widgets/format.h"
-#include "widgets/plaintext.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
 
 #include <QDir>
 #include <QLocale>

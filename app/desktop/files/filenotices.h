@@ -3,7 +3,7 @@
 // behind by a crash, or cannot be kept. Each stands in the banner with what can be done about it.
 #pragma once
 
-#include "app/desktop/recovery.h"
+#include "app/desktop/files/recovery.h"
 
 #include <QObject>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/filewatch.h"
+#include "app/desktop/files/filewatch.h"
 
 #include "model/session/document.h"
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/historyfiles.h"
+#include "app/desktop/files/historyfiles.h"
 
-#include "app/desktop/banner.h"
-#include "app/desktop/savename.h"
-#include "app/desktop/settings.h"
-#include "model/formats/designfile.h"
+#include "app/desktop/window/banner.h"
+#include "app/desktop/files/savename.h"
+#include "app/desktop/window/settings.h"
+#include "model/io/design/designfile.h"
 #include "model/session/document.h"
 #include "model/session/edithistory.h"
-#include "widgets/format.h"
-#include "widgets/historyview.h"
-#include "widgets/plaintext.h"
+#include "widgets/look/format.h"
+#include "widgets/history/historyview.h"
+#include "widgets/look/plaintext.h"
 
 #include <QFile>
 #include <QFileDialog>

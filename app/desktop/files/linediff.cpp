@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/linediff.h"
+#include "app/desktop/files/linediff.h"
 
 #include <QCoreApplication>
 

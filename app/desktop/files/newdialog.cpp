@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/newdialog.h"
+#include "app/desktop/files/newdialog.h"
 
 #include "model/design/evaluate.h"
-#include "model/design/presets.h"
-#include "model/formats/openmodel.h"
+#include "model/design/presets/presets.h"
+#include "model/io/checkpoint/openmodel.h"
 #include "model/hardware/hardware.h"
 #include "model/rules/rulesetup.h"
-#include "widgets/format.h"
-#include "widgets/plaintext.h"
-#include "widgets/theme.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
 
 #include <QCheckBox>
 #include <QComboBox>

@@ -3,7 +3,7 @@
 // is wrong is said in the dialog.
 #pragma once
 
-#include "app/desktop/sample.h"
+#include "app/desktop/files/sample.h"
 
 #include <QDialog>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/recentfiles.h"
+#include "app/desktop/files/recentfiles.h"
 
-#include "app/desktop/settings.h"
-#include "widgets/plaintext.h"
+#include "app/desktop/window/settings.h"
+#include "widgets/look/plaintext.h"
 
 #include <QFileInfo>
 #include <QMenu>

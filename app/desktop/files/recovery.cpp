@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/recovery.h"
+#include "app/desktop/files/recovery.h"
 
-#include "model/formats/designfile.h"
-#include "model/formats/openfile.h"
+#include "model/io/design/designfile.h"
+#include "model/io/file/openfile.h"
 #include "model/session/document.h"
-#include "widgets/plaintext.h"
+#include "widgets/look/plaintext.h"
 
 #include <QDir>
 #include <QFile>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/rulefiles.h"
+#include "app/desktop/files/rulefiles.h"
 
-#include "app/desktop/banner.h"
-#include "app/desktop/savename.h"
-#include "app/desktop/settings.h"
+#include "app/desktop/window/banner.h"
+#include "app/desktop/files/savename.h"
+#include "app/desktop/window/settings.h"
 #include "model/session/document.h"
-#include "widgets/format.h"
-#include "widgets/rulesview.h"
+#include "widgets/look/format.h"
+#include "widgets/rules/rulesview.h"
 
 #include <QDir>
 #include <QFileDialog>

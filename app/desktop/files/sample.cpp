@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/sample.h"
+#include "app/desktop/files/sample.h"
 
-#include "model/design/presets.h"
-#include "model/formats/designfile.h"
-#include "model/formats/hardwarefile.h"
-#include "model/formats/openmodel.h"
+#include "model/design/presets/presets.h"
+#include "model/io/design/designfile.h"
+#include "model/io/design/hardwarefile.h"
+#include "model/io/checkpoint/openmodel.h"
 #include "model/hardware/hardware.h"
 #include "model/rules/rulesetup.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/savename.h"
+#include "app/desktop/files/savename.h"
 
-#include "app/desktop/plainbox.h"
+#include "app/desktop/window/plainbox.h"
 
 #include <QCoreApplication>
 #include <QFileInfo>

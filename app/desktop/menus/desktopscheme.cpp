@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/desktopscheme.h"
+#include "app/desktop/menus/desktopscheme.h"
 
 #include <QDBusMessage>
 #include <QDBusPendingCallWatcher>

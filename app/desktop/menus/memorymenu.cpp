@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/memorymenu.h"
+#include "app/desktop/menus/memorymenu.h"
 
-#include "app/desktop/banner.h"
+#include "app/desktop/window/banner.h"
 #include "model/session/document.h"
-#include "widgets/format.h"
+#include "widgets/look/format.h"
 
 #include <QAction>
 #include <QDoubleSpinBox>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/themecontrol.h"
+#include "app/desktop/menus/themecontrol.h"
 
-#include "app/desktop/desktopscheme.h"
-#include "widgets/theme.h"
+#include "app/desktop/menus/desktopscheme.h"
+#include "widgets/look/theme.h"
 
 #include <QApplication>
 #include <QEvent>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/viewoptions.h"
+#include "app/desktop/menus/viewoptions.h"
 
-#include "app/desktop/actions.h"
-#include "app/desktop/themecontrol.h"
+#include "app/desktop/window/actions.h"
+#include "app/desktop/menus/themecontrol.h"
 
 #include <QActionGroup>
 #include <QCoreApplication>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/clippedsvg.h"
+#include "app/desktop/pictures/clippedsvg.h"
 
-#include "widgets/plaintext.h"
+#include "widgets/look/plaintext.h"
 
 #include <QBuffer>
 #include <QFont>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/pictureactions.h"
+#include "app/desktop/pictures/pictureactions.h"
 
-#include "app/desktop/actions.h"
-#include "app/desktop/banner.h"
-#include "app/desktop/picturedialog.h"
-#include "app/desktop/settings.h"
+#include "app/desktop/window/actions.h"
+#include "app/desktop/window/banner.h"
+#include "app/desktop/pictures/picturedialog.h"
+#include "app/desktop/window/settings.h"
 #include "model/session/document.h"
-#include "widgets/format.h"
+#include "widgets/look/format.h"
 
 #include <QAction>
 #include <QDir>

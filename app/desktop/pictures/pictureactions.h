@@ -2,7 +2,7 @@
 // The commands that save a view as a picture (`picture.NAME`).
 #pragma once
 
-#include "app/desktop/pictures.h"
+#include "app/desktop/pictures/pictures.h"
 
 #include <QList>
 #include <QObject>

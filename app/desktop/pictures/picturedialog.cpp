@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/picturedialog.h"
+#include "app/desktop/pictures/picturedialog.h"
 
-#include "widgets/format.h"
-#include "widgets/plaintext.h"
-#include "widgets/theme.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
 
 #include <QComboBox>
 #include <QDialogButtonBox>

@@ -3,7 +3,7 @@
 // sight. The file's ending follows the form and the form a typed ending.
 #pragma once
 
-#include "app/desktop/pictures.h"
+#include "app/desktop/pictures/pictures.h"
 
 #include <QDialog>
 

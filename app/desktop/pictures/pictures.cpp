@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/pictures.h"
+#include "app/desktop/pictures/pictures.h"
 
-#include "app/desktop/clippedsvg.h"
-#include "app/desktop/wholeview.h"
-#include "model/formats/designfile.h"
-#include "widgets/plaintext.h"
+#include "app/desktop/pictures/clippedsvg.h"
+#include "app/desktop/pictures/wholeview.h"
+#include "model/io/design/designfile.h"
+#include "widgets/look/plaintext.h"
 
 #include <QBuffer>
 #include <QFile>

@@ -2,7 +2,7 @@
 // The tour: a PNG of every view and of the whole window, for the README and for looking at what was built.
 #pragma once
 
-#include "app/desktop/commandline.h"
+#include "app/desktop/window/commandline.h"
 
 class QApplication;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/wholeview.h"
+#include "app/desktop/pictures/wholeview.h"
 
 #include "widgets/canvas/zoomable.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/engineclient.h"
+#include "app/desktop/run/engineclient.h"
 
 #include "model/core/jsonwriter.h"
-#include "model/protocol/greeting.h"
-#include "model/protocol/jsonline.h"
-#include "model/protocol/messages.h"
-#include "widgets/plaintext.h"
+#include "model/io/wire/greeting.h"
+#include "model/io/wire/jsonline.h"
+#include "model/io/wire/messages.h"
+#include "widgets/look/plaintext.h"
 
 #include <QElapsedTimer>
 

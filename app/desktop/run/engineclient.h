@@ -38,7 +38,7 @@ public:
 
 Q_SIGNALS:
     void received(const nlohmann::json& message);
-    /// A line that is no message, after the hello or in its place (model/protocol/greeting.h); the worker is of no use any more.
+    /// A line that is no message, after the hello or in its place (model/io/wire/greeting.h); the worker is of no use any more.
     void garbled(const QString& problem);
     /// The worker is gone, or never came: `how` is half a sentence (`exit status 3`, `killed by signal 9`).
     void ended(const QString& how);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/enginesession.h"
+#include "app/desktop/run/enginesession.h"
 
-#include "model/plan/planjson.h"
-#include "widgets/format.h"
-#include "widgets/plaintext.h"
+#include "model/io/documents/planjson.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
 
 #include <QCoreApplication>
 #include <QDir>

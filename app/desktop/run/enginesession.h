@@ -4,9 +4,9 @@
 // restart() tries again.
 #pragma once
 
-#include "app/desktop/engineclient.h"
+#include "app/desktop/run/engineclient.h"
 #include "model/design/evaluate.h"
-#include "model/protocol/messages.h"
+#include "model/io/wire/messages.h"
 
 #include <QElapsedTimer>
 #include <QObject>

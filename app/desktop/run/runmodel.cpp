@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/runmodel.h"
+#include "app/desktop/run/runmodel.h"
 
-#include "widgets/elidingheader.h"
-#include "widgets/format.h"
+#include "widgets/tables/elidingheader.h"
+#include "widgets/look/format.h"
 
 #include <QCoreApplication>
 #include <QStringList>

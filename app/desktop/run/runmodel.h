@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/plan/reshard.h"
-#include "model/protocol/messages.h"
+#include "model/io/wire/messages.h"
 
 #include <QAbstractTableModel>
 #include <QColor>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/runpanel.h"
+#include "app/desktop/run/runpanel.h"
 
-#include "app/desktop/runmodel.h"
-#include "model/protocol/backends.h"
+#include "app/desktop/run/runmodel.h"
+#include "model/io/wire/backends.h"
 #include "model/session/document.h"
-#include "widgets/choicebox.h"
-#include "widgets/elidingheader.h"
-#include "widgets/format.h"
-#include "widgets/tablecopy.h"
-#include "widgets/theme.h"
-#include "widgets/wrappedlabel.h"
+#include "widgets/controls/choicebox.h"
+#include "widgets/tables/elidingheader.h"
+#include "widgets/look/format.h"
+#include "widgets/tables/tablecopy.h"
+#include "widgets/look/theme.h"
+#include "widgets/controls/wrappedlabel.h"
 
 #include <QCheckBox>
 #include <QDockWidget>

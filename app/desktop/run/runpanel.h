@@ -2,8 +2,8 @@
 // The run dock: options, what the run will need, progress, and the measured times beside the predicted ones.
 #pragma once
 
-#include "app/desktop/enginesession.h"
-#include "widgets/columnfit.h"
+#include "app/desktop/run/enginesession.h"
+#include "widgets/tables/columnfit.h"
 
 #include <QWidget>
 

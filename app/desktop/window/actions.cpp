@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/actions.h"
+#include "app/desktop/window/actions.h"
 
-#include "app/desktop/settings.h"
+#include "app/desktop/window/settings.h"
 
 #include <QAction>
 #include <QRegularExpression>

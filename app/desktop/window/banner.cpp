@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/banner.h"
+#include "app/desktop/window/banner.h"
 
-#include "widgets/plaintext.h"
-#include "widgets/theme.h"
-#include "widgets/wrappedlabel.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
+#include "widgets/controls/wrappedlabel.h"
 
 #include <QEvent>
 #include <QHBoxLayout>

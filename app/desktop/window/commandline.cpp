@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/commandline.h"
+#include "app/desktop/window/commandline.h"
 
 #include <QRegularExpression>
 

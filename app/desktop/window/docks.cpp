@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/docks.h"
+#include "app/desktop/window/docks.h"
 
-#include "app/desktop/keyfocus.h"
-#include "app/desktop/wakeoninput.h"
-#include "widgets/documentview.h"
-#include "widgets/theme.h"
+#include "app/desktop/window/keyfocus.h"
+#include "app/desktop/window/wakeoninput.h"
+#include "widgets/document/documentview.h"
+#include "widgets/look/theme.h"
 
 #include <QChildEvent>
 #include <QDockWidget>

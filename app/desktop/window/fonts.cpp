@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/fonts.h"
+#include "app/desktop/window/fonts.h"
 
 #include <QApplication>
 #include <QDir>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/helpwindow.h"
+#include "app/desktop/window/helpwindow.h"
 
-#include "app/desktop/actions.h"
-#include "widgets/theme.h"
-#include "widgets/windowplace.h"
+#include "app/desktop/window/actions.h"
+#include "widgets/look/theme.h"
+#include "widgets/controls/windowplace.h"
 
 #include <QAction>
 #include <QDesktopServices>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/keyfield.h"
+#include "app/desktop/window/keyfield.h"
 
 #include <QKeyEvent>
 

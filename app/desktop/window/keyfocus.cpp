@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/keyfocus.h"
+#include "app/desktop/window/keyfocus.h"
 
 #include <QAbstractItemView>
 #include <QAbstractSpinBox>

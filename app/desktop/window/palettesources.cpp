@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/palettesources.h"
+#include "app/desktop/window/palettesources.h"
 
-#include "app/desktop/actions.h"
-#include "model/explain/explain.h"
+#include "app/desktop/window/actions.h"
+#include "model/design/explain/explain.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
-#include "widgets/format.h"
+#include "widgets/look/format.h"
 
 #include <QAction>
 #include <QMenu>

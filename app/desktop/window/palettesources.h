@@ -3,7 +3,7 @@
 // selected: weights, operations, collectives, mesh axes; devices by their number.
 #pragma once
 
-#include "widgets/commandpalette.h"
+#include "widgets/workbench/commandpalette.h"
 
 class QAction;
 class QMenuBar;

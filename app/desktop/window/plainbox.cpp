@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/plainbox.h"
+#include "app/desktop/window/plainbox.h"
 
-#include "widgets/plaintext.h"
+#include "widgets/look/plaintext.h"
 
 #include <QLabel>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/settings.h"
+#include "app/desktop/window/settings.h"
 
 #include <QDir>
 #include <QFileInfo>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/statusline.h"
+#include "app/desktop/window/statusline.h"
 
-#include "app/desktop/enginesession.h"
+#include "app/desktop/run/enginesession.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
-#include "widgets/documentview.h"
-#include "widgets/elidedlabel.h"
-#include "widgets/format.h"
-#include "widgets/shownspec.h"
-#include "widgets/theme.h"
+#include "widgets/document/documentview.h"
+#include "widgets/controls/elidedlabel.h"
+#include "widgets/look/format.h"
+#include "widgets/document/shownspec.h"
+#include "widgets/look/theme.h"
 
 #include <QEvent>
 #include <QLabel>

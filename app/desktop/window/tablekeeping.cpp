@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/tablekeeping.h"
+#include "app/desktop/window/tablekeeping.h"
 
-#include "app/desktop/settings.h"
-#include "widgets/columnkeeper.h"
+#include "app/desktop/window/settings.h"
+#include "widgets/tables/columnkeeper.h"
 
 #include <QAbstractItemView>
 

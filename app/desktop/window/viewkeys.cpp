@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/viewkeys.h"
+#include "app/desktop/window/viewkeys.h"
 
 #include <QObject>
 

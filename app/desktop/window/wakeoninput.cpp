@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/wakeoninput.h"
+#include "app/desktop/window/wakeoninput.h"
 
-#include "widgets/documentview.h"
+#include "widgets/document/documentview.h"
 
 #include <QCoreApplication>
 #include <QEvent>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/welcome.h"
+#include "app/desktop/window/welcome.h"
 
-#include "app/desktop/actions.h"
-#include "app/desktop/recentfiles.h"
-#include "app/desktop/sample.h"
-#include "widgets/plaintext.h"
-#include "widgets/theme.h"
+#include "app/desktop/window/actions.h"
+#include "app/desktop/files/recentfiles.h"
+#include "app/desktop/files/sample.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
 
 #include <QAction>
 #include <QDir>

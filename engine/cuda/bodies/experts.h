@@ -13,7 +13,7 @@ constexpr int kMostExperts = 1024;
 constexpr int kMostChosen = 32;
 constexpr int kMostGroups = 32;
 
-/// From logits to gates, and back; as engine/kernels/gates.h.
+/// From logits to gates, and back; as engine/ops/kernels/gates.h.
 struct GateBody {
     struct Entry {
         Elements logits, bias, dGates, out; ///< bias may be null; with dGates out is the gradient of the logits

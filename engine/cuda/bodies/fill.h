@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/cuda/elements.h"
-#include "engine/generatorhash.h"
+#include "engine/devices/generatorhash.h"
 
 namespace shardboard::engine::cuda {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/kernels/attention.h"
+#include "engine/ops/kernels/attention.h"
 
-#include "engine/gemm.h"
-#include "engine/kernels.h"
-#include "engine/kernels/attentionscores.h"
-#include "engine/kernels/capped.h"
-#include "engine/kernels/lanes.h"
-#include "engine/simd.h"
+#include "engine/ops/gemm.h"
+#include "engine/ops/kernels.h"
+#include "engine/ops/kernels/attentionscores.h"
+#include "engine/ops/kernels/capped.h"
+#include "engine/ops/kernels/lanes.h"
+#include "engine/devices/simd.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 // in ringattention.h.
 #pragma once
 
-#include "engine/kernels/attentionblock.h"
+#include "engine/ops/kernels/attentionblock.h"
 
 namespace shardboard::engine {
 

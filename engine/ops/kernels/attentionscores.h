@@ -2,7 +2,7 @@
 // The pieces that the whole and the blockwise attention share. Not for callers of the kernels.
 #pragma once
 
-#include "engine/kernels/attention.h"
+#include "engine/ops/kernels/attention.h"
 
 namespace shardboard::engine {
 

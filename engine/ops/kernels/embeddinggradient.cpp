@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/kernels/embeddinggradient.h"
+#include "engine/ops/kernels/embeddinggradient.h"
 
-#include "engine/kernels.h"
+#include "engine/ops/kernels.h"
 
 namespace shardboard::engine {
 

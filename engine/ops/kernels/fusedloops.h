@@ -3,7 +3,7 @@
 // in a namespace without a name, so that no other source gets a copy that its processor may not know.
 #pragma once
 
-#include "engine/kernels/fusedrun.h"
+#include "engine/ops/kernels/fusedrun.h"
 
 namespace shardboard::engine {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row has few experts, so scores are worked out in double.
-#include "engine/kernels/gates.h"
+#include "engine/ops/kernels/gates.h"
 
 #include <algorithm>
 #include <cmath>

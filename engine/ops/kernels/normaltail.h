@@ -2,7 +2,7 @@
 // The normal distribution for the exact GELU, in a form that vectorises, unlike std::erf.
 #pragma once
 
-#include "engine/kernels/lanes.h"
+#include "engine/ops/kernels/lanes.h"
 
 #include <cmath>
 

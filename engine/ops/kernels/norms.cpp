@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both norms are out = (x - mean) * inverse * weight + bias; RMSNorm has mean 0 and no bias.
-#include "engine/kernels/norms.h"
+#include "engine/ops/kernels/norms.h"
 
-#include "engine/kernels/lanes.h"
-#include "engine/kernels/reduce.h"
-#include "engine/simd.h"
+#include "engine/ops/kernels/lanes.h"
+#include "engine/ops/kernels/reduce.h"
+#include "engine/devices/simd.h"
 
 #include <algorithm>
 #include <cmath>

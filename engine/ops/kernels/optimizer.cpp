@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/kernels/optimizer.h"
+#include "engine/ops/kernels/optimizer.h"
 
-#include "engine/simd.h"
+#include "engine/devices/simd.h"
 
 #include <cmath>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/kernels/reduce.h"
+#include "engine/ops/kernels/reduce.h"
 
-#include "engine/kernels.h"
-#include "engine/kernels/lanes.h"
-#include "engine/simd.h"
+#include "engine/ops/kernels.h"
+#include "engine/ops/kernels/lanes.h"
+#include "engine/devices/simd.h"
 
 #include <algorithm>
 

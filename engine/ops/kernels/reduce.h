@@ -13,7 +13,7 @@ void rowDots(const float* a, const float* b, std::int64_t rows, std::int64_t n, 
 /// Sum of all x^2; parts of a tensor add up.
 double squareSum(const float* x, std::int64_t n);
 
-/// Sums of x in the lanes of engine/kernels/lanes.h.
+/// Sums of x in the lanes of engine/ops/kernels/lanes.h.
 void sumOfRow(const float* x, std::int64_t n, float* lanes);
 
 } // namespace shardboard::engine

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/kernels/ringattention.h"
+#include "engine/ops/kernels/ringattention.h"
 
-#include "engine/gemm.h"
-#include "engine/kernels.h"
-#include "engine/kernels/attentionscores.h"
-#include "engine/kernels/lanes.h"
-#include "engine/kernels/reduce.h"
+#include "engine/ops/gemm.h"
+#include "engine/ops/kernels.h"
+#include "engine/ops/kernels/attentionscores.h"
+#include "engine/ops/kernels/lanes.h"
+#include "engine/ops/kernels/reduce.h"
 
 #include <algorithm>
 #include <cmath>

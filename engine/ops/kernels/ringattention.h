@@ -5,7 +5,7 @@
 //   backward:  ringDots, ringBackward for every block (with the state that the forward pass left), ringSinkGradient
 #pragma once
 
-#include "engine/kernels/attention.h"
+#include "engine/ops/kernels/attention.h"
 
 namespace shardboard::engine {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/design/fitadvice.h"
+#include "model/design/advice/fitadvice.h"
 
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/presetaxes.h"
-#include "model/design/presets.h"
-#include "model/design/whatif.h"
-#include "model/graph/buildgraph.h"
+#include "model/design/presets/presetaxes.h"
+#include "model/design/presets/presets.h"
+#include "model/design/advice/whatif.h"
+#include "model/families/buildgraph.h"
 #include "model/hardware/hardware.h"
 
 #include <algorithm>

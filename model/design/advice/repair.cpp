@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/design/repair.h"
+#include "model/design/advice/repair.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/explain/causes.h"
+#include "model/design/explain/causes.h"
 
 #include "model/core/text.h"
-#include "model/explain/rankedrows.h"
+#include "model/design/explain/rankedrows.h"
 #include "model/ops/opdefinition.h"
 #include "model/plan/pickattempts.h"
 #include "model/rules/logicalrules.h"

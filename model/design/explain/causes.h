@@ -3,8 +3,8 @@
 #pragma once
 
 #include "model/design/evaluate.h"
-#include "model/design/presets.h"
-#include "model/explain/explain.h"
+#include "model/design/presets/presets.h"
+#include "model/design/explain/explain.h"
 #include "model/plan/pinning.h"
 
 namespace shardboard {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/explain/explain.h"
+#include "model/design/explain/explain.h"
 
 #include "model/design/layoutstrategy.h"
-#include "model/explain/causes.h"
-#include "model/explain/rankedrows.h"
+#include "model/design/explain/causes.h"
+#include "model/design/explain/rankedrows.h"
 
 #include <algorithm>
 

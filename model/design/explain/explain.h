@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/design/evaluate.h"
-#include "model/explain/explanation.h"
+#include "model/design/explain/explanation.h"
 
 #include <atomic>
 

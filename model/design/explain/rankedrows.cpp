@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/explain/rankedrows.h"
+#include "model/design/explain/rankedrows.h"
 
 #include "model/core/numbers.h"
 #include "model/core/text.h"

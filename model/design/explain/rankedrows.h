@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/design/evaluate.h"
-#include "model/explain/explanation.h"
+#include "model/design/explain/explanation.h"
 #include "model/plan/pinning.h"
 
 namespace shardboard {

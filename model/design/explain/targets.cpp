@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a name that somebody typed means in a plan.
-#include "model/explain/explain.h"
+#include "model/design/explain/explain.h"
 
 #include "model/core/text.h"
 

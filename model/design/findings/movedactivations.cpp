@@ -4,7 +4,7 @@
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/design/findings/finder.h"
-#include "model/design/whatif.h"
+#include "model/design/advice/whatif.h"
 #include "model/plan/pinning.h"
 
 #include <algorithm>

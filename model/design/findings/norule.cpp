@@ -3,7 +3,7 @@
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/design/findings/finder.h"
-#include "model/design/whatif.h"
+#include "model/design/advice/whatif.h"
 
 #include <algorithm>
 #include <set>

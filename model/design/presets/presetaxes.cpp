@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/design/presetaxes.h"
+#include "model/design/presets/presetaxes.h"
 
 #include <algorithm>
 #include <array>

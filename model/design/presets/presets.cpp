@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/design/presets.h"
+#include "model/design/presets/presets.h"
 
 #include "model/core/text.h"
 #include "model/design/entryindex.h"
-#include "model/graph/buildgraph.h"
+#include "model/families/buildgraph.h"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/design/design.h"
-#include "model/design/presetweights.h"
+#include "model/design/presets/presetweights.h"
 
 namespace shardboard {
 

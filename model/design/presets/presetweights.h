@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/design/design.h"
-#include "model/design/presetaxes.h"
+#include "model/design/presets/presetaxes.h"
 
 #include <string>
 #include <string_view>

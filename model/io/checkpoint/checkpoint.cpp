@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/checkpoint.h"
+#include "model/io/checkpoint/checkpoint.h"
 
-#include "model/formats/checkpointfinding.h"
-#include "model/formats/checkpointindex.h"
-#include "model/formats/naturalorder.h"
-#include "model/formats/safetensors.h"
+#include "model/io/checkpoint/checkpointfinding.h"
+#include "model/io/checkpoint/checkpointindex.h"
+#include "model/io/file/naturalorder.h"
+#include "model/io/checkpoint/safetensors.h"
 
 #include <algorithm>
 #include <filesystem>

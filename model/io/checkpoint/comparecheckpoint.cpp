@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/comparecheckpoint.h"
+#include "model/io/checkpoint/comparecheckpoint.h"
 
 #include "model/core/text.h"
-#include "model/formats/checkpointfinding.h"
-#include "model/formats/naturalorder.h"
+#include "model/io/checkpoint/checkpointfinding.h"
+#include "model/io/file/naturalorder.h"
 
 #include <algorithm>
 #include <array>

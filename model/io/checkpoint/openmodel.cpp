@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/openmodel.h"
+#include "model/io/checkpoint/openmodel.h"
 
 #include "model/core/text.h"
 #include "model/core/visibletext.h"
-#include "model/formats/checkpoint.h"
-#include "model/formats/checkpointfinding.h"
-#include "model/formats/comparecheckpoint.h"
-#include "model/formats/hfconfig.h"
-#include "model/graph/decoder.h"
+#include "model/io/checkpoint/checkpoint.h"
+#include "model/io/checkpoint/checkpointfinding.h"
+#include "model/io/checkpoint/comparecheckpoint.h"
+#include "model/io/huggingface/hfconfig.h"
+#include "model/families/decoder.h"
 
 #include <algorithm>
 #include <filesystem>

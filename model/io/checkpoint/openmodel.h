@@ -5,7 +5,7 @@
 
 #include "model/core/finding.h"
 #include "model/core/result.h"
-#include "model/graph/modelspec.h"
+#include "model/families/modelspec.h"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/designfile.h"
+#include "model/io/design/designfile.h"
 
 namespace shardboard {
 

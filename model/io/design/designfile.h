@@ -4,8 +4,8 @@
 
 #include "model/core/result.h"
 #include "model/design/design.h"
-#include "model/formats/filesave.h"
-#include "model/formats/textsink.h"
+#include "model/io/file/filesave.h"
+#include "model/io/file/textsink.h"
 
 #include <string>
 

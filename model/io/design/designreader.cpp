@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text -> Design. Every value is checked; the first that is wrong is named as FILE:KEY.
-#include "model/formats/designfile.h"
+#include "model/io/design/designfile.h"
 
 #include "model/core/text.h"
 #include "model/core/visibletext.h"
-#include "model/formats/designkeys.h"
-#include "model/formats/hardwarefile.h"
-#include "model/formats/hffamilies.h"
-#include "model/formats/jsonfields.h"
-#include "model/formats/jsontext.h"
-#include "model/formats/modelparts.h"
+#include "model/io/design/designkeys.h"
+#include "model/io/design/hardwarefile.h"
+#include "model/io/huggingface/hffamilies.h"
+#include "model/io/json/jsonfields.h"
+#include "model/io/json/jsontext.h"
+#include "model/io/design/modelparts.h"
 
 #include <algorithm>
 #include <optional>

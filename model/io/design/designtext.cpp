@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Design -> text. Keys sorted, one line per entry; what an older program did not know is put back where it was.
-#include "model/formats/designfile.h"
+#include "model/io/design/designfile.h"
 
 #include "model/core/jsonwriter.h"
 #include "model/core/visibletext.h"
-#include "model/formats/designkeys.h"
-#include "model/formats/hardwarefile.h"
-#include "model/formats/jsontext.h"
-#include "model/formats/modelparts.h"
+#include "model/io/design/designkeys.h"
+#include "model/io/design/hardwarefile.h"
+#include "model/io/json/jsontext.h"
+#include "model/io/design/modelparts.h"
 
 namespace shardboard {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/hardwarefile.h"
+#include "model/io/design/hardwarefile.h"
 
 #include "model/core/jsonwriter.h"
-#include "model/formats/designfile.h"
-#include "model/formats/jsonfields.h"
-#include "model/formats/jsontext.h"
+#include "model/io/design/designfile.h"
+#include "model/io/json/jsonfields.h"
+#include "model/io/json/jsontext.h"
 #include "model/hardware/hardwarechecks.h"
 
 #include <limits>

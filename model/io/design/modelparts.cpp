@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/modelparts.h"
+#include "model/io/design/modelparts.h"
 
 namespace shardboard {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/design/comparejson.h"
+#include "model/io/documents/comparejson.h"
 
 #include <nlohmann/json.hpp>
 

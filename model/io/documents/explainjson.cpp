@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/explainjson.h"
+#include "model/io/documents/explainjson.h"
 
-#include "model/formats/designkeys.h"
+#include "model/io/design/designkeys.h"
 
 #include <nlohmann/json.hpp>
 

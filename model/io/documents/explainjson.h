@@ -2,7 +2,7 @@
 // Explanations as JSON.
 #pragma once
 
-#include "model/explain/explain.h"
+#include "model/design/explain/explain.h"
 
 #include <nlohmann/json_fwd.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // By POSIX calls, because durability (fsync), locks and exact reasons are what this file is about.
-#include "model/formats/filesave.h"
+#include "model/io/file/filesave.h"
 
 #include <array>
 #include <cerrno>

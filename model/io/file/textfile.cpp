@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole files in and out; in by POSIX calls, for exact reasons.
-#include "model/formats/designfile.h"
+#include "model/io/design/designfile.h"
 
-#include "model/formats/filesave.h"
-#include "model/formats/openfile.h"
+#include "model/io/file/filesave.h"
+#include "model/io/file/openfile.h"
 
 #include <array>
 #include <cerrno>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/hfconfig.h"
+#include "model/io/huggingface/hfconfig.h"
 
-#include "model/formats/checkpointfinding.h"
-#include "model/formats/configfields.h"
-#include "model/formats/designfile.h"
-#include "model/formats/hffamilies.h"
-#include "model/formats/jsontext.h"
-#include "model/formats/safetensors.h"
-#include "model/graph/window.h"
+#include "model/io/checkpoint/checkpointfinding.h"
+#include "model/io/huggingface/configfields.h"
+#include "model/io/design/designfile.h"
+#include "model/io/huggingface/hffamilies.h"
+#include "model/io/json/jsontext.h"
+#include "model/io/checkpoint/safetensors.h"
+#include "model/families/window.h"
 
 #include <algorithm>
 #include <optional>

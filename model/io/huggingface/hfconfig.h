@@ -4,7 +4,7 @@
 
 #include "model/core/finding.h"
 #include "model/core/result.h"
-#include "model/graph/modelspec.h"
+#include "model/families/modelspec.h"
 
 #include <nlohmann/json_fwd.hpp>
 

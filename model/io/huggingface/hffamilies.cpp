@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/hffamilies.h"
+#include "model/io/huggingface/hffamilies.h"
 
 #include <array>
 

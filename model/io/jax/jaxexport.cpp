@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/jaxexport.h"
+#include "model/io/jax/jaxexport.h"
 
 #include "model/core/numbers.h"
-#include "model/formats/leftout.h"
-#include "model/formats/pythontext.h"
-#include "model/formats/shardsjson.h"
+#include "model/io/layouts/leftout.h"
+#include "model/io/jax/pythontext.h"
+#include "model/io/layouts/shardsjson.h"
 
 #include <algorithm>
 #include <optional>

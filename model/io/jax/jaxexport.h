@@ -2,7 +2,7 @@
 // Export to JAX: a Python module with the mesh, one PartitionSpec per name pattern, and its own check against shards.json.
 #pragma once
 
-#include "model/formats/exporter.h"
+#include "model/io/layouts/exporter.h"
 
 namespace shardboard {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/jsonfields.h"
+#include "model/io/json/jsonfields.h"
 #include "model/core/jsonwriter.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/jsonguard.h"
+#include "model/io/json/jsonguard.h"
 
 #include <string_view>
 

@@ -3,7 +3,7 @@
 // line and column. One pass, no recursion, constant memory.
 #pragma once
 
-#include "model/formats/jsontext.h"
+#include "model/io/json/jsontext.h"
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/jsontext.h"
+#include "model/io/json/jsontext.h"
 
-#include "model/formats/jsonguard.h"
+#include "model/io/json/jsonguard.h"
 
 #include <algorithm>
 #include <cstring>

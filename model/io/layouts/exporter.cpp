@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/exporter.h"
+#include "model/io/layouts/exporter.h"
 
 #include "model/core/text.h"
-#include "model/formats/designfile.h"
-#include "model/formats/jaxexport.h"
-#include "model/formats/layoutdiff.h"
+#include "model/io/design/designfile.h"
+#include "model/io/jax/jaxexport.h"
+#include "model/io/layouts/layoutdiff.h"
 
 #include <algorithm>
 #include <filesystem>

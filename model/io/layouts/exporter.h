@@ -4,7 +4,7 @@
 
 #include "model/core/result.h"
 #include "model/design/evaluate.h"
-#include "model/formats/textsink.h"
+#include "model/io/file/textsink.h"
 
 #include <cstdint>
 #include <functional>

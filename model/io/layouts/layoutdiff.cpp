@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/layoutdiff.h"
+#include "model/io/layouts/layoutdiff.h"
 
 #include "model/core/text.h"
 #include "model/core/visibletext.h"

@@ -2,7 +2,7 @@
 // Two layout tables compared entry by entry, and what the difference costs on each device.
 #pragma once
 
-#include "model/formats/layouttable.h"
+#include "model/io/layouts/layouttable.h"
 
 #include <optional>
 #include <string>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/layouttable.h"
+#include "model/io/layouts/layouttable.h"
 
 #include "model/core/text.h"
-#include "model/formats/designfile.h"
-#include "model/formats/jsontext.h"
-#include "model/formats/maxtextresolve.h"
-#include "model/formats/openfile.h"
-#include "model/formats/shardsjson.h"
-#include "model/formats/shardsjsonread.h"
+#include "model/io/design/designfile.h"
+#include "model/io/json/jsontext.h"
+#include "model/io/maxtext/maxtextresolve.h"
+#include "model/io/file/openfile.h"
+#include "model/io/layouts/shardsjson.h"
+#include "model/io/layouts/shardsjsonread.h"
 
 #include <algorithm>
 #include <filesystem>

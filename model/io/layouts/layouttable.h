@@ -6,7 +6,7 @@
 #include "model/core/mesh.h"
 #include "model/core/tensor.h"
 #include "model/design/evaluate.h"
-#include "model/formats/maxtextdump.h"
+#include "model/io/maxtext/maxtextdump.h"
 #include "model/rules/rulesetup.h"
 
 #include <functional>

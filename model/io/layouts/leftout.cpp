@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/leftout.h"
+#include "model/io/layouts/leftout.h"
 
 #include "model/core/text.h"
-#include "model/formats/pythontext.h"
+#include "model/io/jax/pythontext.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/shardsjsonread.h"
+#include "model/io/layouts/shardsjsonread.h"
 
-#include "model/formats/jsonfields.h"
-#include "model/formats/jsontext.h"
-#include "model/formats/openfile.h"
+#include "model/io/json/jsonfields.h"
+#include "model/io/json/jsontext.h"
+#include "model/io/file/openfile.h"
 
 #include <algorithm>
 #include <map>

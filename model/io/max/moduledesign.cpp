@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/moduledesign.h"
+#include "model/io/max/moduledesign.h"
 
 #include "model/core/checked.h"
 #include "model/core/text.h"
-#include "model/design/presets.h"
-#include "model/formats/moduleparameters.h"
+#include "model/design/presets/presets.h"
+#include "model/io/max/moduleparameters.h"
 
 namespace shardboard {
 

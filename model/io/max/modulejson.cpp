@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/modulejson.h"
+#include "model/io/max/modulejson.h"
 
 #include "model/core/text.h"
-#include "model/formats/moduleparameters.h"
+#include "model/io/max/moduleparameters.h"
 #include "model/modules/attention.h"
 #include "model/modules/columnparallel.h"
 #include "model/modules/linear.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/moduleparameters.h"
+#include "model/io/max/moduleparameters.h"
 
 #include <algorithm>
 #include <utility>

@@ -3,7 +3,7 @@
 // wrong first sticks, as in JsonFields.
 #pragma once
 
-#include "model/formats/jsonfields.h"
+#include "model/io/json/jsonfields.h"
 #include "model/modules/columnparallel.h"
 #include "model/modules/linear.h"
 

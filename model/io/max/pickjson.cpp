@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/pickrequest.h"
+#include "model/io/max/pickrequest.h"
 
 #include "model/core/text.h"
 #include "model/picker/executed.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/pickrequest.h"
+#include "model/io/max/pickrequest.h"
 
 #include "model/core/jsonwriter.h"
 #include "model/core/text.h"
-#include "model/formats/jsonfields.h"
+#include "model/io/json/jsonfields.h"
 
 #include <algorithm>
 

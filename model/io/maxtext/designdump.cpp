@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/designdump.h"
+#include "model/io/maxtext/designdump.h"
 
-#include "model/formats/filesave.h"
+#include "model/io/file/filesave.h"
 
 #include <filesystem>
 #include <unordered_set>

@@ -2,7 +2,7 @@
 // A design as golden dump: the three files that MaxText writes, so that a layout can be guarded in somebody's CI.
 #pragma once
 
-#include "model/formats/layouttable.h"
+#include "model/io/layouts/layouttable.h"
 
 #include <cstdint>
 #include <string>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing dumps, and the functions that open them.
-#include "model/formats/maxtextdump.h"
+#include "model/io/maxtext/maxtextdump.h"
 
-#include "model/formats/jsontext.h"
-#include "model/formats/maxtextdumpreader.h"
-#include "model/formats/openfile.h"
+#include "model/io/json/jsontext.h"
+#include "model/io/maxtext/maxtextdumpreader.h"
+#include "model/io/file/openfile.h"
 
 #include <cerrno>
 #include <cstring>

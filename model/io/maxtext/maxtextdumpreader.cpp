@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/maxtextdumpreader.h"
+#include "model/io/maxtext/maxtextdumpreader.h"
 
 #include "model/core/visibletext.h"
 

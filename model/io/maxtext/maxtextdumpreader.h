@@ -2,8 +2,8 @@
 // Reads a dump piece by piece, so that every complaint has its line. Behind maxtextdump.h.
 #pragma once
 
-#include "model/formats/jsontext.h"
-#include "model/formats/maxtextdump.h"
+#include "model/io/json/jsontext.h"
+#include "model/io/maxtext/maxtextdump.h"
 
 namespace shardboard {
 

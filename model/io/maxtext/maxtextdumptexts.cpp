@@ -2,7 +2,7 @@
 // The texts inside MaxText's dumps: Python tuples, and the names of folders.
 #include "model/core/text.h"
 #include "model/core/visibletext.h"
-#include "model/formats/maxtextdump.h"
+#include "model/io/maxtext/maxtextdump.h"
 
 #include <algorithm>
 

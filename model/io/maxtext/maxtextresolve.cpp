@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/maxtextresolve.h"
+#include "model/io/maxtext/maxtextresolve.h"
 
 #include "model/core/checked.h"
 #include "model/core/text.h"

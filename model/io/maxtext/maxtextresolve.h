@@ -2,7 +2,7 @@
 // A rule setup applied to a dump of logical names: what MaxText would write.
 #pragma once
 
-#include "model/formats/maxtextdump.h"
+#include "model/io/maxtext/maxtextdump.h"
 #include "model/rules/rulesetup.h"
 
 #include <string>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/rulefile.h"
+#include "model/io/maxtext/rulefile.h"
 
 #include "model/core/text.h"
 #include "model/core/visibletext.h"
-#include "model/formats/rulefilelayers.h"
+#include "model/io/maxtext/rulefilelayers.h"
 
 #include <algorithm>
 #include <filesystem>

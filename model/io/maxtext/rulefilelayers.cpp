@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/rulefilelayers.h"
+#include "model/io/maxtext/rulefilelayers.h"
 
 #include "model/core/text.h"
-#include "model/formats/designfile.h"
+#include "model/io/design/designfile.h"
 
 #include <algorithm>
 #include <array>

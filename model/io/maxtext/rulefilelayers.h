@@ -3,8 +3,8 @@
 // rulefile.h.
 #pragma once
 
-#include "model/formats/rulefile.h"
-#include "model/formats/rulefilevalues.h"
+#include "model/io/maxtext/rulefile.h"
+#include "model/io/maxtext/rulefilevalues.h"
 
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/formats/rulefilevalues.h"
+#include "model/io/maxtext/rulefilevalues.h"
 
 #include "model/core/visibletext.h"
 

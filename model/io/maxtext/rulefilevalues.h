@@ -2,7 +2,7 @@
 // The values of rule files: rules, lists of mesh axes and options, each checked where it stands.
 #pragma once
 
-#include "model/formats/yamltext.h"
+#include "model/io/yaml/yamltext.h"
 #include "model/rules/logicalrules.h"
 
 #include <string>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/protocol/calibration.h"
+#include "model/io/wire/calibration.h"
 
 #include "model/core/jsonreader.h"
-#include "model/protocol/backends.h"
+#include "model/io/wire/backends.h"
 
 #include <cmath>
 

@@ -4,7 +4,7 @@
 //   worker -> client  announce and progress as of a run, then {"type":"result","id":n,"calibration":{…}}
 #pragma once
 
-#include "model/protocol/profile.h"
+#include "model/io/wire/profile.h"
 
 #include <string>
 #include <vector>

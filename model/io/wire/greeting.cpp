@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/protocol/greeting.h"
+#include "model/io/wire/greeting.h"
 
-#include "model/protocol/jsonline.h"
+#include "model/io/wire/jsonline.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/protocol/jsonline.h"
+#include "model/io/wire/jsonline.h"
 
 #include <algorithm>
 

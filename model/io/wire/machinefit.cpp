@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/protocol/machinefit.h"
+#include "model/io/wire/machinefit.h"
 
 #include "model/cost/kerneltime.h"
 

@@ -15,7 +15,7 @@
 
 #include "model/cost/calibration.h"
 #include "model/hardware/hardware.h"
-#include "model/protocol/calibration.h"
+#include "model/io/wire/calibration.h"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/protocol/messages.h"
+#include "model/io/wire/messages.h"
 
 #include "model/core/jsonreader.h"
 

@@ -10,7 +10,7 @@
 //                     {"type":"sample","id":n,"operation":"…","kind":"…","device":n,"start":x,"seconds":x,"bytes":n}
 //                     {"type":"result","id":n,"run":{…run --json…},"profile":{…profile.h, when options.profile asks for it…}}
 //                     {"type":"error","id":n,"code":"…","message":"…","where":"…"}
-//   and the request `calibrate`: model/protocol/calibration.h
+//   and the request `calibrate`: model/io/wire/calibration.h
 // `cancel` carries the id of the run or calibration that it ends; that one then answers with the error `cancelled`. `quit` and a
 // closed input end the worker at once. A client ignores types that it does not know; the worker answers them with unknown-request.
 // Error codes: bad-message, bad-plan, memory, cancelled, busy, unknown-request, internal, backend (this build has no such one, or
@@ -18,7 +18,7 @@
 #pragma once
 
 #include "model/core/result.h"
-#include "model/protocol/profile.h"
+#include "model/io/wire/profile.h"
 
 #include <nlohmann/json.hpp>
 
@@ -32,7 +32,7 @@ inline constexpr int kProtocolVersion = 1;
 inline constexpr std::size_t kMaxLine = 64u << 20;
 
 struct RunOptions {
-    std::string backend = "cpu"; ///< of model/protocol/backends.h
+    std::string backend = "cpu"; ///< of model/io/wire/backends.h
     std::int64_t layers = 0; ///< how many layers of each repeated segment to run; 0: all
     std::int64_t steps = 1; ///< timed repetitions
     bool verify = false;

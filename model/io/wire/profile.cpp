@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/protocol/profile.h"
+#include "model/io/wire/profile.h"
 
 #include "model/core/jsonreader.h"
 

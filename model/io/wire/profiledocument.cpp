@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/protocol/profiledocument.h"
+#include "model/io/wire/profiledocument.h"
 
 #include "model/core/statistics.h"
 

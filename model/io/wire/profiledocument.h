@@ -25,8 +25,8 @@
 //           seconds: 1 is as fast as this machine was seen to be. `limit` says which. Data that stays in the caches can exceed 1.
 #pragma once
 
-#include "model/protocol/messages.h"
-#include "model/protocol/profile.h"
+#include "model/io/wire/messages.h"
+#include "model/io/wire/profile.h"
 
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/protocol/projection.h"
+#include "model/io/wire/projection.h"
 
 #include "model/plan/steptime.h"
 

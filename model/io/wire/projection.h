@@ -6,7 +6,7 @@
 #pragma once
 
 #include "model/plan/plan.h"
-#include "model/protocol/messages.h"
+#include "model/io/wire/messages.h"
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/protocol/trace.h"
+#include "model/io/wire/trace.h"
 
 #include <algorithm>
 #include <map>

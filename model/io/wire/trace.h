@@ -9,7 +9,7 @@
 // Process Group Ranks.
 #pragma once
 
-#include "model/protocol/profile.h"
+#include "model/io/wire/profile.h"
 
 namespace shardboard {
 

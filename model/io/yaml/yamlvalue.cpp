@@ -2,7 +2,7 @@
 // What plain words mean in YAML 1.1.
 #include "model/core/text.h"
 #include "model/core/visibletext.h"
-#include "model/formats/yamltext.h"
+#include "model/io/yaml/yamltext.h"
 
 #include <algorithm>
 #include <array>
