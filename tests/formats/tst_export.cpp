@@ -334,6 +334,32 @@ for i in range(int(sys.argv[2])):
         QVERIFY(!files.error().fix.empty());
     }
 
+    /// The export tells weights apart by their names, and devices by an array of NumPy.
+    void whatPythonCannotHoldIsRefused()
+    {
+        Design twice;
+        twice.mesh = Mesh::parse("data=2").value();
+        twice.model.notUnderstood = "made for a test";
+        for (const Shape& shape : { Shape { 4, 2 }, Shape { 2 }, Shape { 8 } })
+            twice.model.looseWeights.push_back(
+                { { shape.size() == 2 ? "other" : "w", shape, DType::BF16, TensorRole::Weight, {}, {}, {} }, false });
+        twice.strategies = { { "*", { StrategyKind::Replicate }, std::nullopt } };
+        const auto same = filesOf(twice);
+        QVERIFY(!same.ok());
+        QCOMPARE(same.error().text(),
+                 std::string("w: two weights have this name, and an export tells them apart by it; rename one of them"));
+        twice.model.looseWeights.pop_back();
+        QVERIFY(filesOf(twice).ok());
+
+        std::string mesh = "data=2";
+        for (int i = 1; i < 32; ++i)
+            mesh += ",a" + std::to_string(i) + "=1";
+        QVERIFY(filesOf(builtin("tinyllama-1.1b", mesh.c_str(), "replicate")).ok());
+        const auto many = filesOf(builtin("tinyllama-1.1b", (mesh + ",a32=1").c_str(), "replicate"));
+        QVERIFY(!many.ok());
+        QVERIFY2(many.error().text().starts_with("mesh: has 33 axes, and "), many.error().text().c_str());
+    }
+
     /// Each layer is on the devices of its stage, what comes before and after them on the first and the last, and JAX
     /// cannot say it.
     void pipelinesAreOnTheirStages_data()

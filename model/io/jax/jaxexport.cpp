@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 
 namespace shardboard {
 
@@ -319,6 +320,19 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
                                        + countText(design.mesh.deviceCount()) + " devices for every weight, and more than "
                                        + bytesText(kMostShardsBytes) + " is of no use to anybody",
                                    "export the design on a mesh with smaller axes, which has the same layouts") });
+    constexpr std::size_t kMostAxes = 32; // NumPy 2 has 64
+    if (const std::size_t axes = design.mesh.axes().size(); axes > kMostAxes)
+        out.push_back(
+            { inputError("mesh",
+                         "has " + std::to_string(axes) + " axes, and JAX keeps devices in an array of NumPy, which has at most "
+                             + std::to_string(kMostAxes),
+                         "leave out axes of size 1, or make one of some") });
+    std::unordered_set<std::string> names; // of a graph they differ
+    for (const ModelSpec::LooseWeight& weight : design.model.looseWeights)
+        if (!names.insert(weight.tensor.name).second)
+            out.push_back({ inputError(weight.tensor.name, "two weights have this name, and an export tells them apart by it",
+                                       "rename one of them"),
+                            1 });
     for (const WeightLayout& weight : evaluation.weights) {
         if (stopped && stopped())
             return Cancelled {};
