@@ -334,6 +334,25 @@ for i in range(int(sys.argv[2])):
         QVERIFY(!files.error().fix.empty());
     }
 
+    /// Of very many weights that are refused the line names some, in a time that grows as they do.
+    void manyRefusedAreCounted()
+    {
+        constexpr std::size_t kWeights = 300;
+        Design design;
+        design.mesh = Mesh::parse("data=2").value();
+        design.model.notUnderstood = "made for a test";
+        for (std::size_t i = 0; i < kWeights; ++i) {
+            const std::string letters { static_cast<char>('a' + i % 26), static_cast<char>('a' + i / 26) };
+            design.model.looseWeights.push_back({ { letters, { 3, 5 }, DType::BF16, TensorRole::Weight, {}, {}, {} }, false });
+        }
+        design.strategies = { { "*", { StrategyKind::Columnwise, { "data" } }, std::nullopt } };
+        const auto files = filesOf(design);
+        QVERIFY(!files.ok());
+        QVERIFY2(files.error().what.starts_with("JAX cannot hold 300 tensors as the plan does: aa, ba, ca, ")
+                     && files.error().what.find(" and 260 more (JAX cannot cut dim 1 of size 5") != std::string::npos,
+                 files.error().what.c_str());
+    }
+
     /// The export tells weights apart by their names, and devices by an array of NumPy.
     void whatPythonCannotHoldIsRefused()
     {
