@@ -528,8 +528,16 @@ for i in range(int(sys.argv[2])):
         QVERIFY(!files.ok());
         const QString line = QString::fromStdString(files.error().text());
         QVERIFY2(line.startsWith(QStringLiteral("mesh: shards.json would take 2 GiB"))
-                     && line.contains(QStringLiteral("1,048,576 devices")),
+                     && line.contains(QStringLiteral("1,048,576 devices for each of 291 weights")),
                  qPrintable(line));
+        // It may be the layers as well.
+        ModelSpec deep = denseModel(64, 8, 16, 100000, 1, 1, 8);
+        const auto many = filesOf(designOf(std::move(deep), "data=16", "replicate"));
+        QVERIFY(!many.ok());
+        const QString layers = QString::fromStdString(many.error().text());
+        QVERIFY2(layers.contains(QStringLiteral("the ids of all 16 devices for each of 900,003 weights"))
+                     && layers.contains(QStringLiteral("fewer layers")),
+                 qPrintable(layers));
         // The number is right where it can be counted.
         for (const char* preset : { "fsdp", "megatron-tp" }) {
             const Design small = builtin("llama3-8b", "data=64,model=8", preset);
