@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The run panel in little room: its table does not scroll sideways, and an error of any length can be read in full.
-#include "app/desktop/window/docks.h"
 #include "app/desktop/run/enginesession.h"
-#include "app/desktop/window/fonts.h"
 #include "app/desktop/run/runmodel.h"
 #include "app/desktop/run/runpanel.h"
+#include "app/desktop/window/docks.h"
+#include "app/desktop/window/fonts.h"
 #include "tests/gui/testwindow.h"
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/tables/columnfit.h"
 #include "widgets/tables/elidingheader.h"
-#include "widgets/controls/wrappedlabel.h"
 
 #include <QDockWidget>
 #include <QPushButton>
@@ -163,7 +163,7 @@ void TestRunPanel::longErrorsCanBeRead()
     QFETCH(QSize, size);
     QFETCH(double, points);
     TestWindow test;
-    test.window->engine()->setCommand({ QStringLiteral(SHARDBOARD_BINARY_DIR "/tests/fakeengine"), QStringLiteral("wordy") });
+    test.window->engine()->setCommand(QStringLiteral("'" SHARDBOARD_BINARY_DIR "/tests/fakeengine' wordy"));
     open(test, size, points);
     test.window->runPanel()->run();
     QTRY_COMPARE(test.window->engine()->state(), EngineSession::State::Failed);
@@ -188,7 +188,7 @@ void TestRunPanel::longErrorsCanBeRead()
     QCOMPARE(words->verticalScrollBar()->value(), words->verticalScrollBar()->maximum());
     QVERIFY(!words->horizontalScrollBar()->isVisible());
     // What is short is whole again.
-    test.window->engine()->setCommand({ QStringLiteral(SHARDBOARD_BINARY_DIR "/tests/fakeengine"), QStringLiteral("ok") });
+    test.window->engine()->setCommand(QStringLiteral("'" SHARDBOARD_BINARY_DIR "/tests/fakeengine' ok"));
     test.find<QPushButton>("run.restart")->click();
     QTRY_COMPARE(test.window->engine()->state(), EngineSession::State::Ready);
     settle();

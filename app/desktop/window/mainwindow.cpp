@@ -1,57 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/window/mainwindow.h"
 
-#include "app/desktop/window/actions.h"
-#include "app/desktop/window/banner.h"
-#include "app/desktop/window/docks.h"
-#include "app/desktop/run/enginesession.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/filedrops.h"
 #include "app/desktop/files/filenotices.h"
 #include "app/desktop/files/filewatch.h"
 #include "app/desktop/files/hardwarefiles.h"
-#include "app/desktop/window/helpwindow.h"
 #include "app/desktop/files/historyfiles.h"
-#include "app/desktop/window/palettesources.h"
-#include "app/desktop/pictures/pictureactions.h"
-#include "app/desktop/window/plainbox.h"
 #include "app/desktop/files/recentfiles.h"
 #include "app/desktop/files/recovery.h"
 #include "app/desktop/files/rulefiles.h"
+#include "app/desktop/pictures/pictureactions.h"
+#include "app/desktop/run/enginesession.h"
 #include "app/desktop/run/runpanel.h"
+#include "app/desktop/window/actions.h"
+#include "app/desktop/window/banner.h"
+#include "app/desktop/window/docks.h"
+#include "app/desktop/window/helpwindow.h"
+#include "app/desktop/window/palettesources.h"
+#include "app/desktop/window/plainbox.h"
 #include "app/desktop/window/settings.h"
 #include "app/desktop/window/shortcutsheet.h"
 #include "app/desktop/window/statusline.h"
 #include "app/desktop/window/tablekeeping.h"
 #include "app/desktop/window/welcome.h"
+#include "app/worker/workercommand.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/canvas/accessiblecanvas.h"
-#include "widgets/cost/collectivesview.h"
 #include "widgets/compare/compareview.h"
+#include "widgets/controls/windowplace.h"
+#include "widgets/cost/collectivesview.h"
 #include "widgets/cost/costview.h"
 #include "widgets/cuts/cutsview.h"
 #include "widgets/document/documentview.h"
 #include "widgets/explain/explainview.h"
+#include "widgets/explain/inspector.h"
+#include "widgets/explain/pinsview.h"
 #include "widgets/findings/findingsview.h"
 #include "widgets/flow/flowview.h"
-#include "widgets/look/format.h"
 #include "widgets/hardware/hardwareview.h"
 #include "widgets/history/historyview.h"
-#include "widgets/explain/inspector.h"
-#include "widgets/tables/listfilter.h"
-#include "widgets/work/longwork.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
 #include "widgets/memory/memoryview.h"
 #include "widgets/mesh/meshview.h"
-#include "widgets/explain/pinsview.h"
-#include "widgets/look/plaintext.h"
 #include "widgets/rules/rulesview.h"
 #include "widgets/strategy/strategyeditor.h"
-#include "widgets/workbench/summarybar.h"
-#include "widgets/look/theme.h"
+#include "widgets/tables/listfilter.h"
 #include "widgets/tiles/tileview.h"
 #include "widgets/weights/weighttable.h"
-#include "widgets/controls/windowplace.h"
+#include "widgets/work/longwork.h"
+#include "widgets/workbench/summarybar.h"
 
 #include <QApplication>
 #include <QCloseEvent>
@@ -90,7 +91,7 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
     , m_document(new Document(this))
     , m_actions(new Actions(this))
     , m_recent(new RecentFiles(settings, this))
-    , m_engine(new EngineSession(engineCommand(settings.engineCommand()), this))
+    , m_engine(new EngineSession(QString::fromStdString(chosenCommand(settings.engineCommand().toStdString())), this))
     , m_banner(new Banner(this))
     , m_fileActions(new FileActions(m_document, settings, m_recent, m_banner, this))
     , m_recovery(new Recovery(m_document, settings.unsavedFolder(), this))
@@ -101,8 +102,9 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
     installAccessibleCanvases();
     showPlainText();
     setObjectName(QStringLiteral("mainWindow"));
-    if (m_engine->command().size() == 1) // a command with arguments knows itself what it starts
-        m_engine->setMpiCommand(mpiCommand(m_engine->command().first(), std::clamp(QThread::idealThreadCount(), 2, 8)));
+    if (const auto program = programAlone(m_engine->command().toStdString()))
+        m_engine->setMpiCommand(
+            QString::fromStdString(mpirunCommand(*program, std::clamp(QThread::idealThreadCount(), 2, 8)).value_or("")));
     setWindowIcon(QIcon(QStringLiteral(":/icons/shardboard.png")));
     connect(new FileDrops(this), &FileDrops::dropped, this, &MainWindow::openDropped);
     createActions();
