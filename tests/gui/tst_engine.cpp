@@ -8,6 +8,7 @@
 #include <QTest>
 
 #include <csignal>
+#include <sys/wait.h>
 
 using namespace shardboard;
 using State = EngineSession::State;
@@ -25,6 +26,7 @@ class TestEngine : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void initTestCase();
+    void cleanup() { QVERIFY(waitpid(-1, nullptr, WNOHANG) == -1); } // no child is left, and none that nobody has waited for
     void runGivesTheResult();
     void floodArrivesWholeAndInOrder();
     void secondRunUsesTheSameWorker();
