@@ -51,14 +51,6 @@ std::string chosenCommand(const std::string& setting)
     return variable != nullptr && *variable != '\0' ? variable : setting;
 }
 
-std::string shellWords(const std::vector<std::string>& words)
-{
-    std::string out;
-    for (const std::string& word : words)
-        out += (out.empty() ? "" : " ") + quoted(word);
-    return out;
-}
-
 std::optional<std::string> programAlone(const std::string& command)
 {
     const auto begin = command.find_first_not_of(" \t");

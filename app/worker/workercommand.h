@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace shardboard {
 
@@ -17,9 +16,6 @@ std::string ownEngine();
 
 /// What SHARDBOARD_ENGINE says, else the setting; either may be empty.
 std::string chosenCommand(const std::string& setting);
-
-/// Words as the shell reads them.
-std::string shellWords(const std::vector<std::string>& words);
 
 /// The program that a command starts when it is nothing but its path, or empty: mpirun can start that one several times. A command
 /// with arguments knows itself what it starts.
