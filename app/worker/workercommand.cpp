@@ -64,6 +64,19 @@ std::optional<std::string> programAlone(const std::string& command)
     return readOtherwise ? std::nullopt : std::optional(word);
 }
 
+std::string directly(const std::string& command)
+{
+    const auto begin = command.find_first_not_of(" \t");
+    if (begin == std::string::npos || command.find_first_of(";&|()`\n") != std::string::npos)
+        return command;
+    const bool inQuotes = command[begin] == '"' || command[begin] == '\'';
+    const auto first = inQuotes ? begin + 1 : begin;
+    const auto end = command.find_first_of(inQuotes ? command.substr(begin, 1) : " \t", first);
+    const std::string word = command.substr(first, end == std::string::npos ? end : end - first);
+    const bool isProgram = word.find('=') == std::string::npos && (word.find('/') != std::string::npos || isOnPath(word));
+    return isProgram ? "exec " + command : command; // words of the shell's own, such as exit, are no programs
+}
+
 std::optional<std::string> mpirunCommand(const std::string& program, std::int64_t processes, const std::string& hosts)
 {
     if (!isOnPath("mpirun"))

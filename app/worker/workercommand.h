@@ -21,6 +21,10 @@ std::string chosenCommand(const std::string& setting);
 /// with arguments knows itself what it starts.
 std::optional<std::string> programAlone(const std::string& command);
 
+/// For the shell: where a command is nothing but a program with arguments, the process becomes that program itself. Not every shell
+/// sees to that by itself, and a shell that waits for the worker takes the signals in its place.
+std::string directly(const std::string& command);
+
 /// What the user asks for.
 struct EngineStart {
     std::string engine; ///< --engine: a command that is taken as it is

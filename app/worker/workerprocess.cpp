@@ -52,7 +52,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::string& c
     std::signal(SIGPIPE, SIG_IGN); // a worker that has left is noticed by its pipes
     // A command of the user's may have to ask for a password on the terminal, so it stays in the foreground.
     const int failed = chosen.empty() ? worker->m_child.start({ worker->m_command }, ChildProcess::Group::ItsOwn)
-                                      : worker->m_child.start({ "/bin/sh", "-c", chosen }, ChildProcess::Group::Ours);
+                                      : worker->m_child.start({ "/bin/sh", "-c", directly(chosen) }, ChildProcess::Group::Ours);
     if (failed != 0)
         return Error { ErrorCode::Engine, worker->m_command, std::string("cannot be started: ") + std::strerror(failed),
                        "build the target shardboard-engine, or name the command with --engine" };

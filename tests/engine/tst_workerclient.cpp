@@ -153,6 +153,7 @@ private Q_SLOTS:
         row("leaves at once", "exit 3", F::Ended, "exit status 3");
         row("others speak, and no worker", "echo welcome; echo '{\"motd\":1}'", F::Ended, "exit status 0");
         row("crashes", fake("crash"), F::Ended, "killed by signal 9 (Killed)");
+        row("crashes, as people name it", fake("crash").substr(5), F::Ended, "killed by signal 9 (Killed)");
         row("its launcher has lost a process", fake("lost"), F::Ended, "exit status 137");
         row("no message", fake("garbage"), F::NotUnderstood,
             "it wrote a line that is no message: “Segmentation fault (this is no JSON)”");
@@ -300,6 +301,15 @@ private Q_SLOTS:
         QCOMPARE(programAlone("\"/opt/my engine\"").value(), std::string("/opt/my engine"));
         for (const char* command : { "ssh host engine", "engine;", "~/engine", "\"$HOME/engine\"", "'a' 'b'", "A=b" })
             QVERIFY2(!programAlone(command), command);
+    }
+
+    /// No shell is left between us and a program.
+    void aProgramIsStartedDirectly()
+    {
+        for (const char* command : { "/opt/engine --flag=1", "'/opt/my engine' x", "env A=b engine", "echo \"$HOME\"" })
+            QCOMPARE(directly(command), std::string("exec ") + command);
+        for (const char* command : { "", "exit 3", "exec engine", "cd /tmp && engine", "A=/b engine", "engine; true", "/a | /b" })
+            QCOMPARE(directly(command), std::string(command));
     }
 
     void theEnvironmentNamesTheCommand()
