@@ -3,12 +3,12 @@
 // dragging, and how soon an edit is on screen with everything updated. Prints JSON, in milliseconds: `bench_window [FRAMES]`; the
 // start or the edits alone: `bench_window start`, `bench_window edits`.
 // At twofold scale with QT_SCALE_FACTOR=2.
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
+#include "app/desktop/files/sample.h"
+#include "app/desktop/menus/themecontrol.h"
 #include "app/desktop/window/fonts.h"
 #include "app/desktop/window/mainwindow.h"
-#include "app/desktop/files/sample.h"
-#include "app/desktop/window/settings.h"
-#include "app/desktop/menus/themecontrol.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/session/document.h"

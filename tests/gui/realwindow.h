@@ -2,13 +2,13 @@
 // What tests of the whole window share: the real window with the sample or another design, in a settings folder of its own.
 #pragma once
 
-#include "app/desktop/window/actions.h"
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
+#include "app/desktop/files/sample.h"
+#include "app/desktop/menus/themecontrol.h"
 #include "app/desktop/window/fonts.h"
 #include "app/desktop/window/mainwindow.h"
-#include "app/desktop/files/sample.h"
-#include "app/desktop/window/settings.h"
-#include "app/desktop/menus/themecontrol.h"
 #include "tests/gui/widgets_support.h"
 
 #include <QApplication>

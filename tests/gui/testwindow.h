@@ -2,13 +2,13 @@
 // A real window with settings of its own, for tests that drive it.
 #pragma once
 
-#include "app/desktop/window/actions.h"
-#include "app/desktop/window/banner.h"
-#include "app/desktop/window/docks.h"
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/banner.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
-#include "app/desktop/window/mainwindow.h"
-#include "app/desktop/window/settings.h"
 #include "app/desktop/menus/themecontrol.h"
+#include "app/desktop/window/docks.h"
+#include "app/desktop/window/mainwindow.h"
 #include "model/session/document.h"
 
 #include <QAction>

@@ -6,13 +6,13 @@
 #include "model/design/explain/explain.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/elidedlabel.h"
+#include "widgets/controls/wrappedlabel.h"
+#include "widgets/explain/alternatives.h"
 #include "widgets/explain/explainview.h"
 #include "widgets/explain/inspector.h"
-#include "widgets/explain/inspectorparts.h"
+#include "widgets/explain/inspectorpage.h"
 #include "widgets/explain/rowsmodel.h"
 #include "widgets/look/theme.h"
-#include "widgets/strategy/whatif.h"
-#include "widgets/controls/wrappedlabel.h"
 
 #include <QApplication>
 #include <QClipboard>

@@ -2,13 +2,13 @@
 // Findings and their repairs with real clicks and keys on a real document, in the list and in the inspector.
 #include "tests/gui/widgets_support.h"
 
-#include "widgets/findings/findingsview.h"
+#include "widgets/edits/repairs.h"
 #include "widgets/explain/inspector.h"
-#include "widgets/explain/inspectorparts.h"
-#include "widgets/work/longwork.h"
-#include "widgets/tables/notedelegate.h"
-#include "widgets/document/repairs.h"
+#include "widgets/explain/inspectorpage.h"
+#include "widgets/findings/findingsview.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/notedelegate.h"
+#include "widgets/work/longwork.h"
 
 #include <QAction>
 #include <QApplication>

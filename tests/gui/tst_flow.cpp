@@ -3,19 +3,19 @@
 // and playing it, with what moves between devices, in the real window.
 #include "tests/gui/realwindow.h"
 
-#include "widgets/canvas/transfers.h"
 #include "widgets/controls/choicebox.h"
-#include "widgets/look/devicecolors.h"
+#include "widgets/document/planplayer.h"
+#include "widgets/document/steptexts.h"
 #include "widgets/flow/flowcanvas.h"
 #include "widgets/flow/flowlayout.h"
 #include "widgets/flow/flowtransport.h"
 #include "widgets/flow/flowview.h"
+#include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshview.h"
+#include "widgets/mesh/transfers.h"
 #include "widgets/tiles/modelcanvas.h"
-#include "widgets/flow/planplayer.h"
-#include "widgets/document/stepwords.h"
 #include "widgets/tiles/tileview.h"
 
 #include <QAction>

@@ -6,13 +6,13 @@
 #include "tests/gui/testwindow.h"
 #include "tests/gui/widgets_support.h"
 #include "widgets/controls/axispicker.h"
-#include "widgets/explain/inspectorparts.h"
-#include "widgets/work/longwork.h"
-#include "widgets/mesh/meshcanvas.h"
 #include "widgets/document/speclabel.h"
+#include "widgets/explain/inspectorpage.h"
+#include "widgets/mesh/meshcanvas.h"
 #include "widgets/strategy/strategypreview.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"
+#include "widgets/work/longwork.h"
 
 #include <QAction>
 #include <QApplication>

@@ -3,9 +3,9 @@
 // change nothing, undo, presets and files; which mesh axis goes over which level.
 #include "tests/gui/editor_support.h"
 
-#include "widgets/look/format.h"
 #include "widgets/hardware/hardwareview.h"
-#include "widgets/hardware/topologyview.h"
+#include "widgets/look/format.h"
+#include "widgets/mesh/topologyview.h"
 
 #include <QAbstractItemView>
 #include <QCheckBox>

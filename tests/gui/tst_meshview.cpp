@@ -4,12 +4,12 @@
 #include "tests/gui/editor_support.h"
 
 #include "widgets/controls/axisdrag.h"
+#include "widgets/edits/meshorder.h"
 #include "widgets/look/format.h"
-#include "widgets/mesh/meshcanvas.h"
-#include "widgets/mesh/meshchips.h"
-#include "widgets/mesh/meshorder.h"
-#include "widgets/mesh/meshview.h"
 #include "widgets/look/theme.h"
+#include "widgets/mesh/meshcanvas.h"
+#include "widgets/mesh/meshview.h"
+#include "widgets/workbench/meshchips.h"
 
 #include <QAction>
 #include <QApplication>

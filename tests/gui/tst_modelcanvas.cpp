@@ -3,12 +3,12 @@
 // reverse view, whose bytes are those that a count over every element of the shards gives.
 #include "tests/gui/editor_support.h"
 
-#include "widgets/canvas/treemap.h"
-#include "widgets/tiles/heldweights.h"
-#include "widgets/tiles/modelcanvas.h"
 #include "widgets/look/theme.h"
+#include "widgets/tiles/deviceweights.h"
+#include "widgets/tiles/modelcanvas.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"
+#include "widgets/tiles/treemap.h"
 
 #include <QApplication>
 #include <QLineEdit>

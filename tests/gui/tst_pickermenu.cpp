@@ -5,7 +5,7 @@
 
 #include "model/io/design/designfile.h"
 #include "widgets/cost/collectivesview.h"
-#include "widgets/workbench/pickermenu.h"
+#include "widgets/edits/pickermenu.h"
 #include "widgets/look/theme.h"
 
 #include <QAction>

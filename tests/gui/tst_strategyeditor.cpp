@@ -3,13 +3,13 @@
 #include "tests/gui/editor_support.h"
 
 #include "widgets/controls/axispicker.h"
-#include "widgets/explain/inspectorparts.h"
 #include "widgets/controls/numberedit.h"
-#include "widgets/strategy/segmenttable.h"
 #include "widgets/document/speclabel.h"
-#include "widgets/strategy/strategyeditor.h"
+#include "widgets/explain/inspectorpage.h"
 #include "widgets/look/theme.h"
-#include "widgets/tiles/tilestrip.h"
+#include "widgets/shards/tilestrip.h"
+#include "widgets/strategy/segmenttable.h"
+#include "widgets/strategy/strategyeditor.h"
 #include "widgets/weights/weightmodel.h"
 #include "widgets/weights/weighttable.h"
 

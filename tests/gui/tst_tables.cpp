@@ -5,7 +5,7 @@
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "tests/gui/window_support.h"
-#include "widgets/strategy/strategyclip.h"
+#include "widgets/edits/strategyclip.h"
 #include "widgets/tables/tablecopy.h"
 
 #include <QClipboard>

@@ -4,11 +4,11 @@
 #include "app/desktop/window/fonts.h"
 #include "tests/gui/testwindow.h"
 #include "tests/gui/widgets_support.h"
-#include "widgets/document/documentview.h"
 #include "widgets/controls/findfield.h"
+#include "widgets/document/documentview.h"
+#include "widgets/document/planplayer.h"
 #include "widgets/flow/flowview.h"
 #include "widgets/mesh/meshcanvas.h"
-#include "widgets/flow/planplayer.h"
 
 #include <QLabel>
 #include <QStatusBar>

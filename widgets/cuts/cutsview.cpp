@@ -5,13 +5,13 @@
 
 #include "widgets/controls/axispicker.h"
 #include "widgets/controls/choicebox.h"
+#include "widgets/controls/numberedit.h"
 #include "widgets/cuts/cutsmodel.h"
+#include "widgets/edits/strategydraft.h"
 #include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
-#include "widgets/controls/numberedit.h"
-#include "widgets/strategy/strategydraft.h"
-#include "widgets/tables/tablecopy.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/tablecopy.h"
 
 #include <QHBoxLayout>
 #include <QHeaderView>

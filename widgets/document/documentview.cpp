@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/document/documentview.h"
 
-#include "widgets/controls/fieldroom.h"
+#include "widgets/controls/headerfield.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/explain/explainview.h"
 
-#include "widgets/work/background.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/elidedlabel.h"
-#include "widgets/look/format.h"
-#include "widgets/explain/inspectorparts.h"
-#include "widgets/work/latestjob.h"
-#include "widgets/document/repairs.h"
-#include "widgets/explain/rowsmodel.h"
-#include "widgets/tables/tablecopy.h"
-#include "widgets/look/theme.h"
 #include "widgets/controls/wrappedlabel.h"
+#include "widgets/edits/repairs.h"
+#include "widgets/explain/inspectorpage.h"
+#include "widgets/explain/rowsmodel.h"
+#include "widgets/look/format.h"
+#include "widgets/look/theme.h"
+#include "widgets/tables/tablecopy.h"
+#include "widgets/work/background.h"
+#include "widgets/work/latestjob.h"
 
 #include <QEvent>
 #include <QHBoxLayout>

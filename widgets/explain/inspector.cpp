@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/explain/inspector.h"
 
-#include "widgets/work/background.h"
 #include "widgets/cost/collectivesmodel.h"
+#include "widgets/document/ruletrace.h"
+#include "widgets/edits/pickermenu.h"
+#include "widgets/edits/repairs.h"
+#include "widgets/explain/alternatives.h"
 #include "widgets/explain/explainview.h"
-#include "widgets/findings/findingsview.h"
-#include "widgets/look/format.h"
-#include "widgets/explain/inspectorparts.h"
-#include "widgets/work/latestjob.h"
-#include "widgets/workbench/pickermenu.h"
-#include "widgets/document/repairs.h"
+#include "widgets/explain/inspectorpage.h"
 #include "widgets/explain/rowsmodel.h"
-#include "widgets/rules/ruletrace.h"
+#include "widgets/look/format.h"
 #include "widgets/look/theme.h"
-#include "widgets/strategy/whatif.h"
+#include "widgets/work/background.h"
+#include "widgets/work/latestjob.h"
 
 #include "model/hardware/footprint.h"
 

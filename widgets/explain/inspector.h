@@ -5,7 +5,7 @@
 #include "model/design/explain/explain.h"
 #include "widgets/document/documentview.h"
 #include "widgets/document/findingplace.h"
-#include "widgets/explain/inspectorparts.h"
+#include "widgets/explain/inspectorpage.h"
 
 #include <QFont>
 #include <QPalette>

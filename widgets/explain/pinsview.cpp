@@ -4,12 +4,12 @@
 #endif
 #include "widgets/explain/pinsview.h"
 
-#include "widgets/look/format.h"
-#include "widgets/tables/notedelegate.h"
-#include "widgets/document/repairs.h"
+#include "widgets/edits/repairs.h"
 #include "widgets/explain/rowsmodel.h"
-#include "widgets/tables/tablecopy.h"
+#include "widgets/look/format.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/notedelegate.h"
+#include "widgets/tables/tablecopy.h"
 
 #include <QHBoxLayout>
 #include <QHeaderView>

@@ -2,14 +2,14 @@
 #include "widgets/findings/findingsview.h"
 
 #include "model/design/findings.h"
+#include "widgets/edits/repairs.h"
 #include "widgets/look/format.h"
-#include "widgets/work/longwork.h"
-#include "widgets/tables/notedelegate.h"
 #include "widgets/look/plaintext.h"
-#include "widgets/document/repairs.h"
-#include "widgets/tables/tablecopy.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/notedelegate.h"
+#include "widgets/tables/tablecopy.h"
 #include "widgets/tables/weighthover.h"
+#include "widgets/work/longwork.h"
 
 #include <QAction>
 #include <QHBoxLayout>

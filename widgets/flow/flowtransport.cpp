@@ -2,9 +2,9 @@
 #include "widgets/flow/flowtransport.h"
 
 #include "widgets/controls/elidedlabel.h"
+#include "widgets/document/planplayer.h"
+#include "widgets/document/steptexts.h"
 #include "widgets/look/format.h"
-#include "widgets/flow/planplayer.h"
-#include "widgets/document/stepwords.h"
 #include "widgets/look/theme.h"
 
 #include <QEvent>

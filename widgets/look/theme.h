@@ -3,7 +3,7 @@
 // Theme::of(), which goes by the widget's palette, so that nothing global has to be kept in step.
 #pragma once
 
-#include "widgets/look/partlook.h"
+#include "widgets/look/partstyle.h"
 
 #include <QColor>
 #include <QFont>

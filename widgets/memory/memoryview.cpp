@@ -2,15 +2,15 @@
 #include "widgets/memory/memoryview.h"
 
 #include "widgets/controls/choicebox.h"
-#include "widgets/memory/devicebars.h"
-#include "widgets/look/devicecolors.h"
-#include "widgets/mesh/devicememory.h"
 #include "widgets/controls/elidedlabel.h"
-#include "widgets/memory/fitlist.h"
+#include "widgets/document/devicememory.h"
+#include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
-#include "widgets/plots/timelinechart.h"
 #include "widgets/look/swatch.h"
 #include "widgets/look/theme.h"
+#include "widgets/memory/devicebars.h"
+#include "widgets/memory/fitlist.h"
+#include "widgets/plots/timelinechart.h"
 
 #include "model/hardware/hardware.h"
 

@@ -5,15 +5,15 @@
 #pragma once
 
 #include "widgets/canvas/accessiblecanvas.h"
-#include "widgets/canvas/devicecards.h"
-#include "widgets/canvas/meshgrid.h"
 #include "widgets/canvas/navigation.h"
-#include "widgets/canvas/transfers.h"
 #include "widgets/canvas/viewport.h"
 #include "widgets/canvas/zoomable.h"
+#include "widgets/document/devicememory.h"
 #include "widgets/look/devicecolors.h"
-#include "widgets/mesh/devicememory.h"
+#include "widgets/mesh/devicecards.h"
 #include "widgets/mesh/meshfind.h"
+#include "widgets/mesh/meshgrid.h"
+#include "widgets/mesh/transfers.h"
 
 #include "model/hardware/hardware.h"
 #include "model/session/document.h"

@@ -4,15 +4,15 @@
 #include "widgets/canvas/navigation.h"
 #include "widgets/controls/contextmenu.h"
 #include "widgets/controls/findfield.h"
+#include "widgets/document/planplayer.h"
+#include "widgets/document/steptexts.h"
+#include "widgets/edits/meshorder.h"
 #include "widgets/look/format.h"
 #include "widgets/look/legend.h"
+#include "widgets/look/theme.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshlegend.h"
-#include "widgets/mesh/meshorder.h"
-#include "widgets/flow/planplayer.h"
-#include "widgets/document/stepwords.h"
-#include "widgets/look/theme.h"
-#include "widgets/hardware/topologyview.h"
+#include "widgets/mesh/topologyview.h"
 
 #include <QContextMenuEvent>
 #include <QEvent>

@@ -2,9 +2,9 @@
 #include "widgets/rules/rulemodel.h"
 
 #include "model/core/text.h"
+#include "widgets/edits/ruleedits.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
-#include "widgets/rules/ruleedits.h"
 
 #include <QCoreApplication>
 #include <QDataStream>

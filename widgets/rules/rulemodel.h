@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/design/evaluate.h"
-#include "widgets/rules/ruletrace.h"
+#include "widgets/document/ruletrace.h"
 
 #include <QAbstractTableModel>
 #include <QColor>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "widgets/document/documentview.h"
-#include "widgets/rules/ruleedits.h"
+#include "widgets/edits/ruleedits.h"
 
 class QAction;
 class QLineEdit;

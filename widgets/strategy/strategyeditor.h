@@ -4,7 +4,7 @@
 #pragma once
 
 #include "widgets/document/documentview.h"
-#include "widgets/strategy/strategydraft.h"
+#include "widgets/edits/strategydraft.h"
 
 class QPushButton;
 class QScrollArea;

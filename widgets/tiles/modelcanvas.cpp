@@ -2,13 +2,13 @@
 #include "widgets/tiles/modelcanvas.h"
 
 #include "widgets/canvas/paintsscreen.h"
-#include "widgets/canvas/treemap.h"
-#include "widgets/look/devicecolors.h"
 #include "widgets/document/documentview.h"
+#include "widgets/edits/weightedits.h"
+#include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
-#include "widgets/weights/weightedits.h"
+#include "widgets/tiles/treemap.h"
 #include "widgets/weights/weightmodel.h"
 
 #include <QApplication>

@@ -6,11 +6,11 @@
 
 #include "widgets/canvas/accessiblecanvas.h"
 #include "widgets/canvas/navigation.h"
-#include "widgets/canvas/tilescene.h"
 #include "widgets/canvas/viewport.h"
 #include "widgets/canvas/zoomable.h"
-#include "widgets/tiles/heldweights.h"
-#include "widgets/look/tilelegend.h"
+#include "widgets/shards/tilescene.h"
+#include "widgets/tiles/deviceweights.h"
+#include "widgets/tiles/tilelegend.h"
 
 #include "model/session/document.h"
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/tiles/tilecanvas.h"
 
-#include "widgets/controls/axisdrag.h"
-#include "widgets/canvas/hatch.h"
 #include "widgets/canvas/paintsscreen.h"
-#include "widgets/look/devicecolors.h"
+#include "widgets/controls/axisdrag.h"
 #include "widgets/document/documentview.h"
+#include "widgets/edits/weightedits.h"
+#include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
+#include "widgets/look/hatch.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
-#include "widgets/weights/weightedits.h"
 
 #include <QApplication>
 #include <QDragEnterEvent>

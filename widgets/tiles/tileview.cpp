@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/tiles/tileview.h"
 
-#include "widgets/strategy/axisfixes.h"
 #include "widgets/controls/contextmenu.h"
 #include "widgets/controls/elidedlabel.h"
-#include "widgets/controls/fieldroom.h"
 #include "widgets/controls/findfield.h"
+#include "widgets/controls/headerfield.h"
+#include "widgets/document/speclabel.h"
+#include "widgets/edits/axisfixes.h"
+#include "widgets/edits/weightedits.h"
 #include "widgets/look/format.h"
 #include "widgets/look/legend.h"
-#include "widgets/tiles/modelcanvas.h"
 #include "widgets/look/plaintext.h"
-#include "widgets/document/speclabel.h"
 #include "widgets/look/theme.h"
+#include "widgets/tiles/modelcanvas.h"
 #include "widgets/tiles/tilecanvas.h"
-#include "widgets/weights/weightedits.h"
 
 #include <QContextMenuEvent>
 #include <QGridLayout>

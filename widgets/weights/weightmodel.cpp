@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/weights/weightmodel.h"
 
-#include "widgets/canvas/tilescene.h"
+#include "widgets/document/shownspec.h"
+#include "widgets/edits/weightedits.h"
 #include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
-#include "widgets/document/shownspec.h"
-#include "widgets/weights/weightedits.h"
+#include "widgets/shards/tilescene.h"
 
 #include <QPainter>
 #include <QRegularExpression>

@@ -5,7 +5,7 @@
 
 #include "model/design/evaluate.h"
 #include "model/notation/notation.h"
-#include "widgets/look/partlook.h"
+#include "widgets/look/partstyle.h"
 
 #include <QAbstractItemModel>
 #include <QColor>

@@ -3,9 +3,9 @@
 
 #include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
-#include "widgets/mesh/meshchips.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
+#include "widgets/workbench/meshchips.h"
 
 #include "model/hardware/hardware.h"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/export/exportdialog.h"
 
-#include "app/desktop/files/difftext.h"
+#include "app/desktop/base/difftext.h"
 #include "model/session/document.h"
-#include "widgets/look/format.h"
-#include "widgets/work/latestjob.h"
-#include "widgets/look/plaintext.h"
-#include "widgets/tables/tablecopy.h"
-#include "widgets/look/theme.h"
 #include "widgets/controls/windowplace.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
+#include "widgets/tables/tablecopy.h"
+#include "widgets/work/latestjob.h"
 
 #include <QDialogButtonBox>
 #include <QDir>

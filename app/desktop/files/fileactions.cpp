@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/files/fileactions.h"
 
-#include "app/desktop/window/banner.h"
+#include "app/desktop/base/banner.h"
+#include "app/desktop/base/messagebox.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/export/exportaction.h"
 #include "app/desktop/export/exportdialog.h"
 #include "app/desktop/export/exportstate.h"
 #include "app/desktop/files/fileconflict.h"
 #include "app/desktop/files/newdialog.h"
-#include "app/desktop/window/plainbox.h"
 #include "app/desktop/files/recentfiles.h"
 #include "app/desktop/files/sample.h"
 #include "app/desktop/files/savename.h"
-#include "app/desktop/window/settings.h"
 #include "model/io/design/designfile.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/look/format.h"
-#include "widgets/work/longwork.h"
 #include "widgets/look/plaintext.h"
+#include "widgets/work/longwork.h"
 
 #include <QDir>
 #include <QFileDialog>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/files/fileconflict.h"
 
-#include "app/desktop/files/difftext.h"
+#include "app/desktop/base/difftext.h"
 #include "model/io/design/designfile.h"
+#include "widgets/controls/windowplace.h"
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
-#include "widgets/controls/windowplace.h"
-#include "widgets/controls/wrappedlabel.h"
 
 #include <QDateTime>
 #include <QDir>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/files/filenotices.h"
 
-#include "app/desktop/window/banner.h"
+#include "app/desktop/base/banner.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/fileconflict.h"
 #include "app/desktop/files/filewatch.h"

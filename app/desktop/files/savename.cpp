@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/files/savename.h"
 
-#include "app/desktop/window/plainbox.h"
+#include "app/desktop/base/messagebox.h"
 
 #include <QCoreApplication>
 #include <QFileInfo>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/menus/designmenu.h"
 
-#include "app/desktop/window/banner.h"
+#include "app/desktop/base/banner.h"
 #include "app/desktop/menus/memorymenu.h"
 #include "model/design/presets/presets.h"
 #include "model/hardware/hardware.h"
 #include "model/session/document.h"
+#include "widgets/edits/pickermenu.h"
 #include "widgets/look/format.h"
-#include "widgets/workbench/pickermenu.h"
 
 #include <QActionGroup>
 #include <QHBoxLayout>

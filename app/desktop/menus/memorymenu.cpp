@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/menus/memorymenu.h"
 
-#include "app/desktop/window/banner.h"
+#include "app/desktop/base/banner.h"
 #include "model/session/document.h"
 #include "widgets/look/format.h"
 

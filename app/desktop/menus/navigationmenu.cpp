@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/menus/navigationmenu.h"
 
-#include "app/desktop/window/settings.h"
+#include "app/desktop/base/settings.h"
 #include "widgets/canvas/navigation.h"
-#include "widgets/flow/planplayer.h"
+#include "widgets/document/planplayer.h"
 
 #include <QAction>
 #include <QDBusConnection>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/menus/notationmenu.h"
 
-#include "app/desktop/window/settings.h"
+#include "app/desktop/base/settings.h"
 #include "model/session/document.h"
 
 #include <QActionGroup>

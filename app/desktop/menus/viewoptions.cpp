@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/menus/viewoptions.h"
 
-#include "app/desktop/window/actions.h"
+#include "app/desktop/base/actions.h"
 #include "app/desktop/menus/themecontrol.h"
 
 #include <QActionGroup>

@@ -2,7 +2,7 @@
 #include "app/desktop/window/docks.h"
 
 #include "app/desktop/window/keyfocus.h"
-#include "app/desktop/window/wakeoninput.h"
+#include "app/desktop/window/viewwaker.h"
 #include "widgets/document/documentview.h"
 #include "widgets/look/theme.h"
 

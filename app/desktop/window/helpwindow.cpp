@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/window/helpwindow.h"
 
-#include "app/desktop/window/actions.h"
-#include "widgets/look/theme.h"
+#include "app/desktop/base/actions.h"
 #include "widgets/controls/windowplace.h"
+#include "widgets/look/theme.h"
 
 #include <QAction>
 #include <QDesktopServices>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/window/shortcutsheet.h"
 
-#include "app/desktop/window/actions.h"
+#include "app/desktop/base/actions.h"
 #include "app/desktop/window/keyfield.h"
 #include "app/desktop/window/viewkeys.h"
-#include "widgets/tables/tablecopy.h"
-#include "widgets/look/theme.h"
 #include "widgets/controls/windowplace.h"
+#include "widgets/look/theme.h"
+#include "widgets/tables/tablecopy.h"
 
 #include <QAction>
 #include <QHBoxLayout>

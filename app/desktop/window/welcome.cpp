@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/window/welcome.h"
 
-#include "app/desktop/window/actions.h"
+#include "app/desktop/base/actions.h"
 #include "app/desktop/files/recentfiles.h"
 #include "app/desktop/files/sample.h"
 #include "widgets/look/plaintext.h"

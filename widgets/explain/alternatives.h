@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What else a weight could be, each alternative evaluated as a whole design: its step time and memory are real answers
+// of the flow, not guesses.
+#pragma once
+
+#include "widgets/edits/weightedits.h"
+
+#include <QObject>
+#include <QThreadPool>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace shardboard {
+
+struct Alternative {
+    QString title; ///< `Cut dim 1 over model`
+    Layout layout;
+    QString spec; ///< the layout in the preferred notation
+    WeightEdit edit;
+    bool current = false;
+    QString refusal; ///< why it cannot be, empty when it can
+    double seconds = 0; ///< a step of the whole design
+    std::int64_t peak = 0; ///< bytes on the fullest device
+};
+
+/// Replicated, and each mesh axis on each of the first two dims or off, not evaluated; the current layout comes first and has its
+/// numbers.
+std::vector<Alternative> weightCandidates(const Document& document, int weight);
+/// Evaluates all but the current one; what comes to the same layout is left out, the rest ordered by time. Knows no document, so
+/// that it can run anywhere. Ends early, with nothing, when `stop` is set.
+std::vector<Alternative> judgedAlternatives(std::vector<Alternative> candidates, int weight, Notation notation,
+                                            const std::atomic<bool>* stop = nullptr);
+
+/// The same off the GUI thread; only the latest request is answered. Lives on the GUI thread; destroying it waits for the
+/// evaluation that runs.
+class AlternativesJudge : public QObject {
+    Q_OBJECT
+public:
+    explicit AlternativesJudge(QObject* parent = nullptr);
+    ~AlternativesJudge() override;
+    void ask(std::vector<Alternative> candidates, int weight, Notation notation);
+    void forget();
+    bool isBusy() const { return m_busy; }
+    /// The last answer, or null when it is not there or no longer wanted.
+    const std::vector<Alternative>* answer() const { return m_answer ? &*m_answer : nullptr; }
+
+Q_SIGNALS:
+    void answered();
+
+private:
+    QThreadPool m_pool;
+    std::shared_ptr<std::atomic<bool>> m_stop;
+    std::optional<std::vector<Alternative>> m_answer;
+    int m_request = 0;
+    bool m_busy = false;
+};
+
+} // namespace shardboard
