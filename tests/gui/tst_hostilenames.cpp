@@ -522,10 +522,10 @@ void TestHostileNames::sourcesUseTheHelper()
     };
     const std::vector<Rule> rules {
         { "QToolTip::showText", { QStringLiteral("plaintext.cpp") }, "showToolTip" },
-        { "QMessageBox::(about|aboutQt|critical|information|question|warning)\\s*\\(", {}, "plainBox" },
+        { "QMessageBox::(about|aboutQt|critical|information|question|warning)\\s*\\(", {}, "messageBox" },
         { "\\bQMessageBox\\s+\\w+\\s*[({;]|new QMessageBox|make_unique<QMessageBox>",
           { QStringLiteral("messagebox.cpp") },
-          "plainBox" },
+          "messageBox" },
         { "QInputDialog|QErrorMessage|QProgressDialog|QWhatsThis|QSplashScreen|QGraphicsTextItem|QStaticText|"
           "setWhatsThis",
           {},

@@ -175,7 +175,7 @@ void TestWidgetsPure::pastSevenThereIsHatching()
 /// Greys alone; each of 56 is another one, neighbours by grey and by pattern, and labels are read on all of it.
 void TestWidgetsPure::patternsNeedNoHue()
 {
-    setPartLook(PartLook::Patterns);
+    setPartStyle(PartStyle::Patterns);
     std::set<std::pair<QRgb, int>> seen;
     for (int i = 0; i < 56; ++i) {
         const PartColor color = partColor(i);
@@ -194,7 +194,7 @@ void TestWidgetsPure::patternsNeedNoHue()
         QCOMPARE(heat.hatch != Qt::NoBrush, fill > 1);
         QVERIFY(contrastRatio(heat.fill, heat.label) >= 4.5);
     }
-    setPartLook(PartLook::Hues);
+    setPartStyle(PartStyle::Hues);
     QVERIFY(partColor(0).fill.red() != partColor(0).fill.blue());
 }
 

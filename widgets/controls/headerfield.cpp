@@ -18,7 +18,7 @@ int widthOf(const QWidget* widget)
     return std::clamp(widget->sizeHint().width(), widget->minimumWidth(), widget->maximumWidth());
 }
 
-FieldRoom::FieldRoom(ViewHeader* header, QLineEdit* field, QWidget* other)
+HeaderField::HeaderField(ViewHeader* header, QLineEdit* field, QWidget* other)
     : QObject(header)
     , m_header(header)
     , m_field(field)
@@ -29,17 +29,17 @@ FieldRoom::FieldRoom(ViewHeader* header, QLineEdit* field, QWidget* other)
         header->addRight(other);
     header->installEventFilter(this);
     field->installEventFilter(this);
-    connect(field, &QLineEdit::textChanged, this, &FieldRoom::share);
+    connect(field, &QLineEdit::textChanged, this, &HeaderField::share);
 }
 
-void FieldRoom::setWanted(bool wanted)
+void HeaderField::setWanted(bool wanted)
 {
     m_wanted = wanted;
     share();
 }
 
 /// For the title and all that stands at its right.
-bool FieldRoom::isEnough() const
+bool HeaderField::isEnough() const
 {
     const auto* title = m_header->findChild<QLabel*>(QStringLiteral("headerTitle"));
     const QLayout* row = m_header->layout();
@@ -50,7 +50,7 @@ bool FieldRoom::isEnough() const
     return needed <= m_header->width();
 }
 
-void FieldRoom::share()
+void HeaderField::share()
 {
     const bool used = m_field->hasFocus() || !m_field->text().isEmpty();
     const bool enough = isEnough();
@@ -59,11 +59,11 @@ void FieldRoom::share()
         m_other->setVisible(m_wanted && (!used || enough));
 }
 
-bool FieldRoom::eventFilter(QObject* watched, QEvent* event)
+bool HeaderField::eventFilter(QObject* watched, QEvent* event)
 {
     const bool focus = event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut;
     if (watched == m_field && focus)
-        QMetaObject::invokeMethod(this, &FieldRoom::share, Qt::QueuedConnection); // when the focus is where it goes to
+        QMetaObject::invokeMethod(this, &HeaderField::share, Qt::QueuedConnection); // when the focus is where it goes to
     else if (watched == m_header && (event->type() == QEvent::Resize || event->type() == QEvent::LayoutRequest))
         share();
     if (watched == m_header && event->type() == QEvent::LayoutRequest)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The room of a view's heading: a field for searching gives way to what stands beside it where there is no room for all, until it
-// is used.
+// A field for searching in a view's heading: it gives way to what stands beside it where there is no room for all, until it is
+// used.
 #pragma once
 
 #include <QObject>
@@ -12,12 +12,12 @@ namespace shardboard {
 
 class ViewHeader;
 
-class FieldRoom : public QObject {
+class HeaderField : public QObject {
     Q_OBJECT
 public:
     /// Puts the field into the heading. Where it is used and there is no room, `other` goes, if there is one; else it is there with
     /// the field.
-    FieldRoom(ViewHeader* header, QLineEdit* field, QWidget* other = nullptr);
+    HeaderField(ViewHeader* header, QLineEdit* field, QWidget* other = nullptr);
     /// Instead of setVisible() of the field and of the other.
     void setWanted(bool wanted);
     bool eventFilter(QObject* watched, QEvent* event) override;

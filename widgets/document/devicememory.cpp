@@ -53,7 +53,7 @@ PartColor heatColor(double fill, const Theme& theme)
     constexpr double kFaintest = 0.10;
     PartColor out;
     const bool tooMuch = fill > 1;
-    const bool grey = partLook() == PartLook::Patterns;
+    const bool grey = partStyle() == PartStyle::Patterns;
     const double darkness = kFaintest + (1 - kFaintest) * std::clamp(fill, 0.0, 1.0);
     const QColor faint(0xF4, 0xF4, 0xF4);
     const QColor strong(0x20, 0x20, 0x20);

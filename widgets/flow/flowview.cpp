@@ -64,7 +64,7 @@ FlowView::FlowView(Document* document, QWidget* parent)
     m_thickness->setToolTip(tr("What the thickness of the lines at a collective stands for"));
     m_thickness->addItem(tr("Bytes"), static_cast<int>(FlowCanvas::Thickness::Bytes));
     m_thickness->addItem(tr("Time"), static_cast<int>(FlowCanvas::Thickness::Time));
-    m_findRoom = new FieldRoom(m_header, m_find);
+    m_findRoom = new HeaderField(m_header, m_find);
     for (QWidget* widget : std::initializer_list<QWidget*> { m_phase, m_choice, m_thickness })
         m_header->addRight(widget);
     m_empty->setObjectName(QStringLiteral("flowEmpty"));

@@ -12,7 +12,7 @@ namespace shardboard {
 
 class ChoiceBox;
 class ElidedLabel;
-class FieldRoom;
+class HeaderField;
 class FindField;
 class FlowCanvas;
 class FlowTransport;
@@ -58,7 +58,7 @@ private:
 
     ViewHeader* m_header;
     FindField* m_find;
-    FieldRoom* m_findRoom = nullptr;
+    HeaderField* m_findRoom = nullptr;
     ChoiceBox* m_phase; ///< hidden where there is one phase only
     ChoiceBox* m_choice; ///< segments of the phase
     ChoiceBox* m_thickness; ///< of the lines: bytes or time

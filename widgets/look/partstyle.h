@@ -5,8 +5,8 @@
 
 namespace shardboard {
 
-enum class PartLook { Hues, Patterns };
-PartLook partLook();
-void setPartLook(PartLook look);
+enum class PartStyle { Hues, Patterns };
+PartStyle partStyle();
+void setPartStyle(PartStyle style);
 
 } // namespace shardboard

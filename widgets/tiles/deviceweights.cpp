@@ -40,16 +40,16 @@ std::int64_t copiesOn(const Evaluation& evaluation, const WeightLayout& weight, 
     return evaluation.plan.pipeline ? copiesIn(partsOn(evaluation, position), evaluation, weight) : weight.copies;
 }
 
-std::vector<HeldWeight> heldWeights(const Evaluation& evaluation, std::int64_t position)
+std::vector<DeviceWeight> weightsOnDevice(const Evaluation& evaluation, std::int64_t position)
 {
-    std::vector<HeldWeight> out;
+    std::vector<DeviceWeight> out;
     const bool staged = evaluation.plan.pipeline.has_value();
     const auto parts = staged ? partsOn(evaluation, position) : std::vector<StagePart>();
     for (std::size_t i = 0; i < evaluation.weights.size(); ++i) {
         const WeightLayout& weight = evaluation.weights[i];
         if (weight.unknownShape || weight.spec.role != TensorRole::Weight)
             continue;
-        HeldWeight held;
+        DeviceWeight held;
         held.weight = static_cast<int>(i);
         held.copies = staged ? copiesIn(parts, evaluation, weight) : weight.copies;
         if (held.copies > 0) {

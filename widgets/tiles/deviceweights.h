@@ -9,7 +9,7 @@
 
 namespace shardboard {
 
-struct HeldWeight {
+struct DeviceWeight {
     int weight = -1; ///< index into Evaluation::weights
     std::int64_t copies = 0; ///< in so many layers; of a pipeline those of the device's stage; 0: nothing of it
     Shard shard; ///< of one copy; empty ranges where the device has no part
@@ -17,7 +17,7 @@ struct HeldWeight {
 };
 
 /// In the order of Evaluation::weights, without inputs and weights of unknown shape. `position` is one of the mesh.
-std::vector<HeldWeight> heldWeights(const Evaluation& evaluation, std::int64_t position);
+std::vector<DeviceWeight> weightsOnDevice(const Evaluation& evaluation, std::int64_t position);
 /// Layers of a weight that lie on a device; copies without a pipeline.
 std::int64_t copiesOn(const Evaluation& evaluation, const WeightLayout& weight, std::int64_t position);
 

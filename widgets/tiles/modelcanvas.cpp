@@ -68,7 +68,7 @@ std::int64_t ModelCanvas::heldDevice() const
 std::int64_t ModelCanvas::heldBytes() const
 {
     std::int64_t bytes = 0;
-    for (const HeldWeight& held : m_weights)
+    for (const DeviceWeight& held : m_weights)
         bytes += held.bytes;
     return bytes;
 }
@@ -96,7 +96,7 @@ void ModelCanvas::refresh()
     m_weights.clear();
     m_evaluation = m_document->evaluation();
     if (m_evaluation)
-        m_weights = heldWeights(*m_evaluation, heldDevice());
+        m_weights = weightsOnDevice(*m_evaluation, heldDevice());
     layOut();
     updateOverlay();
 }
@@ -113,7 +113,7 @@ void ModelCanvas::layOut()
     if (!evaluation)
         return;
     std::vector<double> bytes;
-    for (const HeldWeight& held : m_weights) {
+    for (const DeviceWeight& held : m_weights) {
         const WeightLayout& weight = evaluation->weights[static_cast<std::size_t>(held.weight)];
         bytes.push_back(m_held ? static_cast<double>(held.bytes)
                                : static_cast<double>(bytesOf(weight.spec)) * static_cast<double>(weight.copies));
@@ -122,7 +122,7 @@ void ModelCanvas::layOut()
     for (std::size_t i = 0; i < rects.size(); ++i) {
         if (rects[i].isEmpty())
             continue;
-        const HeldWeight& held = m_weights[i];
+        const DeviceWeight& held = m_weights[i];
         const WeightLayout& weight = evaluation->weights[static_cast<std::size_t>(held.weight)];
         Cell cell;
         cell.weight = held.weight;
@@ -259,7 +259,7 @@ QString ModelCanvas::weightText(int weight) const
 {
     const auto& evaluation = m_evaluation;
     const auto held =
-        std::find_if(m_weights.begin(), m_weights.end(), [weight](const HeldWeight& it) { return it.weight == weight; });
+        std::find_if(m_weights.begin(), m_weights.end(), [weight](const DeviceWeight& it) { return it.weight == weight; });
     if (!evaluation || held == m_weights.end())
         return {};
     const WeightLayout& shown = evaluation->weights[static_cast<std::size_t>(weight)];

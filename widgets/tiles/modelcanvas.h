@@ -117,7 +117,7 @@ private:
     Document* m_document;
     std::shared_ptr<const Evaluation>
         m_evaluation; ///< that of m_weights and m_cells: this view may sleep while the document has another
-    std::vector<HeldWeight> m_weights; ///< of the reverse view's device
+    std::vector<DeviceWeight> m_weights; ///< of the reverse view's device
     std::vector<Cell> m_cells;
     Viewport m_viewport;
     Viewport m_part; ///< what was in sight before the whole was shown

@@ -76,7 +76,7 @@ TileView::TileView(Document* document, QWidget* parent)
         button->setCheckable(true);
         button->setFocusPolicy(Qt::TabFocus);
     }
-    m_findRoom = new FieldRoom(m_header, m_find, m_held);
+    m_findRoom = new HeaderField(m_header, m_find, m_held);
     m_header->addRight(m_all);
     m_spec->setObjectName(QStringLiteral("tileSpec"));
     m_words->setObjectName(QStringLiteral("tileWords"));

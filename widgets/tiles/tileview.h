@@ -13,7 +13,7 @@ class QToolButton;
 namespace shardboard {
 
 class ElidedLabel;
-class FieldRoom;
+class HeaderField;
 class FindField;
 class Legend;
 class ModelCanvas;
@@ -64,7 +64,7 @@ private:
     ViewHeader* m_header;
     QToolButton* m_all;
     FindField* m_find; ///< of all weights: those that match
-    FieldRoom* m_findRoom = nullptr;
+    HeaderField* m_findRoom = nullptr;
     QToolButton* m_held; ///< of all weights: what one device holds
     TileCanvas* m_canvas;
     ModelCanvas* m_model;

@@ -155,8 +155,8 @@ void WeightModel::setEvaluation(std::shared_ptr<const Evaluation> evaluation, co
     std::vector<Node> nodes = std::exchange(m_nodes, {});
     std::vector<int> top = std::exchange(m_top, {});
     const auto before = std::exchange(m_evaluation, std::move(evaluation));
-    const bool sameLook = notation == m_notation && empty == m_empty && outline == m_outline && partLook() == m_look;
-    m_look = partLook();
+    const bool sameLook = notation == m_notation && empty == m_empty && outline == m_outline && partStyle() == m_partStyle;
+    m_partStyle = partStyle();
     m_notation = notation;
     m_empty = empty;
     m_outline = outline;

@@ -66,7 +66,7 @@ private:
 
     std::shared_ptr<const Evaluation> m_evaluation;
     Notation m_notation = Notation::Jax;
-    PartLook m_look = PartLook::Hues;
+    PartStyle m_partStyle = PartStyle::Hues;
     QColor m_empty; ///< of thumbnails
     QColor m_outline;
     std::vector<Node> m_nodes;

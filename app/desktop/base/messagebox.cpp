@@ -7,8 +7,8 @@
 
 namespace shardboard {
 
-std::unique_ptr<QMessageBox> plainBox(QMessageBox::Icon icon, const QString& title, const QString& text, const QString& more,
-                                      QMessageBox::StandardButtons buttons, QWidget* parent)
+std::unique_ptr<QMessageBox> messageBox(QMessageBox::Icon icon, const QString& title, const QString& text, const QString& more,
+                                        QMessageBox::StandardButtons buttons, QWidget* parent)
 {
     auto box = std::make_unique<QMessageBox>(icon, title, QString(), buttons, parent);
     box->setTextFormat(Qt::PlainText);

@@ -9,7 +9,7 @@
 namespace shardboard {
 
 /// With `buttons`, of which the caller says which is the usual one; `more` stands below in smaller letters.
-std::unique_ptr<QMessageBox> plainBox(QMessageBox::Icon icon, const QString& title, const QString& text, const QString& more,
-                                      QMessageBox::StandardButtons buttons, QWidget* parent);
+std::unique_ptr<QMessageBox> messageBox(QMessageBox::Icon icon, const QString& title, const QString& text, const QString& more,
+                                        QMessageBox::StandardButtons buttons, QWidget* parent);
 
 } // namespace shardboard

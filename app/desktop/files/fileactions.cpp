@@ -276,7 +276,7 @@ bool FileActions::mayReplace()
         return true;
     const QString name =
         m_document->filePath().isEmpty() ? qstr(m_document->design().model.name) : QFileInfo(m_document->filePath()).fileName();
-    const auto box = plainBox(
+    const auto box = messageBox(
         QMessageBox::Question, tr("Unsaved Changes"), tr("Save the changes to “%1”?").arg(shortened(shownText(name), kLongestName)),
         tr("They are lost otherwise."), QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, m_window);
     box->setObjectName(QStringLiteral("unsavedBox"));

@@ -419,12 +419,12 @@ void MainWindow::showShortcuts()
 void MainWindow::showAbout()
 {
     const auto box =
-        plainBox(QMessageBox::NoIcon, tr("About Shardboard"), tr("Shardboard %1").arg(QApplication::applicationVersion()),
-                 tr("Designs how a neural network is sharded over a device mesh.\n\n"
-                    "Own code: Apache-2.0. This program links QCustomPlot (GPL-3), so that it is distributed under "
-                    "GPL-3 as a whole.\nQt %1")
-                     .arg(QString::fromLatin1(qVersion())),
-                 QMessageBox::Ok, this);
+        messageBox(QMessageBox::NoIcon, tr("About Shardboard"), tr("Shardboard %1").arg(QApplication::applicationVersion()),
+                   tr("Designs how a neural network is sharded over a device mesh.\n\n"
+                      "Own code: Apache-2.0. This program links QCustomPlot (GPL-3), so that it is distributed under "
+                      "GPL-3 as a whole.\nQt %1")
+                       .arg(QString::fromLatin1(qVersion())),
+                   QMessageBox::Ok, this);
     box->setIconPixmap(windowIcon().pixmap(64, 64));
     box->exec();
 }

@@ -42,13 +42,13 @@ bool isInput(QEvent::Type type)
 
 } // namespace
 
-WakeOnInput::WakeOnInput(QObject* parent)
+ViewWaker::ViewWaker(QObject* parent)
     : QObject(parent)
 {
     QCoreApplication::instance()->installEventFilter(this);
 }
 
-bool WakeOnInput::eventFilter(QObject* watched, QEvent* event)
+bool ViewWaker::eventFilter(QObject* watched, QEvent* event)
 {
     if (!isInput(event->type()) || !watched->isWidgetType())
         return false;

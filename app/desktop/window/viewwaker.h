@@ -7,11 +7,11 @@
 
 namespace shardboard {
 
-class WakeOnInput : public QObject {
+class ViewWaker : public QObject {
     Q_OBJECT
 public:
     /// Watches all events of the program for as long as it lives.
-    explicit WakeOnInput(QObject* parent = nullptr);
+    explicit ViewWaker(QObject* parent = nullptr);
     bool eventFilter(QObject* watched, QEvent* event) override;
 };
 
