@@ -4,13 +4,13 @@
 #include "tests/gui/editor_support.h"
 
 #include "model/design/explain/explain.h"
+#include "widgets/controls/card.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/controls/wrappedlabel.h"
 #include "widgets/explain/alternatives.h"
 #include "widgets/explain/explainview.h"
 #include "widgets/explain/inspector.h"
-#include "widgets/explain/inspectorpage.h"
 #include "widgets/explain/rowsmodel.h"
 #include "widgets/look/theme.h"
 

@@ -2,9 +2,9 @@
 // Findings and their repairs with real clicks and keys on a real document, in the list and in the inspector.
 #include "tests/gui/widgets_support.h"
 
+#include "widgets/controls/card.h"
 #include "widgets/edits/repairs.h"
 #include "widgets/explain/inspector.h"
-#include "widgets/explain/inspectorpage.h"
 #include "widgets/findings/findingsview.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/notedelegate.h"

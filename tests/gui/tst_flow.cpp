@@ -4,6 +4,7 @@
 #include "tests/gui/realwindow.h"
 
 #include "widgets/controls/choicebox.h"
+#include "widgets/controls/viewheader.h"
 #include "widgets/document/planplayer.h"
 #include "widgets/document/steptexts.h"
 #include "widgets/flow/flowcanvas.h"

@@ -3,8 +3,9 @@
 // what matches and goes on to the next.
 #include "tests/gui/editor_support.h"
 
-#include "widgets/document/documentview.h"
 #include "widgets/controls/findfield.h"
+#include "widgets/controls/viewheader.h"
+#include "widgets/document/documentview.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshfind.h"
 #include "widgets/mesh/meshview.h"

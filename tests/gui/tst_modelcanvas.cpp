@@ -3,6 +3,7 @@
 // reverse view, whose bytes are those that a count over every element of the shards gives.
 #include "tests/gui/editor_support.h"
 
+#include "widgets/controls/viewheader.h"
 #include "widgets/look/theme.h"
 #include "widgets/tiles/deviceweights.h"
 #include "widgets/tiles/modelcanvas.h"

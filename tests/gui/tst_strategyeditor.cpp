@@ -3,9 +3,9 @@
 #include "tests/gui/editor_support.h"
 
 #include "widgets/controls/axispicker.h"
+#include "widgets/controls/card.h"
 #include "widgets/controls/numberedit.h"
 #include "widgets/document/speclabel.h"
-#include "widgets/explain/inspectorpage.h"
 #include "widgets/look/theme.h"
 #include "widgets/shards/tilestrip.h"
 #include "widgets/strategy/segmenttable.h"

@@ -5,6 +5,7 @@
 #include "tests/gui/testwindow.h"
 #include "tests/gui/widgets_support.h"
 #include "widgets/controls/findfield.h"
+#include "widgets/controls/viewheader.h"
 #include "widgets/document/documentview.h"
 #include "widgets/document/planplayer.h"
 #include "widgets/flow/flowview.h"

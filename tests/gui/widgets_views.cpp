@@ -3,11 +3,11 @@
 #include "tests/gui/widgets_support.h"
 
 #include "widgets/controls/axisdrag.h"
+#include "widgets/controls/card.h"
 #include "widgets/cost/collectivesmodel.h"
 #include "widgets/cost/collectivesview.h"
 #include "widgets/document/speclabel.h"
 #include "widgets/explain/inspector.h"
-#include "widgets/explain/inspectorpage.h"
 #include "widgets/findings/findingsview.h"
 #include "widgets/flow/flowcanvas.h"
 #include "widgets/flow/flowview.h"

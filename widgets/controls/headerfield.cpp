@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/controls/headerfield.h"
 
-#include "widgets/document/documentview.h"
+#include "widgets/controls/viewheader.h"
 #include "widgets/look/theme.h"
 
 #include <QEvent>

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/cost/collectivesmodel.h"
 
-#include "widgets/look/format.h"
 #include "widgets/document/shownspec.h"
+#include "widgets/look/format.h"
 
 #include <QStringList>
 
 #include <utility>
 
 namespace shardboard {
-
-QString axesText(const Mesh& mesh, const std::vector<int>& axes)
-{
-    QStringList out;
-    for (const int axis : axes)
-        out << qstr(mesh.axis(axis).name);
-    return out.join(QStringLiteral(", "));
-}
 
 namespace {
 

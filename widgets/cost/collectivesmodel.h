@@ -56,7 +56,4 @@ private:
     QFont m_mono;
 };
 
-/// `model`, `data, model`
-QString axesText(const Mesh& mesh, const std::vector<int>& axes);
-
 } // namespace shardboard

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/document/steptexts.h"
 
-#include "widgets/cost/collectivesmodel.h"
 #include "widgets/look/format.h"
 
 #include <QObject>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/explain/inspector.h"
+#include "widgets/controls/viewheader.h"
 
-#include "widgets/cost/collectivesmodel.h"
 #include "widgets/document/ruletrace.h"
 #include "widgets/edits/pickermenu.h"
 #include "widgets/edits/repairs.h"

@@ -24,6 +24,7 @@ namespace shardboard {
 
 class AlternativesJudge;
 class LatestJob;
+class ViewHeader;
 struct Alternative;
 
 class InspectorPanel : public DocumentView {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/flow/flowscene.h"
 
-#include "widgets/cost/collectivesmodel.h"
 #include "widgets/document/documentview.h"
-#include "widgets/look/format.h"
 #include "widgets/document/shownspec.h"
+#include "widgets/look/format.h"
 
 #include <QStringList>
 

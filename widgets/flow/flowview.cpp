@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/flow/flowview.h"
+#include "widgets/controls/viewheader.h"
 
 #include "widgets/canvas/navigation.h"
 #include "widgets/controls/choicebox.h"

@@ -12,12 +12,13 @@ namespace shardboard {
 
 class ChoiceBox;
 class ElidedLabel;
-class HeaderField;
 class FindField;
 class FlowCanvas;
 class FlowTransport;
+class HeaderField;
 class Legend;
 class PlanPlayer;
+class ViewHeader;
 struct PlanStep;
 
 class FlowView : public DocumentView {

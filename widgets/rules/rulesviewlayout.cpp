@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the rules view is made of; what it does is in rulesview.cpp.
+#include "widgets/document/documentview.h"
 #include "widgets/look/format.h"
+#include "widgets/look/theme.h"
 #include "widgets/rules/ruledelegate.h"
 #include "widgets/rules/rulemodel.h"
 #include "widgets/rules/rulesoffer.h"
 #include "widgets/rules/rulesview.h"
 #include "widgets/rules/ruletraceview.h"
 #include "widgets/tables/tablecopy.h"
-#include "widgets/look/theme.h"
-#include "widgets/document/wakearound.h"
 #include "widgets/tables/weighthover.h"
 
 #include <QAction>
@@ -170,7 +170,7 @@ void RulesView::buildActions()
         action->setShortcutContext(Qt::WidgetShortcut);
         m_list->addAction(action);
         connect(action, &QAction::triggered, this, [this, slot] {
-            wakeAround(this);
+            wakeViewsAround(this);
             slot();
         });
     };

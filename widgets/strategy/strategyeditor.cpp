@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/strategy/strategyeditor.h"
+#include "widgets/controls/viewheader.h"
 
 #include "widgets/controls/choicebox.h"
-#include "widgets/work/designjudge.h"
-#include "widgets/look/format.h"
 #include "widgets/document/shownspec.h"
+#include "widgets/look/format.h"
+#include "widgets/look/theme.h"
 #include "widgets/strategy/strategyform.h"
 #include "widgets/strategy/strategypreview.h"
-#include "widgets/look/theme.h"
+#include "widgets/work/designjudge.h"
 
 #include <QGridLayout>
 #include <QHBoxLayout>

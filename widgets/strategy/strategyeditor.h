@@ -16,6 +16,7 @@ class ChoiceBox;
 class DesignJudge;
 class StrategyForm;
 class StrategyPreview;
+class ViewHeader;
 
 class StrategyEditor : public DocumentView {
     Q_OBJECT

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/strategy/strategypreview.h"
 
+#include "widgets/controls/card.h"
 #include "widgets/document/speclabel.h"
 #include "widgets/edits/strategydraft.h"
-#include "widgets/explain/inspectorpage.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
 #include "widgets/shards/tilestrip.h"

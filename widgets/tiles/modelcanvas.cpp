@@ -3,13 +3,13 @@
 
 #include "widgets/canvas/paintsscreen.h"
 #include "widgets/document/documentview.h"
+#include "widgets/document/weightpattern.h"
 #include "widgets/edits/weightedits.h"
 #include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
 #include "widgets/tiles/treemap.h"
-#include "widgets/weights/weightmodel.h"
 
 #include <QApplication>
 #include <QHelpEvent>
@@ -172,9 +172,9 @@ void ModelCanvas::updateQuiet()
             : m_highlight == QLatin1String("padded") ? kinds.padded
                                                      : kinds.whole;
     };
+    const WeightPattern pattern(m_filter);
     for (Cell& cell : m_cells)
-        cell.quiet = (evaluation && !m_filter.isEmpty()
-                      && !matchesWeight(evaluation->weights[static_cast<std::size_t>(cell.weight)], m_filter))
+        cell.quiet = (evaluation && !pattern.matches(evaluation->weights[static_cast<std::size_t>(cell.weight)]))
             || (!m_highlight.isEmpty() && !isKind(cell.kinds));
     m_base = QPixmap();
     update();

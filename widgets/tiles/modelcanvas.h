@@ -42,7 +42,7 @@ public:
     int weightAt(const QPointF& point) const; ///< -1: none
     QString weightText(int weight) const; ///< what the tool tip and the accessible description say
     void zoomTo(int weight); ///< so that it fills the view
-    /// What does not match is drawn quietly (matchesWeight()); empty: everything matches.
+    /// What does not match is drawn quietly (as a WeightPattern); empty: everything matches.
     void setFilter(const QString& text);
     std::vector<int> matches() const; ///< the shown weights that match, in the order of the model
     /// The kinds of tiles that the legend has to name.

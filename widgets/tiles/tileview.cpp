@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/tiles/tileview.h"
+#include "widgets/controls/viewheader.h"
 
 #include "widgets/controls/contextmenu.h"
 #include "widgets/controls/elidedlabel.h"

@@ -13,12 +13,13 @@ class QToolButton;
 namespace shardboard {
 
 class ElidedLabel;
-class HeaderField;
 class FindField;
+class HeaderField;
 class Legend;
 class ModelCanvas;
 class SpecLabel;
 class TileCanvas;
+class ViewHeader;
 
 class TileView : public DocumentView {
     Q_OBJECT

@@ -14,6 +14,7 @@ class QTreeView;
 
 namespace shardboard {
 
+class ViewHeader;
 class WeightFilter;
 class WeightModel;
 struct Strategy;
