@@ -3,7 +3,6 @@
 
 #include "widgets/document/shownspec.h"
 #include "widgets/look/format.h"
-#include "widgets/work/background.h"
 
 #include <algorithm>
 
@@ -92,54 +91,6 @@ std::vector<Alternative> judgedAlternatives(std::vector<Alternative> candidates,
             return a.refusal.isEmpty() != b.refusal.isEmpty() ? a.refusal.isEmpty() : a.seconds < b.seconds;
         });
     return out;
-}
-
-AlternativesJudge::AlternativesJudge(QObject* parent)
-    : QObject(parent)
-{
-    m_pool.setMaxThreadCount(1);
-}
-
-AlternativesJudge::~AlternativesJudge()
-{
-    forget();
-    m_pool.waitForDone();
-}
-
-void AlternativesJudge::ask(std::vector<Alternative> candidates, int weight, Notation notation)
-{
-    forget();
-    m_busy = true;
-    m_stop = std::make_shared<std::atomic<bool>>(false);
-    const int request = m_request;
-    auto wanted = std::make_shared<std::vector<Alternative>>(std::move(candidates));
-    m_pool.start([this, request, wanted, weight, notation, stop = m_stop] {
-        giveWay();
-        if (!pauseUnlessStopped(*stop))
-            return;
-        auto judged =
-            std::make_shared<std::vector<Alternative>>(judgedAlternatives(std::move(*wanted), weight, notation, stop.get()));
-        // Posted to this object, which outlives the pool's work; what is still posted when it dies is dropped.
-        QMetaObject::invokeMethod(
-            this,
-            [this, request, judged] {
-                if (request != m_request)
-                    return;
-                m_busy = false;
-                m_answer = std::move(*judged);
-                Q_EMIT answered();
-            },
-            Qt::QueuedConnection);
-    });
-}
-
-void AlternativesJudge::forget()
-{
-    ++m_request;
-    m_busy = false;
-    m_answer.reset();
-    if (m_stop)
-        m_stop->store(true);
 }
 
 } // namespace shardboard

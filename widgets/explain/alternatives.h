@@ -5,12 +5,9 @@
 
 #include "widgets/edits/weightedits.h"
 
-#include <QObject>
-#include <QThreadPool>
+#include <QString>
 
 #include <atomic>
-#include <memory>
-#include <optional>
 #include <vector>
 
 namespace shardboard {
@@ -33,29 +30,5 @@ std::vector<Alternative> weightCandidates(const Document& document, int weight);
 /// that it can run anywhere. Ends early, with nothing, when `stop` is set.
 std::vector<Alternative> judgedAlternatives(std::vector<Alternative> candidates, int weight, Notation notation,
                                             const std::atomic<bool>* stop = nullptr);
-
-/// The same off the GUI thread; only the latest request is answered. Lives on the GUI thread; destroying it waits for the
-/// evaluation that runs.
-class AlternativesJudge : public QObject {
-    Q_OBJECT
-public:
-    explicit AlternativesJudge(QObject* parent = nullptr);
-    ~AlternativesJudge() override;
-    void ask(std::vector<Alternative> candidates, int weight, Notation notation);
-    void forget();
-    bool isBusy() const { return m_busy; }
-    /// The last answer, or null when it is not there or no longer wanted.
-    const std::vector<Alternative>* answer() const { return m_answer ? &*m_answer : nullptr; }
-
-Q_SIGNALS:
-    void answered();
-
-private:
-    QThreadPool m_pool;
-    std::shared_ptr<std::atomic<bool>> m_stop;
-    std::optional<std::vector<Alternative>> m_answer;
-    int m_request = 0;
-    bool m_busy = false;
-};
 
 } // namespace shardboard

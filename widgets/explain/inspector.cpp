@@ -64,7 +64,7 @@ InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
     , m_header(new ViewHeader(tr("Inspector"), this))
     , m_scroll(new QScrollArea(this))
     , m_timer(new QTimer(this))
-    , m_judge(new AlternativesJudge(this))
+    , m_judging(new LatestJob(this))
     , m_explaining(new LatestJob(this))
     , m_repairing(new LatestJob(this))
 {
@@ -80,7 +80,7 @@ InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
     m_timer->setSingleShot(true);
     m_timer->setInterval(0);
     connect(m_timer, &QTimer::timeout, this, [this] { build(false); });
-    connect(m_judge, &AlternativesJudge::answered, this, &InspectorPanel::fillAlternatives);
+    m_judging->setObjectName(QStringLiteral("alternativesJob"));
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
@@ -314,13 +314,13 @@ void InspectorPanel::weightChoices(InspectorPage& page, bool wait)
     bool judged = true;
     if (wait) {
         choices = judgedAlternatives(weightCandidates(*document(), weight), weight, document()->notation());
-    } else if (asked && m_judge->answer()) {
-        choices = *m_judge->answer();
+    } else if (asked && m_alternatives) {
+        choices = *m_alternatives;
     } else {
         judged = false; // the names are there at once, the numbers a moment later
         choices = weightCandidates(*document(), weight);
-        if (!asked || !m_judge->isBusy()) {
-            m_judge->ask(choices, weight, document()->notation());
+        if (!asked || !m_judging->isBusy()) {
+            askForAlternatives(choices, weight);
             m_judged = document()->evaluation();
             m_judgedWeight = weight;
             m_judgedNotation = document()->notation();
@@ -360,9 +360,24 @@ void InspectorPanel::offer(Card* card, const Alternative& choice)
 }
 
 /// The numbers of alternatives that are there by name, in the cards that wait for them: nothing else of the page is made anew.
+void InspectorPanel::askForAlternatives(const std::vector<Alternative>& candidates, int weight)
+{
+    m_alternatives.reset();
+    m_judging->ask([this, candidates, weight, notation = document()->notation()](const std::atomic<bool>& stop) {
+        if (!pauseUnlessStopped(stop))
+            return LatestJob::Answer();
+        const auto judged =
+            std::make_shared<const std::vector<Alternative>>(judgedAlternatives(candidates, weight, notation, &stop));
+        return LatestJob::Answer([this, judged] {
+            m_alternatives = judged;
+            fillAlternatives();
+        });
+    });
+}
+
 void InspectorPanel::fillAlternatives()
 {
-    const auto* choices = m_judge->answer();
+    const auto choices = m_alternatives;
     const std::vector<QPointer<Card>> waiting = std::exchange(m_waiting, {});
     if (!choices || choices->empty() || waiting.empty() || m_judged != document()->evaluation()) {
         later();

@@ -22,7 +22,6 @@ class QTimer;
 
 namespace shardboard {
 
-class AlternativesJudge;
 class LatestJob;
 class ViewHeader;
 struct Alternative;
@@ -68,6 +67,7 @@ private:
     void weightChoices(InspectorPage& page, bool wait);
     std::pair<QString, QString> alternativeTexts(const Alternative& choice, const Alternative& current) const;
     void offer(Card* card, const Alternative& choice);
+    void askForAlternatives(const std::vector<Alternative>& candidates, int weight);
     void fillAlternatives();
     void operationPage(InspectorPage& page, const PlannedOp& planned, bool wait);
     void explanation(InspectorPage& page, const ExplainTarget& target, bool wait);
@@ -86,7 +86,8 @@ private:
     PageKind m_kind = PageKind::None;
     QPalette m_palette; ///< with which it was made
     QFont m_font;
-    AlternativesJudge* m_judge;
+    LatestJob* m_judging; ///< what else the weight could be
+    std::shared_ptr<const std::vector<Alternative>> m_alternatives; ///< null until they are evaluated
     std::shared_ptr<const Evaluation> m_judged; ///< of what the alternatives were asked for
     int m_judgedWeight = -1;
     std::vector<QPointer<Card>> m_waiting; ///< of alternatives whose numbers are not there yet, without the current one

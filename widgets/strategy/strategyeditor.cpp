@@ -8,7 +8,7 @@
 #include "widgets/look/theme.h"
 #include "widgets/strategy/strategyform.h"
 #include "widgets/strategy/strategypreview.h"
-#include "widgets/work/designjudge.h"
+#include "widgets/work/latestjob.h"
 
 #include <QGridLayout>
 #include <QHBoxLayout>
@@ -62,7 +62,7 @@ StrategyEditor::StrategyEditor(Document* document, QWidget* parent)
     , m_layer(new QSpinBox(m_foot))
     , m_apply(new QPushButton(tr("Apply"), m_foot))
     , m_revert(new QPushButton(tr("Revert"), m_foot))
-    , m_judge(new DesignJudge(this))
+    , m_judging(new LatestJob(this))
 {
     setObjectName(QStringLiteral("strategyEditor"));
     setAccessibleName(tr("Strategy"));
@@ -79,7 +79,6 @@ StrategyEditor::StrategyEditor(Document* document, QWidget* parent)
     connect(m_layer, &QSpinBox::valueChanged, this, [this] { judge(); });
     connect(m_apply, &QPushButton::clicked, this, [this] { apply(); });
     connect(m_revert, &QPushButton::clicked, this, [this] { revert(); });
-    connect(m_judge, &DesignJudge::answered, this, [this] { showAnswer(); });
     start();
 }
 
@@ -189,7 +188,7 @@ void StrategyEditor::load()
     m_foot->setVisible(some);
     showHeader();
     if (!some) {
-        m_judge->forget();
+        m_judging->forget();
         return;
     }
     showScopes();
@@ -290,7 +289,7 @@ void StrategyEditor::judge()
     m_revert->setEnabled(m_draft != m_base);
     m_apply->setEnabled(refusal.isEmpty() && changed);
     m_preview->showRefusal(refusal);
-    m_judge->forget();
+    m_judging->forget();
     if (!refusal.isEmpty())
         return;
     const auto edit = draftEdit(*document(), m_weights, m_draft, scope(), m_layer->value());
@@ -307,20 +306,21 @@ void StrategyEditor::judge()
         return;
     }
     m_preview->showDesign(*evaluation, nullptr, planned);
-    m_judge->ask(edit.value().design);
+    m_judging->ask([this, design = std::make_shared<const Design>(edit.value().design)](const std::atomic<bool>&) {
+        return LatestJob::Answer([this, answer = evaluate(*design)] { showAnswer(answer); });
+    });
 }
 
-void StrategyEditor::showAnswer()
+void StrategyEditor::showAnswer(const Result<std::shared_ptr<const Evaluation>>& answer)
 {
-    const auto* answer = m_judge->answer();
-    if (!answer || !canEdit())
+    if (!canEdit())
         return;
-    if (!answer->ok()) {
-        m_preview->showRefusal(answer->cancelled() ? tr("cancelled") : qstr(answer->error().text()));
+    if (!answer.ok()) {
+        m_preview->showRefusal(answer.cancelled() ? tr("cancelled") : qstr(answer.error().text()));
         m_apply->setEnabled(false);
         return;
     }
-    m_preview->showDesign(*document()->evaluation(), answer->value().get(), document()->design().model.hasGraph());
+    m_preview->showDesign(*document()->evaluation(), answer.value().get(), document()->design().model.hasGraph());
 }
 
 void StrategyEditor::chooseKind(StrategyKind kind)

@@ -6,6 +6,8 @@
 #include "widgets/document/documentview.h"
 #include "widgets/edits/strategydraft.h"
 
+#include <memory>
+
 class QPushButton;
 class QScrollArea;
 class QSpinBox;
@@ -13,7 +15,7 @@ class QSpinBox;
 namespace shardboard {
 
 class ChoiceBox;
-class DesignJudge;
+class LatestJob;
 class StrategyForm;
 class StrategyPreview;
 class ViewHeader;
@@ -49,7 +51,7 @@ private:
     void showScopes();
     void changeDraft(const StrategyDraft& draft);
     void judge();
-    void showAnswer();
+    void showAnswer(const Result<std::shared_ptr<const Evaluation>>& answer);
     DraftScope scope() const;
     std::vector<int> weights() const;
     bool canEdit() const;
@@ -65,7 +67,7 @@ private:
     QSpinBox* m_layer;
     QPushButton* m_apply;
     QPushButton* m_revert;
-    DesignJudge* m_judge;
+    LatestJob* m_judging; ///< of the design as it would be
     std::vector<int> m_weights; ///< those that the draft is for
     StrategyDraft m_base; ///< what the design says
     StrategyDraft m_draft;

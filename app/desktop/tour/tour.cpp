@@ -18,15 +18,12 @@
 #include "model/session/selection.h"
 #include "widgets/controls/axisdrag.h"
 #include "widgets/document/planplayer.h"
-#include "widgets/explain/alternatives.h"
 #include "widgets/flow/flowview.h"
-#include "widgets/memory/fitadvisor.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshview.h"
 #include "widgets/strategy/strategyeditor.h"
 #include "widgets/tables/listfilter.h"
 #include "widgets/tiles/tileview.h"
-#include "widgets/work/designjudge.h"
 #include "widgets/work/latestjob.h"
 #include "widgets/workbench/meshchips.h"
 
@@ -58,16 +55,8 @@ constexpr int kRunLimitMs = 60000;
 void settle(const QWidget* window)
 {
     constexpr int kLimitMs = 5000;
-    const auto judges = window->findChildren<DesignJudge*>();
-    const auto advisors = window->findChildren<FitAdvisor*>();
-    const auto alternatives = window->findChildren<AlternativesJudge*>();
     const auto jobs = window->findChildren<LatestJob*>();
-    const auto busy = [&] {
-        return std::any_of(jobs.begin(), jobs.end(), [](const auto* job) { return job->isBusy(); })
-            || std::any_of(alternatives.begin(), alternatives.end(), [](const auto* judge) { return judge->isBusy(); })
-            || std::any_of(advisors.begin(), advisors.end(), [](const auto* advisor) { return advisor->isBusy(); })
-            || std::any_of(judges.begin(), judges.end(), [](const auto* judge) { return judge->isBusy(); });
-    };
+    const auto busy = [&] { return std::any_of(jobs.begin(), jobs.end(), [](const auto* job) { return job->isBusy(); }); };
     QElapsedTimer timer;
     timer.start();
     for (int i = 0; i < 4 || (busy() && timer.elapsed() < kLimitMs); ++i) {
