@@ -6,6 +6,7 @@
 #include "widgets/document/documentview.h"
 #include "widgets/flow/flowscene.h"
 
+class QLabel;
 class QMenu;
 
 namespace shardboard {

@@ -7,6 +7,7 @@
 #include "widgets/edits/ruleedits.h"
 
 class QAction;
+class QLabel;
 class QLineEdit;
 class QMenu;
 class QSplitter;

@@ -8,6 +8,7 @@
 
 #include <memory>
 
+class QLabel;
 class QPushButton;
 class QScrollArea;
 class QSpinBox;

@@ -7,6 +7,7 @@
 
 class QAction;
 class QGridLayout;
+class QLabel;
 class QMenu;
 class QToolButton;
 

@@ -7,6 +7,7 @@
 
 #include <vector>
 
+class QLabel;
 class QLineEdit;
 class QMenu;
 class QToolButton;

@@ -5,7 +5,7 @@
 #include "app/desktop/files/sample.h"
 #include "app/desktop/menus/themecontrol.h"
 #include "app/desktop/pictures/pictures.h"
-#include "app/desktop/tour/pictures.h"
+#include "app/desktop/tour/chapters.h"
 #include "app/desktop/window/docks.h"
 #include "app/desktop/window/mainwindow.h"
 #include "model/session/document.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/tour/pictures.h"
+#include "app/desktop/tour/chapters.h"
 
 #include "app/desktop/export/exportdialog.h"
 #include "app/desktop/pictures/picturedialog.h"
