@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMostAxes = 3; // each costs two or three evaluations
 
-void judge(Alternative& alternative, int weight, Notation notation)
+void evaluateInto(Alternative& alternative, int weight, Notation notation)
 {
     const auto evaluation = evaluate(alternative.edit.design);
     if (!evaluation.ok()) {
@@ -71,15 +71,15 @@ std::vector<Alternative> weightCandidates(const Document& document, int weight)
     return out;
 }
 
-std::vector<Alternative> judgedAlternatives(std::vector<Alternative> candidates, int weight, Notation notation,
-                                            const std::atomic<bool>* stop)
+std::vector<Alternative> evaluatedAlternatives(std::vector<Alternative> candidates, int weight, Notation notation,
+                                               const std::atomic<bool>* stop)
 {
     std::vector<Alternative> out;
     for (Alternative& alternative : candidates) {
         if (stop && stop->load())
             return {};
         if (!alternative.current)
-            judge(alternative, weight, notation);
+            evaluateInto(alternative, weight, notation);
         const bool known = std::any_of(out.begin(), out.end(), [&](const Alternative& other) {
             return other.refusal.isEmpty() && other.layout == alternative.layout;
         });

@@ -28,7 +28,7 @@ struct Alternative {
 std::vector<Alternative> weightCandidates(const Document& document, int weight);
 /// Evaluates all but the current one; what comes to the same layout is left out, the rest ordered by time. Knows no document, so
 /// that it can run anywhere. Ends early, with nothing, when `stop` is set.
-std::vector<Alternative> judgedAlternatives(std::vector<Alternative> candidates, int weight, Notation notation,
-                                            const std::atomic<bool>* stop = nullptr);
+std::vector<Alternative> evaluatedAlternatives(std::vector<Alternative> candidates, int weight, Notation notation,
+                                               const std::atomic<bool>* stop = nullptr);
 
 } // namespace shardboard

@@ -64,7 +64,7 @@ InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
     , m_header(new ViewHeader(tr("Inspector"), this))
     , m_scroll(new QScrollArea(this))
     , m_timer(new QTimer(this))
-    , m_judging(new LatestJob(this))
+    , m_evaluating(new LatestJob(this))
     , m_explaining(new LatestJob(this))
     , m_repairing(new LatestJob(this))
 {
@@ -80,7 +80,7 @@ InspectorPanel::InspectorPanel(Document* document, QWidget* parent)
     m_timer->setSingleShot(true);
     m_timer->setInterval(0);
     connect(m_timer, &QTimer::timeout, this, [this] { build(false); });
-    m_judging->setObjectName(QStringLiteral("alternativesJob"));
+    m_evaluating->setObjectName(QStringLiteral("alternativesJob"));
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
@@ -308,26 +308,26 @@ void InspectorPanel::weightChoices(InspectorPage& page, bool wait)
         return;
     }
     const int weight = selection()->weight();
-    const bool asked =
-        m_judged == document()->evaluation() && m_judgedWeight == weight && m_judgedNotation == document()->notation();
+    const bool asked = m_alternativesOf == document()->evaluation() && m_alternativesWeight == weight
+        && m_alternativesNotation == document()->notation();
     std::vector<Alternative> choices;
-    bool judged = true;
+    bool evaluated = true;
     if (wait) {
-        choices = judgedAlternatives(weightCandidates(*document(), weight), weight, document()->notation());
+        choices = evaluatedAlternatives(weightCandidates(*document(), weight), weight, document()->notation());
     } else if (asked && m_alternatives) {
         choices = *m_alternatives;
     } else {
-        judged = false; // the names are there at once, the numbers a moment later
+        evaluated = false; // the names are there at once, the numbers a moment later
         choices = weightCandidates(*document(), weight);
-        if (!asked || !m_judging->isBusy()) {
+        if (!asked || !m_evaluating->isBusy()) {
             askForAlternatives(choices, weight);
-            m_judged = document()->evaluation();
-            m_judgedWeight = weight;
-            m_judgedNotation = document()->notation();
+            m_alternativesOf = document()->evaluation();
+            m_alternativesWeight = weight;
+            m_alternativesNotation = document()->notation();
         }
     }
     for (const Alternative& choice : choices) {
-        if (!judged && !choice.current) {
+        if (!evaluated && !choice.current) {
             m_waiting.emplace_back(page.card(choice.title, QStringLiteral("…"), tr("being evaluated"), Card::Look::Plain));
             continue;
         }
@@ -363,13 +363,13 @@ void InspectorPanel::offer(Card* card, const Alternative& choice)
 void InspectorPanel::askForAlternatives(const std::vector<Alternative>& candidates, int weight)
 {
     m_alternatives.reset();
-    m_judging->ask([this, candidates, weight, notation = document()->notation()](const std::atomic<bool>& stop) {
+    m_evaluating->ask([this, candidates, weight, notation = document()->notation()](const std::atomic<bool>& stop) {
         if (!pauseUnlessStopped(stop))
             return LatestJob::Answer();
-        const auto judged =
-            std::make_shared<const std::vector<Alternative>>(judgedAlternatives(candidates, weight, notation, &stop));
-        return LatestJob::Answer([this, judged] {
-            m_alternatives = judged;
+        const auto evaluated =
+            std::make_shared<const std::vector<Alternative>>(evaluatedAlternatives(candidates, weight, notation, &stop));
+        return LatestJob::Answer([this, evaluated] {
+            m_alternatives = evaluated;
             fillAlternatives();
         });
     });
@@ -379,7 +379,7 @@ void InspectorPanel::fillAlternatives()
 {
     const auto choices = m_alternatives;
     const std::vector<QPointer<Card>> waiting = std::exchange(m_waiting, {});
-    if (!choices || choices->empty() || waiting.empty() || m_judged != document()->evaluation()) {
+    if (!choices || choices->empty() || waiting.empty() || m_alternativesOf != document()->evaluation()) {
         later();
         return;
     }

@@ -86,12 +86,12 @@ private:
     PageKind m_kind = PageKind::None;
     QPalette m_palette; ///< with which it was made
     QFont m_font;
-    LatestJob* m_judging; ///< what else the weight could be
+    LatestJob* m_evaluating; ///< what else the weight could be
     std::shared_ptr<const std::vector<Alternative>> m_alternatives; ///< null until they are evaluated
-    std::shared_ptr<const Evaluation> m_judged; ///< of what the alternatives were asked for
-    int m_judgedWeight = -1;
+    std::shared_ptr<const Evaluation> m_alternativesOf; ///< of what the alternatives were asked for
+    int m_alternativesWeight = -1;
     std::vector<QPointer<Card>> m_waiting; ///< of alternatives whose numbers are not there yet, without the current one
-    Notation m_judgedNotation = Notation::Jax;
+    Notation m_alternativesNotation = Notation::Jax;
     QString m_refusal;
     LatestJob* m_explaining; ///< what the rows of an operation would do if they were pinned
     std::shared_ptr<const Evaluation> m_explainedOf;

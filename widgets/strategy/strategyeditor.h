@@ -51,7 +51,7 @@ private:
     void showHeader();
     void showScopes();
     void changeDraft(const StrategyDraft& draft);
-    void judge();
+    void evaluateDraft();
     void showAnswer(const Result<std::shared_ptr<const Evaluation>>& answer);
     DraftScope scope() const;
     std::vector<int> weights() const;
@@ -68,7 +68,7 @@ private:
     QSpinBox* m_layer;
     QPushButton* m_apply;
     QPushButton* m_revert;
-    LatestJob* m_judging; ///< of the design as it would be
+    LatestJob* m_evaluating; ///< of the design as it would be
     std::vector<int> m_weights; ///< those that the draft is for
     StrategyDraft m_base; ///< what the design says
     StrategyDraft m_draft;

@@ -24,8 +24,8 @@ public:
     const TileScene& scene() const { return m_scene; }
 
     /// Asked while an axis is dragged over a dim (-1: off): empty when the edit would be accepted, else why not.
-    using Judge = std::function<QString(int axis, int dim)>;
-    void setJudge(Judge judge) { m_judge = std::move(judge); }
+    using DropCheck = std::function<QString(int axis, int dim)>;
+    void setDropCheck(DropCheck check) { m_dropCheck = std::move(check); }
 
     /// The kinds of tiles that the legend has to name.
     TileKinds kinds() const;
@@ -100,7 +100,7 @@ private:
     std::vector<Chip> m_chips;
     QSizeF m_leastLabel; ///< smaller tiles have no room for any label
     bool m_showRanges = false; ///< the index ranges fit into every tile
-    Judge m_judge;
+    DropCheck m_dropCheck;
     int m_dragAxis = -1;
     int m_dragDim = kNoDim;
     QString m_refusal;

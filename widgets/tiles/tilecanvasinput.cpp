@@ -82,7 +82,7 @@ void TileCanvas::dragMoveEvent(QDragMoveEvent* event)
     const int dim = dimAt(event->position());
     if (dim != m_dragDim) {
         m_dragDim = dim;
-        m_refusal = dim >= -1 && m_judge ? m_judge(m_dragAxis, dim) : QString();
+        m_refusal = dim >= -1 && m_dropCheck ? m_dropCheck(m_dragAxis, dim) : QString();
         update();
     }
     event->setAccepted(m_dragDim >= -1 && m_refusal.isEmpty());

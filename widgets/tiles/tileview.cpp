@@ -118,7 +118,7 @@ TileView::TileView(Document* document, QWidget* parent)
     m_fixes->setObjectName(QStringLiteral("tileFixes"));
     m_fixes->hide();
     column->addWidget(m_fixes);
-    m_canvas->setJudge([this](int axis, int dim) { return judge(axis, dim); });
+    m_canvas->setDropCheck([this](int axis, int dim) { return refusalOf(axis, dim); });
     connect(m_canvas, &TileCanvas::axisDropped, this, &TileView::putAxis);
     connect(m_legend, &Legend::chosenChanged, m_canvas, &TileCanvas::setHighlight);
     connect(m_legend, &Legend::chosenChanged, m_model, &ModelCanvas::setHighlight);
@@ -370,7 +370,7 @@ void TileView::showShard()
     m_shard->setToolTip(exactBytesText(bytes));
 }
 
-QString TileView::judge(int axis, int dim) const
+QString TileView::refusalOf(int axis, int dim) const
 {
     const int weight = selection()->weight();
     if (!selectedWeight(*document()))
@@ -433,7 +433,7 @@ void TileView::fillMenu(QMenu* menu)
             if (dim == now || (dim < 0 && now < 0))
                 continue;
             QAction* action = menu->addAction(dim < 0 ? tr("Take %1 off").arg(name) : tr("Cut dim %1 over %2").arg(dim).arg(name));
-            const QString refusal = judge(axis, dim);
+            const QString refusal = refusalOf(axis, dim);
             action->setEnabled(refusal.isEmpty());
             action->setToolTip(refusal);
             connect(action, &QAction::triggered, this, [this, axis, dim] { putAxis(axis, dim); });

@@ -51,7 +51,7 @@ protected:
     void resizeEvent(QResizeEvent* event) override;
 
 private:
-    QString judge(int axis, int dim) const;
+    QString refusalOf(int axis, int dim) const;
     void showWeight();
     void showModel();
     void findNext(bool back);

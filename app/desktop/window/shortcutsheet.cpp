@@ -69,7 +69,7 @@ ShortcutSheet::ShortcutSheet(Actions& actions, QWidget* parent)
     connect(m_filter, &QLineEdit::textChanged, this, &ShortcutSheet::filter);
     connect(m_list, &QTreeWidget::currentItemChanged, this, &ShortcutSheet::choose);
     connect(m_list, &QTreeWidget::itemActivated, this, [this] { m_keys->setFocus(Qt::OtherFocusReason); });
-    connect(m_keys, &KeyField::keysPressed, this, &ShortcutSheet::judge);
+    connect(m_keys, &KeyField::keysPressed, this, &ShortcutSheet::showConflict);
     connect(m_keys, &QLineEdit::returnPressed, m_set, &QPushButton::click); // which is disabled where nothing is changed
     connect(m_set, &QPushButton::clicked, this, [this] { setKeys(false); });
     connect(m_take, &QPushButton::clicked, this, [this] { setKeys(true); });
@@ -252,7 +252,7 @@ void ShortcutSheet::choose()
 }
 
 /// Says whether the keys that were pressed can be had.
-void ShortcutSheet::judge()
+void ShortcutSheet::showConflict()
 {
     const QKeySequence keys = m_keys->keys();
     const QString id = currentId();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/desktop/window/tablekeeping.h"
+#include "app/desktop/window/columnsettings.h"
 
 #include "app/desktop/base/settings.h"
 #include "widgets/tables/columnkeeper.h"
