@@ -53,7 +53,7 @@ inline constexpr int kCornerRadius = 6;
 inline constexpr int kCanvasRadius = 8;
 
 /// Fusion, the theme's palette and its style sheet for the whole program, and how parts are told apart.
-void applyTheme(QApplication& application, const Theme& theme, PartStyle style = PartStyle::Hues);
+void applyTheme(QApplication& application, const Theme& theme, PartStyle parts = PartStyle::Hues);
 /// Fonts of the whole program at this size. Widgets that set fonts of their own follow with FontChange.
 void applyTextSize(QApplication& application, double points);
 

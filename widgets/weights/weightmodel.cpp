@@ -2,6 +2,7 @@
 #include "widgets/weights/weightmodel.h"
 
 #include "widgets/document/shownspec.h"
+#include "widgets/edits/weightedits.h"
 #include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
 #include "widgets/shards/tilescene.h"
