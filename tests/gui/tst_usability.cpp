@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manners of the real window: it comes back as it was left and where it can be seen, fits small screens, names everything for
+// The real window as people use it: it comes back as it was left and where it can be seen, fits small screens, names everything for
 // screen readers, and is used by keys alone, in the order of reading and with the focus in sight.
 #include "app/desktop/base/banner.h"
 #include "app/desktop/files/newdialog.h"
@@ -141,7 +141,7 @@ int differences(const QImage& a, const QImage& b)
 
 } // namespace
 
-class TestManners : public QObject {
+class TestUsability : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void cleanup() { m_it.close(); }
@@ -171,7 +171,7 @@ private:
     TestWindow m_it;
 };
 
-void TestManners::threeWaysOnByTabAndEnter()
+void TestUsability::threeWaysOnByTabAndEnter()
 {
     m_it.open({ 1280, 800 }, false);
     std::set<QString> reached;
@@ -203,7 +203,7 @@ void TestManners::threeWaysOnByTabAndEnter()
     QVERIFY(m_it.window->document()->hasDesign());
 }
 
-void TestManners::recentListIsCleared()
+void TestUsability::recentListIsCleared()
 {
     m_it.open({ 1280, 800 }, false);
     RecentFiles* recent = m_it.window->recentFiles();
@@ -221,7 +221,7 @@ void TestManners::recentListIsCleared()
     QVERIFY(m_it.settings->recentFiles().isEmpty());
 }
 
-void TestManners::layoutComesBack()
+void TestUsability::layoutComesBack()
 {
     m_it.open({ 1360, 780 });
     QDockWidget* inspector = m_it.window->docks()->find(QStringLiteral("inspector"));
@@ -246,7 +246,7 @@ void TestManners::layoutComesBack()
     QVERIFY2(std::abs(share(now) - share(bench)) <= 3, qPrintable(QStringLiteral("%1 of %2").arg(share(now)).arg(share(bench))));
 }
 
-void TestManners::unreadableLayoutFallsBack()
+void TestUsability::unreadableLayoutFallsBack()
 {
     m_it.open();
     const QByteArray older = m_it.window->saveState(1); // as a version before this one wrote it
@@ -270,7 +270,7 @@ void TestManners::unreadableLayoutFallsBack()
     QVERIFY(sizes[0] > 100 && sizes[1] > 100);
 }
 
-void TestManners::resetBringsEverythingBack()
+void TestUsability::resetBringsEverythingBack()
 {
     m_it.open();
     m_it.action("view.move")->setChecked(true);
@@ -294,7 +294,7 @@ void TestManners::resetBringsEverythingBack()
     QVERIFY(sizes[1] > sizes[0]);
 }
 
-void TestManners::usableOnASmallScreen()
+void TestUsability::usableOnASmallScreen()
 {
     m_it.open({ 1024, 640 });
     settle();
@@ -319,7 +319,7 @@ void TestManners::usableOnASmallScreen()
 }
 
 /// A panel that comes does not take the room of the weights, and what it took comes back.
-void TestManners::panelThatComesTakesNoOthersRoom()
+void TestUsability::panelThatComesTakesNoOthersRoom()
 {
     for (const QSize size : { QSize(1024, 640), QSize(1280, 800) }) {
         m_it.open(size);
@@ -351,7 +351,7 @@ void TestManners::panelThatComesTakesNoOthersRoom()
     }
 }
 
-void TestManners::flowIsInSightAtOnce_data()
+void TestUsability::flowIsInSightAtOnce_data()
 {
     QTest::addColumn<QString>("sample");
     for (const char* id : { "llama3-8b", "llama3-8b-mistake", "llama3-8b-one-gpu" })
@@ -359,7 +359,7 @@ void TestManners::flowIsInSightAtOnce_data()
 }
 
 /// A block with its collectives is seen at first, all lines of it and large enough to be read.
-void TestManners::flowIsInSightAtOnce()
+void TestUsability::flowIsInSightAtOnce()
 {
     QFETCH(QString, sample);
     m_it.open({ 1280, 800 }, false);
@@ -377,7 +377,7 @@ void TestManners::flowIsInSightAtOnce()
                                 .arg(flow->currentView().scale())));
 }
 
-void TestManners::dialogsFitSmallScreens()
+void TestUsability::dialogsFitSmallScreens()
 {
     m_it.open();
     const QSize small(1024, 640);
@@ -401,7 +401,7 @@ void TestManners::dialogsFitSmallScreens()
     m_it.theme->setTextSize(m_it.theme->usualTextSize());
 }
 
-void TestManners::windowsAreMovedBackIntoSight_data()
+void TestUsability::windowsAreMovedBackIntoSight_data()
 {
     QTest::addColumn<QRect>("wanted");
     QTest::addColumn<QRect>("placed");
@@ -412,14 +412,14 @@ void TestManners::windowsAreMovedBackIntoSight_data()
     QTest::newRow("half below") << QRect(200, 500, 400, 300) << QRect(200, 350, 400, 300);
 }
 
-void TestManners::windowsAreMovedBackIntoSight()
+void TestUsability::windowsAreMovedBackIntoSight()
 {
     QFETCH(QRect, wanted);
     QTEST(placedWithin(wanted, QRect(100, 50, 1000, 600)), "placed");
     QVERIFY(QRect(100, 50, 1000, 600).contains(placedWithin(wanted, QRect(100, 50, 1000, 600), QSize(4, 30))));
 }
 
-void TestManners::savedPositionBeyondTheScreen()
+void TestUsability::savedPositionBeyondTheScreen()
 {
     m_it.open({ 700, 500 }, false);
     m_it.window->move(6000, 4000); // on a screen that will be gone
@@ -441,7 +441,7 @@ void TestManners::savedPositionBeyondTheScreen()
     QCOMPARE(half.pos(), before);
 }
 
-void TestManners::everyControlHasAName()
+void TestUsability::everyControlHasAName()
 {
     m_it.open({ 1280, 800 }, false);
     QStringList nameless;
@@ -467,7 +467,7 @@ void TestManners::everyControlHasAName()
     QVERIFY2(controls > 200, qPrintable(QString::number(controls))); // it did look
 }
 
-void TestManners::buttonsWithoutWordsHaveToolTips()
+void TestUsability::buttonsWithoutWordsHaveToolTips()
 {
     m_it.open();
     QStringList silent;
@@ -492,7 +492,7 @@ void TestManners::buttonsWithoutWordsHaveToolTips()
 }
 
 /// Everything that Tab comes to, in its order, once around.
-std::vector<QWidget*> TestManners::tabStops()
+std::vector<QWidget*> TestUsability::tabStops()
 {
     std::vector<QWidget*> out;
     m_it.child<QWidget>("weightTree")->setFocus();
@@ -506,7 +506,7 @@ std::vector<QWidget*> TestManners::tabStops()
     return out;
 }
 
-void TestManners::everythingIsReachedByTab()
+void TestUsability::everythingIsReachedByTab()
 {
     m_it.open({ 1600, 1000 });
     m_it.window->setAnimated(false); // panels are where they are at once
@@ -535,7 +535,7 @@ void TestManners::everythingIsReachedByTab()
 
 /// One panel after the other; within a panel from above to below, and a row from left to right. What stands beside several rows is
 /// a column of its own, before or after them.
-void TestManners::tabFollowsReading()
+void TestUsability::tabFollowsReading()
 {
     m_it.open({ 1600, 1000 });
     m_it.window->setAnimated(false); // panels are where they are at once
@@ -590,7 +590,7 @@ void TestManners::tabFollowsReading()
 }
 
 /// Every stop of Tab looks otherwise with the focus than without: by a frame, not by a caret alone.
-void TestManners::focusIsSeen()
+void TestUsability::focusIsSeen()
 {
     m_it.open({ 1600, 1000 });
     m_it.window->setAnimated(false); // panels are where they are at once
@@ -632,8 +632,8 @@ void TestManners::focusIsSeen()
 int main(int argc, char** argv)
 {
     QApplication application(argc, argv);
-    TestManners test;
+    TestUsability test;
     return QTest::qExec(&test, argc, argv);
 }
 
-#include "tst_manners.moc"
+#include "tst_usability.moc"

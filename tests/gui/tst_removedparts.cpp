@@ -34,7 +34,7 @@
 
 using namespace shardboard;
 
-class TestGoneParts : public QObject {
+class TestRemovedParts : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void arrowsFromADeviceThatHoldsNothing();
@@ -89,7 +89,7 @@ Design unevenDesign()
 
 } // namespace
 
-void TestGoneParts::arrowsFromADeviceThatHoldsNothing()
+void TestRemovedParts::arrowsFromADeviceThatHoldsNothing()
 {
     TestWindow test;
     QVERIFY(open(test, unevenDesign()));
@@ -125,7 +125,7 @@ void TestGoneParts::arrowsFromADeviceThatHoldsNothing()
     test.document()->undoStack()->setClean();
 }
 
-void TestGoneParts::findingsRepairedWhileTheirListSleeps()
+void TestRemovedParts::findingsRepairedWhileTheirListSleeps()
 {
     Design design = knownDesign();
     design.strategies.clear(); // each large weight is a finding
@@ -154,7 +154,7 @@ void TestGoneParts::findingsRepairedWhileTheirListSleeps()
     test.document()->undoStack()->setClean();
 }
 
-void TestGoneParts::tilesBehindAllWeightsWhenDevicesGo()
+void TestRemovedParts::tilesBehindAllWeightsWhenDevicesGo()
 {
     TestWindow test;
     QVERIFY(open(test, knownDesign("data=4,model=4")));
@@ -191,7 +191,7 @@ void TestGoneParts::tilesBehindAllWeightsWhenDevicesGo()
 }
 
 /// The list behind another panel, or hidden, knows nothing of the smaller model when its action is triggered.
-void TestGoneParts::copiedWhileItsListSleeps()
+void TestRemovedParts::copiedWhileItsListSleeps()
 {
     TestWindow test;
     QVERIFY(open(test, knownDesign("data=2,model=4")));
@@ -222,7 +222,7 @@ void TestGoneParts::copiedWhileItsListSleeps()
 }
 
 /// A key wakes the strategy's editor, which then has other axes, before it comes to the one that it was for.
-void TestGoneParts::keysToAnAxisThatWasReplaced()
+void TestRemovedParts::keysToAnAxisThatWasReplaced()
 {
     AxisPicker picker;
     picker.setMesh(Mesh::parse("a=2,b=2,c=2").value());
@@ -243,7 +243,7 @@ void TestGoneParts::keysToAnAxisThatWasReplaced()
 }
 
 /// A design that is evaluated anew takes the inspector's page away, with the label whose menu is open.
-void TestGoneParts::labelGoesWhileItsMenuIsOpen()
+void TestRemovedParts::labelGoesWhileItsMenuIsOpen()
 {
     QWidget window;
     auto* page = new QWidget(&window);
@@ -267,7 +267,7 @@ void TestGoneParts::labelGoesWhileItsMenuIsOpen()
 }
 
 /// An editor comes into sight, and judges its draft anew, while Qt tells all widgets of another style: it holds them as they were.
-void TestGoneParts::refusalThatIsTakenBackStaysAWidget()
+void TestRemovedParts::refusalThatIsTakenBackStaysAWidget()
 {
     StrategyPreview preview;
     preview.show();
@@ -281,7 +281,7 @@ void TestGoneParts::refusalThatIsTakenBackStaysAWidget()
     QVERIFY(card->accessibleDescription().contains(QLatin1String("never")));
 }
 
-void TestGoneParts::pressedAxisIsRemoved_data()
+void TestRemovedParts::pressedAxisIsRemoved_data()
 {
     QTest::addColumn<QString>("where");
     for (const char* where : { "meshCanvas", "tileCanvas", "chip_more" })
@@ -289,7 +289,7 @@ void TestGoneParts::pressedAxisIsRemoved_data()
 }
 
 /// The button goes down on a mesh axis, the keys undo the edit that made it, the mouse moves on and the button comes up.
-void TestGoneParts::pressedAxisIsRemoved()
+void TestRemovedParts::pressedAxisIsRemoved()
 {
     QFETCH(QString, where);
     TestWindow test;
@@ -350,8 +350,8 @@ int main(int argc, char** argv)
 {
     QApplication application(argc, argv);
     ensureFonts(application);
-    TestGoneParts test;
+    TestRemovedParts test;
     return QTest::qExec(&test, argc, argv);
 }
 
-#include "tst_goneparts.moc"
+#include "tst_removedparts.moc"
