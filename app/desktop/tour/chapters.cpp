@@ -240,25 +240,24 @@ bool filterSome(MainWindow& it) { return filterCosts(it, "o_proj"); }
 bool filterNothing(MainWindow& it) { return filterCosts(it, "conv"); }
 void filterNoMore(MainWindow& it) { costFilter(it)->clear(); }
 
-bool ask(QDialog* dialog, const char* name)
-{
-    dialog->setObjectName(QLatin1String(name));
-    dialog->show();
-    return true;
-}
-
 bool askForExport(MainWindow& it)
 {
-    return ask(new ExportDialog(*it.document(), QStringLiteral("jax"), QStringLiteral("designs/llama3-8b-jax"), &it), "tourExport");
+    (new ExportDialog(*it.document(), QStringLiteral("jax"), QStringLiteral("designs/llama3-8b-jax"), &it))->show();
+    return true;
 }
 
 bool askForPicture(MainWindow& it)
 {
-    delete named(it, "tourExport");
-    return ask(new PictureDialog(QObject::tr("Mesh"), { QStringLiteral("llama3-8b-mesh.svg"), {} }, true, &it), "tourPicture");
+    it.findChild<ExportDialog*>()->hide();
+    (new PictureDialog(QObject::tr("Mesh"), { QStringLiteral("llama3-8b-mesh.svg"), {} }, true, &it))->show();
+    return true;
 }
 
-void askNoMore(MainWindow& it) { delete named(it, "tourPicture"); }
+void askNoMore(MainWindow& it)
+{
+    delete it.findChild<ExportDialog*>();
+    delete it.findChild<PictureDialog*>();
+}
 
 bool fewTokens(Design& design)
 {
@@ -338,7 +337,9 @@ const std::vector<TourChapter>& tourChapters()
         { { { "filter", "cost", "panel", filterSome }, { "filter-nothing", "cost", "panel", filterNothing } },
           nullptr,
           filterNoMore },
-        { { { "export", "", "tourExport", askForExport }, { "picture", "", "tourPicture", askForPicture } }, nullptr, askNoMore },
+        { { { "export", "", "exportDialog", askForExport }, { "picture", "", "pictureDialog", askForPicture } },
+          nullptr,
+          askNoMore },
         { { { "run", "run", "", verifiedRun } }, fewTokens, stopEngine },
     };
     return chapters;
