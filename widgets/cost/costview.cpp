@@ -4,8 +4,8 @@
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/look/format.h"
 #include "widgets/look/legend.h"
-#include "widgets/tables/tablecopy.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/tablecopy.h"
 #include "widgets/tables/weighthover.h"
 
 #include <QHBoxLayout>

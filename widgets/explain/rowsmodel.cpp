@@ -2,9 +2,9 @@
 #include "widgets/explain/rowsmodel.h"
 
 #include "model/design/explain/explain.h"
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
-#include "widgets/controls/wrappedlabel.h"
 
 #include <QApplication>
 #include <QPainter>

@@ -4,9 +4,9 @@
 #include "widgets/hardware/hardwareview.h"
 
 #include "widgets/controls/choicebox.h"
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
-#include "widgets/controls/wrappedlabel.h"
 
 #include <QCheckBox>
 #include <QGridLayout>

@@ -2,8 +2,8 @@
 #include "widgets/history/historyview.h"
 
 #include "model/session/document.h"
-#include "widgets/tables/tablecopy.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/tablecopy.h"
 
 #include <QHBoxLayout>
 #include <QPushButton>

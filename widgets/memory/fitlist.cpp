@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/memory/fitlist.h"
 
-#include "widgets/memory/fitadvisor.h"
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
-#include "widgets/controls/wrappedlabel.h"
+#include "widgets/memory/fitadvisor.h"
 
 #include <QHBoxLayout>
 #include <QLabel>

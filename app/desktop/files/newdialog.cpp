@@ -3,8 +3,8 @@
 
 #include "model/design/evaluate.h"
 #include "model/design/presets/presets.h"
-#include "model/io/checkpoint/openmodel.h"
 #include "model/hardware/hardware.h"
+#include "model/io/checkpoint/openmodel.h"
 #include "model/rules/rulesetup.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"

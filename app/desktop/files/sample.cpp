@@ -2,10 +2,10 @@
 #include "app/desktop/files/sample.h"
 
 #include "model/design/presets/presets.h"
+#include "model/hardware/hardware.h"
+#include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/designfile.h"
 #include "model/io/design/hardwarefile.h"
-#include "model/io/checkpoint/openmodel.h"
-#include "model/hardware/hardware.h"
 #include "model/rules/rulesetup.h"
 
 #include <QCoreApplication>
