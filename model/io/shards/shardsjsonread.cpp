@@ -4,6 +4,7 @@
 #include "model/io/file/openfile.h"
 #include "model/io/json/jsonfields.h"
 #include "model/io/json/jsontext.h"
+#include "model/io/json/meshjson.h"
 
 #include <algorithm>
 #include <map>
@@ -111,22 +112,9 @@ private:
     Status readMesh(const json& value)
     {
         JsonFields fields(value, m_where, "mesh");
-        const auto names = fields.texts("axes");
-        const auto sizes = fields.integers("sizes", 1, kMaxDevices);
-        auto ids = fields.integers("device_ids", 0, kLargest);
+        shardboard::readMesh(fields, m_proof.mesh);
         if (fields.error())
             return *fields.error();
-        if (names.size() != sizes.size())
-            return inputError(m_where + ":mesh.sizes",
-                              "has " + std::to_string(sizes.size()) + " sizes for " + std::to_string(names.size()) + " axes",
-                              "give each mesh axis one size");
-        std::vector<MeshAxis> axes;
-        for (std::size_t i = 0; i < names.size(); ++i)
-            axes.push_back({ names[i], sizes[i] });
-        auto mesh = Mesh::make(std::move(axes), std::move(ids), m_where + ":mesh");
-        if (!mesh.ok())
-            return mesh.error();
-        m_proof.mesh = std::move(mesh).value();
         for (std::int64_t position = 0; position < m_proof.mesh.deviceCount(); ++position)
             m_positions.emplace(m_proof.mesh.deviceId(position), position);
         return done();

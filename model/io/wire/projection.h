@@ -5,8 +5,8 @@
 // and never a measurement of the target; every text and document that shows it says so.
 #pragma once
 
-#include "model/plan/plan.h"
 #include "model/io/wire/messages.h"
+#include "model/plan/plan.h"
 
 #include <optional>
 #include <string>
