@@ -5,13 +5,13 @@
 
 #include "model/core/mesh.h"
 #include "model/core/strategy.h"
+#include "model/families/modelspec.h"
+#include "model/hardware/hardware.h"
+#include "model/ops/workload.h"
+#include "model/picker/pickeroptions.h"
+#include "model/plan/memorysettings.h"
 #include "model/plan/pin.h"
 #include "model/plan/pipelinespec.h"
-#include "model/families/modelspec.h"
-#include "model/families/workload.h"
-#include "model/hardware/hardware.h"
-#include "model/picker/pickeroptions.h"
-#include "model/plan/memory/memorysettings.h"
 #include "model/rules/logicalrules.h"
 
 #include <optional>

@@ -3,15 +3,15 @@
 
 #include "model/core/checked.h"
 #include "model/design/achieved.h"
-#include "model/design/findings.h"
+#include "model/design/advice/whatif.h"
+#include "model/design/findings/findings.h"
 #include "model/design/quantblocks.h"
 #include "model/design/resolver.h"
 #include "model/design/verifynames.h"
-#include "model/design/advice/whatif.h"
 #include "model/families/buildgraph.h"
 #include "model/hardware/hardware.h"
-#include "model/plan/buildplan.h"
 #include "model/plan/movedoperands.h"
+#include "model/plan/planner/buildplan.h"
 
 #include <algorithm>
 #include <set>

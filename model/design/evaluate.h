@@ -4,7 +4,7 @@
 
 #include "model/core/finding.h"
 #include "model/design/design.h"
-#include "model/design/advice/repair.h"
+#include "model/design/repair.h"
 #include "model/design/weightlayout.h"
 #include "model/plan/plan.h"
 

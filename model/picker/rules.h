@@ -3,9 +3,9 @@
 // independent of the others (max-sharding 2). Row order matters, because ties go to the earlier row.
 #pragma once
 
+#include "model/core/placement.h"
 #include "model/design/design.h"
 #include "model/ops/graph.h"
-#include "model/picker/placement.h"
 
 #include <string>
 #include <vector>

@@ -2,7 +2,7 @@
 #include "model/plan/pipeline.h"
 
 #include "model/core/shards.h"
-#include "model/plan/buildplan.h"
+#include "model/plan/planner/buildplan.h"
 
 #include <algorithm>
 #include <set>

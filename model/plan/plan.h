@@ -6,11 +6,11 @@
 #include "model/core/layout.h"
 #include "model/cost/kernelwork.h"
 #include "model/ops/graph.h"
-#include "model/families/workload.h"
-#include "model/plan/memory/memorybytes.h"
-#include "model/plan/memory/memorysettings.h"
+#include "model/ops/workload.h"
+#include "model/plan/memorybytes.h"
+#include "model/plan/memorysettings.h"
 #include "model/plan/performance.h"
-#include "model/plan/reshard.h"
+#include "model/plan/reshard/reshard.h"
 
 #include <cstdint>
 #include <memory>

@@ -3,12 +3,12 @@
 // through a link, and what it leaves out is said.
 #include "model/core/visibletext.h"
 #include "model/design/presets/presets.h"
-#include "model/io/maxtext/designdump.h"
-#include "model/io/design/designfile.h"
-#include "model/io/layouts/exporter.h"
 #include "model/io/checkpoint/openmodel.h"
-#include "model/io/jax/pythontext.h"
-#include "model/io/layouts/shardsjson.h"
+#include "model/io/design/designfile.h"
+#include "model/io/export/pythontext.h"
+#include "model/io/layouts/designdump.h"
+#include "model/io/layouts/exporter.h"
+#include "model/io/shards/shardsjson.h"
 #include "tests/support/models.h"
 
 #include <nlohmann/json.hpp>

@@ -3,7 +3,7 @@
 #include "model/cost/kerneltime.h"
 #include "model/design/evaluate.h"
 #include "model/design/presets/presets.h"
-#include "model/plan/steptime.h"
+#include "model/plan/time/steptime.h"
 
 #include <QtTest>
 #include <nlohmann/json.hpp>

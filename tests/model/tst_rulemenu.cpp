@@ -2,9 +2,9 @@
 // What a plan takes in the profiles of MAX is what their per-op pickers pick of the rows of the tables, with the same prices,
 // for operations of a plan on random layouts.
 #include "model/picker/greedy.h"
+#include "model/picker/menu/transition.h"
 #include "model/picker/picktask.h"
 #include "model/picker/rulemenu.h"
-#include "model/picker/transition.h"
 
 #include <QtTest>
 

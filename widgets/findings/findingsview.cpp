@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/findings/findingsview.h"
 
-#include "model/design/findings.h"
-#include "widgets/look/format.h"
-#include "widgets/work/longwork.h"
-#include "widgets/tables/notedelegate.h"
-#include "widgets/look/plaintext.h"
+#include "model/design/findings/findings.h"
 #include "widgets/document/repairs.h"
-#include "widgets/tables/tablecopy.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/notedelegate.h"
+#include "widgets/tables/tablecopy.h"
 #include "widgets/tables/weighthover.h"
+#include "widgets/work/longwork.h"
 
 #include <QAction>
 #include <QHBoxLayout>

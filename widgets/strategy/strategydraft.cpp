@@ -2,7 +2,7 @@
 #include "widgets/strategy/strategydraft.h"
 
 #include "model/core/checked.h"
-#include "model/design/advice/repair.h"
+#include "model/design/repair.h"
 #include "model/notation/notation.h"
 
 #include "widgets/look/format.h"

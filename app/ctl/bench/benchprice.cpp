@@ -5,7 +5,7 @@
 #include "model/design/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
-#include "model/plan/compiledcost.h"
+#include "model/plan/time/compiledcost.h"
 
 namespace shardboard {
 

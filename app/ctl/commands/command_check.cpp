@@ -4,8 +4,8 @@
 #include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/findings.h"
-#include "model/design/advice/fitadvice.h"
+#include "model/design/evaluate/fitadvice.h"
+#include "model/design/findings/findings.h"
 #include "model/io/design/designfile.h"
 
 #include <nlohmann/json.hpp>

@@ -4,7 +4,7 @@
 #include "model/core/text.h"
 #include "model/design/explain/rankedrows.h"
 #include "model/ops/opdefinition.h"
-#include "model/plan/pickattempts.h"
+#include "model/plan/planner/pickattempts.h"
 #include "model/rules/logicalrules.h"
 
 #include <algorithm>

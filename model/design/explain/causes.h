@@ -3,9 +3,9 @@
 #pragma once
 
 #include "model/design/evaluate.h"
-#include "model/design/presets/presets.h"
 #include "model/design/explain/explain.h"
-#include "model/plan/pinning.h"
+#include "model/design/presets/presets.h"
+#include "model/plan/planner/pinning.h"
 
 namespace shardboard {
 

@@ -3,10 +3,10 @@
 
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/plan/buildplan.h"
-#include "model/plan/linkprice.h"
-#include "model/plan/pickattempts.h"
-#include "model/plan/reasons.h"
+#include "model/plan/planner/buildplan.h"
+#include "model/plan/planner/linkprice.h"
+#include "model/plan/planner/pickattempts.h"
+#include "model/plan/planner/reasons.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 
 #include "model/design/evaluate.h"
 #include "model/design/explain/explanation.h"
-#include "model/plan/pinning.h"
+#include "model/plan/planner/pinning.h"
 
 namespace shardboard {
 

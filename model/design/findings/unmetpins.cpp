@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pins that could not be met everywhere: the picker left them aside.
 #include "model/core/text.h"
-#include "model/design/findings/finder.h"
-#include "model/plan/linkprice.h"
-#include "model/plan/pickattempts.h"
-#include "model/plan/pinning.h"
-#include "model/plan/reasons.h"
+#include "model/design/finder/finder.h"
+#include "model/plan/planner/linkprice.h"
+#include "model/plan/planner/pickattempts.h"
+#include "model/plan/planner/pinning.h"
+#include "model/plan/planner/reasons.h"
 
 #include <algorithm>
 #include <map>

@@ -2,9 +2,9 @@
 #include "model/io/jax/jaxexport.h"
 
 #include "model/core/numbers.h"
-#include "model/io/layouts/leftout.h"
-#include "model/io/jax/pythontext.h"
-#include "model/io/layouts/shardsjson.h"
+#include "model/io/export/leftout.h"
+#include "model/io/export/pythontext.h"
+#include "model/io/shards/shardsjson.h"
 
 #include <algorithm>
 #include <optional>
