@@ -58,8 +58,4 @@ void setHardware(Design& design, Hardware hardware);
 /// Its own hardware or the preset. Errors as of findHardware.
 Result<Hardware> hardwareOf(const Design& design, const std::string& where = "hardware");
 
-/// Glob match of a whole name: `*` any run of characters, `?` one, `[abc]`, `[a-z]`, `[!…]`. Linear in practice and
-/// bounded: never exponential.
-bool globMatch(std::string_view pattern, std::string_view name);
-
 } // namespace shardboard

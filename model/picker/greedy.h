@@ -3,8 +3,11 @@
 // the cheapest row per mesh axis by the bytes that its operands' reshards move. No look-ahead.
 #pragma once
 
+#include "model/core/layout.h"
+#include "model/core/mesh.h"
+#include "model/cost/collectivekind.h"
+#include "model/picker/candidate.h"
 #include "model/picker/rules.h"
-#include "model/plan/plan.h"
 
 #include <functional>
 #include <optional>

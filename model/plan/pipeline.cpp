@@ -2,7 +2,8 @@
 #include "model/plan/pipeline.h"
 
 #include "model/core/shards.h"
-#include "model/plan/planner/buildplan.h"
+#include "model/plan/collectiveprice.h"
+#include "model/plan/largestshard.h"
 
 #include <algorithm>
 #include <set>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/session/fileidentity.h"
 
-#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 
 #include <QCryptographicHash>
 #include <QDateTime>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/session/selection.h"
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 
 #include <algorithm>
 #include <utility>

@@ -8,7 +8,7 @@
 //   compiled   the totals alone
 //
 // Each figure is the median of its rounds; every round has another bandwidth.
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/plan/memory/timeline.h"

@@ -7,6 +7,7 @@
 #include "engine/devices/sharded.h"
 #include "engine/run/runner.h"
 #include "model/core/statistics.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/io/measured/profiledocument.h"
 #include "model/io/measured/projection.h"
 #include "model/io/measured/trace.h"

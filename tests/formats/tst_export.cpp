@@ -2,10 +2,11 @@
 // What an export writes: nothing of a design's text but as a literal, nothing that JAX would hold otherwise, nothing
 // through a link, and what it leaves out is said.
 #include "model/core/visibletext.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
-#include "model/io/design/designfile.h"
 #include "model/io/export/pythontext.h"
+#include "model/io/file/textfile.h"
 #include "model/io/layouts/designdump.h"
 #include "model/io/layouts/exporter.h"
 #include "model/io/shards/shardsjson.h"

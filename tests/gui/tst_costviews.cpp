@@ -3,6 +3,7 @@
 // would make a design fit, with progress, cancel and one click to take it.
 #include "tests/gui/editor_support.h"
 
+#include "model/design/evaluate/evaluate.h"
 #include "model/plan/time/partcosts.h"
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/cost/costview.h"

@@ -2,13 +2,14 @@
 // The strategy editor with real keys and clicks on a real document.
 #include "tests/gui/editor_support.h"
 
+#include "model/design/evaluate/evaluate.h"
 #include "widgets/controls/axispicker.h"
-#include "widgets/explain/inspectorparts.h"
 #include "widgets/controls/numberedit.h"
-#include "widgets/strategy/segmenttable.h"
 #include "widgets/document/speclabel.h"
-#include "widgets/strategy/strategyeditor.h"
+#include "widgets/explain/inspectorparts.h"
 #include "widgets/look/theme.h"
+#include "widgets/strategy/segmenttable.h"
+#include "widgets/strategy/strategyeditor.h"
 #include "widgets/tiles/tilestrip.h"
 #include "widgets/weights/weightmodel.h"
 #include "widgets/weights/weighttable.h"

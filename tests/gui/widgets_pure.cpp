@@ -2,15 +2,16 @@
 // What views compute without a window: numbers as text, colours, zoom, the grid of a mesh, tiles, the flow.
 #include "tests/gui/widgets_support.h"
 
+#include "model/design/evaluate/evaluate.h"
 #include "widgets/canvas/meshgrid.h"
 #include "widgets/canvas/tilescene.h"
 #include "widgets/canvas/viewport.h"
-#include "widgets/look/devicecolors.h"
-#include "widgets/mesh/devicememory.h"
 #include "widgets/flow/flowscene.h"
+#include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
-#include "widgets/mesh/meshchips.h"
 #include "widgets/look/theme.h"
+#include "widgets/mesh/devicememory.h"
+#include "widgets/mesh/meshchips.h"
 #include "widgets/weights/weightmodel.h"
 
 #include <QTest>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pricing apart from planning gives what planning gives, plain and compiled.
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/plan/time/compiledcost.h"
 #include "model/plan/time/reprice.h"

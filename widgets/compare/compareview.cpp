@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/compare/compareview.h"
 
+#include "model/design/evaluate/evaluate.h"
 #include "model/io/design/designfile.h"
 #include "widgets/controls/choicebox.h"
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
-#include "widgets/tables/tablecopy.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/tablecopy.h"
 #include "widgets/tables/weighthover.h"
-#include "widgets/controls/wrappedlabel.h"
 #include "widgets/tables/wrappedrows.h"
 
 #include <QFile>

@@ -4,13 +4,13 @@
 #endif
 #include "widgets/hardware/hardwareview.h"
 
-#include "model/io/design/designfile.h"
-#include "model/io/design/hardwarefile.h"
 #include "model/hardware/hardwarechecks.h"
+#include "model/io/design/hardwarefile.h"
+#include "model/io/file/textfile.h"
 #include "widgets/controls/choicebox.h"
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
-#include "widgets/controls/wrappedlabel.h"
 
 #include <QCheckBox>
 #include <QFile>

@@ -2,6 +2,7 @@
 #include "widgets/strategy/strategydraft.h"
 
 #include "model/core/checked.h"
+#include "model/core/glob.h"
 #include "model/design/repair.h"
 #include "model/notation/notation.h"
 

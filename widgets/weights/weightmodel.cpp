@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/weights/weightmodel.h"
 
+#include "model/core/glob.h"
 #include "widgets/canvas/tilescene.h"
+#include "widgets/document/shownspec.h"
 #include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
-#include "widgets/document/shownspec.h"
 #include "widgets/weights/weightedits.h"
 
 #include <QPainter>

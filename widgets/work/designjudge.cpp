@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/work/designjudge.h"
 
+#include "model/design/evaluate/evaluate.h"
 #include "widgets/work/background.h"
 
 #include <memory>

@@ -4,7 +4,7 @@
 // evaluation.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 
 #include <QObject>
 #include <QThreadPool>

@@ -8,8 +8,8 @@
 #include "app/worker/workertalk.h"
 #include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
-#include "model/io/design/designfile.h"
 #include "model/io/design/hardwarefile.h"
+#include "model/io/file/textfile.h"
 #include "model/io/measured/machinefit.h"
 #include "model/io/wire/backends.h"
 

@@ -4,6 +4,7 @@
 #include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/evaluate/fitadvice.h"
 #include "model/design/findings/findings.h"
 #include "model/io/design/designfile.h"

@@ -3,6 +3,7 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/request.h"
 #include "model/core/jsonwriter.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/io/design/designfile.h"
 #include "model/io/max/moduledesign.h"
 #include "model/io/max/modulejson.h"

@@ -6,10 +6,11 @@
 #include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
+#include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/designfile.h"
 #include "model/io/design/hardwarefile.h"
-#include "model/io/checkpoint/openmodel.h"
 
 #include <nlohmann/json.hpp>
 

@@ -5,7 +5,7 @@
 #include "app/ctl/table.h"
 #include "model/core/jsonwriter.h"
 #include "model/core/text.h"
-#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 #include "model/io/maxtext/maxtextresolve.h"
 
 #include <filesystem>

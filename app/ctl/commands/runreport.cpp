@@ -8,7 +8,7 @@
 #include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/statistics.h"
-#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 #include "model/io/measured/profiledocument.h"
 #include "model/io/measured/projection.h"
 #include "model/io/measured/trace.h"

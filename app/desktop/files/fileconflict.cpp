@@ -2,12 +2,12 @@
 #include "app/desktop/files/fileconflict.h"
 
 #include "app/desktop/files/difftext.h"
-#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
+#include "widgets/controls/windowplace.h"
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"
-#include "widgets/controls/windowplace.h"
-#include "widgets/controls/wrappedlabel.h"
 
 #include <QDateTime>
 #include <QDir>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/files/historyfiles.h"
 
-#include "app/desktop/window/banner.h"
 #include "app/desktop/files/savename.h"
+#include "app/desktop/window/banner.h"
 #include "app/desktop/window/settings.h"
-#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 #include "model/session/document.h"
 #include "model/session/edithistory.h"
-#include "widgets/look/format.h"
 #include "widgets/history/historyview.h"
+#include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 
 #include <QFile>

@@ -3,7 +3,7 @@
 
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/advice/whatif.h"
+#include "model/design/evaluation.h"
 #include "model/design/presets/presetaxes.h"
 #include "model/design/presets/presets.h"
 #include "model/families/buildgraph.h"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "model/design/design.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/explain/explain.h"
 
-#include "model/design/layoutstrategy.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/explain/causes.h"
 #include "model/design/explain/rankedrows.h"
+#include "model/design/layoutstrategy.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/plan/planner/buildplan.h"
+#include "model/plan/largestshard.h"
 #include "model/plan/planner/linkprice.h"
 #include "model/plan/planner/pickattempts.h"
 #include "model/plan/planner/reasons.h"

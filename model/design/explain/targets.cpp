@@ -2,6 +2,7 @@
 // What a name that somebody typed means in a plan.
 #include "model/design/explain/explain.h"
 
+#include "model/core/glob.h"
 #include "model/core/text.h"
 
 #include <algorithm>

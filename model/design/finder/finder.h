@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the finders share. A finder looks for one kind of thing in an evaluated design, in a file of its own; the list
-// is in findings.cpp.
+// What the finders (model/design/findings/finders.h) share.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "model/hardware/hardware.h"
 
 #include <cstdint>
@@ -103,33 +102,5 @@ std::string axesText(const std::vector<AxisRef>& axes, const Mesh& mesh);
 std::string shortWeightName(const std::string& name);
 /// `rule 43 (base.yml:606)`; people count rules from 1.
 std::string ruleText(const DesignRules& rules, int rule);
-
-/// Whether a pin does nothing at all (findDeadPins tells why).
-bool isDeadPin(const FinderInput& input, const Pin& pin);
-
-void findNotUnderstood(const FinderInput& input, FindingList& out);
-void findMisfits(const FinderInput& input, FindingList& out);
-void findOverMemory(const FinderInput& input, FindingList& out);
-void findSilentlyReplicated(const FinderInput& input, FindingList& out);
-void findLostAxes(const FinderInput& input, FindingList& out);
-void findIndivisible(const FinderInput& input, FindingList& out);
-void findHeadsSplit(const FinderInput& input, FindingList& out);
-void findQueryGroupsSplit(const FinderInput& input, FindingList& out);
-void findQuantBlocksSplit(const FinderInput& input, FindingList& out);
-void findDeadRules(const FinderInput& input, FindingList& out);
-void findRulesOutsideMesh(const FinderInput& input, FindingList& out);
-void findNoRule(const FinderInput& input, FindingList& out);
-void findRuleAxisTwice(const FinderInput& input, FindingList& out);
-void findUnusedAxes(const FinderInput& input, FindingList& out);
-void findUnusedEntries(const FinderInput& input, FindingList& out);
-void findCutsOverStages(const FinderInput& input, FindingList& out);
-void findUnevenStages(const FinderInput& input, FindingList& out);
-void findDeadPins(const FinderInput& input, FindingList& out);
-void findUnmetPins(const FinderInput& input, FindingList& out);
-void findMovedActivations(const FinderInput& input, FindingList& out);
-void findMaxDefects(const FinderInput& input, FindingList& out);
-void findPickerRefusals(const FinderInput& input, FindingList& out);
-void findReshards(const FinderInput& input, FindingList& out);
-void findUnknownPins(const FinderInput& input, FindingList& out);
 
 } // namespace shardboard

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/core/finding.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "model/hardware/hardware.h"
 
 #include <string>

@@ -3,8 +3,8 @@
 // are gathered for their use, as fully sharded ones are, have their heads whole then.
 #include "model/core/numbers.h"
 #include "model/design/finder/cutalignment.h"
-#include "model/design/finder/finder.h"
 #include "model/design/finder/headmoves.h"
+#include "model/design/findings/finders.h"
 
 #include <map>
 #include <string_view>

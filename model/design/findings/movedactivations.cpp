@@ -3,8 +3,8 @@
 // weight: a choice by bytes that fully sharded data parallelism never makes (max-sharding 4.3).
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/advice/whatif.h"
-#include "model/design/finder/finder.h"
+#include "model/design/evaluation.h"
+#include "model/design/findings/finders.h"
 #include "model/plan/planner/pinning.h"
 
 #include <algorithm>

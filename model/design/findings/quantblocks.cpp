@@ -4,7 +4,7 @@
 #include "model/design/quantblocks.h"
 #include "model/core/numbers.h"
 #include "model/design/finder/cutalignment.h"
-#include "model/design/finder/finder.h"
+#include "model/design/findings/finders.h"
 
 namespace shardboard {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pins that could not be met everywhere: the picker left them aside.
 #include "model/core/text.h"
-#include "model/design/finder/finder.h"
+#include "model/design/findings/finders.h"
 #include "model/plan/planner/linkprice.h"
 #include "model/plan/planner/pickattempts.h"
 #include "model/plan/planner/pinning.h"

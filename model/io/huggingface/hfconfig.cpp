@@ -2,7 +2,7 @@
 #include "model/io/huggingface/hfconfig.h"
 
 #include "model/families/window.h"
-#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 #include "model/io/huggingface/configfields.h"
 #include "model/io/huggingface/hffamilies.h"
 #include "model/io/json/jsontext.h"

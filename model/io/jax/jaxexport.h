@@ -2,7 +2,8 @@
 // Export to JAX: a Python module with the mesh, one PartitionSpec per name pattern, and its own check against shards.json.
 #pragma once
 
-#include "model/io/layouts/exporter.h"
+#include "model/design/evaluation.h"
+#include "model/io/export/exportfiles.h"
 
 namespace shardboard {
 

@@ -2,6 +2,7 @@
 #include "model/io/layouts/layouttable.h"
 
 #include "model/core/text.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/io/design/designfile.h"
 #include "model/io/file/openfile.h"
 #include "model/io/json/jsontext.h"

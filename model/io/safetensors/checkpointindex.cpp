@@ -3,7 +3,7 @@
 
 #include "model/core/text.h"
 #include "model/core/visibletext.h"
-#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 #include "model/io/json/jsontext.h"
 #include "model/io/safetensors/safetensors.h"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/wire/planjson.h"
 
-#include "model/plan/planner/buildplan.h"
-
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include "model/plan/memory/segmentprofile.h"
 
 #include "model/ops/opdefinition.h"
-#include "model/plan/planner/buildplan.h"
+#include "model/plan/largestshard.h"
 
 #include <algorithm>
 #include <array>

@@ -2,9 +2,9 @@
 #include "model/plan/memory/timeline.h"
 
 #include "model/cost/closedforms/adambytes.h"
+#include "model/plan/largestshard.h"
 #include "model/plan/memory/segmentprofile.h"
 #include "model/plan/memory/stagelayers.h"
-#include "model/plan/planner/buildplan.h"
 
 #include <algorithm>
 #include <map>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/planner/buildplan.h"
 
-#include "model/core/shards.h"
 #include "model/cost/kerneltime.h"
 #include "model/ops/opdefinition.h"
 #include "model/picker/greedy.h"
+#include "model/plan/collectiveprice.h"
+#include "model/plan/largestshard.h"
 #include "model/plan/memory/timeline.h"
 #include "model/plan/pipeline.h"
 #include "model/plan/planner/linkprice.h"
@@ -573,45 +574,6 @@ private:
 };
 
 } // namespace
-
-void setPrice(Collective& collective, std::int64_t bytes, CollectivePrices& prices)
-{
-    CollectiveTime time = prices.curve(collective.kind, collective.axes).at(bytes);
-    collective.seconds = time.seconds;
-    collective.algorithm = std::move(time.algorithm);
-    if (collective.kind != CollectiveKind::LocalSlice)
-        collective.link = linkNames(prices.footprint(collective.axes), prices.hardware());
-}
-
-std::int64_t Plan::collectiveBytes() const
-{
-    std::int64_t bytes = 0;
-    for (const Collective& collective : collectives)
-        bytes += collective.count * collective.bytes;
-    return bytes;
-}
-
-std::vector<std::string> recomputedIn(const Graph& graph, const PlannedSegment& segment)
-{
-    std::vector<std::string> names;
-    for (const PlannedOp& op : segment.ops)
-        if (const TensorId of = graph.tensors[static_cast<std::size_t>(graph.op(op.op).result)].again; of != kNoTensor)
-            names.push_back(graph.tensor(of).name);
-    return names;
-}
-
-Shape largestShape(const Shape& shape, const Layout& layout, const Mesh& mesh)
-{
-    Shape out(shape.size());
-    for (std::size_t dim = 0; dim < shape.size(); ++dim)
-        out[dim] = largestPart(shape[dim], layout.dims[dim], mesh, layout.cuttingOf(dim));
-    return out;
-}
-
-std::int64_t largestShard(const Shape& shape, const Layout& layout, const Mesh& mesh)
-{
-    return elementCount(largestShape(shape, layout, mesh)).value_or(0);
-}
 
 Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<Layout>& layouts, const PickerOptions& options,
                        const Hardware& hardware, const std::vector<Pin>& pins, std::int64_t microBatches,

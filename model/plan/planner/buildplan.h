@@ -3,10 +3,12 @@
 // the collectives that its choices need.
 #pragma once
 
-#include "model/design/design.h"
 #include "model/hardware/hardware.h"
 #include "model/ops/workload.h"
+#include "model/picker/pickeroptions.h"
+#include "model/plan/memorysettings.h"
 #include "model/plan/pin.h"
+#include "model/plan/pipelinespec.h"
 #include "model/plan/plan.h"
 
 namespace shardboard {
@@ -19,16 +21,5 @@ Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<L
                        const Hardware& hardware, const std::vector<Pin>& pins = {}, std::int64_t microBatches = 1,
                        const PipelineSpec& pipeline = {}, Overlap overlap = Overlap::None, const MemorySettings& memory = {},
                        const OptimizerSharding& optimizer = {}, Software software = Software::Fused, bool fp8Products = false);
-
-/// Names of the activations that a backward segment computes again.
-std::vector<std::string> recomputedIn(const Graph& graph, const PlannedSegment& segment);
-
-/// Per dim the size of the largest part.
-Shape largestShape(const Shape& shape, const Layout& layout, const Mesh& mesh);
-/// Elements on the device that holds the most, for balanced cuts.
-std::int64_t largestShard(const Shape& shape, const Layout& layout, const Mesh& mesh);
-
-/// Seconds of one occurrence that moves `bytes`, with algorithm and links.
-void setPrice(Collective& collective, std::int64_t bytes, CollectivePrices& prices);
 
 } // namespace shardboard

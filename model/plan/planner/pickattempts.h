@@ -3,9 +3,9 @@
 #pragma once
 
 #include "model/core/mesh.h"
-#include "model/plan/pipelinespec.h"
 #include "model/ops/graph.h"
 #include "model/picker/pickeroptions.h"
+#include "model/plan/pipelinespec.h"
 
 #include <array>
 

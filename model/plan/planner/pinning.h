@@ -4,9 +4,9 @@
 
 #include "model/core/layout.h"
 #include "model/core/mesh.h"
-#include "model/plan/pin.h"
 #include "model/ops/graph.h"
 #include "model/picker/greedy.h"
+#include "model/plan/pin.h"
 
 #include <functional>
 #include <vector>

@@ -3,7 +3,7 @@
 
 #include "model/cost/closedforms/adambytes.h"
 #include "model/ops/opdefinition.h"
-#include "model/plan/planner/buildplan.h"
+#include "model/plan/largestshard.h"
 
 #include <algorithm>
 

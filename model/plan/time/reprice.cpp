@@ -2,8 +2,8 @@
 #include "model/plan/time/reprice.h"
 
 #include "model/cost/kerneltime.h"
+#include "model/plan/collectiveprice.h"
 #include "model/plan/pipeline.h"
-#include "model/plan/planner/buildplan.h"
 #include "model/plan/time/steptime.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the flow design -> graph -> layouts -> picker -> plan. Pure: the same design always gives the same evaluation.
+// What is worked out of a design. Pure: the same design always gives the same evaluation.
 #pragma once
 
 #include "model/core/finding.h"
@@ -34,8 +34,9 @@ struct Evaluation {
 /// an operation that the picker refuses, or that moves an operand where on_reshard is raise.
 enum class Misfits { Refuse, Replicate };
 
+/// Runs the flow design -> graph -> layouts -> picker -> plan. It looks for no findings, which takes its time (evaluate() does).
 /// Errors name the design's entry or tensor: a strategy that does not fit a tensor, a batch of 0, an unknown mesh axis.
-Result<std::shared_ptr<const Evaluation>> evaluate(const Design& design, Misfits misfits = Misfits::Refuse);
+Result<std::shared_ptr<Evaluation>> planOnly(const Design& design, Misfits misfits = Misfits::Refuse);
 
 /// The first misfit of an evaluation that another one (of the design before an edit) does not have.
 const Misfit* newMisfit(const Evaluation& evaluation, const Evaluation& before);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/design/design.h"
+#include "model/core/glob.h"
 
 namespace shardboard {
 

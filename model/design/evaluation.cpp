@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 
 #include "model/core/checked.h"
 #include "model/design/achieved.h"
-#include "model/design/advice/whatif.h"
-#include "model/design/findings/findings.h"
 #include "model/design/quantblocks.h"
 #include "model/design/resolver.h"
 #include "model/design/verifynames.h"
@@ -57,7 +55,7 @@ public:
     {
     }
 
-    Result<std::shared_ptr<const Evaluation>> run(bool withFindings)
+    Result<std::shared_ptr<Evaluation>> run()
     {
         if (const auto status = verifyNames(m_design); !status.ok())
             return status.error();
@@ -67,9 +65,7 @@ public:
         auto status = m_design.model.hasGraph() ? withGraph(hardware.value()) : looseWeights();
         if (!status.ok())
             return status.error();
-        if (withFindings)
-            m_out->findings = designFindings(m_design, *m_out, hardware.value());
-        return std::shared_ptr<const Evaluation>(std::move(m_out));
+        return std::move(m_out);
     }
 
 private:
@@ -214,15 +210,7 @@ private:
 
 } // namespace
 
-Result<std::shared_ptr<const Evaluation>> evaluate(const Design& design, Misfits misfits)
-{
-    return Evaluator(design, misfits).run(true);
-}
-
-Result<std::shared_ptr<const Evaluation>> planOnly(const Design& design, Misfits misfits)
-{
-    return Evaluator(design, misfits).run(false);
-}
+Result<std::shared_ptr<Evaluation>> planOnly(const Design& design, Misfits misfits) { return Evaluator(design, misfits).run(); }
 
 const Misfit* newMisfit(const Evaluation& evaluation, const Evaluation& before)
 {
