@@ -90,10 +90,8 @@ private:
                         return status;
                     layouts[id] = plannedLayout(m_out->weights.back());
                 }
-        auto plan = buildPlan(m_out->graph, m_design.mesh, layouts, m_design.picker, hardware, m_design.pins,
-                              m_design.workload.microBatches, m_design.pipeline, m_design.workload.overlap, memoryOn(hardware),
-                              m_design.workload.optimizer, m_design.workload.software,
-                              storageType(m_design.workload) != m_design.workload.dtype);
+        auto plan = buildPlan({ m_out->graph, m_design.mesh, layouts, hardware, m_design.picker, m_design.pins, m_design.workload,
+                                m_design.pipeline, memoryOn(hardware) });
         if (!plan.ok())
             return plan.error();
         m_out->plan = std::move(plan).value();

@@ -26,10 +26,20 @@ bool isCutOver(const Layout& layout, int axis)
     });
 }
 
+/// To where an operand of a planned operation is sent, how often in a step, and why.
+struct StageSend {
+    std::size_t segment; ///< index into Plan::segments
+    PlannedOp& op;
+    std::size_t operand;
+    std::int64_t count;
+    std::string target; ///< next, first, last
+    std::string reason;
+};
+
 /// A send of an operand, as it arrives at its operation, and in front of what else happens to it there.
-void addSend(const Graph& graph, CollectivePrices& prices, std::size_t segment, PlannedOp& op, std::size_t operand,
-             std::int64_t count, const std::string& target, const std::string& reason, Plan& plan)
+void addSend(const Graph& graph, CollectivePrices& prices, const StageSend& what, Plan& plan)
 {
+    const auto& [segment, op, operand, count, target, reason] = what;
     OperandUse& use = op.operands[operand];
     const TensorSpec& spec = graph.tensor(use.tensor);
     const PlannedPipeline& pipeline = *plan.pipeline;
@@ -73,8 +83,9 @@ void addSends(const Graph& graph, CollectivePrices& prices, Plan& plan)
                                               [&](const OperandUse& u) { return u.tensor == segment.carryIn; });
                 if (use == op.operands.end())
                     continue;
-                addSend(graph, prices, s, op, static_cast<std::size_t>(use - op.operands.begin()), borders * plan.microBatches,
-                        "next", reason, plan);
+                addSend(graph, prices,
+                        { s, op, static_cast<std::size_t>(use - op.operands.begin()), borders * plan.microBatches, "next", reason },
+                        plan);
                 break;
             }
             break; // the borders are counted once, however many kinds of layers there are
@@ -117,10 +128,10 @@ void addSendsBetweenEnds(const Graph& graph, CollectivePrices& prices, Plan& pla
                     || graph.segments[static_cast<std::size_t>(from)].phase == Phase::Forward
                     || ends[static_cast<std::size_t>(from)] == end || !sent.insert(tensor).second)
                     continue;
-                addSend(graph, prices, s, op, i, segment.phase == Phase::Update ? 1 : plan.microBatches,
-                        end == 0 ? "first" : "last",
-                        "embedding and head share a weight and lie on the first and the last stage: what one adds to its gradient "
-                        "goes to the other",
+                addSend(graph, prices,
+                        { s, op, i, segment.phase == Phase::Update ? 1 : plan.microBatches, end == 0 ? "first" : "last",
+                          "embedding and head share a weight and lie on the first and the last stage: what one adds to its "
+                          "gradient goes to the other" },
                         plan);
             }
     }

@@ -92,7 +92,7 @@ private Q_SLOTS:
             options.allowPartialToSharded = below(2) == 0;
             if (below(2) == 0)
                 options.allowedTransitions = TransitionSet::all();
-            const auto planned = pickGreedy(op.kind, operands, op.result, mesh, options, {}, "op");
+            const auto planned = pickGreedy({ op.kind, operands, op.result, mesh, options, {}, "op" });
 
             const Menu menu = menuFrom(rowsFor(op.kind, op.operands, op.result, rules));
             std::vector<TaskOperand> taskOperands;

@@ -67,7 +67,7 @@ public:
         const LinkPrice links = linkPrice(resharding);
         const auto attempts = pickAttempts(m_op.kind, m_design.picker);
         const auto judge = [&](const PickerOptions& picker) {
-            return judgeRows(m_op.kind, operands, result, m_mesh, picker, m_pins, m_op.name, &links);
+            return judgeRows({ m_op.kind, operands, result, m_mesh, picker, m_pins, m_op.name, &links });
         };
         auto judged = judge(attempts[0]);
         for (std::size_t i = 1; i < attempts.size() && !judged.ok(); ++i)

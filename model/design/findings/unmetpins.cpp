@@ -33,8 +33,8 @@ std::string reason(const FinderInput& input, const PlannedOp& planned, const std
     const Mesh mesh = pickedMesh(input.mesh(), input.design.pipeline);
     ReshardPlanner resharding(mesh, input.hardware);
     const LinkPrice links = linkPrice(resharding);
-    const auto rows = judgeRows(op.kind, operands, graph.tensor(op.result).shape, mesh,
-                                pickAttempts(op.kind, input.design.picker).front(), pins, op.name, &links);
+    const auto rows = judgeRows({ op.kind, operands, graph.tensor(op.result).shape, mesh,
+                                  pickAttempts(op.kind, input.design.picker).front(), pins, op.name, &links });
     if (rows.ok())
         for (const JudgedRow& row : rows.value())
             if (row.axis == pin.axis && meets(row.row, pin) && row.obstacle)

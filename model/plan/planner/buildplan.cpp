@@ -36,33 +36,32 @@ Layout withoutTrivialAxes(Layout layout, const Mesh& mesh)
 
 class PlanBuilder {
 public:
-    PlanBuilder(const Graph& graph, const Mesh& mesh, const PickerOptions& options, const Hardware& hardware,
-                const std::vector<Pin>& pins, std::int64_t microBatches, const PipelineSpec& pipeline, Overlap overlap,
-                const MemorySettings& memory, const OptimizerSharding& optimizer, Software software, bool fp8Products)
-        : m_graph(graph)
-        , m_wholeMesh(mesh)
-        , m_mesh(pickedMesh(mesh, pipeline))
-        , m_pipeline(pipeline)
-        , m_optimizer(optimizer)
-        , m_kernels { microBatches, software, fp8Products }
-        , m_options(options)
-        , m_hardware(hardware)
-        , m_resharding(mesh, hardware)
+    explicit PlanBuilder(const PlanRequest& request)
+        : m_graph(request.graph)
+        , m_wholeMesh(request.mesh)
+        , m_mesh(pickedMesh(request.mesh, request.pipeline))
+        , m_pipeline(request.pipeline)
+        , m_optimizer(request.workload.optimizer)
+        , m_kernels { request.workload.microBatches, request.workload.software,
+                      storageType(request.workload) != request.workload.dtype }
+        , m_options(request.picker)
+        , m_hardware(request.hardware)
+        , m_resharding(request.mesh, request.hardware)
         , m_linkPrice(linkPrice(m_resharding))
-        , m_pinning(graph, mesh, pins, options.profile)
-        , m_neededBackward(neededBackward(graph))
-        , m_made(graph.tensors.size())
-        , m_variants(graph.segments.size())
+        , m_pinning(request.graph, request.mesh, request.pins, request.picker.profile)
+        , m_neededBackward(neededBackward(request.graph))
+        , m_made(request.graph.tensors.size())
+        , m_variants(request.graph.segments.size())
     {
-        m_plan.mesh = mesh;
-        m_plan.microBatches = microBatches;
-        m_plan.memorySettings = memory;
-        m_plan.overlap = overlap;
-        m_producer.assign(graph.tensors.size(), -1);
-        m_uses.resize(graph.ops.size());
-        for (std::size_t i = 0; i < graph.ops.size(); ++i)
-            m_producer[static_cast<std::size_t>(graph.ops[i].result)] = static_cast<OpId>(i);
-        for (const GraphTensor& tensor : graph.tensors)
+        m_plan.mesh = request.mesh;
+        m_plan.microBatches = request.workload.microBatches;
+        m_plan.memorySettings = request.memory;
+        m_plan.overlap = request.workload.overlap;
+        m_producer.assign(m_graph.tensors.size(), -1);
+        m_uses.resize(m_graph.ops.size());
+        for (std::size_t i = 0; i < m_graph.ops.size(); ++i)
+            m_producer[static_cast<std::size_t>(m_graph.ops[i].result)] = static_cast<OpId>(i);
+        for (const GraphTensor& tensor : m_graph.tensors)
             if (tensor.again != kNoTensor)
                 m_again.insert(tensor.again);
     }
@@ -299,7 +298,7 @@ private:
                           const std::string& where, const PickerOptions& options) const
     {
         const Op& op = m_graph.op(id);
-        return pickGreedy(op.kind, operands, m_graph.tensor(op.result).shape, m_mesh, options, pins, where, &m_linkPrice);
+        return pickGreedy({ op.kind, operands, m_graph.tensor(op.result).shape, m_mesh, options, pins, where, &m_linkPrice });
     }
 
     /// What the picker refused, picked as if nothing were refused.
@@ -575,14 +574,6 @@ private:
 
 } // namespace
 
-Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<Layout>& layouts, const PickerOptions& options,
-                       const Hardware& hardware, const std::vector<Pin>& pins, std::int64_t microBatches,
-                       const PipelineSpec& pipeline, Overlap overlap, const MemorySettings& memory,
-                       const OptimizerSharding& optimizer, Software software, bool fp8Products)
-{
-    return PlanBuilder(graph, mesh, options, hardware, pins, microBatches, pipeline, overlap, memory, optimizer, software,
-                       fp8Products)
-        .build(layouts);
-}
+Result<Plan> buildPlan(const PlanRequest& request) { return PlanBuilder(request).build(request.layouts); }
 
 } // namespace shardboard

@@ -13,13 +13,24 @@
 
 namespace shardboard {
 
+/// What is planned, and for what. It refers to what it was made from, which must outlive the planning.
+struct PlanRequest {
+    const Graph& graph;
+    const Mesh& mesh;
+    const std::vector<Layout>& layouts; ///< of every weight and input, by TensorId (others are ignored)
+    const Hardware& hardware;
+    const PickerOptions& picker;
+    const std::vector<Pin>& pins;
+    /// Its micro-batches, overlap, optimizer sharding, software and types count; the graph has the rest of it already.
+    const Workload& workload;
+    const PipelineSpec& pipeline;
+    MemorySettings memory {};
+};
+
 /// A backward segment is planned once for each way in which its forward segment was, with the activations as those kept
 /// them: of the layouts in which a value was made and last used, the one that takes less memory.
-/// `layouts` gives the layout of every weight and input by TensorId (others are ignored). The cost does not grow with
-/// repeated layers or devices: a layer is planned once for each layout in which the residual stream enters it.
-Result<Plan> buildPlan(const Graph& graph, const Mesh& mesh, const std::vector<Layout>& layouts, const PickerOptions& options,
-                       const Hardware& hardware, const std::vector<Pin>& pins = {}, std::int64_t microBatches = 1,
-                       const PipelineSpec& pipeline = {}, Overlap overlap = Overlap::None, const MemorySettings& memory = {},
-                       const OptimizerSharding& optimizer = {}, Software software = Software::Fused, bool fp8Products = false);
+/// The cost does not grow with repeated layers or devices: a layer is planned once for each layout in which the residual stream
+/// enters it.
+Result<Plan> buildPlan(const PlanRequest& request);
 
 } // namespace shardboard
