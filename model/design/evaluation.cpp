@@ -130,8 +130,8 @@ private:
 
     Status addTensor(TensorId id)
     {
-        const GraphTensor& tensor = m_out->graph.tensors[static_cast<std::size_t>(id)];
-        const Segment& segment = m_out->graph.segments[static_cast<std::size_t>(tensor.segment)];
+        const GraphTensor& tensor = m_out->graph.entry(id);
+        const Segment& segment = m_out->graph.segment(tensor.segment);
         WeightLayout weight;
         weight.tensor = id;
         weight.spec = tensor.spec;

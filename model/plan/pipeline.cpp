@@ -14,10 +14,7 @@ namespace shardboard {
 
 namespace {
 
-const Segment& segmentOf(const Graph& graph, const PlannedSegment& planned)
-{
-    return graph.segments[static_cast<std::size_t>(planned.segment)];
-}
+const Segment& segmentOf(const Graph& graph, const PlannedSegment& planned) { return graph.segment(planned.segment); }
 
 bool isCutOver(const Layout& layout, int axis)
 {
@@ -124,9 +121,9 @@ void addSendsBetweenEnds(const Graph& graph, CollectivePrices& prices, Plan& pla
             for (std::size_t i = 0; i < op.operands.size(); ++i) {
                 const TensorId tensor = op.operands[i].tensor;
                 const int from = madeIn[static_cast<std::size_t>(tensor)];
-                if (from < 0 || tensor == segment.carryIn || graph.segments[static_cast<std::size_t>(from)].isLayer
-                    || graph.segments[static_cast<std::size_t>(from)].phase == Phase::Forward
-                    || ends[static_cast<std::size_t>(from)] == end || !sent.insert(tensor).second)
+                if (from < 0 || tensor == segment.carryIn || graph.segment(from).isLayer
+                    || graph.segment(from).phase == Phase::Forward || ends[static_cast<std::size_t>(from)] == end
+                    || !sent.insert(tensor).second)
                     continue;
                 addSend(graph, prices,
                         { s, op, i, segment.phase == Phase::Update ? 1 : plan.microBatches, end == 0 ? "first" : "last",

@@ -15,7 +15,7 @@ std::vector<std::string> recomputedIn(const Graph& graph, const PlannedSegment& 
 {
     std::vector<std::string> names;
     for (const PlannedOp& op : segment.ops)
-        if (const TensorId of = graph.tensors[static_cast<std::size_t>(graph.op(op.op).result)].again; of != kNoTensor)
+        if (const TensorId of = graph.entry(graph.op(op.op).result).again; of != kNoTensor)
             names.push_back(graph.tensor(of).name);
     return names;
 }

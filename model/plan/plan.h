@@ -131,6 +131,10 @@ struct Plan {
     double seconds() const { return pipeline ? pipeline->seconds() : computeSeconds + exposedSeconds; }
     /// Sum of count x bytes.
     std::int64_t collectiveBytes() const;
+    const PlannedSegment& segment(int index) const { return segments[static_cast<std::size_t>(index)]; }
+    PlannedSegment& segment(int index) { return segments[static_cast<std::size_t>(index)]; }
+    const Collective& collective(int index) const { return collectives[static_cast<std::size_t>(index)]; }
+    Collective& collective(int index) { return collectives[static_cast<std::size_t>(index)]; }
 };
 
 /// Names of the activations that a backward segment computes again.

@@ -44,7 +44,7 @@ private:
     {
         if (isWeight(id))
             return id;
-        const GraphTensor& tensor = m_graph.tensors[static_cast<std::size_t>(id)];
+        const GraphTensor& tensor = m_graph.entry(id);
         for (const TensorId of : { tensor.gradientOf, tensor.addendOf })
             if (isWeight(of))
                 return of;
@@ -118,7 +118,7 @@ private:
     {
         HeadMoves& moves = weight == kNoTensor ? m_out.ofOperations[op] : m_out.ofWeights[weight];
         for (const int index : use.collectives) {
-            const Collective& collective = m_input.evaluation.plan.collectives[static_cast<std::size_t>(index)];
+            const Collective& collective = m_input.evaluation.plan.collective(index);
             const auto isOfDim = [&](int axis) {
                 return std::any_of(use.before.dims[dim].begin(), use.before.dims[dim].end(),
                                    [axis](const AxisRef& ref) { return ref.axis == axis; });

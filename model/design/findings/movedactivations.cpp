@@ -56,7 +56,7 @@ std::optional<std::int64_t> movedBytes(const FinderInput& input, const PlannedOp
             continue;
         activation = true;
         for (const int index : use.collectives) {
-            const Collective& collective = input.evaluation.plan.collectives[static_cast<std::size_t>(index)];
+            const Collective& collective = input.evaluation.plan.collective(index);
             if (std::find(collective.axes.begin(), collective.axes.end(), axis) != collective.axes.end())
                 moved += collective.bytes * collective.count;
         }

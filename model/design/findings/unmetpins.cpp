@@ -27,7 +27,7 @@ std::string reason(const FinderInput& input, const PlannedOp& planned, const std
     const Op& op = graph.op(planned.op);
     std::vector<PickOperand> operands;
     for (const OperandUse& use : planned.operands) {
-        const GraphTensor& tensor = graph.tensors[static_cast<std::size_t>(use.tensor)];
+        const GraphTensor& tensor = graph.entry(use.tensor);
         operands.push_back({ tensor.spec.shape, tensor.spec.dtype, use.before, tensor.density });
     }
     const Mesh mesh = pickedMesh(input.mesh(), input.design.pipeline);

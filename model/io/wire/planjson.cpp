@@ -133,7 +133,7 @@ json operationJson(const Graph& graph, const Plan& plan, std::size_t plannedSegm
 
 json collectiveJson(const Graph& graph, const Plan& plan, const Collective& collective)
 {
-    const PlannedSegment& segment = plan.segments[static_cast<std::size_t>(collective.plannedSegment)];
+    const PlannedSegment& segment = plan.segment(collective.plannedSegment);
     return { { "id", collective.id },
              { "layer", segment.name },
              { "phase", phaseName(segment.phase) },

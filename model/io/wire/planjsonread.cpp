@@ -262,11 +262,11 @@ private:
             Op op = readOp(item, planned);
             if (!m_root.ok())
                 return;
-            auto& ops = graph().segments[static_cast<std::size_t>(plan().segments[static_cast<std::size_t>(segment)].segment)].ops;
+            auto& ops = graph().segment(plan().segment(segment).segment).ops;
             if (std::find(ops.begin(), ops.end(), planned.op) == ops.end())
                 ops.push_back(planned.op);
             graph().ops[opId] = std::move(op);
-            plan().segments[static_cast<std::size_t>(segment)].ops.push_back(std::move(planned));
+            plan().segment(segment).ops.push_back(std::move(planned));
         }
     }
 
@@ -343,7 +343,7 @@ private:
                     OperandUse& use = op.operands[i];
                     const Layout* now = &use.before;
                     for (const int id : use.collectives) {
-                        Collective& collective = plan().collectives[static_cast<std::size_t>(id)];
+                        Collective& collective = plan().collective(id);
                         const bool chained = collective.tensor == use.tensor && collective.step.before == *now;
                         const bool again = listed[static_cast<std::size_t>(id)];
                         const bool ring = collective.kind == CollectiveKind::SendRecv && collective.step.after == use.layout;

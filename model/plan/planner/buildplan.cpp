@@ -92,7 +92,7 @@ public:
     }
 
 private:
-    double density(TensorId id) const { return m_graph.tensors[static_cast<std::size_t>(id)].density; }
+    double density(TensorId id) const { return m_graph.entry(id).density; }
     Layout& layout(TensorId id) { return m_plan.layouts[static_cast<std::size_t>(id)]; }
 
     /// A run of layers that are alike, and the layouts in which their activations are kept.
@@ -130,7 +130,7 @@ private:
 
     Status plan(int index)
     {
-        const Segment& segment = m_graph.segments[static_cast<std::size_t>(index)];
+        const Segment& segment = m_graph.segment(index);
         Status status = done();
         const std::size_t first = m_plan.segments.size();
         switch (segment.phase) {
@@ -160,7 +160,7 @@ private:
     /// Each finds what was `kept` for it as the forward pass left it.
     Status layers(int index, std::int64_t firstLayer, std::int64_t count, const std::vector<Kept>& kept = {})
     {
-        const Segment& segment = m_graph.segments[static_cast<std::size_t>(index)];
+        const Segment& segment = m_graph.segment(index);
         const bool down = segment.phase == Phase::Backward;
         std::int64_t layer = 0;
         while (layer < count) {
@@ -336,7 +336,7 @@ private:
         const bool reduce = op.kind == OpKind::ReduceGrad;
         const bool gather = op.kind == OpKind::Output;
         const TensorId gradient = reduce || gather ? op.operands[0] : op.operands[1];
-        const TensorId weight = reduce ? m_graph.tensors[static_cast<std::size_t>(op.result)].gradientOf
+        const TensorId weight = reduce ? m_graph.entry(op.result).gradientOf
             : gather                   ? m_graph.op(m_producer[static_cast<std::size_t>(op.operands[0])]).operands[0]
                                        : op.operands[0];
         m_decided.clear();
@@ -486,7 +486,7 @@ private:
         for (auto before = ops.rbegin(); before != ops.rend() && m_graph.op(before->op).operands == op.operands; ++before)
             for (const OperandUse& other : before->operands)
                 for (const int index : other.collectives) {
-                    const Collective& collective = m_plan.collectives[static_cast<std::size_t>(index)];
+                    const Collective& collective = m_plan.collective(index);
                     if (collective.kind == CollectiveKind::SendRecv && collective.tensor == use.tensor
                         && collective.axes == std::vector { axis } && other.layout == use.layout)
                         return index;

@@ -46,7 +46,7 @@ bool pinNames(const Pin& pin, const Graph& graph, OpId op, const std::string& se
 {
     if (!pin.row.empty())
         return named(pin, graph.op(op).name, segment);
-    const GraphTensor& tensor = graph.tensors[static_cast<std::size_t>(graph.op(op).result)];
+    const GraphTensor& tensor = graph.entry(graph.op(op).result);
     return named(pin, tensor.spec.name, segment)
         || (tensor.gradientOf != kNoTensor && named(pin, graph.tensor(tensor.gradientOf).name, segment))
         || (tensor.again != kNoTensor && named(pin, graph.tensor(tensor.again).name, segment));
@@ -82,7 +82,7 @@ Pinning::Pinning(const Graph& graph, const Mesh& mesh, const std::vector<Pin>& p
     m_segments = segmentNames(graph);
     m_gradient.assign(graph.tensors.size(), -1);
     for (std::size_t op = 0; op < graph.ops.size(); ++op)
-        if (const TensorId of = graph.tensors[static_cast<std::size_t>(graph.ops[op].result)].gradientOf; of != kNoTensor)
+        if (const TensorId of = graph.entry(graph.ops[op].result).gradientOf; of != kNoTensor)
             m_gradient[static_cast<std::size_t>(of)] = static_cast<OpId>(op);
 }
 
@@ -131,7 +131,7 @@ std::vector<AxisPin> operationPins(const Graph& graph, const Pinning& pinning, O
                                    const std::function<const Layout&(std::size_t)>& arriving)
 {
     std::vector<AxisPin> pins = pinning.of(op);
-    const TensorId weight = graph.tensors[static_cast<std::size_t>(graph.op(op).result)].addendOf; // or an activation
+    const TensorId weight = graph.entry(graph.op(op).result).addendOf; // or an activation
     if (weight == kNoTensor || !pinning.known())
         return pins;
     if (graph.tensor(weight).role != TensorRole::Weight) {

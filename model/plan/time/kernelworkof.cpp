@@ -83,7 +83,7 @@ KernelWork kernelWorkOf(const Graph& graph, const Mesh& mesh, const PlannedOp& p
     work.dtype = out.dtype;
     if (work.kernel == KernelClass::None)
         return work;
-    const auto densityOf = [&](TensorId id) { return graph.tensors[static_cast<std::size_t>(id)].density; };
+    const auto densityOf = [&](TensorId id) { return graph.entry(id).density; };
     std::vector<Shape> shapes;
     LocalShapes local { {}, largestShape(out.shape, planned.result, mesh), &shapes };
     if (work.kernel == KernelClass::Optimizer) {

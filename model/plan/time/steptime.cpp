@@ -12,7 +12,7 @@ bool movesWeight(const Graph& graph, const Collective& collective)
     if (collective.tensor == kNoTensor)
         return false;
     TensorId tensor = collective.tensor;
-    const GraphTensor& entry = graph.tensors[static_cast<std::size_t>(tensor)];
+    const GraphTensor& entry = graph.entry(tensor);
     if (entry.gradientOf != kNoTensor)
         tensor = entry.gradientOf;
     else if (entry.addendOf != kNoTensor)
@@ -70,7 +70,7 @@ void setStepTimes(const Graph& graph, const std::vector<SegmentTime>& times, dou
     double updatedEnd = 0; // embedding and head update on stages of their own, at the same time
     for (std::size_t s = 0; s < plan.segments.size(); ++s) {
         const PlannedSegment& planned = plan.segments[s];
-        const Segment& segment = graph.segments[static_cast<std::size_t>(planned.segment)];
+        const Segment& segment = graph.segment(planned.segment);
         const double seconds = times[s].seconds();
         if (planned.phase == Phase::Update)
             (segment.isLayer ? updatedLayers += seconds : updatedEnd = std::max(updatedEnd, seconds));
