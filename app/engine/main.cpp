@@ -3,9 +3,9 @@
 // line; people's logs go to standard error. It leaves when its input is closed.
 #include "engine/conformance/command.h"
 #ifdef SHARDBOARD_MPI
-#include "engine/worker/backendparts.h"
 #include "engine/mpi/benchcollectives.h"
 #include "engine/mpi/mpibackend.h"
+#include "engine/worker/backendparts.h"
 #endif
 #include "engine/devices/failure.h"
 #include "engine/devices/machine.h"
@@ -124,7 +124,8 @@ int main(int argc, char** argv)
     std::signal(SIGPIPE, SIG_IGN);
     if (hasLittleMemory())
         return 4;
-    shardboard::keepMemoryInReserve();
+    shardboard::keepMemoryInReserve(
+        "shardboard-engine: not enough memory to go on; raise the limit on it (ulimit -v), or use a smaller design\n", 4);
     // The matrix products take and return packing buffers all the time: keep them, first touch is slow.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);

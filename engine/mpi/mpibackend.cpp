@@ -5,7 +5,7 @@
 #include "engine/devices/machine.h"
 #include "engine/mpi/mpiteam.h"
 #include "engine/ops/gemm.h"
-#include "model/core/jsonwriter.h"
+#include "model/io/json/jsonwriter.h"
 #include "model/io/wire/planjson.h"
 
 #include <algorithm>

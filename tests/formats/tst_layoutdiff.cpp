@@ -3,7 +3,7 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
-#include "model/io/file/textfile.h"
+#include "model/io/design/designfile.h"
 #include "model/io/layouts/designdump.h"
 #include "model/io/layouts/layoutdiff.h"
 #include "model/io/shards/shardsjson.h"

@@ -6,10 +6,10 @@
 #include "app/ctl/visibleoutput.h"
 #include "app/worker/launcher.h"
 #include "app/worker/workertalk.h"
-#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
+#include "model/io/design/designfile.h"
 #include "model/io/design/hardwarefile.h"
-#include "model/io/file/textfile.h"
+#include "model/io/json/jsonwriter.h"
 #include "model/io/measured/machinefit.h"
 #include "model/io/wire/backends.h"
 

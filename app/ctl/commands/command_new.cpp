@@ -3,7 +3,6 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/memoryoptions.h"
 #include "app/ctl/rulesoptions.h"
-#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/design/evaluate/evaluate.h"
@@ -11,6 +10,7 @@
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/designfile.h"
 #include "model/io/design/hardwarefile.h"
+#include "model/io/json/jsonwriter.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/files/fileactions.h"
 
-#include "app/desktop/window/banner.h"
 #include "app/desktop/export/exportaction.h"
 #include "app/desktop/export/exportdialog.h"
 #include "app/desktop/export/exportstate.h"
 #include "app/desktop/files/fileconflict.h"
 #include "app/desktop/files/newdialog.h"
-#include "app/desktop/window/plainbox.h"
 #include "app/desktop/files/recentfiles.h"
 #include "app/desktop/files/sample.h"
 #include "app/desktop/files/savename.h"
+#include "app/desktop/window/banner.h"
+#include "app/desktop/window/plainbox.h"
 #include "app/desktop/window/settings.h"
 #include "model/io/design/designfile.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/look/format.h"
-#include "widgets/work/longwork.h"
 #include "widgets/look/plaintext.h"
+#include "widgets/work/longwork.h"
 
 #include <QDir>
 #include <QFileDialog>
@@ -169,13 +169,15 @@ bool FileActions::saveTo(const QString& path)
     if (!own || stateOf(path, known) == FileState::Same)
         return writeTo(path);
     const std::string mine = designText(m_document->design());
-    if (identityOf(path).digest == digestOf(mine))
+    const FileIdentity shown = identityOf(path);
+    if (shown.digest == digestOf(mine))
         return writeTo(path); // the other one has saved the same
     switch (FileConflict::askBeforeSave(path, mine, m_window)) {
     case FileConflict::Answer::SaveAs:
         return saveAs();
     case FileConflict::Answer::Overwrite:
-        return writeTo(path);
+        // What came while it was asked has not been seen.
+        return identityOf(path) == shown ? writeTo(path) : saveTo(path);
     case FileConflict::Answer::Reload:
         openPath(path);
         return false; // nothing was saved: a window that was to be closed stays

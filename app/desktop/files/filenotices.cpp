@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/files/filenotices.h"
 
-#include "app/desktop/window/banner.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/fileconflict.h"
 #include "app/desktop/files/filewatch.h"
+#include "app/desktop/window/banner.h"
 #include "model/io/design/designfile.h"
 #include "model/session/document.h"
 #include "widgets/look/format.h"
@@ -32,7 +32,12 @@ FileNotices::FileNotices(Document* document, FileActions* files, Recovery* recov
     });
     connect(watch, &FileWatch::removed, this, [this](const QString& path) {
         m_banner->ask(tr("%1 was removed by another program; the design is only in this window now.").arg(path),
-                      { { tr("Write It Again"), [this, path] { m_fileActions->writeTo(path); } } });
+                      { { tr("Write It Again"), [this, path] {
+                             if (stateOf(path, {}) == FileState::Same) // there is still none
+                                 m_fileActions->writeTo(path);
+                             else
+                                 m_fileActions->saveTo(path);
+                         } } });
     });
 }
 

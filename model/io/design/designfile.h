@@ -4,7 +4,9 @@
 
 #include "model/core/result.h"
 #include "model/design/design.h"
+#include "model/io/file/textfile.h"
 
+#include <cstddef>
 #include <string>
 
 namespace shardboard {

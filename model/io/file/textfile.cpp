@@ -2,7 +2,6 @@
 // Whole files in and out; in by POSIX calls, for exact reasons.
 #include "model/io/file/textfile.h"
 
-#include "model/io/file/filesave.h"
 #include "model/io/file/openfile.h"
 
 #include <array>

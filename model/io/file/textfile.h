@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole files in and out.
+// Files by whole content.
 #pragma once
 
 #include "model/core/result.h"
@@ -11,7 +11,7 @@
 
 namespace shardboard {
 
-/// Files by whole content; errors name the path and the system's reason. `limit` in bytes protects against wrong files.
+/// Errors name the path and the system's reason. `limit` in bytes protects against wrong files.
 Result<std::string> readTextFile(const std::string& path, std::size_t limit = std::size_t { 256 } << 20);
 Status writeFileAtomically(const std::string& path, const std::string& content);
 

@@ -3,7 +3,12 @@
 #pragma once
 
 #include "model/design/evaluation.h"
-#include "model/io/export/exportfiles.h"
+#include "model/io/exports/exportfiles.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace shardboard {
 

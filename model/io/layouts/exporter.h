@@ -4,7 +4,7 @@
 
 #include "model/core/result.h"
 #include "model/design/evaluation.h"
-#include "model/io/export/exportfiles.h"
+#include "model/io/exports/exportfiles.h"
 
 #include <functional>
 #include <memory>
@@ -23,6 +23,7 @@ Result<std::vector<ExportedFile>> exportDesign(const std::string& target, const 
                                                const std::function<bool()>& stopped = {});
 /// All that the target cannot say, one by one. None for a target that is not there.
 std::vector<ExportRefusal> exportRefusals(const std::string& target, const Design& design, const Evaluation& evaluation);
+
 /// A sentence for each kind of thing that the design says and the target's files do not: pins, recompute, overlap, ….
 std::vector<std::string> exportLeftOut(const std::string& target, const Design& design);
 

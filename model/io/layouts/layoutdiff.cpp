@@ -3,7 +3,7 @@
 
 #include "model/core/text.h"
 #include "model/core/visibletext.h"
-#include "model/io/file/namepattern.h"
+#include "model/io/file/naturalorder.h"
 
 #include <algorithm>
 #include <array>

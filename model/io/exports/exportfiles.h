@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an export to another framework gives: its files, or what the framework cannot say.
+// What every export of a design makes, whatever its target: files, and refusals where the target cannot say what the plan has.
 #pragma once
 
 #include "model/core/result.h"

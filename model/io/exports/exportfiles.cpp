@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/export/exportfiles.h"
+#include "model/io/exports/exportfiles.h"
 
 #include "model/core/text.h"
-#include "model/io/file/namepattern.h"
+#include "model/io/file/naturalorder.h"
 #include "model/io/file/textfile.h"
 
 #include <algorithm>
 #include <filesystem>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace shardboard {
@@ -16,20 +18,23 @@ namespace {
 /// Tensors that are refused for the same reason, by their names with `*` for numbers.
 struct RefusedTensors {
     std::string reason;
-    std::vector<std::string> names;
+    std::vector<std::string> names; ///< the first of them
+    std::unordered_set<std::string> all;
 };
 
 std::vector<RefusedTensors> groupedRefusals(const std::vector<ExportRefusal>& refusals)
 {
+    constexpr std::size_t kMostNamed = 40;
     std::vector<RefusedTensors> groups;
+    std::unordered_map<std::string, std::size_t> byReason;
     for (const ExportRefusal& refusal : refusals) {
-        auto group =
-            std::find_if(groups.begin(), groups.end(), [&](const RefusedTensors& g) { return g.reason == refusal.error.what; });
-        if (group == groups.end())
-            group = groups.insert(groups.end(), { refusal.error.what, {} });
+        const auto [known, isNew] = byReason.try_emplace(refusal.error.what, groups.size());
+        if (isNew)
+            groups.push_back({ refusal.error.what, {}, {} });
+        RefusedTensors& group = groups[known->second];
         const std::string name = withoutNumbers(refusal.error.where);
-        if (std::find(group->names.begin(), group->names.end(), name) == group->names.end())
-            group->names.push_back(name);
+        if (group.all.insert(name).second && group.names.size() < kMostNamed)
+            group.names.push_back(name);
     }
     return groups;
 }
@@ -50,6 +55,13 @@ std::string namesText(const std::vector<std::string>& names)
     for (const auto& [prefix, rests] : byPrefix)
         parts.push_back(prefix.empty() || rests.size() == 1 ? prefix + joined(rests) : prefix + "{" + joined(rests) + "}");
     return joined(parts);
+}
+
+/// ` and 3 more`, or nothing.
+std::string moreText(const RefusedTensors& group)
+{
+    const std::size_t more = group.all.size() - group.names.size();
+    return more == 0 ? std::string() : " and " + std::to_string(more) + " more";
 }
 
 /// What an export that ended at a file left: `the export is incomplete: export.py is written, shards.json is not`.
@@ -80,7 +92,8 @@ Error refusalError(const std::vector<ExportRefusal>& refusals, const std::string
     std::string text = framework + " cannot hold " + std::to_string(refused) + " tensors as the plan does: ";
     const std::vector<RefusedTensors> groups = groupedRefusals(refusals);
     for (std::size_t i = 0; i < groups.size(); ++i) {
-        const std::string entry = (i > 0 ? ", " : "") + namesText(groups[i].names) + " (" + groups[i].reason + ")";
+        const std::string entry =
+            (i > 0 ? ", " : "") + namesText(groups[i].names) + moreText(groups[i]) + " (" + groups[i].reason + ")";
         if (i > 0 && text.size() + entry.size() > kLongest) {
             text += " and others";
             break;
