@@ -2,6 +2,7 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/memoryoptions.h"
 
+#include "model/design/evaluate/evaluate.h"
 #include "model/io/design/designfile.h"
 #include "model/io/max/modulejson.h"
 #include "model/io/max/pickrequest.h"

@@ -8,6 +8,7 @@
 #include "app/desktop/window/commandline.h"
 #include "app/desktop/window/fonts.h"
 #include "app/desktop/window/mainwindow.h"
+
 #include "model/core/visibletext.h"
 #include "model/io/layouts/exporter.h"
 #include "model/session/document.h"

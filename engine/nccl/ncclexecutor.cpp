@@ -6,7 +6,7 @@
 #include "engine/devices/team.h"
 #include "engine/ops/ringexchange.h"
 #include "model/io/wire/planjson.h"
-#include "model/plan/memory/memorysettings.h"
+#include "model/plan/memorysettings.h"
 
 #include <algorithm>
 #include <chrono>

@@ -2,8 +2,8 @@
 #include "model/families/buildgraph.h"
 
 #include "model/families/decoder.h"
-#include "model/ops/differentiate.h"
 #include "model/families/moduleblock.h"
+#include "model/ops/differentiate.h"
 
 namespace shardboard {
 

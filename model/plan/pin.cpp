@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/plan/pin.h"
 
+#include "model/core/placement.h"
 #include "model/core/text.h"
-#include "model/picker/placement.h"
 
 #include <algorithm>
 

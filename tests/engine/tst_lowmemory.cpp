@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where there is little memory: what is too large is refused before it takes any, and what fails leaves in order.
-#include "engine/run/runner.h"
 #include "engine/devices/sharded.h"
 #include "engine/devices/taskpool.h"
+#include "engine/run/runner.h"
 #include "tests/engine/testprogram.h"
 
 #include <QTest>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stages of a pipeline for real: every value lies on the devices of one stage alone, what the next stage needs is sent there, and
 // the run shows when a send fails.
-#include "engine/run/runner.h"
 #include "engine/devices/sharded.h"
+#include "engine/run/runner.h"
+#include "model/design/evaluate/evaluate.h"
 #include "tests/engine/testprogram.h"
 
 #include <QTest>

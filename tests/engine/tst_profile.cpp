@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is measured of a run: made-up times through everything that computes with them, and real runs for what does not depend on
 // the time that they take.
-#include "engine/devices/devicememory.h"
 #include "engine/calibrate/limits.h"
 #include "engine/calibrate/measure.h"
-#include "engine/run/runner.h"
+#include "engine/devices/devicememory.h"
 #include "engine/devices/sharded.h"
+#include "engine/run/runner.h"
 #include "model/core/statistics.h"
-#include "model/io/wire/profiledocument.h"
-#include "model/io/wire/projection.h"
-#include "model/io/wire/trace.h"
+#include "model/design/evaluate/evaluate.h"
+#include "model/io/measured/profiledocument.h"
+#include "model/io/measured/projection.h"
+#include "model/io/measured/trace.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/tracecheck.h"
 

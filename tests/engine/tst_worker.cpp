@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real worker process, over its pipes: what it answers, and that it survives what clients do.
-#include "app/worker/lastwords.h"
 #include "app/ctl/runcommand.h"
+#include "app/worker/lastwords.h"
 #include "app/worker/workerprocess.h"
 #include "app/worker/workertalk.h"
 #include "model/io/wire/greeting.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoint folders as people really have them; skipped where the shared data is not there.
-#include "model/io/checkpoint/openmodel.h"
 #include "model/families/decoder.h"
 #include "model/families/modelsize.h"
+#include "model/io/checkpoint/openmodel.h"
 
 #include <QDir>
 #include <QTest>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/design/designfile.h"
 #include "model/io/checkpoint/openmodel.h"
+#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 
 #include <QDir>
 #include <QFile>

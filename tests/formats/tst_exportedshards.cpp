@@ -4,9 +4,10 @@
 // by a reader of its own, with JAX's rule written out here: a dim is cut into equal parts over the listed mesh axes,
 // the first one major.
 #include "model/core/text.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
-#include "model/io/layouts/exporter.h"
 #include "model/io/checkpoint/openmodel.h"
+#include "model/io/layouts/exporter.h"
 
 #include <nlohmann/json.hpp>
 

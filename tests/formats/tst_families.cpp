@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every family of models: from config.json to dimensions, and the counts that follow from them.
-#include "model/io/huggingface/hfconfig.h"
-#include "model/io/json/jsontext.h"
-#include "model/io/checkpoint/openmodel.h"
 #include "model/families/decoder.h"
 #include "model/families/modelsize.h"
+#include "model/io/checkpoint/openmodel.h"
+#include "model/io/huggingface/hfconfig.h"
+#include "model/io/json/jsontext.h"
 
 #include <QFile>
 #include <QTest>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/json/jsontext.h"
 #include "model/io/file/naturalorder.h"
+#include "model/io/json/jsontext.h"
 
 #include <QTest>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MaxText's dumps: texts, files, and the real dumps of real models recomputed from names, rules and options.
 #include "model/core/text.h"
-#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 #include "model/io/maxtext/maxtextdump.h"
 #include "model/io/maxtext/maxtextresolve.h"
 #include "model/io/maxtext/rulefile.h"

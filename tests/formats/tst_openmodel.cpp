@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/design/designfile.h"
-#include "model/io/checkpoint/openmodel.h"
 #include "model/families/decoder.h"
 #include "model/families/modelsize.h"
+#include "model/io/checkpoint/openmodel.h"
+#include "model/io/design/designfile.h"
 #include "tests/formats/checkpointmaker.h"
 
 #include <QJsonArray>

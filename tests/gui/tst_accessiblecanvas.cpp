@@ -6,10 +6,10 @@
 #include "widgets/flow/flowcanvas.h"
 #include "widgets/flow/flowview.h"
 #include "widgets/look/format.h"
+#include "widgets/look/theme.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshview.h"
 #include "widgets/tiles/modelcanvas.h"
-#include "widgets/look/theme.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"
 

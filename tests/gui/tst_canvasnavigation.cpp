@@ -4,16 +4,16 @@
 #include "tests/gui/realwindow.h"
 
 #include "app/desktop/window/docks.h"
-#include "widgets/controls/axisdrag.h"
 #include "widgets/canvas/navigation.h"
+#include "widgets/controls/axisdrag.h"
 #include "widgets/flow/flowcanvas.h"
 #include "widgets/flow/flowview.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshview.h"
+#include "widgets/tables/weighthover.h"
 #include "widgets/tiles/modelcanvas.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"
-#include "widgets/tables/weighthover.h"
 
 #include <QHelpEvent>
 #include <QLineEdit>

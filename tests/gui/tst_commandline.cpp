@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The desktop program from outside: its arguments, exit codes, one-line errors, and the pictures of the tour.
-#include "app/desktop/window/commandline.h"
 #include "app/desktop/files/sample.h"
+#include "app/desktop/window/commandline.h"
 #include "model/io/design/designfile.h"
 
 #include <QDir>

@@ -3,17 +3,18 @@
 // would make a design fit, with progress, cancel and one click to take it.
 #include "tests/gui/editor_support.h"
 
-#include "model/plan/partcosts.h"
-#include "widgets/cost/costview.h"
-#include "widgets/memory/devicebars.h"
+#include "model/design/evaluate/evaluate.h"
+#include "model/plan/time/partcosts.h"
 #include "widgets/controls/elidedlabel.h"
+#include "widgets/cost/costview.h"
+#include "widgets/look/format.h"
+#include "widgets/look/swatch.h"
+#include "widgets/memory/devicebars.h"
 #include "widgets/memory/fitadvisor.h"
 #include "widgets/memory/fitlist.h"
-#include "widgets/look/format.h"
 #include "widgets/memory/memoryview.h"
 #include "widgets/plots/timelinechart.h"
 #include "widgets/workbench/summarybar.h"
-#include "widgets/look/swatch.h"
 
 #include <QAction>
 #include <QCheckBox>

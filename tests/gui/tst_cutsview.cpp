@@ -3,10 +3,10 @@
 #include "tests/gui/editor_support.h"
 
 #include "widgets/controls/axispicker.h"
+#include "widgets/controls/numberedit.h"
 #include "widgets/cuts/cutsmodel.h"
 #include "widgets/cuts/cutsview.h"
 #include "widgets/look/devicecolors.h"
-#include "widgets/controls/numberedit.h"
 #include "widgets/look/theme.h"
 
 #include <QAbstractItemModelTester>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client of the worker against a scripted one: whatever the worker does, the client says what happened and goes on.
-#include "app/desktop/run/enginesession.h"
 #include "app/desktop/files/sample.h"
-#include "model/design/evaluate.h"
+#include "app/desktop/run/enginesession.h"
+#include "model/design/evaluate/evaluate.h"
 
 #include <QSignalSpy>
 #include <QTest>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The history: named edits, a jump to any of them, and the same edits made again from a file, on this design or another one.
-#include "app/desktop/window/fonts.h"
 #include "app/desktop/files/historyfiles.h"
+#include "app/desktop/window/fonts.h"
 #include "model/session/edithistory.h"
 #include "tests/gui/testwindow.h"
 #include "tests/gui/widgets_support.h"

@@ -7,8 +7,8 @@
 #include "widgets/cost/collectivesview.h"
 #include "widgets/flow/flowcanvas.h"
 #include "widgets/flow/flowview.h"
-#include "widgets/tables/tablecopy.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/tablecopy.h"
 
 #include <QApplication>
 #include <QLineEdit>

@@ -3,9 +3,9 @@
 // history.
 #include "tests/gui/editor_support.h"
 
-#include "widgets/tables/notedelegate.h"
 #include "widgets/explain/pinsview.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/notedelegate.h"
 
 #include <QApplication>
 #include <QLabel>

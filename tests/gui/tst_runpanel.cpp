@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The run panel in little room: its table does not scroll sideways, and an error of any length can be read in full.
-#include "app/desktop/window/docks.h"
 #include "app/desktop/run/enginesession.h"
-#include "app/desktop/window/fonts.h"
 #include "app/desktop/run/runmodel.h"
 #include "app/desktop/run/runpanel.h"
+#include "app/desktop/window/docks.h"
+#include "app/desktop/window/fonts.h"
 #include "tests/gui/testwindow.h"
+#include "widgets/controls/wrappedlabel.h"
 #include "widgets/tables/columnfit.h"
 #include "widgets/tables/elidingheader.h"
-#include "widgets/controls/wrappedlabel.h"
 
 #include <QDockWidget>
 #include <QPushButton>

@@ -2,10 +2,12 @@
 // The strategy editor with real keys and clicks on a real document.
 #include "tests/gui/editor_support.h"
 
+#include "model/design/evaluate/evaluate.h"
 #include "widgets/controls/axispicker.h"
 #include "widgets/controls/card.h"
 #include "widgets/controls/numberedit.h"
 #include "widgets/document/speclabel.h"
+#include "widgets/explain/inspectorpage.h"
 #include "widgets/look/theme.h"
 #include "widgets/shards/tilestrip.h"
 #include "widgets/strategy/segmenttable.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the window says where something goes wrong, each kind provoked once: it names the file or thing, says what happened and what
 // to do. Errors of files and commands in general are in tests/e2e/tst_messages.cpp.
-#include "app/desktop/run/enginesession.h"
-#include "app/desktop/window/fonts.h"
 #include "app/desktop/files/historyfiles.h"
 #include "app/desktop/files/rulefiles.h"
+#include "app/desktop/run/enginesession.h"
 #include "app/desktop/run/runpanel.h"
+#include "app/desktop/window/fonts.h"
 #include "tests/gui/testwindow.h"
 #include "tests/gui/widgets_support.h"
 #include "widgets/controls/wrappedlabel.h"

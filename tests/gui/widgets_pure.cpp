@@ -2,7 +2,9 @@
 // What views compute without a window: numbers as text, colours, zoom, the grid of a mesh, tiles, the flow.
 #include "tests/gui/widgets_support.h"
 
+#include "model/design/evaluate/evaluate.h"
 #include "widgets/canvas/viewport.h"
+
 #include "widgets/document/devicememory.h"
 #include "widgets/flow/flowscene.h"
 #include "widgets/look/devicecolors.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two designs side by side: only what differs is told, figures are those of the plans, verdicts say what is better.
 #include "model/design/compare.h"
-#include "model/io/documents/comparejson.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
+#include "model/io/documents/comparejson.h"
 #include "tests/support/models.h"
 
 #include <nlohmann/json.hpp>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings: each kind with its cost and its repair; designs that hold mistakes stay usable; repairs remove what they
 // repair.
+#include "model/core/glob.h"
 #include "model/design/entryindex.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "tests/support/models.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/compare/compareview.h"
 
+#include "model/design/evaluate/evaluate.h"
 #include "model/io/design/designfile.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/wrappedlabel.h"

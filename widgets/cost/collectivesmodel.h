@@ -3,7 +3,7 @@
 // say something else, and the others come or go at the end.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "model/notation/notation.h"
 
 #include <QAbstractTableModel>

@@ -3,7 +3,7 @@
 // decided each dim, which were skipped and why. Pure functions; rules are counted from 1 in texts.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 
 #include <QString>
 

@@ -2,7 +2,7 @@
 // A step of the plan in words. Pure.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "model/plan/plansteps.h"
 
 #include <QString>

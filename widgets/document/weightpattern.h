@@ -2,7 +2,7 @@
 // What a person types to find weights.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 
 #include <QString>
 

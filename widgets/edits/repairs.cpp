@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/edits/repairs.h"
 
+#include "model/design/evaluate/evaluate.h"
 #include "widgets/look/format.h"
 
 #include <QObject>

@@ -2,7 +2,8 @@
 #include "widgets/edits/strategydraft.h"
 
 #include "model/core/checked.h"
-#include "model/design/advice/repair.h"
+#include "model/core/glob.h"
+#include "model/design/repair.h"
 #include "model/notation/notation.h"
 
 #include "widgets/look/format.h"

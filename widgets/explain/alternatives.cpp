@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/explain/alternatives.h"
 
+#include "model/design/evaluate/evaluate.h"
 #include "widgets/document/shownspec.h"
 #include "widgets/look/format.h"
+#include "widgets/work/background.h"
 
 #include <algorithm>
 

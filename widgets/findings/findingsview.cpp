@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/findings/findingsview.h"
 
-#include "model/design/findings.h"
+#include "model/design/findings/findings.h"
 #include "widgets/edits/repairs.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"

@@ -5,8 +5,8 @@
 #include "widgets/hardware/hardwareview.h"
 
 #include "model/hardware/hardwarechecks.h"
-#include "model/io/design/designfile.h"
 #include "model/io/design/hardwarefile.h"
+#include "model/io/file/textfile.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"

@@ -3,7 +3,7 @@
 // the GUI thread; destroying it stops the search and waits for the evaluation that runs.
 #pragma once
 
-#include "model/design/advice/fitadvice.h"
+#include "model/design/evaluate/fitadvice.h"
 #include "widgets/work/latestjob.h"
 
 #include <QObject>

@@ -9,7 +9,7 @@
 #include "widgets/mesh/meshfind.h"
 #include "widgets/mesh/meshgrid.h"
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "model/hardware/hardware.h"
 
 #include <QImage>

@@ -3,7 +3,7 @@
 // signal, and the document's next evaluation brings the result back.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "widgets/document/ruletrace.h"
 
 #include <QAbstractTableModel>

@@ -5,7 +5,7 @@
 
 #include "widgets/shards/tileedge.h"
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 
 #include <QImage>
 #include <QString>

@@ -2,7 +2,7 @@
 // What one device holds of every weight: the reverse of looking at one weight on all devices. Pure functions.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 
 #include <cstdint>
 #include <vector>

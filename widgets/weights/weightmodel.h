@@ -3,7 +3,7 @@
 // group each. A snapshot of one evaluation, replaced as a whole; rows hold no pointers into it.
 #pragma once
 
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "model/notation/notation.h"
 #include "widgets/document/weightpattern.h"
 #include "widgets/look/partstyle.h"

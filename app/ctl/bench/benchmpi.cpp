@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Our collectives between processes of this host, or of several, beside those of the MPI library.
 #include "app/ctl/bench/benchmarks.h"
-#include "app/worker/launcher.h"
 #include "app/ctl/table.h"
+#include "app/worker/launcher.h"
 #include "app/worker/workerprocess.h"
 #include "app/worker/workertalk.h"
 #include "model/core/numbers.h"

@@ -5,6 +5,7 @@
 #include "app/ctl/rulesoptions.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/designfile.h"

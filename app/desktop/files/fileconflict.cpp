@@ -2,7 +2,7 @@
 #include "app/desktop/files/fileconflict.h"
 
 #include "app/desktop/base/difftext.h"
-#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 #include "widgets/controls/windowplace.h"
 #include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/format.h"

@@ -4,7 +4,7 @@
 #include "app/desktop/base/banner.h"
 #include "app/desktop/base/settings.h"
 #include "app/desktop/files/savename.h"
-#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 #include "model/session/document.h"
 #include "model/session/edithistory.h"
 #include "widgets/history/historyview.h"

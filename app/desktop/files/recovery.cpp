@@ -3,6 +3,7 @@
 
 #include "model/io/design/designfile.h"
 #include "model/io/file/openfile.h"
+#include "model/io/file/textfile.h"
 #include "model/session/document.h"
 #include "widgets/look/plaintext.h"
 

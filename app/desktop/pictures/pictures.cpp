@@ -3,7 +3,7 @@
 
 #include "app/desktop/pictures/clippedsvg.h"
 #include "app/desktop/pictures/wholeview.h"
-#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 #include "widgets/look/plaintext.h"
 
 #include <QBuffer>

@@ -5,11 +5,11 @@
 #include "model/io/wire/backends.h"
 #include "model/session/document.h"
 #include "widgets/controls/choicebox.h"
-#include "widgets/tables/elidingheader.h"
-#include "widgets/look/format.h"
-#include "widgets/tables/tablecopy.h"
-#include "widgets/look/theme.h"
 #include "widgets/controls/wrappedlabel.h"
+#include "widgets/look/format.h"
+#include "widgets/look/theme.h"
+#include "widgets/tables/elidingheader.h"
+#include "widgets/tables/tablecopy.h"
 
 #include <QCheckBox>
 #include <QDockWidget>

@@ -2,9 +2,9 @@
 // Heads that are cut in two, where the plan has to move them for that reason. A cut inside of heads alone is none: weights that
 // are gathered for their use, as fully sharded ones are, have their heads whole then.
 #include "model/core/numbers.h"
-#include "model/design/findings/cutalignment.h"
-#include "model/design/findings/finder.h"
-#include "model/design/findings/headmoves.h"
+#include "model/design/finder/cutalignment.h"
+#include "model/design/finder/headmoves.h"
+#include "model/design/findings/finders.h"
 
 #include <map>
 #include <string_view>

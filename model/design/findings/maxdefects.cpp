@@ -2,7 +2,7 @@
 // Where MAX itself would do something else than the design says, without a word (max-sharding 5.1, 6).
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/findings/finder.h"
+#include "model/design/findings/finders.h"
 
 #include <unordered_map>
 

@@ -2,8 +2,8 @@
 // Logical names that no rule knows: such a dim is replicated without a message (maxtext 3, property 6).
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/findings/finder.h"
-#include "model/design/advice/whatif.h"
+#include "model/design/evaluation.h"
+#include "model/design/findings/finders.h"
 
 #include <algorithm>
 #include <set>

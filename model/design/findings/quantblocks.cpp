@@ -3,8 +3,8 @@
 // scales of elements that it holds.
 #include "model/design/quantblocks.h"
 #include "model/core/numbers.h"
-#include "model/design/findings/cutalignment.h"
-#include "model/design/findings/finder.h"
+#include "model/design/finder/cutalignment.h"
+#include "model/design/findings/finders.h"
 
 namespace shardboard {
 

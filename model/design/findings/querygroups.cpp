@@ -3,7 +3,7 @@
 // model without a plan (segmented: Q, then K and V with fewer heads). With a plan findHeadsSplit knows what is moved: query
 // heads whose groups straddle devices cost nothing where every device has all KV heads.
 #include "model/core/numbers.h"
-#include "model/design/findings/finder.h"
+#include "model/design/findings/finders.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 // hold equally many.
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/findings/finder.h"
+#include "model/design/findings/finders.h"
 #include "model/plan/pipeline.h"
 
 #include <algorithm>

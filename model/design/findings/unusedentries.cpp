@@ -2,7 +2,7 @@
 // Strategy entries whose pattern matches no tensor of the model. One that later entries override everywhere still
 // matches something and is no finding.
 #include "model/design/entryindex.h"
-#include "model/design/findings/finder.h"
+#include "model/design/findings/finders.h"
 
 namespace shardboard {
 

@@ -179,7 +179,7 @@ private:
 
     bool hasLayer(const GraphTensor& tensor, std::int64_t layer) const
     {
-        const Segment& segment = m_graph.segments[static_cast<std::size_t>(tensor.segment)];
+        const Segment& segment = m_graph.segment(tensor.segment);
         return segment.isLayer && layer >= segment.firstLayer && layer < segment.firstLayer + tensor.copies;
     }
 
@@ -253,7 +253,7 @@ private:
     std::string firstAbsent(const Expected& expected) const
     {
         const std::int64_t pieces = expected.tensor->pieces;
-        std::int64_t number = m_graph.segments[static_cast<std::size_t>(expected.tensor->segment)].firstLayer * pieces;
+        std::int64_t number = m_graph.segment(expected.tensor->segment).firstLayer * pieces;
         while (expected.seen.contains(number))
             ++number;
         return " (layer " + std::to_string(number / pieces)

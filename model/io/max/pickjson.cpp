@@ -2,7 +2,7 @@
 #include "model/io/max/pickrequest.h"
 
 #include "model/core/text.h"
-#include "model/picker/executed.h"
+#include "model/picker/menu/executed.h"
 
 #include <cmath>
 

@@ -3,7 +3,6 @@
 
 #include "model/io/json/meshjson.h"
 #include "model/io/wire/planmembers.h"
-#include "model/plan/buildplan.h"
 
 #include <algorithm>
 
