@@ -3,18 +3,18 @@
 // 16,384 devices at 1600x1000; the pointer over 2,000 weights; a table of more than 1,000 weights with all of its layers open; a
 // filter that is typed over 10,000 weights; and the gaps in the event loop while a worker tells a million steps of its progress
 // (tests/fakeengine beside it); and how soon a run of the sample ends that is cancelled. At twofold scale with QT_SCALE_FACTOR=2.
-#include "app/desktop/run/enginesession.h"
-#include "app/desktop/window/fonts.h"
-#include "app/desktop/run/runpanel.h"
 #include "app/desktop/files/sample.h"
+#include "app/desktop/run/enginesession.h"
+#include "app/desktop/run/runpanel.h"
+#include "app/desktop/window/fonts.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "tests/bench/measure.h"
+#include "widgets/look/theme.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/tiles/modelcanvas.h"
-#include "widgets/look/theme.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"
 #include "widgets/weights/weighttable.h"

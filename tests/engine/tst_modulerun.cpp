@@ -3,6 +3,7 @@
 // the layouts of input, weight and bias are.
 #include "engine/run/runner.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -156,5 +157,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestModuleRun)
+SHARDBOARD_TEST(TestModuleRun)
 #include "tst_modulerun.moc"

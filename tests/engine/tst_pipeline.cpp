@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stages of a pipeline for real: every value lies on the devices of one stage alone, what the next stage needs is sent there, and
 // the run shows when a send fails.
-#include "engine/run/runner.h"
 #include "engine/devices/sharded.h"
+#include "engine/run/runner.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -215,5 +216,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestPipeline)
+SHARDBOARD_TEST(TestPipeline)
 #include "tst_pipeline.moc"

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is measured of a run: made-up times through everything that computes with them, and real runs for what does not depend on
 // the time that they take.
-#include "engine/devices/devicememory.h"
 #include "engine/calibrate/limits.h"
 #include "engine/calibrate/measure.h"
-#include "engine/run/runner.h"
+#include "engine/devices/devicememory.h"
 #include "engine/devices/sharded.h"
+#include "engine/run/runner.h"
 #include "model/core/statistics.h"
 #include "model/io/wire/profiledocument.h"
 #include "model/io/wire/projection.h"
 #include "model/io/wire/trace.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/runner.h"
 #include "tests/support/tracecheck.h"
 
 #include <QTest>
@@ -615,5 +616,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestProfile)
+SHARDBOARD_TEST(TestProfile)
 #include "tst_profile.moc"

@@ -5,6 +5,7 @@
 #include "model/families/buildgraph.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/families.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -187,5 +188,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestRandomPlans)
+SHARDBOARD_TEST(TestRandomPlans)
 #include "tst_randomplans.moc"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real worker process, over its pipes: what it answers, and that it survives what clients do.
-#include "app/worker/lastwords.h"
 #include "app/ctl/runcommand.h"
+#include "app/worker/lastwords.h"
 #include "app/worker/workerprocess.h"
 #include "app/worker/workertalk.h"
 #include "model/io/wire/greeting.h"
@@ -9,6 +9,7 @@
 #include "tests/engine/testprogram.h"
 #include "tests/engine/workermessages.h"
 #include "tests/support/chatter.h"
+#include "tests/support/runner.h"
 
 #include <QElapsedTimer>
 #include <QTest>
@@ -541,5 +542,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestWorker)
+SHARDBOARD_TEST(TestWorker)
 #include "tst_worker.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/design/designfile.h"
 #include "model/io/checkpoint/openmodel.h"
+#include "model/io/design/designfile.h"
+#include "tests/support/runner.h"
 
 #include <QDir>
 #include <QFile>
@@ -392,5 +393,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestDesignFile)
+SHARDBOARD_TEST(TestDesignFile)
 #include "tst_designfile.moc"

@@ -3,13 +3,14 @@
 // through a link, and what it leaves out is said.
 #include "model/core/visibletext.h"
 #include "model/design/presets/presets.h"
-#include "model/io/maxtext/designdump.h"
-#include "model/io/design/designfile.h"
-#include "model/io/layouts/exporter.h"
 #include "model/io/checkpoint/openmodel.h"
+#include "model/io/design/designfile.h"
 #include "model/io/jax/pythontext.h"
+#include "model/io/layouts/exporter.h"
 #include "model/io/layouts/shardsjson.h"
+#include "model/io/maxtext/designdump.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
 
@@ -592,5 +593,5 @@ for i in range(int(sys.argv[2])):
     }
 };
 
-QTEST_APPLESS_MAIN(TestExport)
+SHARDBOARD_TEST(TestExport)
 #include "tst_export.moc"

@@ -5,8 +5,9 @@
 // the first one major.
 #include "model/core/text.h"
 #include "model/design/presets/presets.h"
-#include "model/io/layouts/exporter.h"
 #include "model/io/checkpoint/openmodel.h"
+#include "model/io/layouts/exporter.h"
+#include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
 
@@ -404,5 +405,5 @@ void TestExportedShards::exportsEqualThePlan()
         }
 }
 
-QTEST_APPLESS_MAIN(TestExportedShards)
+SHARDBOARD_TEST(TestExportedShards)
 #include "tst_exportedshards.moc"

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layouts from designs, dumps, shards.json and rules: what they say is equal exactly when it is.
 #include "model/design/presets/presets.h"
-#include "model/io/maxtext/designdump.h"
+#include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/designfile.h"
 #include "model/io/layouts/layoutdiff.h"
-#include "model/io/checkpoint/openmodel.h"
 #include "model/io/layouts/shardsjson.h"
 #include "model/io/layouts/shardsjsonread.h"
+#include "model/io/maxtext/designdump.h"
+#include "tests/support/runner.h"
 
 #include <QTemporaryDir>
 #include <QTest>
@@ -356,5 +357,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestLayoutDiff)
+SHARDBOARD_TEST(TestLayoutDiff)
 #include "tst_layoutdiff.moc"

@@ -5,6 +5,7 @@
 #include "model/io/checkpoint/openmodel.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
+#include "tests/support/runner.h"
 
 #include <QSignalSpy>
 #include <QTemporaryDir>
@@ -444,5 +445,5 @@ void TestDocument::openErrorKeepsTheDocument()
     QVERIFY(document.filePath().isEmpty());
 }
 
-QTEST_GUILESS_MAIN(TestDocument)
+SHARDBOARD_TEST(TestDocument)
 #include "tst_document.moc"

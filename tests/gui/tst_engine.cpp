@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client of the worker against a scripted one: whatever the worker does, the client says what happened and goes on.
-#include "app/desktop/run/enginesession.h"
 #include "app/desktop/files/sample.h"
+#include "app/desktop/run/enginesession.h"
 #include "model/design/evaluate.h"
+#include "tests/support/runner.h"
 
 #include <QSignalSpy>
 #include <QTest>
@@ -272,5 +273,5 @@ void TestEngine::commandComesFromTheEnvironment()
     qunsetenv("SHARDBOARD_ENGINE");
 }
 
-QTEST_GUILESS_MAIN(TestEngine)
+SHARDBOARD_TEST(TestEngine)
 #include "tst_engine.moc"

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Manners of the real window: it comes back as it was left and where it can be seen, fits small screens, names everything for
 // screen readers, and is used by keys alone, in the order of reading and with the focus in sight.
+#include "app/desktop/files/newdialog.h"
+#include "app/desktop/files/recentfiles.h"
 #include "app/desktop/window/banner.h"
 #include "app/desktop/window/docks.h"
 #include "app/desktop/window/helpwindow.h"
-#include "app/desktop/files/newdialog.h"
-#include "app/desktop/files/recentfiles.h"
 #include "app/desktop/window/shortcutsheet.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
-#include "tests/gui/window_support.h"
-#include "widgets/flow/flowcanvas.h"
+#include "tests/gui/appwindow.h"
+#include "tests/support/runner.h"
 #include "widgets/controls/windowplace.h"
+#include "widgets/flow/flowcanvas.h"
 
 #include <QAbstractButton>
 #include <QAbstractItemView>
@@ -168,7 +169,7 @@ private Q_SLOTS:
 private:
     std::vector<QWidget*> tabStops();
 
-    TestWindow m_it;
+    AppWindow m_it;
 };
 
 void TestManners::threeWaysOnByTabAndEnter()
@@ -629,11 +630,6 @@ void TestManners::focusIsSeen()
     }
 }
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    TestManners test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestManners)
 
 #include "tst_manners.moc"

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // One choice of notation, followed by every view that writes a layout.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
 #include "app/desktop/menus/notationmenu.h"
 #include "app/desktop/window/settings.h"
 
 #include "widgets/cost/collectivesmodel.h"
 #include "widgets/cost/collectivesview.h"
-#include "widgets/flow/flowscene.h"
-#include "widgets/explain/inspector.h"
 #include "widgets/document/shownspec.h"
 #include "widgets/document/speclabel.h"
-#include "widgets/strategy/strategyeditor.h"
+#include "widgets/explain/inspector.h"
+#include "widgets/flow/flowscene.h"
 #include "widgets/look/theme.h"
+#include "widgets/strategy/strategyeditor.h"
 #include "widgets/tiles/tileview.h"
 #include "widgets/weights/weightmodel.h"
 #include "widgets/weights/weighttable.h"
@@ -241,5 +242,5 @@ void TestNotationViews::longSpecsAreNotCutOff()
     }
 }
 
-QTEST_MAIN(TestNotationViews)
+SHARDBOARD_TEST(TestNotationViews)
 #include "tst_notationviews.moc"

@@ -5,6 +5,7 @@
 #include "model/core/visibletext.h"
 #include "model/design/design.h"
 #include "tests/support/hostilenames.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -201,5 +202,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestText)
+SHARDBOARD_TEST(TestText)
 #include "tst_text.moc"

@@ -7,6 +7,7 @@
 #include "model/plan/memory/timeline.h"
 #include "model/plan/partcosts.h"
 #include "model/plan/steptime.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -541,5 +542,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestTraining)
+SHARDBOARD_TEST(TestTraining)
 #include "tst_training.moc"

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What views compute without a window: numbers as text, colours, zoom, the grid of a mesh, tiles, the flow.
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 
 #include "widgets/canvas/meshgrid.h"
 #include "widgets/canvas/tilescene.h"
 #include "widgets/canvas/viewport.h"
-#include "widgets/look/devicecolors.h"
-#include "widgets/mesh/devicememory.h"
 #include "widgets/flow/flowscene.h"
+#include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
-#include "widgets/mesh/meshchips.h"
 #include "widgets/look/theme.h"
+#include "widgets/mesh/devicememory.h"
+#include "widgets/mesh/meshchips.h"
 #include "widgets/weights/weightmodel.h"
 
 #include <QTest>
@@ -473,5 +474,5 @@ void TestWidgetsPure::removedAxisLeavesStrategies()
             QVERIFY(weight.layout.isReplicated());
 }
 
-QTEST_MAIN(TestWidgetsPure)
-#include "widgets_pure.moc"
+SHARDBOARD_TEST(TestWidgetsPure)
+#include "tst_widgets_pure.moc"

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // The views with real mouse, key and drop events on a real document.
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 
 #include "widgets/controls/axisdrag.h"
 #include "widgets/cost/collectivesmodel.h"
 #include "widgets/cost/collectivesview.h"
+#include "widgets/document/speclabel.h"
+#include "widgets/explain/inspector.h"
+#include "widgets/explain/inspectorparts.h"
 #include "widgets/findings/findingsview.h"
 #include "widgets/flow/flowcanvas.h"
 #include "widgets/flow/flowview.h"
-#include "widgets/explain/inspector.h"
-#include "widgets/explain/inspectorparts.h"
+#include "widgets/look/theme.h"
 #include "widgets/memory/memoryview.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshchips.h"
 #include "widgets/mesh/meshview.h"
-#include "widgets/document/speclabel.h"
-#include "widgets/workbench/summarybar.h"
-#include "widgets/look/theme.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"
 #include "widgets/weights/weightmodel.h"
 #include "widgets/weights/weighttable.h"
+#include "widgets/workbench/summarybar.h"
 
 #include <QAbstractItemModelTester>
 #include <QAction>
@@ -749,5 +750,5 @@ void TestWidgetsViews::nothingAsksForTooMuchRoom()
     QVERIFY(summary->minimumSizeHint().width() <= 1000);
 }
 
-QTEST_MAIN(TestWidgetsViews)
-#include "widgets_views.moc"
+SHARDBOARD_TEST(TestWidgetsViews)
+#include "tst_widgets_views.moc"
