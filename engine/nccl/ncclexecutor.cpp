@@ -3,10 +3,10 @@
 
 #include "engine/devices/compare.h"
 #include "engine/devices/failure.h"
-#include "engine/ops/ringexchange.h"
 #include "engine/devices/team.h"
+#include "engine/ops/ringexchange.h"
+#include "model/io/wire/planjson.h"
 #include "model/plan/memory/memorysettings.h"
-#include "model/io/documents/planjson.h"
 
 #include <algorithm>
 #include <chrono>

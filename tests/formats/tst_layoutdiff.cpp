@@ -3,10 +3,10 @@
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/designfile.h"
+#include "model/io/layouts/designdump.h"
 #include "model/io/layouts/layoutdiff.h"
-#include "model/io/layouts/shardsjson.h"
-#include "model/io/layouts/shardsjsonread.h"
-#include "model/io/maxtext/designdump.h"
+#include "model/io/shards/shardsjson.h"
+#include "model/io/shards/shardsjsonread.h"
 #include "tests/support/runner.h"
 
 #include <QTemporaryDir>
