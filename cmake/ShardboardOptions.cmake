@@ -50,17 +50,17 @@ target_compile_definitions(shardboard_qt_strict INTERFACE
 #   shardboard_optimize(TARGET WARM)   -O2
 #   shardboard_optimize(TARGET COLD)   -O1, and the standard library checks subscripts and empty containers
 # Who sets CMAKE_CXX_FLAGS_RELEASE gets that everywhere.
-set(tuned OFF)
+set(SHARDBOARD_TUNED OFF)
 if(CMAKE_CXX_FLAGS_RELEASE STREQUAL "-O3 -DNDEBUG")
-    set(tuned ON)
+    set(SHARDBOARD_TUNED ON)
 endif()
 function(shardboard_optimize TARGET LEVEL)
     if(LEVEL STREQUAL "COLD" AND NOT SHARDBOARD_CHECKED)
         target_compile_definitions(${TARGET} PRIVATE _GLIBCXX_ASSERTIONS)
     endif()
-    if(tuned AND LEVEL STREQUAL "WARM")
+    if(SHARDBOARD_TUNED AND LEVEL STREQUAL "WARM")
         target_compile_options(${TARGET} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2>)
-    elseif(tuned AND LEVEL STREQUAL "COLD")
+    elseif(SHARDBOARD_TUNED AND LEVEL STREQUAL "COLD")
         target_compile_options(${TARGET} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
     endif()
 endfunction()
