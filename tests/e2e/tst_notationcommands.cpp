@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl notation, shardctl cuts and tiles --spec as a script sees them.
+#include "tests/support/runner.h"
 #include "tests/support/shardctlrun.h"
 
 #include <QJsonArray>
@@ -108,5 +109,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestNotationCommands)
+SHARDBOARD_TEST(TestNotationCommands)
 #include "tst_notationcommands.moc"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl plan --against: two design files side by side, as text and as a document.
+#include "tests/support/runner.h"
 #include "tests/support/shardctlrun.h"
 
 #include <QJsonArray>
@@ -262,5 +263,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestPlanCommand)
+SHARDBOARD_TEST(TestPlanCommand)
 #include "tst_plancommand.moc"

@@ -4,6 +4,7 @@
 #include "engine/ops/kernels/attention.h"
 #include "engine/ops/kernels/ringattention.h"
 #include "tests/engine/numeric.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -396,5 +397,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestAttentionKernels)
+SHARDBOARD_TEST(TestAttentionKernels)
 #include "tst_attentionkernels.moc"

@@ -4,6 +4,7 @@
 #include "engine/devices/cacheshare.h"
 #include "engine/devices/failure.h"
 #include "engine/devices/keptcacheshare.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -185,5 +186,5 @@ private:
     QTemporaryDir m_folder;
 };
 
-QTEST_GUILESS_MAIN(TestCacheShare)
+SHARDBOARD_TEST(TestCacheShare)
 #include "tst_cacheshare.moc"

@@ -5,6 +5,7 @@
 #include "engine/devices/failure.h"
 #include "engine/devices/regions.h"
 #include "model/hardware/hardware.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -420,5 +421,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestCollective)
+SHARDBOARD_TEST(TestCollective)
 #include "tst_collective.moc"

@@ -6,6 +6,7 @@
 #include "engine/conformance/opcase.h"
 #include "engine/conformance/reference.h"
 #include "tests/engine/numeric.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -149,5 +150,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestConformance)
+SHARDBOARD_TEST(TestConformance)
 #include "tst_conformance.moc"

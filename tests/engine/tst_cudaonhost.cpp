@@ -3,6 +3,7 @@
 #include "engine/conformance/conformance.h"
 #include "engine/cuda/cudaexecutor.h"
 #include "engine/cuda/hostruntime.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -62,5 +63,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestCudaOnHost)
+SHARDBOARD_TEST(TestCudaOnHost)
 #include "tst_cudaonhost.moc"

@@ -9,6 +9,7 @@
 #include "engine/ops/gemm.h"
 #include "model/picker/rules.h"
 #include "tests/engine/numeric.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -314,5 +315,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestGradientOps)
+SHARDBOARD_TEST(TestGradientOps)
 #include "tst_gradientops.moc"

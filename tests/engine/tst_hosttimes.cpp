@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What several processes have measured of one execution, made one: hosts whose clocks differ, messages that some wait for.
 #include "engine/run/hosttimes.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -115,5 +116,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestHostTimes)
+SHARDBOARD_TEST(TestHostTimes)
 #include "tst_hosttimes.moc"

@@ -5,6 +5,7 @@
 #include "engine/ops/execute.h"
 #include "engine/ops/gemm.h"
 #include "engine/ops/kernels.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -388,5 +389,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestKernels)
+SHARDBOARD_TEST(TestKernels)
 #include "tst_kernels.moc"

@@ -4,6 +4,7 @@
 #include "engine/devices/taskpool.h"
 #include "engine/run/runner.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -195,5 +196,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestLowMemory)
+SHARDBOARD_TEST(TestLowMemory)
 #include "tst_lowmemory.moc"

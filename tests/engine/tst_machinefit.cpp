@@ -4,6 +4,7 @@
 #include "engine/calibrate/calibrate.h"
 #include "model/io/measured/machinefit.h"
 #include "model/io/measured/profiledocument.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -309,5 +310,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestMachineFit)
+SHARDBOARD_TEST(TestMachineFit)
 #include "tst_machinefit.moc"

@@ -4,6 +4,7 @@
 #include "engine/run/runner.h"
 #include "model/design/evaluate/evaluate.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -157,5 +158,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestModuleRun)
+SHARDBOARD_TEST(TestModuleRun)
 #include "tst_modulerun.moc"

@@ -9,6 +9,7 @@
 #include "engine/nccl/ranks.h"
 #include "model/plan/reshard/reshard.h"
 #include "tests/engine/ncclstandins.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -302,5 +303,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestNccl)
+SHARDBOARD_TEST(TestNccl)
 #include "tst_nccl.moc"

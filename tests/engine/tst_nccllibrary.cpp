@@ -7,6 +7,7 @@
 #include "engine/nccl/process.h"
 #include "engine/nccl/spread.h"
 #include "tests/engine/standinnccl.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -207,5 +208,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestNcclLibrary)
+SHARDBOARD_TEST(TestNcclLibrary)
 #include "tst_nccllibrary.moc"

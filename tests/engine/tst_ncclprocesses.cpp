@@ -2,6 +2,7 @@
 // The backend nccl over several processes of mpirun: which GPUs they take, and whole programs on stand-ins for GPUs and library
 // (ncclprocesses.cpp), one or two devices in each process. Skipped where there is no mpirun.
 #include "engine/nccl/seats.h"
+#include "tests/support/runner.h"
 
 #include <QProcess>
 #include <QTest>
@@ -251,5 +252,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestNcclProcesses)
+SHARDBOARD_TEST(TestNcclProcesses)
 #include "tst_ncclprocesses.moc"

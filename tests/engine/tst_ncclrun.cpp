@@ -8,6 +8,7 @@
 #include "tests/engine/keptvalues.h"
 #include "tests/engine/ncclstandins.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -381,5 +382,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestNcclRun)
+SHARDBOARD_TEST(TestNcclRun)
 #include "tst_ncclrun.moc"

@@ -3,6 +3,7 @@
 #include "engine/devices/failure.h"
 #include "engine/ops/gemm.h"
 #include "tests/engine/onedevice.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -437,5 +438,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestParts)
+SHARDBOARD_TEST(TestParts)
 #include "tst_parts.moc"

@@ -5,6 +5,7 @@
 #include "engine/run/runner.h"
 #include "model/design/evaluate/evaluate.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -216,5 +217,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestPipeline)
+SHARDBOARD_TEST(TestPipeline)
 #include "tst_pipeline.moc"

@@ -12,6 +12,7 @@
 #include "model/io/measured/projection.h"
 #include "model/io/measured/trace.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/runner.h"
 #include "tests/support/tracecheck.h"
 
 #include <QTest>
@@ -616,5 +617,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestProfile)
+SHARDBOARD_TEST(TestProfile)
 #include "tst_profile.moc"

@@ -6,6 +6,7 @@
 #include "model/families/buildgraph.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/families.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -188,5 +189,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestRandomPlans)
+SHARDBOARD_TEST(TestRandomPlans)
 #include "tst_randomplans.moc"

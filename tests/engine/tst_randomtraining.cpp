@@ -7,6 +7,7 @@
 #include "model/families/buildgraph.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/families.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -259,5 +260,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestRandomTraining)
+SHARDBOARD_TEST(TestRandomTraining)
 #include "tst_randomtraining.moc"

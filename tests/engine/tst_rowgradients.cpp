@@ -7,6 +7,7 @@
 #include "engine/ops/kernels/reduce.h"
 #include "engine/ops/kernels/rotary.h"
 #include "tests/engine/numeric.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -293,5 +294,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestRowGradients)
+SHARDBOARD_TEST(TestRowGradients)
 #include "tst_rowgradients.moc"

@@ -3,6 +3,7 @@
 #include "engine/run/runner.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/families.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -379,5 +380,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestRunner)
+SHARDBOARD_TEST(TestRunner)
 #include "tst_runner.moc"

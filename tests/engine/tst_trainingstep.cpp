@@ -6,6 +6,7 @@
 #include "engine/run/runner.h"
 #include "tests/engine/doublemodel.h"
 #include "tests/engine/testprogram.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -484,5 +485,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestTrainingStep)
+SHARDBOARD_TEST(TestTrainingStep)
 #include "tst_trainingstep.moc"

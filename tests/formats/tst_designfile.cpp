@@ -2,6 +2,7 @@
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/designfile.h"
 #include "model/io/file/textfile.h"
+#include "tests/support/runner.h"
 
 #include <QDir>
 #include <QFile>
@@ -393,5 +394,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestDesignFile)
+SHARDBOARD_TEST(TestDesignFile)
 #include "tst_designfile.moc"

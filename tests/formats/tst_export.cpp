@@ -11,6 +11,7 @@
 #include "model/io/layouts/exporter.h"
 #include "model/io/shards/shardsjson.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
 
@@ -646,5 +647,5 @@ for i in range(int(sys.argv[2])):
     }
 };
 
-QTEST_APPLESS_MAIN(TestExport)
+SHARDBOARD_TEST(TestExport)
 #include "tst_export.moc"

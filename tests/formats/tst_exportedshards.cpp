@@ -8,6 +8,7 @@
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/layouts/exporter.h"
+#include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
 
@@ -405,5 +406,5 @@ void TestExportedShards::exportsEqualThePlan()
         }
 }
 
-QTEST_APPLESS_MAIN(TestExportedShards)
+SHARDBOARD_TEST(TestExportedShards)
 #include "tst_exportedshards.moc"

@@ -5,6 +5,7 @@
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/huggingface/hfconfig.h"
 #include "model/io/json/jsontext.h"
+#include "tests/support/runner.h"
 
 #include <QFile>
 #include <QTest>
@@ -291,5 +292,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestFamilies)
+SHARDBOARD_TEST(TestFamilies)
 #include "tst_families.moc"

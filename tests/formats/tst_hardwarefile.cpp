@@ -5,6 +5,7 @@
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/designfile.h"
 #include "model/io/design/hardwarefile.h"
+#include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
 
@@ -260,5 +261,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestHardwareFile)
+SHARDBOARD_TEST(TestHardwareFile)
 #include "tst_hardwarefile.moc"

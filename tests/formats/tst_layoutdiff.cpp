@@ -8,6 +8,7 @@
 #include "model/io/layouts/layoutdiff.h"
 #include "model/io/shards/shardsjson.h"
 #include "model/io/shards/shardsjsonread.h"
+#include "tests/support/runner.h"
 
 #include <QTemporaryDir>
 #include <QTest>
@@ -357,5 +358,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestLayoutDiff)
+SHARDBOARD_TEST(TestLayoutDiff)
 #include "tst_layoutdiff.moc"

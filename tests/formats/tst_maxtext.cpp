@@ -5,10 +5,10 @@
 #include "model/io/maxtext/maxtextdump.h"
 #include "model/io/maxtext/maxtextresolve.h"
 #include "model/io/maxtext/rulefile.h"
+#include "tests/support/runner.h"
 
 #include <QDir>
 #include <QDirIterator>
-#include <QElapsedTimer>
 #include <QtTest>
 
 #include <algorithm>
@@ -590,5 +590,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestMaxText)
+SHARDBOARD_TEST(TestMaxText)
 #include "tst_maxtext.moc"

@@ -4,6 +4,7 @@
 #include "model/io/maxtext/rulefile.h"
 #include "model/io/yaml/yamltext.h"
 #include "tests/formats/checkpointmaker.h"
+#include "tests/support/runner.h"
 
 #include <QTemporaryDir>
 #include <QtTest>
@@ -449,5 +450,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_GUILESS_MAIN(TestRuleFile)
+SHARDBOARD_TEST(TestRuleFile)
 #include "tst_rulefile.moc"

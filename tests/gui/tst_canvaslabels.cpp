@@ -2,6 +2,7 @@
 // What is written in the canvases stays in its tile and covers nothing else that is written, at any size and zoom; and tiles that
 // mean something else differ by their pattern, too, when all colour is gone.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
 #include "widgets/canvas/navigation.h"
 #include "widgets/flow/flowcanvas.h"
@@ -336,5 +337,5 @@ void TestCanvasLabels::partialSumsAreDashed()
     QVERIFY(dashed > 0);
 }
 
-QTEST_MAIN(TestCanvasLabels)
+SHARDBOARD_TEST(TestCanvasLabels)
 #include "tst_canvaslabels.moc"

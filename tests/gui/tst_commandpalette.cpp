@@ -7,14 +7,15 @@
 #include "app/desktop/menus/themecontrol.h"
 #include "app/desktop/window/mainwindow.h"
 #include "app/desktop/window/palettesources.h"
+
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 #include "widgets/document/documentview.h"
 #include "widgets/workbench/commandpalette.h"
 
 #include <QAction>
 #include <QApplication>
 #include <QDockWidget>
-#include <QElapsedTimer>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
@@ -225,5 +226,5 @@ void TestCommandPalette::withoutADesign()
     QVERIFY(empty.document()->hasDesign());
 }
 
-QTEST_MAIN(TestCommandPalette)
+SHARDBOARD_TEST(TestCommandPalette)
 #include "tst_commandpalette.moc"

@@ -2,6 +2,7 @@
 // Where time and memory go, in the real views: the table of parts and operations, memory by cause and over the step, and what
 // would make a design fit, with progress, cancel and one click to take it.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
 #include "model/design/evaluate/evaluate.h"
 #include "model/plan/time/partcosts.h"
@@ -462,5 +463,5 @@ void TestCostViews::everythingHasAName()
     QCOMPARE(namelessIn(*memory), QString());
 }
 
-QTEST_MAIN(TestCostViews)
+SHARDBOARD_TEST(TestCostViews)
 #include "tst_costviews.moc"

@@ -8,6 +8,7 @@
 #include "app/desktop/window/mainwindow.h"
 #include "model/io/design/hardwarefile.h"
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 
 #include <QAction>
 #include <QApplication>
@@ -152,5 +153,5 @@ void TestDesignMenu::newDesignWithAHardwareFile()
     QVERIFY(refused.findChild<QLabel*>(QStringLiteral("new.error"))->text().contains(QStringLiteral("mine.json")));
 }
 
-QTEST_MAIN(TestDesignMenu)
+SHARDBOARD_TEST(TestDesignMenu)
 #include "tst_designmenu.moc"

@@ -6,6 +6,7 @@
 #include "model/io/checkpoint/openmodel.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
+#include "tests/support/runner.h"
 
 #include <QSignalSpy>
 #include <QTemporaryDir>
@@ -474,5 +475,5 @@ void TestDocument::largeFileIsIdentifiedPieceByPiece()
     QVERIFY(identity.sameContent(identity) && !identity.sameContent(identityOf(folder.path())));
 }
 
-QTEST_GUILESS_MAIN(TestDocument)
+SHARDBOARD_TEST(TestDocument)
 #include "tst_document.moc"

@@ -3,6 +3,7 @@
 #include "app/desktop/files/sample.h"
 #include "app/desktop/run/enginesession.h"
 #include "model/design/evaluate/evaluate.h"
+#include "tests/support/runner.h"
 
 #include <QSignalSpy>
 #include <QTest>
@@ -272,5 +273,5 @@ void TestEngine::commandComesFromTheEnvironment()
     qunsetenv("SHARDBOARD_ENGINE");
 }
 
-QTEST_GUILESS_MAIN(TestEngine)
+SHARDBOARD_TEST(TestEngine)
 #include "tst_engine.moc"

@@ -2,6 +2,7 @@
 // Why there is a collective and what else there was, with real clicks: causes, ranked rows, pins set and removed as steps of
 // the history; and that long names fit, in the view and in the inspector.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
 #include "model/design/explain/explain.h"
 #include "widgets/controls/card.h"
@@ -511,5 +512,5 @@ void TestExplainView::rowsInWords()
     QCOMPARE(movesText(row), QStringLiteral("nothing"));
 }
 
-QTEST_MAIN(TestExplainView)
+SHARDBOARD_TEST(TestExplainView)
 #include "tst_explainview.moc"

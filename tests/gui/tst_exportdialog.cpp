@@ -6,8 +6,10 @@
 #include "app/desktop/export/exportstate.h"
 #include "app/desktop/window/fonts.h"
 #include "model/session/selection.h"
-#include "tests/gui/testwindow.h"
+#include "tests/gui/appwindow.h"
+#include "tests/gui/testfonts.h"
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 #include "widgets/work/longwork.h"
 
 #include <QDeadlineTimer>
@@ -474,12 +476,6 @@ void TestExportDialog::damageIsFoundWhenReadBack()
     QVERIFY(back.error().text().find("shards.json") != std::string::npos);
 }
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    ensureFonts(application);
-    TestExportDialog test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestExportDialog, withFonts)
 
 #include "tst_exportdialog.moc"

@@ -9,8 +9,11 @@
 #include "app/desktop/window/fonts.h"
 #include "app/desktop/window/helpwindow.h"
 #include "app/desktop/window/mainwindow.h"
+
 #include "model/session/document.h"
 #include "model/session/selection.h"
+#include "tests/gui/testfonts.h"
+#include "tests/support/runner.h"
 #include "widgets/compare/compareview.h"
 #include "widgets/look/format.h"
 #include "widgets/memory/fitadvisor.h"
@@ -221,12 +224,6 @@ void TestHelp::firstSteps()
     QVERIFY(folder.exists(QStringLiteral("export.py")) && folder.exists(QStringLiteral("shards.json")));
 }
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    ensureFonts(application);
-    TestHelp test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestHelp, withFonts)
 
 #include "tst_help.moc"

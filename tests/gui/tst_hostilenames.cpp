@@ -13,10 +13,11 @@
 #include "model/core/visibletext.h"
 #include "model/io/design/designfile.h"
 #include "model/session/edithistory.h"
+#include "tests/gui/appwindow.h"
 #include "tests/gui/editor_support.h"
-#include "tests/gui/realwindow.h"
 #include "tests/gui/textsinks.h"
 #include "tests/support/hostilenames.h"
+#include "tests/support/runner.h"
 #include "widgets/look/plaintext.h"
 
 #include <QDir>
@@ -563,5 +564,5 @@ void TestHostileNames::sourcesUseTheHelper()
     QVERIFY2(found.isEmpty(), qPrintable(found.join(QLatin1Char('\n'))));
 }
 
-QTEST_MAIN(TestHostileNames)
+SHARDBOARD_TEST(TestHostileNames, withFonts)
 #include "tst_hostilenames.moc"

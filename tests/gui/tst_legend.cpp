@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Legends name every colour and pattern in view, and a click on an entry, or a key, shows what is drawn so in the same view.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
 #include "widgets/cost/costview.h"
 #include "widgets/flow/flowcanvas.h"
@@ -399,5 +400,5 @@ void TestLegend::choiceOutlivesAnEdit()
         QVERIFY(shown.view->canvas()->matches(i));
 }
 
-QTEST_MAIN(TestLegend)
+SHARDBOARD_TEST(TestLegend)
 #include "tst_legend.moc"

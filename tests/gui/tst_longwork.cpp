@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work off the GUI thread: only the latest answers, a cancel is answered at once and is no error, and what lasts is told of.
+#include "tests/support/runner.h"
 #include "widgets/work/latestjob.h"
 #include "widgets/work/longwork.h"
 
-#include <QElapsedTimer>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSemaphore>
@@ -206,5 +206,5 @@ void TestLongWork::cancelIsAnsweredAtOnceAndTheAnswerNeverComes()
     QCOMPARE(ended.count(), 1);
 }
 
-QTEST_MAIN(TestLongWork)
+SHARDBOARD_TEST(TestLongWork)
 #include "tst_longwork.moc"

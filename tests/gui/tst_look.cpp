@@ -5,7 +5,9 @@
 #include "app/desktop/window/fonts.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
-#include "tests/gui/window_support.h"
+#include "tests/gui/appwindow.h"
+#include "tests/gui/testfonts.h"
+#include "tests/support/runner.h"
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/look/devicecolors.h"
 #include "widgets/look/theme.h"
@@ -111,7 +113,7 @@ private:
     QImage tile(TileCanvas* canvas, std::int64_t position);
     QStringList clipped() const;
 
-    TestWindow m_it;
+    AppWindow m_it;
 };
 
 void TestLook::cleanup()
@@ -474,12 +476,6 @@ void TestLook::allLooksTogether()
     savePicture(m_it.window.get(), QStringLiteral("contrast-patterns-14"));
 }
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    ensureFonts(application);
-    TestLook test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestLook, withFonts)
 
 #include "tst_look.moc"

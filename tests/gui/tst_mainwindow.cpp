@@ -17,6 +17,7 @@
 #include "model/plan/pin.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
+#include "tests/support/runner.h"
 #include "widgets/controls/axisdrag.h"
 #include "widgets/controls/wrappedlabel.h"
 #include "widgets/look/theme.h"
@@ -785,5 +786,5 @@ void TestMainWindow::realEngineRuns()
     QVERIFY2(childText("run.verdict").startsWith(QStringLiteral("Equal to the unsharded")), qPrintable(childText("run.verdict")));
 }
 
-QTEST_MAIN(TestMainWindow)
+SHARDBOARD_TEST(TestMainWindow)
 #include "tst_mainwindow.moc"

@@ -2,6 +2,7 @@
 // The device mesh as a heat map of memory: every stage of a pipeline with its own peak, in numbers and colours; what does not
 // fit is marked by more than its colour; the legend says what is shown.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
 #include "widgets/controls/axisdrag.h"
 #include "widgets/edits/meshorder.h"
@@ -254,5 +255,5 @@ void TestMeshView::everythingHasAName()
     QCOMPARE(namelessIn(*shown.view), QString());
 }
 
-QTEST_MAIN(TestMeshView)
+SHARDBOARD_TEST(TestMeshView)
 #include "tst_meshview.moc"

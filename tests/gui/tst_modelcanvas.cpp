@@ -2,6 +2,7 @@
 // All weights on one canvas: areas in proportion to bytes, nothing overlaps, zoom into any by wheel, keys and double click; and the
 // reverse view, whose bytes are those that a count over every element of the shards gives.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
 #include "widgets/controls/viewheader.h"
 #include "widgets/look/theme.h"
@@ -321,5 +322,5 @@ void TestModelCanvas::everythingHasAName()
     QCOMPARE(namelessIn(*shown.view), QString());
 }
 
-QTEST_MAIN(TestModelCanvas)
+SHARDBOARD_TEST(TestModelCanvas)
 #include "tst_modelcanvas.moc"

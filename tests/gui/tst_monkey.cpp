@@ -14,6 +14,8 @@
 #include "model/session/document.h"
 #include "tests/gui/heapuse.h"
 #include "tests/gui/monkey.h"
+#include "tests/gui/testfonts.h"
+#include "tests/support/runner.h"
 
 #include <QApplication>
 #include <QElapsedTimer>
@@ -145,6 +147,17 @@ int forSeconds(int seconds, quint32 seed)
     return 0;
 }
 
+std::optional<int> prepareOrRunLong(const QStringList& arguments)
+{
+    QApplication::setQuitOnLastWindowClosed(false);
+    (void)withFonts(arguments);
+    if (const auto at = arguments.indexOf(QStringLiteral("--seconds")); at > 0) {
+        const auto seed = arguments.indexOf(QStringLiteral("--seed"));
+        return forSeconds(arguments.value(at + 1).toInt(), seed > 0 ? arguments.value(seed + 1).toUInt() : 1);
+    }
+    return std::nullopt;
+}
+
 } // namespace
 
 class TestMonkey : public QObject {
@@ -172,18 +185,6 @@ private Q_SLOTS:
     }
 };
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    QApplication::setQuitOnLastWindowClosed(false);
-    ensureFonts(application);
-    const QStringList arguments = QCoreApplication::arguments();
-    if (const auto at = arguments.indexOf(QStringLiteral("--seconds")); at > 0) {
-        const auto seed = arguments.indexOf(QStringLiteral("--seed"));
-        return forSeconds(arguments.value(at + 1).toInt(), seed > 0 ? arguments.value(seed + 1).toUInt() : 1);
-    }
-    TestMonkey test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestMonkey, prepareOrRunLong)
 
 #include "tst_monkey.moc"

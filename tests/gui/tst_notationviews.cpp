@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One choice of notation, followed by every view that writes a layout.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
 #include "app/desktop/base/settings.h"
 #include "app/desktop/menus/notationmenu.h"
@@ -241,5 +242,5 @@ void TestNotationViews::longSpecsAreNotCutOff()
     }
 }
 
-QTEST_MAIN(TestNotationViews)
+SHARDBOARD_TEST(TestNotationViews)
 #include "tst_notationviews.moc"

@@ -11,6 +11,8 @@
 #include "app/desktop/window/fonts.h"
 #include "app/desktop/window/mainwindow.h"
 #include "model/session/document.h"
+#include "tests/gui/testfonts.h"
+#include "tests/support/runner.h"
 #include "widgets/canvas/navigation.h"
 #include "widgets/look/theme.h"
 #include "widgets/mesh/meshcanvas.h"
@@ -356,12 +358,6 @@ private:
     std::unique_ptr<MainWindow> m_window;
 };
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    ensureFonts(application);
-    TestPictures test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestPictures, withFonts)
 
 #include "tst_pictures.moc"

@@ -2,6 +2,7 @@
 // The list of pins with real clicks and keys: what it says of each, which do nothing, adding and removing as steps of the
 // history.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
 #include "widgets/explain/pinsview.h"
 #include "widgets/look/theme.h"
@@ -182,5 +183,5 @@ void TestPinsView::emptyListSaysHowToMakeOne()
     QVERIFY(empty->isVisible() && empty->text().contains(QStringLiteral("Pin this")));
 }
 
-QTEST_MAIN(TestPinsView)
+SHARDBOARD_TEST(TestPinsView)
 #include "tst_pinsview.moc"

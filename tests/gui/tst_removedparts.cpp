@@ -3,11 +3,14 @@
 // removed, while the view slept, stood behind another picture, or had the mouse button down on them.
 #include "app/desktop/window/fonts.h"
 #include "model/session/selection.h"
-#include "tests/gui/testwindow.h"
+#include "tests/gui/appwindow.h"
+#include "tests/gui/testfonts.h"
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 #include "widgets/controls/axispicker.h"
 #include "widgets/controls/card.h"
 #include "widgets/document/speclabel.h"
+#include "widgets/explain/inspectorpage.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/strategy/strategypreview.h"
 #include "widgets/tiles/tilecanvas.h"
@@ -97,7 +100,7 @@ void TestRemovedParts::arrowsFromADeviceThatHoldsNothing()
     Selection* selection = test.document()->selection();
     selection->setWeight(weight);
     settle();
-    auto* canvas = test.find<TileCanvas>("tileCanvas");
+    auto* canvas = test.child<TileCanvas>("tileCanvas");
     QVERIFY(canvas->isVisible());
     const WeightLayout& layout = weightAt(*test.document(), weight);
     int without = 0;
@@ -133,10 +136,10 @@ void TestRemovedParts::findingsRepairedWhileTheirListSleeps()
     QVERIFY(open(test, design));
     test.raise("findings");
     settle();
-    auto* list = test.find<QTreeWidget>("findingsList");
+    auto* list = test.child<QTreeWidget>("findingsList");
     QTRY_VERIFY(list->topLevelItemCount() > 3);
     const auto before = test.document()->evaluation()->findings.size();
-    auto* all = test.find<QPushButton>("repairAll");
+    auto* all = test.child<QPushButton>("repairAll");
     QVERIFY(all->isVisible() && all->isEnabled());
     all->click();
     test.window->docks()->raise(QStringLiteral("cost"));
@@ -162,8 +165,8 @@ void TestRemovedParts::tilesBehindAllWeightsWhenDevicesGo()
     selection->setWeight(weightNamed(*test.document(), "mlp.up_proj"));
     selection->setDevice(15);
     settle();
-    auto* canvas = test.find<TileCanvas>("tileCanvas");
-    auto* all = test.find<QToolButton>("tileAll");
+    auto* canvas = test.child<TileCanvas>("tileCanvas");
+    auto* all = test.child<QToolButton>("tileAll");
     QVERIFY(canvas->isVisible());
     all->click();
     settle();
@@ -195,7 +198,7 @@ void TestRemovedParts::copiedWhileItsListSleeps()
 {
     TestWindow test;
     QVERIFY(open(test, knownDesign("data=2,model=4")));
-    auto* tree = test.find<QTreeView>("weightTree");
+    auto* tree = test.child<QTreeView>("weightTree");
     test.document()->selection()->setWeights({ 3, 5, 8 }, 8);
     settle();
     QVERIFY(tree->selectionModel()->selectedRows().size() >= 3);
@@ -346,12 +349,6 @@ void TestRemovedParts::pressedAxisIsRemoved()
     test.document()->undoStack()->setClean();
 }
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    ensureFonts(application);
-    TestRemovedParts test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestRemovedParts, withFonts)
 
 #include "tst_removedparts.moc"

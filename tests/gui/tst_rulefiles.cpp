@@ -12,6 +12,7 @@
 #include "model/rules/rulesetup.h"
 #include "model/session/document.h"
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 #include "widgets/findings/findingsview.h"
 #include "widgets/rules/rulesview.h"
 
@@ -229,5 +230,5 @@ void TestRuleFiles::moduleThatCannotBeIsRefused()
     QVERIFY(dialog.findChild<QLabel*>(QStringLiteral("new.error"))->text().contains(QStringLiteral("bias")));
 }
 
-QTEST_MAIN(TestRuleFiles)
+SHARDBOARD_TEST(TestRuleFiles)
 #include "tst_rulefiles.moc"

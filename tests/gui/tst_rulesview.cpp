@@ -2,6 +2,7 @@
 // The rules view with real key, mouse and drop events on a real document.
 #include "tests/gui/widgets_support.h"
 #include "tests/support/hostilenames.h"
+#include "tests/support/runner.h"
 
 #include "model/io/maxtext/rulefile.h"
 #include "model/io/maxtext/rulefilewriter.h"
@@ -637,5 +638,5 @@ void TestRulesView::viewWithoutADesign()
     QVERIFY(view.minimumSizeHint().width() <= 640);
 }
 
-QTEST_MAIN(TestRulesView)
+SHARDBOARD_TEST(TestRulesView)
 #include "tst_rulesview.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The strategy editor with real keys and clicks on a real document.
 #include "tests/gui/editor_support.h"
+#include "tests/support/runner.h"
 
 #include "model/design/evaluate/evaluate.h"
 #include "widgets/controls/axispicker.h"
@@ -531,5 +532,5 @@ void TestStrategyEditor::everyKindFitsIntoTheNarrowestPanel()
     }
 }
 
-QTEST_MAIN(TestStrategyEditor)
+SHARDBOARD_TEST(TestStrategyEditor)
 #include "tst_strategyeditor.moc"

@@ -9,7 +9,8 @@
 #include "app/desktop/window/shortcutsheet.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
-#include "tests/gui/window_support.h"
+#include "tests/gui/appwindow.h"
+#include "tests/support/runner.h"
 #include "widgets/controls/windowplace.h"
 #include "widgets/flow/flowcanvas.h"
 
@@ -168,7 +169,7 @@ private Q_SLOTS:
 private:
     std::vector<QWidget*> tabStops();
 
-    TestWindow m_it;
+    AppWindow m_it;
 };
 
 void TestUsability::threeWaysOnByTabAndEnter()
@@ -629,11 +630,6 @@ void TestUsability::focusIsSeen()
     }
 }
 
-int main(int argc, char** argv)
-{
-    QApplication application(argc, argv);
-    TestUsability test;
-    return QTest::qExec(&test, argc, argv);
-}
+SHARDBOARD_TEST(TestUsability)
 
 #include "tst_usability.moc"

@@ -2,6 +2,7 @@
 // Constants from measured points: known ones come back, and the published points are met.
 #include "model/cost/calibration.h"
 #include "model/cost/collectiveprices.h"
+#include "tests/support/runner.h"
 
 #include <QFile>
 #include <QJsonArray>
@@ -270,5 +271,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestCalibration)
+SHARDBOARD_TEST(TestCalibration)
 #include "tst_calibration.moc"

@@ -5,6 +5,7 @@
 #include "model/design/presets/presets.h"
 #include "model/io/documents/comparejson.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
 
@@ -227,5 +228,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestCompare)
+SHARDBOARD_TEST(TestCompare)
 #include "tst_compare.moc"

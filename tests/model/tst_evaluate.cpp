@@ -3,6 +3,7 @@
 #include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -210,5 +211,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestEvaluate)
+SHARDBOARD_TEST(TestEvaluate)
 #include "tst_evaluate.moc"

@@ -5,6 +5,7 @@
 #include "model/design/explain/rankedrows.h"
 #include "model/design/presets/presets.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -451,5 +452,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestExplain)
+SHARDBOARD_TEST(TestExplain)
 #include "tst_explain.moc"

@@ -5,6 +5,7 @@
 #include "model/design/findings/findings.h"
 #include "model/design/presets/presets.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -372,5 +373,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestFindingCosts)
+SHARDBOARD_TEST(TestFindingCosts)
 #include "tst_findingcosts.moc"

@@ -5,6 +5,7 @@
 #include "model/design/presets/presets.h"
 #include "model/hardware/hardware.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -146,5 +147,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestFitAdvice)
+SHARDBOARD_TEST(TestFitAdvice)
 #include "tst_fitadvice.moc"

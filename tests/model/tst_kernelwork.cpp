@@ -6,6 +6,7 @@
 #include "model/io/checkpoint/openmodel.h"
 #include "model/ops/opdefinition.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -225,5 +226,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestKernelWork)
+SHARDBOARD_TEST(TestKernelWork)
 #include "tst_kernelwork.moc"

@@ -7,6 +7,7 @@
 #include "model/plan/memory/stagelayers.h"
 #include "model/plan/memory/timeline.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -363,5 +364,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestMemory)
+SHARDBOARD_TEST(TestMemory)
 #include "tst_memory.moc"

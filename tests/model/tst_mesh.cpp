@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/mesh.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -75,5 +76,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestMesh)
+SHARDBOARD_TEST(TestMesh)
 #include "tst_mesh.moc"

@@ -8,6 +8,7 @@
 #include "model/modules/linear.h"
 #include "model/modules/moe.h"
 #include "model/modules/stackedmoe.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -376,5 +377,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestModules)
+SHARDBOARD_TEST(TestModules)
 #include "tst_modules.moc"

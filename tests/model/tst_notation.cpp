@@ -5,6 +5,7 @@
 #include "model/notation/compact.h"
 #include "model/notation/iota.h"
 #include "model/notation/notation.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -457,5 +458,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestNotation)
+SHARDBOARD_TEST(TestNotation)
 #include "tst_notation.moc"

@@ -2,6 +2,7 @@
 // The table of operations and the notation of their sharding rules.
 #include "model/ops/opdefinition.h"
 #include "model/ops/shardingrule.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -88,5 +89,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestOps)
+SHARDBOARD_TEST(TestOps)
 #include "tst_ops.moc"

@@ -4,6 +4,7 @@
 #include "model/design/presets/presets.h"
 #include "model/hardware/hardware.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -85,5 +86,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestPerformance)
+SHARDBOARD_TEST(TestPerformance)
 #include "tst_performance.moc"

@@ -6,6 +6,7 @@
 #include "model/picker/menu/localshape.h"
 #include "model/picker/report.h"
 #include "tests/support/menutext.h"
+#include "tests/support/runner.h"
 
 #include <QFile>
 #include <QtTest>
@@ -620,5 +621,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestPickOperation)
+SHARDBOARD_TEST(TestPickOperation)
 #include "tst_pickoperation.moc"

@@ -4,6 +4,7 @@
 #include "model/design/presets/presets.h"
 #include "model/io/wire/planjson.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <nlohmann/json.hpp>
 
@@ -362,5 +363,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestPlan)
+SHARDBOARD_TEST(TestPlan)
 #include "tst_plan.moc"

@@ -4,6 +4,7 @@
 #include "model/design/presets/presets.h"
 #include "model/plan/plansteps.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -148,5 +149,5 @@ void TestPlanSteps::stepsAreFound()
     QCOMPARE(stepOfOperation(steps, 0, 1), -1);
 }
 
-QTEST_APPLESS_MAIN(TestPlanSteps)
+SHARDBOARD_TEST(TestPlanSteps)
 #include "tst_plansteps.moc"

@@ -7,6 +7,7 @@
 #include "model/design/presets/presetaxes.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -214,5 +215,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestPresetFindings)
+SHARDBOARD_TEST(TestPresetFindings)
 #include "tst_presetfindings.moc"

@@ -5,6 +5,7 @@
 #include "model/design/presets/presets.h"
 #include "model/plan/pipeline.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -218,5 +219,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestPublishedTimes)
+SHARDBOARD_TEST(TestPublishedTimes)
 #include "tst_publishedtimes.moc"

@@ -5,6 +5,7 @@
 #include "model/plan/time/compiledcost.h"
 #include "model/plan/time/reprice.h"
 #include "tests/support/models.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -140,5 +141,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestReprice)
+SHARDBOARD_TEST(TestReprice)
 #include "tst_reprice.moc"

@@ -4,6 +4,7 @@
 #include "model/core/shards.h"
 #include "model/plan/reshard/reshard.h"
 #include "model/plan/reshard/reshardorder.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -550,5 +551,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestReshardSearch)
+SHARDBOARD_TEST(TestReshardSearch)
 #include "tst_reshardsearch.moc"

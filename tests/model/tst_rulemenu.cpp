@@ -5,6 +5,7 @@
 #include "model/picker/menu/transition.h"
 #include "model/picker/picktask.h"
 #include "model/picker/rulemenu.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -127,5 +128,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestRuleMenu)
+SHARDBOARD_TEST(TestRuleMenu)
 #include "tst_rulemenu.moc"

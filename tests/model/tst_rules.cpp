@@ -2,6 +2,7 @@
 // Logical axis rules: the resolution against a table of answers, and the table against resolutions that are wrong.
 #include "model/core/text.h"
 #include "model/rules/rulesetup.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -402,5 +403,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestRules)
+SHARDBOARD_TEST(TestRules)
 #include "tst_rules.moc"

@@ -6,6 +6,7 @@
 #include "model/design/design.h"
 #include "model/io/json/jsonwriter.h"
 #include "tests/support/hostilenames.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -202,5 +203,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestText)
+SHARDBOARD_TEST(TestText)
 #include "tst_text.moc"

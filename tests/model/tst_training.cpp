@@ -8,6 +8,7 @@
 #include "model/plan/planner/buildplan.h"
 #include "model/plan/time/partcosts.h"
 #include "model/plan/time/steptime.h"
+#include "tests/support/runner.h"
 
 #include <QtTest>
 
@@ -542,5 +543,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestTraining)
+SHARDBOARD_TEST(TestTraining)
 #include "tst_training.moc"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The views with real mouse, key and drop events on a real document.
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 
 #include "widgets/controls/axisdrag.h"
 #include "widgets/controls/card.h"
@@ -8,6 +9,7 @@
 #include "widgets/cost/collectivesview.h"
 #include "widgets/document/speclabel.h"
 #include "widgets/explain/inspector.h"
+#include "widgets/explain/inspectorpage.h"
 #include "widgets/findings/findingsview.h"
 #include "widgets/flow/flowcanvas.h"
 #include "widgets/flow/flowview.h"
@@ -749,5 +751,5 @@ void TestWidgetsViews::nothingAsksForTooMuchRoom()
     QVERIFY(summary->minimumSizeHint().width() <= 1000);
 }
 
-QTEST_MAIN(TestWidgetsViews)
-#include "widgets_views.moc"
+SHARDBOARD_TEST(TestWidgetsViews)
+#include "tst_widgets_views.moc"

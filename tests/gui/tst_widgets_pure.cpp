@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What views compute without a window: numbers as text, colours, zoom, the grid of a mesh, tiles, the flow.
 #include "tests/gui/widgets_support.h"
+#include "tests/support/runner.h"
 
 #include "model/design/evaluate/evaluate.h"
 #include "widgets/canvas/viewport.h"
@@ -475,5 +476,5 @@ void TestWidgetsPure::removedAxisLeavesStrategies()
             QVERIFY(weight.layout.isReplicated());
 }
 
-QTEST_MAIN(TestWidgetsPure)
-#include "widgets_pure.moc"
+SHARDBOARD_TEST(TestWidgetsPure)
+#include "tst_widgets_pure.moc"
