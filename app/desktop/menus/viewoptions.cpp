@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/menus/viewoptions.h"
 
-#include "app/desktop/window/actions.h"
 #include "app/desktop/menus/themecontrol.h"
+#include "app/desktop/window/actions.h"
 
 #include <QActionGroup>
 #include <QCoreApplication>
@@ -44,8 +44,8 @@ void addViewOptions(Actions& actions, ThemeControl& theme, QMenu* view)
     QAction* contrast = addChoice(actions, QStringLiteral("view.contrast"), tr("High &Contrast"),
                                   tr("Stronger text, lines and focus, light or dark"),
                                   [&theme] { theme.setHighContrast(!theme.isHighContrast()); });
-    QAction* patterns = addChoice(actions, QStringLiteral("view.patterns"), tr("&Patterns instead of Colours"),
-                                  tr("Devices, tiles and mesh axes in greys, told apart by their hatching"),
+    QAction* patterns = addChoice(actions, QStringLiteral("view.patterns"), tr("&Patterns Instead of Colors"),
+                                  tr("Devices, tiles and mesh axes in grays, told apart by their hatching"),
                                   [&theme] { theme.setPatternsOnly(!theme.isPatternsOnly()); });
     colors->addAction(contrast);
     colors->addAction(patterns);

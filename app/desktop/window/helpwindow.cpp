@@ -2,8 +2,8 @@
 #include "app/desktop/window/helpwindow.h"
 
 #include "app/desktop/window/actions.h"
-#include "widgets/look/theme.h"
 #include "widgets/controls/windowplace.h"
+#include "widgets/look/theme.h"
 
 #include <QAction>
 #include <QDesktopServices>
@@ -59,7 +59,7 @@ const QStringList& HelpWindow::pages()
 {
     static const QStringList list =
         QStringLiteral("index first-steps weights mesh tiles flow inspector strategy history collectives cost "
-                       "explain pins cuts findings rules memory compare run hardware window notation module files export")
+                       "explain pins cuts findings rules memory compare run hardware window notation module files export glossary")
             .split(QLatin1Char(' '));
     return list;
 }
