@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The history: named edits, a jump to any of them, and the same edits made again from a file, on this design or another one.
-#include "app/desktop/window/fonts.h"
 #include "app/desktop/files/historyfiles.h"
+#include "app/desktop/window/fonts.h"
 #include "model/session/edithistory.h"
 #include "tests/gui/testwindow.h"
 #include "tests/gui/widgets_support.h"
@@ -259,13 +259,13 @@ void TestHistory::fullHistoryCountsWhatIsMadeAgain()
     QCOMPARE(stack->index(), 3);
     QCOMPARE(test.document()->design().workload.batch, 32);
     const QString text = test.window->banner()->text();
-    QVERIFY2(text.contains(QStringLiteral("2 edits made again; undo takes them back")), qPrintable(text));
+    QVERIFY2(text.contains(QStringLiteral("2 edits replayed; undo takes them back")), qPrintable(text));
     // More than the history holds.
     stack->clear();
     stack->setUndoLimit(1);
     batches({ 8 });
     QVERIFY(files->replayFrom(test.at("two.edits.json")));
-    QVERIFY2(test.window->banner()->text().contains(QStringLiteral("2 edits made again; undo takes the last 1 back")),
+    QVERIFY2(test.window->banner()->text().contains(QStringLiteral("2 edits replayed; undo takes back the last 1")),
              qPrintable(test.window->banner()->text()));
     QVERIFY(test.window->fileActions()->saveTo(test.at("full.shardboard"))); // closes without a question
 }

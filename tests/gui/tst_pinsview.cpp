@@ -3,9 +3,9 @@
 // history.
 #include "tests/gui/editor_support.h"
 
-#include "widgets/tables/notedelegate.h"
 #include "widgets/explain/pinsview.h"
 #include "widgets/look/theme.h"
+#include "widgets/tables/notedelegate.h"
 
 #include <QApplication>
 #include <QLabel>
@@ -170,7 +170,7 @@ void TestPinsView::profilesOfMaxKnowNoPins()
     QVERIFY(shown.ready);
     for (int row = 0; row < shown.list()->topLevelItemCount(); ++row)
         QVERIFY2(!shown.state(row).isEmpty(), qPrintable(QString::number(row)));
-    QVERIFY(shown.state(0).contains(QStringLiteral("G1 knows no pins")));
+    QVERIFY(shown.state(0).contains(QStringLiteral("G1 does not support pins")));
 }
 
 void TestPinsView::emptyListSaysHowToMakeOne()

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/explain/inspector.h"
 
-#include "widgets/work/background.h"
 #include "widgets/cost/collectivesmodel.h"
+#include "widgets/document/repairs.h"
 #include "widgets/explain/explainview.h"
+#include "widgets/explain/inspectorparts.h"
+#include "widgets/explain/rowsmodel.h"
 #include "widgets/findings/findingsview.h"
 #include "widgets/look/format.h"
-#include "widgets/explain/inspectorparts.h"
+#include "widgets/look/theme.h"
+#include "widgets/rules/ruletrace.h"
+#include "widgets/strategy/whatif.h"
+#include "widgets/work/background.h"
 #include "widgets/work/latestjob.h"
 #include "widgets/workbench/pickermenu.h"
-#include "widgets/document/repairs.h"
-#include "widgets/explain/rowsmodel.h"
-#include "widgets/rules/ruletrace.h"
-#include "widgets/look/theme.h"
-#include "widgets/strategy/whatif.h"
 
 #include "model/hardware/footprint.h"
 
@@ -305,7 +305,8 @@ void InspectorPanel::weightChoices(InspectorPage& page, bool wait)
     constexpr double kSlow = 0.25; // seconds; half a dozen evaluations of such a design would be felt
     page.section(tr("Alternatives"));
     if (document()->evaluationSeconds() > kSlow) {
-        page.sentence(tr("Not weighed: one evaluation of this design takes %1.").arg(secondsText(document()->evaluationSeconds())));
+        page.sentence(
+            tr("Not evaluated: one evaluation of this design takes %1.").arg(secondsText(document()->evaluationSeconds())));
         return;
     }
     const int weight = selection()->weight();

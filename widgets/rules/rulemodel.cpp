@@ -128,7 +128,7 @@ QString RuleModel::toolTip(int row, int column) const
     if (!rule.place.empty())
         out += QLatin1Char('\n') + tr("from %1").arg(qstr(rule.place));
     if (column == NameColumn || column == AxesColumn)
-        out += QLatin1Char('\n') + tr("Double click to edit");
+        out += QLatin1Char('\n') + tr("Double-click to edit");
     return out;
 }
 

@@ -3,8 +3,8 @@
 
 #include "widgets/canvas/paintsscreen.h"
 #include "widgets/canvas/treemap.h"
-#include "widgets/look/devicecolors.h"
 #include "widgets/document/documentview.h"
+#include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 #include "widgets/look/theme.h"

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "widgets/tiles/tileview.h"
 
-#include "widgets/strategy/axisfixes.h"
 #include "widgets/controls/contextmenu.h"
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/controls/fieldroom.h"
 #include "widgets/controls/findfield.h"
+#include "widgets/document/speclabel.h"
 #include "widgets/look/format.h"
 #include "widgets/look/legend.h"
-#include "widgets/tiles/modelcanvas.h"
 #include "widgets/look/plaintext.h"
-#include "widgets/document/speclabel.h"
 #include "widgets/look/theme.h"
+#include "widgets/strategy/axisfixes.h"
+#include "widgets/tiles/modelcanvas.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/weights/weightedits.h"
 
@@ -69,7 +69,7 @@ TileView::TileView(Document* document, QWidget* parent)
     m_held->setToolTip(tr("What the selected device holds of every weight, by its bytes"));
     m_find->setObjectName(QStringLiteral("tileFind"));
     m_find->setAccessibleName(tr("Find weights"));
-    m_find->setToolTip(tr("Weights by their name or pattern, as in the list (Ctrl+F); Enter goes on to the next one"));
+    m_find->setToolTip(tr("Weights by their name or pattern, as in the list (Ctrl+F); Enter goes to the next one"));
     m_find->setFixedWidth(110);
     for (QToolButton* button : { m_held, m_all }) {
         button->setAccessibleName(button->text());
