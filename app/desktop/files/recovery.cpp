@@ -176,8 +176,7 @@ void Recovery::keep()
     const bool kept = m_lock != nullptr && m_lock->isLocked()
         && writeKept(m_path, headOf(m_document->file(), name) + designText(m_document->design()));
     if (!kept && !m_failed)
-        Q_EMIT failed(
-            tr("Unsaved changes cannot be kept for the case of a crash: %1 cannot be written. Save the design.").arg(m_path));
+        Q_EMIT failed(tr("Unsaved changes cannot be kept in case of a crash: %1 cannot be written. Save the design.").arg(m_path));
     m_failed = !kept;
 }
 

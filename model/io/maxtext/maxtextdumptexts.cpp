@@ -244,7 +244,7 @@ Result<DumpFolder> readDumpFolderName(std::string_view path, const std::vector<s
         return inputError(std::string(path), "this is not a folder of a dump", form);
     const auto slices = parseInteger(parts.back().substr(6));
     if (!slices || *slices < 1)
-        return inputError(std::string(path), "'" + std::string(parts.back()) + "' is no number of slices", form);
+        return inputError(std::string(path), "'" + std::string(parts.back()) + "' is not a number of slices", form);
     out.slices = *slices;
     out.topology = parts[parts.size() - 2];
     out.model = parts[parts.size() - 3];
