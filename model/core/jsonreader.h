@@ -107,7 +107,7 @@ public:
     {
         if (m_value->is_string())
             return m_value->get<std::string>();
-        fail("a text is expected here");
+        fail("a string is expected here");
         return {};
     }
     bool asBoolean()

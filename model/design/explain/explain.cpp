@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/design/explain/explain.h"
 
-#include "model/design/layoutstrategy.h"
 #include "model/design/explain/causes.h"
 #include "model/design/explain/rankedrows.h"
+#include "model/design/layoutstrategy.h"
 
 #include <algorithm>
 
@@ -75,7 +75,7 @@ public:
         const PlannedOp& planned = *explainedOp(m_evaluation, out);
         out.axes = rankedRows(m_design, m_evaluation, m_pinning, out.segment, out.op);
         if (!isPicked(m_evaluation.graph.op(planned.op).kind))
-            out.notPicked = "nothing is picked here: gradients are summed, and the optimizer steps, where the weight lies";
+            out.notPicked = "nothing is picked here: gradients are summed, and the optimizer steps, in the layout of the weight";
         if (target.kind == ExplainTarget::Kind::Collective) {
             out.causes =
                 m_causes.ofCollective(m_evaluation.plan.collectives[static_cast<std::size_t>(target.collective)], out.axes);

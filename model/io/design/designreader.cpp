@@ -6,10 +6,10 @@
 #include "model/core/visibletext.h"
 #include "model/io/design/designkeys.h"
 #include "model/io/design/hardwarefile.h"
+#include "model/io/design/modelparts.h"
 #include "model/io/huggingface/hffamilies.h"
 #include "model/io/json/jsonfields.h"
 #include "model/io/json/jsontext.h"
-#include "model/io/design/modelparts.h"
 
 #include <algorithm>
 #include <optional>
@@ -344,7 +344,7 @@ private:
             for (const json& pair : *value)
                 good = good && pair.is_string() && allowed.add(pair.get<std::string>());
         if (!good)
-            fields.fail("allowed_transitions", "is no set of transitions",
+            fields.fail("allowed_transitions", "is not a set of transitions",
                         "write \"DEFAULT\", \"ALL\", or a list such as [\"P->R\", \"S->R\"]");
     }
 
@@ -470,7 +470,7 @@ private:
     {
         const bool pair = rule.is_array() && rule.size() == 2 && rule[0].is_string() && rule[1].is_array();
         if (!pair || !std::all_of(rule[1].begin(), rule[1].end(), [](const json& axis) { return axis.is_string(); })) {
-            fields.fail(key, "is no rule", "write [\"name\", [\"mesh axis\", ...]]");
+            fields.fail(key, "is not a rule", "write [\"name\", [\"mesh axis\", ...]]");
             return;
         }
         LogicalRule out { rule[0].get<std::string>(), rule[1].get<std::vector<std::string>>(), {} };

@@ -2,10 +2,10 @@
 #include "model/io/design/hardwarefile.h"
 
 #include "model/core/jsonwriter.h"
+#include "model/hardware/hardwarechecks.h"
 #include "model/io/design/designfile.h"
 #include "model/io/json/jsonfields.h"
 #include "model/io/json/jsontext.h"
-#include "model/hardware/hardwarechecks.h"
 
 #include <limits>
 
@@ -310,7 +310,7 @@ private:
     {
         const json rest = fields.leftOver();
         if (!rest.empty())
-            fields.fail(rest.begin().key(), "is not a key of it", "leave it out, or mend its spelling");
+            fields.fail(rest.begin().key(), "is not a key of it", "remove it, or correct its spelling");
         if (fields.error() && !m_error)
             m_error = *fields.error();
     }
@@ -398,11 +398,11 @@ private:
             return;
         }
         if (!wraps->is_array())
-            return fields.fail("wraps", "is not a list", "say true or false for each dim of the shape");
+            return fields.fail("wraps", "is not a list", "give true or false for each dim of the shape");
         for (const json& entry : *wraps) {
             if (!entry.is_boolean())
-                return fields.fail("wraps", "holds something else than true and false",
-                                   "say one of them for each dim of the shape");
+                return fields.fail("wraps", "holds something other than true and false",
+                                   "give one of them for each dim of the shape");
             out.wraps.push_back(entry.get<bool>());
         }
     }

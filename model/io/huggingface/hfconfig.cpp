@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/huggingface/hfconfig.h"
 
+#include "model/families/window.h"
 #include "model/io/checkpoint/checkpointfinding.h"
-#include "model/io/huggingface/configfields.h"
+#include "model/io/checkpoint/safetensors.h"
 #include "model/io/design/designfile.h"
+#include "model/io/huggingface/configfields.h"
 #include "model/io/huggingface/hffamilies.h"
 #include "model/io/json/jsontext.h"
-#include "model/io/checkpoint/safetensors.h"
-#include "model/families/window.h"
 
 #include <algorithm>
 #include <optional>
@@ -274,7 +274,7 @@ private:
             if (!fields->isName("quantization_config", name))
                 return;
             note("quantized", Severity::Warning,
-                 "the weights are quantised (" + name + "); the graph shows them unquantised, as " + dtypeName(m_out.model.dtype),
+                 "the weights are quantized (" + name + "); the graph shows them unquantized, as " + dtypeName(m_out.model.dtype),
                  "set --dtype to what you will run");
         }
     }

@@ -130,7 +130,7 @@ std::string JsonFields::text(const std::string& key, const std::optional<std::st
     if (value && value->is_string() && isName(key, value->get_ref<const std::string&>()))
         return value->get<std::string>();
     if (value && !value->is_string())
-        fail(key, "cannot be " + shown(*value), "use a text in quotes");
+        fail(key, "cannot be " + shown(*value), "use a string in quotes");
     return fallback.value_or(std::string());
 }
 
@@ -161,12 +161,12 @@ std::vector<std::string> JsonFields::texts(const std::string& key)
     if (!value)
         return out;
     if (!value->is_array()) {
-        fail(key, "cannot be " + shown(*value), "use a list of texts");
+        fail(key, "cannot be " + shown(*value), "use a list of strings");
         return out;
     }
     for (const json& item : *value) {
         if (!item.is_string()) {
-            fail(key, "holds " + shown(item), "use a list of texts");
+            fail(key, "holds " + shown(item), "use a list of strings");
             return out;
         }
         if (!isName(key, item.get_ref<const std::string&>()))

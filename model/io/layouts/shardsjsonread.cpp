@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/layouts/shardsjsonread.h"
 
+#include "model/io/file/openfile.h"
 #include "model/io/json/jsonfields.h"
 #include "model/io/json/jsontext.h"
-#include "model/io/file/openfile.h"
 
 #include <algorithm>
 #include <map>
@@ -75,7 +75,7 @@ public:
         const json* tensors = top.find("tensors");
         if (!mesh || !tensors || !tensors->is_array())
             return top.error() ? *top.error()
-                               : inputError(m_where, "is no shards.json (it needs mesh and a list of tensors)",
+                               : inputError(m_where, "is not a shards.json (it needs mesh and a list of tensors)",
                                             "give a file that an export wrote");
         if (auto status = readHead(document.value()); !status.ok())
             return status.error();
@@ -204,7 +204,7 @@ private:
         const auto rank = static_cast<std::int64_t>(tensor.shape.size());
         if (join && !join->is_null()) {
             if (!join->is_number_integer() || join->get<std::int64_t>() < 0 || join->get<std::int64_t>() >= rank)
-                return inputError(m_where + ":" + path + ".join_dim", "is no dim of the tensor",
+                return inputError(m_where + ":" + path + ".join_dim", "is not a dim of the tensor",
                                   "give a dim, or null for one piece");
             shard.joinDim = join->get<int>();
         }
@@ -233,7 +233,7 @@ private:
             return inputError(m_where + ":" + path + ".pieces", what, "write [[[lo, hi], …], …], one range for each tensor dim");
         };
         if (!pieces || !pieces->is_array() || pieces->empty())
-            return wrong("is no list of pieces");
+            return wrong("is not a list of pieces");
         for (const json& piece : *pieces) {
             if (!piece.is_array() || piece.size() != shape.size())
                 return wrong("a piece has not one range for each of " + std::to_string(shape.size()) + " dims");

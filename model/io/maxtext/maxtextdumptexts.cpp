@@ -251,7 +251,7 @@ Result<DumpFolder> readDumpFolderName(std::string_view path, const std::vector<s
     while (!options.empty()) {
         const auto equals = options.find('=');
         if (options.front() != '_' || equals == std::string_view::npos)
-            return inputError(std::string(path), "'" + std::string(options) + "' is no list of options", form);
+            return inputError(std::string(path), "'" + std::string(options) + "' is not a list of options", form);
         const std::string_view rest = options.substr(equals + 1);
         const auto next = nextOption(rest);
         out.options.emplace_back(options.substr(1, equals - 1), rest.substr(0, next));

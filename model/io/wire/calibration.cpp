@@ -55,7 +55,7 @@ CalibrationPoint pointFromJson(JsonReader reader)
     for (JsonReader& sample : reader.items("samples"))
         out.samples.push_back(sample.asNumber());
     if (!(out.seconds > 0) || !(out.bytes > 0) || !(out.flops >= 0) || !std::isfinite(out.seconds + out.bytes + out.flops))
-        reader.fail("its time or size is no positive number");
+        reader.fail("its time or size is not a positive number");
     return out;
 }
 
@@ -114,7 +114,7 @@ Result<Calibration> calibrationFromJson(const json& value)
     for (const double limit :
          { out.limits.gemmFlopsOne, out.limits.gemmFlopsAll, out.limits.copyBytesOne, out.limits.copyBytesAll })
         if (!(limit > 0))
-            limits.fail("a limit is no positive number");
+            limits.fail("a limit is not a positive number");
     for (const JsonReader& item : reader.items("points"))
         out.points.push_back(pointFromJson(item));
     if (!reader.ok())

@@ -100,7 +100,7 @@ ProfileEvent eventFromJson(JsonReader reader, std::size_t operations, const std:
         Row values(item, 5);
         DeviceSpan span { values.whole(0), values.seconds(1), values.seconds(2), values.seconds(3), values.whole(4) };
         if (!item.ok() || span.end < span.start)
-            reader.fail("a device's part ends before it starts, or is no list of its five numbers");
+            reader.fail("a device's part ends before it starts, or is not a list of its five numbers");
         out.devices.push_back(span);
     }
     return out;
