@@ -79,7 +79,7 @@ NewDialog::NewDialog(QWidget* parent)
         m_model->addItem(qstr(name));
     m_model->insertSeparator(m_model->count());
     m_model->addItem(kModule);
-    m_model->setItemData(m_model->count() - 1, tr("One module alone: a matmul per device, its bias, the all-gather"),
+    m_model->setItemData(m_model->count() - 1, tr("A single module: a matmul per device, its bias, the all-gather"),
                          Qt::ToolTipRole);
     m_model->setCurrentText(QStringLiteral("llama3-8b"));
     m_mesh->setToolTip(tr("Mesh axes in order, the first slowest: NAME=SIZE,NAME=SIZE"));
