@@ -5,8 +5,8 @@
 // the first one major.
 #include "model/core/text.h"
 #include "model/design/presets/presets.h"
-#include "model/io/layouts/exporter.h"
 #include "model/io/checkpoint/openmodel.h"
+#include "model/io/layouts/exporter.h"
 
 #include <nlohmann/json.hpp>
 
@@ -153,7 +153,7 @@ private:
             }
             need(",");
             if (!into.emplace(name, std::move(spec)).second)
-                fail("a name is there twice");
+                fail("a name appears twice");
         }
     }
 

@@ -95,7 +95,7 @@ void TestPinsView::deadAndUnmetPinsAreTold()
     const QString dead = shown.state(shown.rowOf("*:sequense=fsdp"));
     QVERIFY2(dead.startsWith(QStringLiteral("does nothing:")) && dead.contains(QStringLiteral("sequense")), qPrintable(dead));
     const QString unmet = shown.state(shown.rowOf("self_attn.q_proj@model=P R -> P"));
-    QVERIFY2(unmet.startsWith(QStringLiteral("was left aside at")), qPrintable(unmet));
+    QVERIFY2(unmet.startsWith(QStringLiteral("was ignored at")), qPrintable(unmet));
     // All of it is read: the row is as high as its lines.
     shown.view->resize(520, 260);
     QTRY_VERIFY(shown.list()->visualItemRect(shown.list()->topLevelItem(shown.rowOf("*:sequense=fsdp"))).height() > kRowHeight);
