@@ -266,7 +266,7 @@ QVariant RowsModel::headerData(int section, Qt::Orientation orientation, int rol
         QT_TR_NOOP("What the row's own reshards take, as the picker's profile counts"),
         QT_TR_NOOP("The collectives that bring the operands there"),
         QT_TR_NOOP("The whole step, if the row is pinned"),
-        QT_TR_NOOP("Why it was picked, is refused, or cannot be"),
+        QT_TR_NOOP("Why it was picked, is refused, or is not possible"),
         ""
     };
     if (orientation != Qt::Horizontal || section < 0 || section >= ColumnCount)

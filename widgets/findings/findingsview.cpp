@@ -352,7 +352,7 @@ void FindingsView::repairCurrent()
         return;
     }
     if (current >= 0) {
-        tell(inputError({}, "this finding has no repair of one edit",
+        tell(inputError({}, "this finding cannot be repaired by one edit",
                         evaluation->findings[static_cast<std::size_t>(current)].repair));
         return;
     }

@@ -233,7 +233,7 @@ Status Recovery::restore(const Left& left)
 {
     QLockFile lock(lockOf(left.path));
     if (!QFile::exists(left.path) || !take(lock))
-        return inputError(fileName(left.path), "is not there any more", "another window may have restored it");
+        return inputError(fileName(left.path), "no longer exists", "another window may have restored it");
     const auto design = designOf(left);
     if (!design.ok())
         return design.error();

@@ -104,17 +104,22 @@ Result<CommandLine> parseCommandLine(const QStringList& arguments)
 
 QString helpText()
 {
-    return QStringLiteral(
-        "shardboard [FILE] [--tour DIR | --picture FILE [--view NAME] [--whole] [--scale N] | --export DIR]\n           [--theme "
-        "light|dark] [--size WIDTHxHEIGHT]\nOpens the desktop program, with the design FILE (*.shardboard) if one is given.\n\n  "
-        "--tour DIR         write a PNG of every view and of the whole window to DIR and leave;\n                     on FILE or "
-        "the built-in sample; works without a display\n  --picture FILE     write one view as .png, .svg or .pdf to FILE and "
-        "leave\n  --view NAME        which: window, mesh, tiles, flow, collectives, memory, … (window)\n  --whole            all "
-        "of the view: lists to their end, no zoom\n  --scale 1|2|4      pixels of a .png for each of the view (2)\n  --export DIR  "
-        "     write the design for JAX to DIR, read it back and leave; also: shardctl export\n  --theme light|dark colors; "
-        "otherwise the system's, and both for a tour\n  --size WxH         size of the window in pixels (1600x1000)\n  --help, "
-        "--version  this text, or the version\n\nSHARDBOARD_ENGINE    command that starts the engine, e.g. \"ssh HOST "
-        "shardboard-engine\"\n");
+    return QStringLiteral("shardboard [FILE] [--tour DIR | --picture FILE [--view NAME] [--whole] [--scale N] | --export DIR]\n"
+                          "           [--theme light|dark] [--size WIDTHxHEIGHT]\n"
+                          "Opens the desktop program, with the design FILE (*.shardboard) if one is given.\n"
+                          "\n"
+                          "  --tour DIR         write a PNG of every view and of the whole window to DIR and exit;\n"
+                          "                     on FILE or the built-in sample; works without a display\n"
+                          "  --picture FILE     write one view as .png, .svg or .pdf to FILE and exit\n"
+                          "  --view NAME        which: window, mesh, tiles, flow, collectives, memory, … (window)\n"
+                          "  --whole            all of the view: lists to their end, no zoom\n"
+                          "  --scale 1|2|4      pixels of a .png for each of the view (2)\n"
+                          "  --export DIR       write the design for JAX to DIR, read it back and exit; also: shardctl export\n"
+                          "  --theme light|dark colors; otherwise the system's, and both for a tour\n"
+                          "  --size WxH         size of the window in pixels (1600x1000)\n"
+                          "  --help, --version  this text, or the version\n"
+                          "\n"
+                          "SHARDBOARD_ENGINE    command that starts the engine, e.g. \"ssh HOST shardboard-engine\"\n");
 }
 
 } // namespace shardboard
