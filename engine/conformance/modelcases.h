@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/core/result.h"
-#include "model/io/documents/planjson.h"
+#include "model/io/wire/planjson.h"
 
 #include <string>
 #include <vector>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/cuda/cudaexecutor.h"
 
-#include "engine/devices/compare.h"
+#include "engine/calibrate/measure.h"
 #include "engine/cuda/launches.h"
+#include "engine/devices/compare.h"
 #include "engine/devices/failure.h"
 #include "engine/ops/kernels.h"
-#include "engine/calibrate/measure.h"
-#include "model/io/documents/planjson.h"
 #include "model/io/wire/messages.h"
+#include "model/io/wire/planjson.h"
 
 #include <algorithm>
 #include <cmath>

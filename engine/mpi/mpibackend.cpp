@@ -2,11 +2,11 @@
 #include "engine/mpi/mpibackend.h"
 
 #include "engine/calibrate/calibrate.h"
-#include "engine/ops/gemm.h"
 #include "engine/devices/machine.h"
 #include "engine/mpi/mpiteam.h"
-#include "model/core/jsonwriter.h"
-#include "model/io/documents/planjson.h"
+#include "engine/ops/gemm.h"
+#include "model/io/json/jsonwriter.h"
+#include "model/io/wire/planjson.h"
 
 #include <algorithm>
 #include <chrono>

@@ -5,14 +5,14 @@
 #include "engine/nccl/functions.h"
 #include "engine/nccl/ncclexecutor.h"
 #include "engine/nccl/seats.h"
-#include "model/io/documents/planjson.h"
+#include "model/io/wire/planjson.h"
 #ifdef SHARDBOARD_NCCL
 #include "engine/nccl/library.h"
 #endif
 #ifdef SHARDBOARD_MPI
-#include "engine/worker/backendparts.h"
 #include "engine/mpi/mpibackend.h"
 #include "engine/nccl/together.h"
+#include "engine/worker/backendparts.h"
 #endif
 
 #include <cstdlib>

@@ -5,7 +5,7 @@
 #include "engine/devices/failure.h"
 #include "engine/devices/team.h"
 #include "engine/ops/ringexchange.h"
-#include "model/io/documents/planjson.h"
+#include "model/io/wire/planjson.h"
 #include "model/plan/memory/memorysettings.h"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include "engine/mpi/mpibackend.h"
 #include "engine/mpi/mpiteam.h"
 #include "engine/nccl/ncclexecutor.h"
-#include "model/io/documents/planjson.h"
+#include "model/io/wire/planjson.h"
 
 #include <cstring>
 #include <set>

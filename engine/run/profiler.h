@@ -4,8 +4,8 @@
 
 #include "engine/devices/context.h"
 #include "engine/devices/devicememory.h"
-#include "model/io/documents/planjson.h"
 #include "model/io/wire/messages.h"
+#include "model/io/wire/planjson.h"
 #include "model/io/wire/profile.h"
 
 #include <map>

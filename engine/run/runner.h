@@ -4,8 +4,8 @@
 #pragma once
 
 #include "engine/devices/failure.h"
-#include "model/io/documents/planjson.h"
 #include "model/io/wire/messages.h"
+#include "model/io/wire/planjson.h"
 
 #include <atomic>
 #include <cstdint>

@@ -5,8 +5,8 @@
 
 #include "engine/devices/context.h"
 #include "engine/devices/sharded.h"
-#include "model/io/documents/planjson.h"
 #include "model/io/wire/messages.h"
+#include "model/io/wire/planjson.h"
 
 #include <list>
 #include <map>

@@ -2,8 +2,8 @@
 // Which layers of which planned segments a run goes through, and in which order.
 #pragma once
 
-#include "model/io/documents/planjson.h"
 #include "model/io/wire/messages.h"
+#include "model/io/wire/planjson.h"
 
 #include <cstdint>
 #include <vector>

@@ -6,7 +6,7 @@
 #include "engine/devices/collective.h"
 #include "engine/devices/context.h"
 #include "engine/devices/sharded.h"
-#include "model/io/documents/planjson.h"
+#include "model/io/wire/planjson.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/layouts/shardsjsonread.h"
+#include "model/io/shards/shardsjsonread.h"
 
 #include "model/io/file/openfile.h"
 #include "model/io/json/jsonfields.h"
