@@ -145,7 +145,7 @@ int main(int argc, char** argv)
     try {
         serveRequests(output);
     } catch (const std::exception& e) { // no memory, no threads
-        std::fprintf(stderr, "shardboard-engine: cannot go on: %s; %s\n", e.what(), shardboard::engine::kMoreMemory);
+        std::fprintf(stderr, "shardboard-engine: cannot continue: %s; %s\n", e.what(), shardboard::engine::kMoreMemory);
         _exit(4);
     }
 }

@@ -70,7 +70,7 @@ private:
             require(size > 0, "a tensor without elements cannot be run");
         if (m_options.designDtype)
             require(roundingOf(spec.dtype).has_value(),
-                    "values of dtype " + dtypeName(spec.dtype) + " cannot be imitated; run with dtype f32");
+                    "values of dtype " + dtypeName(spec.dtype) + " cannot be emulated; run with dtype f32");
     }
 
     void checkSegment(const Segment& segment)

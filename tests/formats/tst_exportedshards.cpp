@@ -155,7 +155,7 @@ private:
             }
             need(",");
             if (!into.emplace(name, std::move(spec)).second)
-                fail("a name is there twice");
+                fail("a name appears twice");
         }
     }
 

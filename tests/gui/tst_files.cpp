@@ -546,7 +546,7 @@ void TestFiles::removedFileIsAskedAbout()
     QVERIFY(QFile::remove(file));
     answerConflict("cancel");
     QVERIFY(!m_window->fileActions()->save());
-    QVERIFY2(m_asked.contains(QStringLiteral("gone.shardboard is not there any more")), qPrintable(m_asked));
+    QVERIFY2(m_asked.contains(QStringLiteral("gone.shardboard no longer exists")), qPrintable(m_asked));
     QVERIFY(!QFile::exists(file));
     answerConflict("overwrite");
     QVERIFY(m_window->fileActions()->save());

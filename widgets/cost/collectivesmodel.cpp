@@ -182,7 +182,7 @@ QVariant CollectivesModel::headerData(int section, Qt::Orientation orientation, 
                                                      QT_TR_NOOP("× step"),     QT_TR_NOOP("time"),   QT_TR_NOOP("caused by") };
     static const char* const tips[ColumnCount] = { QT_TR_NOOP("What the devices of a group do together"),
                                                    QT_TR_NOOP("Forward, backward, or the update of the weights"),
-                                                   QT_TR_NOOP("Mesh axes over which the group stretches"),
+                                                   QT_TR_NOOP("Mesh axes that the group spans"),
                                                    QT_TR_NOOP("Devices in each device group"),
                                                    QT_TR_NOOP("The tensor that is moved"),
                                                    QT_TR_NOOP("The large side of one collective on one device"),

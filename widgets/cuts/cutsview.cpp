@@ -77,7 +77,7 @@ void CutsView::buildLayout()
     m_axes->setObjectName(QStringLiteral("cutsAxes"));
     m_grain->setObjectName(QStringLiteral("cutsGrain"));
     m_grain->setAccessibleName(tr("Elements that stay together"));
-    m_grain->setToolTip(tr("Elements that the grain-balanced rule keeps together, such as a head or a quantisation block"));
+    m_grain->setToolTip(tr("Elements that the grain-balanced rule keeps together, such as a head or a quantization block"));
     m_grain->setOptional(true);
     m_note->setObjectName(QStringLiteral("cutsNote"));
     m_empty->setObjectName(QStringLiteral("cutsEmpty"));

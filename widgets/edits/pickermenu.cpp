@@ -65,7 +65,7 @@ PickerMenu::PickerMenu(Document* document, QMenu* menu)
     m_pickers = addChoices(
         tr("Picker"),
         { { QStringLiteral("greedy"), tr("Each operation takes the row whose reshards are cheapest") },
-          { QStringLiteral("partials-only"), tr("Nothing but partial values that are reduced to whole ones") },
+          { QStringLiteral("partials-only"), tr("Only partial values are reduced to whole ones, nothing else moves") },
           { QStringLiteral("none"), tr("Nothing may move: an operation that would need it is a finding") } },
         [](PickerOptions& options, const QString& name) {
             options.picker = planPickerFromName(name.toStdString()).value_or(PlanPicker::Greedy);
@@ -74,7 +74,7 @@ PickerMenu::PickerMenu(Document* document, QMenu* menu)
     m_profiles = addChoices(
         tr("Rows and prices of"),
         { { QStringLiteral("shardboard"),
-            tr("Sound rows, with vocabulary-parallel embedding and attention by heads or batch; knows pins") },
+            tr("Sound rows, with vocabulary-parallel embedding and attention by heads or batch; supports pins") },
           { QStringLiteral("G1"), tr("MAX's documented greedy picker: gathers a table that is cut by vocabulary") },
           { QStringLiteral("G0"), tr("MAX's first greedy picker, which can be given a memory budget") },
           { QStringLiteral("G2"), tr("MAX's auto_reshard: mesh axes in turn, only transitions that are allowed") },
@@ -85,9 +85,9 @@ PickerMenu::PickerMenu(Document* document, QMenu* menu)
         tr("Picker %1"));
     m_modes = addChoices(
         tr("When something moves (on_reshard)"),
-        { { QStringLiteral("silent"), tr("The collectives stand in their table, nothing more is said") },
+        { { QStringLiteral("silent"), tr("The collectives are in their table, nothing else is reported") },
           { QStringLiteral("warn"), tr("A note among the findings for each activation that is moved") },
-          { QStringLiteral("raise"), tr("An error among the findings for each, as MAX would refuse the model") } },
+          { QStringLiteral("raise"), tr("An error among the findings for each, because MAX would refuse the model") } },
         [](PickerOptions& options, const QString& name) {
             options.onReshard = onReshardFromName(name.toStdString()).value_or(OnReshard::Silent);
         },
@@ -95,15 +95,15 @@ PickerMenu::PickerMenu(Document* document, QMenu* menu)
     addTitle(menu, tr("Policy"));
     m_reduceScatter = addSwitch(
         tr("Partial values may become shards"), QStringLiteral("picker.reduceScatter"),
-        tr("allow_partial_to_sharded: reduce-scatter instead of all-reduce where it is cheaper; of greedy in shardboard, G0 and "
+        tr("allow_partial_to_sharded: reduce-scatter instead of all-reduce where it is cheaper; for greedy in shardboard, G0 and "
            "G1"),
         [](PickerOptions& options, bool on) { options.allowPartialToSharded = on; }, tr("Allow partial values to become shards"),
         tr("Keep partial values whole"));
     m_allTransitions = addSwitch(
         tr("All transitions"), QStringLiteral("picker.allTransitions"),
-        tr("allowed_transitions: all instead of all but partial → shards; of greedy in G2 and G3"),
+        tr("allowed_transitions: all instead of all but partial → shards; for greedy in G2 and G3"),
         [](PickerOptions& options, bool on) { options.allowedTransitions = on ? TransitionSet::all() : TransitionSet::defaults(); },
-        tr("Allow all transitions"), tr("Allow the usual transitions"));
+        tr("Allow all transitions"), tr("Allow the default transitions"));
     addBudget();
     connect(menu, &QMenu::aboutToShow, this, [this] { showState(); });
     connect(document, &Document::evaluated, this, [this] { showState(); });
@@ -159,7 +159,7 @@ void PickerMenu::addBudget()
     m_budget->setSuffix(tr(" MiB"));
     m_budget->setSpecialValueText(tr("no limit"));
     m_budget->setKeyboardTracking(false); // one edit for a number, not one for each digit
-    const QString toolTip = tr("The most that a device may hold of an operation's operands; of greedy in G0. 0: no limit");
+    const QString toolTip = tr("The most that a device may hold of an operation's operands; for greedy in G0. 0: no limit");
     row->setToolTip(toolTip);
     auto* label = new QLabel(tr("Memory budget"), row);
     label->setBuddy(m_budget);
@@ -215,8 +215,8 @@ void PickerMenu::showState()
     // What a picker does not look at is not offered, unless it is set: then it can be taken back.
     const bool greedy = options.picker == PlanPicker::Greedy;
     m_reduceScatter->setChecked(options.allowPartialToSharded);
-    m_reduceScatter->setProperty("whyNot", tr("only greedy with rows of shardboard, G0 and G1 looks at it"));
-    m_allTransitions->setProperty("whyNot", tr("only greedy with rows of G2 and G3 looks at it"));
+    m_reduceScatter->setProperty("whyNot", tr("only greedy with rows of shardboard, G0 or G1 uses it"));
+    m_allTransitions->setProperty("whyNot", tr("only greedy with rows of G2 or G3 uses it"));
     m_reduceScatter->setEnabled((greedy && !isAutoReshard(options.profile)) || options.allowPartialToSharded);
     m_allTransitions->setChecked(options.allowedTransitions == TransitionSet::all());
     m_allTransitions->setEnabled((greedy && isAutoReshard(options.profile))

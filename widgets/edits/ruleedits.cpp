@@ -146,7 +146,7 @@ RuleEdit changedRule(const Design& design, int row, const LogicalRule& rule)
 
 RuleEdit takenRules(const Design& design, const RuleSetup& setup, const std::string& source)
 {
-    RuleEdit out { design, QObject::tr("Take the rules of %1").arg(qstr(source)), {} };
+    RuleEdit out { design, QObject::tr("Use the rules of %1").arg(qstr(source)), {} };
     out.design.rules = { source, setup.rules };
     return out;
 }

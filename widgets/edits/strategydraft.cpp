@@ -272,7 +272,7 @@ Result<Strategy> resolved(const StrategyDraft& draft, const Mesh& mesh, std::siz
     const auto notation = detectNotation(out.spec);
     if (!notation)
         return inputError(
-            where, out.spec.empty() ? "the spec is empty" : "'" + out.spec + "' is in no notation that is known",
+            where, out.spec.empty() ? "the spec is empty" : "'" + out.spec + "' is not in any known notation",
             "write it as P(None, 'model'), [{}, {\"model\"}], {devices=[1,4]<=[4]}, R, S(1) or Replicated, Sharded(1)");
     const auto layout = readLayout(*notation, out.spec, mesh, rank, where);
     if (!layout.ok())

@@ -304,7 +304,8 @@ void InspectorPanel::weightChoices(InspectorPage& page, bool wait)
     constexpr double kSlow = 0.25; // seconds; half a dozen evaluations of such a design would be felt
     page.section(tr("Alternatives"));
     if (document()->evaluationSeconds() > kSlow) {
-        page.sentence(tr("Not weighed: one evaluation of this design takes %1.").arg(secondsText(document()->evaluationSeconds())));
+        page.sentence(
+            tr("Not evaluated: one evaluation of this design takes %1.").arg(secondsText(document()->evaluationSeconds())));
         return;
     }
     const int weight = selection()->weight();

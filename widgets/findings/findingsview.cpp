@@ -296,7 +296,8 @@ void FindingsView::enableRepair()
     m_repair->setEnabled(evaluation
                          && std::any_of(evaluation->findings.begin(), evaluation->findings.end(),
                                         [](const DesignFinding& finding) { return finding.fix.has_value(); }));
-    m_repair->setProperty("whyNot", document()->hasDesign() ? tr("no finding has a repair of one edit") : tr("no design is open"));
+    m_repair->setProperty("whyNot",
+                          document()->hasDesign() ? tr("no finding can be repaired by one edit") : tr("no design is open"));
 }
 
 void FindingsView::selectionChanged()
@@ -351,7 +352,7 @@ void FindingsView::repairCurrent()
         return;
     }
     if (current >= 0) {
-        tell(inputError({}, "this finding has no repair of one edit",
+        tell(inputError({}, "this finding cannot be repaired by one edit",
                         evaluation->findings[static_cast<std::size_t>(current)].repair));
         return;
     }

@@ -52,14 +52,14 @@ FlowView::FlowView(Document* document, QWidget* parent)
     m_find->setObjectName(QStringLiteral("flowFind"));
     m_find->setAccessibleName(tr("Find an operation or a collective"));
     m_find->setToolTip(
-        tr("Find an operation, a collective, a mesh axis or a tensor (Ctrl+F); Enter goes on to the next one, in all segments"));
+        tr("Find an operation, a collective, a mesh axis or a tensor (Ctrl+F); Enter goes to the next one, in all segments"));
     m_find->setFixedWidth(120);
     m_phase->setObjectName(QStringLiteral("flowPhase"));
     m_phase->setAccessibleName(tr("Phase of the step"));
     m_phase->setToolTip(tr("Phase of the step"));
     m_choice->setObjectName(QStringLiteral("flowSegment"));
-    m_choice->setAccessibleName(tr("Unfolded segment of the plan"));
-    m_choice->setToolTip(tr("Unfolded segment of the plan"));
+    m_choice->setAccessibleName(tr("Expanded segment of the plan"));
+    m_choice->setToolTip(tr("Expanded segment of the plan"));
     m_thickness->setObjectName(QStringLiteral("flowThickness"));
     m_thickness->setAccessibleName(tr("Thickness of the lines"));
     m_thickness->setToolTip(tr("What the thickness of the lines at a collective stands for"));
@@ -416,7 +416,7 @@ void FlowView::fillMenu(QMenu* menu, int index)
     if (index >= 0 && index < static_cast<int>(items.size())) {
         const FlowItem item = items[static_cast<std::size_t>(index)];
         if (item.kind == FlowItem::Folded)
-            connect(menu->addAction(tr("Unfold %1").arg(item.title)), &QAction::triggered, this,
+            connect(menu->addAction(tr("Expand %1").arg(item.title)), &QAction::triggered, this,
                     [this, item] { showSegment(item.segment); });
         if (const int step = stepOfItem(item); step >= 0) {
             connect(menu->addAction(tr("Walk to This")), &QAction::triggered, this, [this, step] { m_player->goTo(step); });

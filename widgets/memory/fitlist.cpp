@@ -121,7 +121,7 @@ void FitList::showAnswer()
     if (!advice->fixes.empty())
         m_title->setText(tr("What would make it fit, of %1 designs planned").arg(advice->tried));
     else if (!options.empty())
-        m_title->setText(tr("Nothing of %1 designs fits. Nearest:").arg(advice->tried));
+        m_title->setText(tr("None of %1 designs fits. Nearest:").arg(advice->tried));
     else
         m_title->setText(tr("Nothing was found in %1 designs.").arg(advice->tried));
     for (std::size_t i = 0; i < options.size() && i < kMost; ++i)

@@ -120,7 +120,7 @@ void RulesView::buildMenu()
 void RulesView::buildList()
 {
     m_list->setObjectName(QStringLiteral("rulesList"));
-    m_list->setAccessibleName(tr("Rules, asked from top to bottom"));
+    m_list->setAccessibleName(tr("Rules, tried from top to bottom"));
     m_list->setModel(m_model);
     m_list->setItemDelegate(new RuleDelegate(m_list));
     m_list->setRootIsDecorated(false);
@@ -194,7 +194,7 @@ QWidget* RulesView::emptyPage()
     m_emptyText->setObjectName(QStringLiteral("rulesEmpty"));
     m_emptyText->setAlignment(Qt::AlignCenter);
     m_emptyText->setWordWrap(true);
-    auto* take = new QPushButton(tr("Take a Rule Set"), page);
+    auto* take = new QPushButton(tr("Use a Rule Set"), page);
     take->setMenu(m_menu);
     auto* open = new QPushButton(tr("Open Rules …"), page);
     auto* add = new QPushButton(tr("Add a Rule"), page);
@@ -238,7 +238,7 @@ void RulesView::buildLayout()
     m_add->setToolTip(tr("Add a rule below the current one (Ins)"));
     m_sets->setObjectName(QStringLiteral("rulesSets"));
     m_sets->setText(tr("Rule Sets ▾"));
-    m_sets->setToolTip(tr("Take a built-in rule set, open or save a rules file"));
+    m_sets->setToolTip(tr("Use a built-in rule set, open or save a rules file"));
     m_sets->setPopupMode(QToolButton::InstantPopup);
     m_sets->setMenu(m_menu);
     m_summary->setObjectName(QStringLiteral("rulesSummary"));

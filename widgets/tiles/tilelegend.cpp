@@ -30,12 +30,12 @@ std::vector<LegendEntry> tileLegend(const TileKinds& kinds)
 {
     std::vector<LegendEntry> out;
     if (kinds.cut)
-        out.push_back(
-            { QStringLiteral("cut"), QObject::tr("a colour a shard"),
-              QObject::tr("Cut: tiles with the same colour are the same shard; past seven the colours come again, hatched"),
-              [](QPainter& painter, const QRectF& rect, const QWidget*) {
-                  paintStrips(painter, rect, [](QPainter& p, const QRect& strip, int i) { p.fillRect(strip, partColor(i).fill); });
-              } });
+        out.push_back({ QStringLiteral("cut"), QObject::tr("one color per shard"),
+                        QObject::tr("Cut: tiles with the same color are the same shard; after seven the colors repeat, hatched"),
+                        [](QPainter& painter, const QRectF& rect, const QWidget*) {
+                            paintStrips(painter, rect,
+                                        [](QPainter& p, const QRect& strip, int i) { p.fillRect(strip, partColor(i).fill); });
+                        } });
     if (kinds.uneven)
         out.push_back(edgeEntry(QStringLiteral("uneven"), QObject::tr("uneven"),
                                 QObject::tr("Dashed: smaller than the largest tile of its dim"), false));

@@ -70,7 +70,7 @@ TileView::TileView(Document* document, QWidget* parent)
     m_held->setToolTip(tr("What the selected device holds of every weight, by its bytes"));
     m_find->setObjectName(QStringLiteral("tileFind"));
     m_find->setAccessibleName(tr("Find weights"));
-    m_find->setToolTip(tr("Weights by their name or pattern, as in the list (Ctrl+F); Enter goes on to the next one"));
+    m_find->setToolTip(tr("Weights by their name or pattern, as in the list (Ctrl+F); Enter goes to the next one"));
     m_find->setFixedWidth(110);
     for (QToolButton* button : { m_held, m_all }) {
         button->setAccessibleName(button->text());

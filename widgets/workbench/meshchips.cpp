@@ -115,7 +115,7 @@ AxisChip::AxisChip(const MeshAxis& axis, int index, QWidget* parent)
     setText(QStringLiteral("%1 = %2").arg(m_name).arg(axis.size));
     setAccessibleName(tr("mesh axis %1 of size %2").arg(m_name).arg(axis.size));
     setToolTip(tr(
-        "Drag onto a tensor dim to cut it, or onto another axis to change the order (Alt+Left, Alt+Right); double click to edit"));
+        "Drag onto a tensor dim to cut it, or onto another axis to change the order (Alt+Left, Alt+Right); double-click to edit"));
     setFocusPolicy(Qt::StrongFocus);
     setCursor(Qt::OpenHandCursor);
     setCheckable(true);

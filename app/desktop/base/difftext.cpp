@@ -43,7 +43,7 @@ void showDiff(QPlainTextEdit* view, const std::vector<DiffLine>& lines, bool mar
     }
     if (lines.size() > kMostLines)
         cursor.insertText(
-            QCoreApplication::translate("shardboard::DiffText", "… and %1 lines more").arg(lines.size() - kMostLines));
+            QCoreApplication::translate("shardboard::DiffText", "… and %1 more lines").arg(lines.size() - kMostLines));
     else
         cursor.insertText(ending);
     cursor.endEditBlock();

@@ -280,7 +280,7 @@ bool FileActions::mayReplace()
         m_document->filePath().isEmpty() ? qstr(m_document->design().model.name) : QFileInfo(m_document->filePath()).fileName();
     const auto box = messageBox(
         QMessageBox::Question, tr("Unsaved Changes"), tr("Save the changes to “%1”?").arg(shortened(shownText(name), kLongestName)),
-        tr("They are lost otherwise."), QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, m_window);
+        tr("Otherwise they will be lost."), QMessageBox::Save | QMessageBox::Discard | QMessageBox::Cancel, m_window);
     box->setObjectName(QStringLiteral("unsavedBox"));
     box->setDefaultButton(QMessageBox::Save);
     switch (box->exec()) {

@@ -94,8 +94,8 @@ bool HistoryFiles::replayFrom(const QString& path)
                                      : tr("%1 holds no edits: nothing changes").arg(path));
     } else {
         const int kept = m_document->undoStack()->index(); // fewer than were made where the history is full
-        const QString told = kept < made ? tr("%1 made again; undo takes the last %2 back one by one").arg(madeText).arg(kept)
-                                         : tr("%1 made again; undo takes them back one by one").arg(madeText);
+        const QString told = kept < made ? tr("%1 replayed; undo takes back the last %2 one by one").arg(madeText).arg(kept)
+                                         : tr("%1 replayed; undo takes them back one by one").arg(madeText);
         m_banner->showInfo(there > 0 ? told + QStringLiteral(" · ") + alreadyText : told);
     }
     return status.ok();

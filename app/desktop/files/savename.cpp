@@ -17,7 +17,7 @@ QString saveName(QWidget* window, const QString& path, const QStringList& suffix
         return path;
     const QString full = path + suffixes.front();
     if (QFileInfo::exists(full)) {
-        const QString question = QCoreApplication::translate("saveName", "%1 is there already. Replace it?").arg(full);
+        const QString question = QCoreApplication::translate("saveName", "%1 already exists. Replace it?").arg(full);
         const auto box = messageBox(QMessageBox::Question, QCoreApplication::translate("saveName", "Replace File"), question, {},
                                     QMessageBox::Yes | QMessageBox::No, window);
         box->setDefaultButton(QMessageBox::No);

@@ -19,7 +19,7 @@ NotationMenu::NotationMenu(Document* document, Settings& settings, QMenu* menu)
     for (const Notation notation : kNotations) {
         QAction* action = group->addAction(menu->addAction(QString::fromStdString(notationTitle(notation))));
         action->setObjectName(QStringLiteral("notation.") + QString::fromStdString(notationName(notation)));
-        action->setToolTip(tr("Where it cannot say a layout, JAX's notation stands with a mark"));
+        action->setToolTip(tr("Where it cannot express a layout, JAX's notation is shown with a mark"));
         action->setCheckable(true);
         action->setChecked(document->notation() == notation);
         connect(action, &QAction::triggered, this, [document, &settings, notation] {

@@ -59,7 +59,7 @@ const QStringList& HelpWindow::pages()
 {
     static const QStringList list =
         QStringLiteral("index first-steps weights mesh tiles flow inspector strategy history collectives cost "
-                       "explain pins cuts findings rules memory compare run hardware window notation module files export")
+                       "explain pins cuts findings rules memory compare run hardware window notation module files export glossary")
             .split(QLatin1Char(' '));
     return list;
 }

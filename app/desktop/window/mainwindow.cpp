@@ -421,8 +421,8 @@ void MainWindow::showAbout()
     const auto box =
         messageBox(QMessageBox::NoIcon, tr("About Shardboard"), tr("Shardboard %1").arg(QApplication::applicationVersion()),
                    tr("Designs how a neural network is sharded over a device mesh.\n\n"
-                      "Own code: Apache-2.0. This program links QCustomPlot (GPL-3), so that it is distributed under "
-                      "GPL-3 as a whole.\nQt %1")
+                      "Our own code is under Apache-2.0. This program links QCustomPlot (GPL-3), so as a whole it is "
+                      "distributed under GPL-3.\nQt %1")
                        .arg(QString::fromLatin1(qVersion())),
                    QMessageBox::Ok, this);
     box->setIconPixmap(windowIcon().pixmap(64, 64));

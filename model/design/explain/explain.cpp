@@ -76,7 +76,7 @@ public:
         const PlannedOp& planned = *explainedOp(m_evaluation, out);
         out.axes = rankedRows(m_design, m_evaluation, m_pinning, out.segment, out.op);
         if (!isPicked(m_evaluation.graph.op(planned.op).kind))
-            out.notPicked = "nothing is picked here: gradients are summed, and the optimizer steps, where the weight lies";
+            out.notPicked = "nothing is picked here: gradients are summed, and the optimizer steps, in the layout of the weight";
         if (target.kind == ExplainTarget::Kind::Collective) {
             out.causes = m_causes.ofCollective(m_evaluation.plan.collective(target.collective), out.axes);
             out.collectives = { target.collective };

@@ -238,7 +238,7 @@ private:
             axis.by = AxisExplanation::By::Tie;
             const bool byWeight = pin != nullptr && pin->tieOnly;
             axis.why = "it " + price + ", as " + next.row + " does; "
-                + (byWeight ? "this one lies as the weight does" : "the rule has it first");
+                + (byWeight ? "this one has the layout of the weight" : "the rule has it first");
             return;
         }
         axis.why = "the cheapest of " + std::to_string(allowed.size()) + ": it " + price + ", the next, " + next.row + ", costs "

@@ -77,7 +77,7 @@ void findUnmetPins(const FinderInput& input, FindingList& out)
             fix = Repair { "Remove the pin " + pinText(pin), { RemovePin { index } } };
         out.add({ "pin-unmet", pin.source.empty() ? Severity::Warning : Severity::Note, pinText(pin), 0,
                   "pin " + std::to_string(index + 1) + (pin.source.empty() ? std::string() : " of " + pin.source)
-                      + " was left aside at " + unmet.where.front() + more + ": " + unmet.why,
+                      + " was ignored at " + unmet.where.front() + more + ": " + unmet.why,
                   pin.source.empty() ? "remove the pin, or pin what is possible"
                                      : "pin those operations by hand if another row is wanted" },
                 std::move(fix));

@@ -35,7 +35,7 @@ void findUnusedEntries(const FinderInput& input, FindingList& out)
         const StrategyEntry& entry = entries[static_cast<std::size_t>(index)];
         if (!matching[static_cast<std::size_t>(index)])
             out.add({ "unused-entry", Severity::Note, entry.match, 0, "the pattern matches no tensor of the model",
-                      "mend the pattern or remove the entry" },
+                      "correct the pattern or remove the entry" },
                     Repair { "Remove the entry for " + entry.match, { RemoveStrategy { index } } });
     }
 }

@@ -189,7 +189,7 @@ private:
     {
         const bool pair = rule.is_array() && rule.size() == 2 && rule[0].is_string() && rule[1].is_array();
         if (!pair || !std::all_of(rule[1].begin(), rule[1].end(), [](const json& axis) { return axis.is_string(); })) {
-            from.fail(key, "is no rule", "write [\"name\", [\"mesh axis\", ...]]");
+            from.fail(key, "is not a rule", "write [\"name\", [\"mesh axis\", ...]]");
             return;
         }
         LogicalRule out { rule[0].get<std::string>(), rule[1].get<std::vector<std::string>>(), {} };
@@ -234,7 +234,7 @@ void readTransitions(JsonFields& from, const char* key, TransitionSet& allowed)
         for (const json& pair : *value)
             good = good && pair.is_string() && allowed.add(pair.get<std::string>());
     if (!good)
-        from.fail(key, "is no set of transitions", "write \"DEFAULT\", \"ALL\", or a list such as [\"P->R\", \"S->R\"]");
+        from.fail(key, "is not a set of transitions", "write \"DEFAULT\", \"ALL\", or a list such as [\"P->R\", \"S->R\"]");
 }
 
 void refuseForeignParameters(JsonFields& from, StrategyKind kind)

@@ -181,7 +181,7 @@ std::string JsonFields::text(std::string_view key, const std::optional<std::stri
     if (value && value->is_string() && isName(key, value->get_ref<const std::string&>()))
         return value->get<std::string>();
     if (value && !value->is_string())
-        fail(key, "cannot be " + shown(*value), "use a text in quotes");
+        fail(key, "cannot be " + shown(*value), "use a string in quotes");
     return fallback.value_or(std::string());
 }
 
@@ -237,7 +237,7 @@ std::vector<T> JsonFields::list(std::string_view key, const char* use, Take take
 
 std::vector<std::string> JsonFields::texts(std::string_view key)
 {
-    constexpr const char* kUse = "use a list of texts";
+    constexpr const char* kUse = "use a list of strings";
     return list<std::string>(key, kUse, [&](const json& item, auto& out) -> std::optional<std::string> {
         if (!item.is_string() || !isName(key, item.get_ref<const std::string&>()))
             return kUse;
@@ -301,7 +301,7 @@ void JsonFields::close()
     if (!m_document->refusesUnknown || error())
         return;
     if (const json rest = leftOver(); !rest.empty())
-        fail(rest.begin().key(), "is not a key of it", "leave it out, or mend its spelling");
+        fail(rest.begin().key(), "is not a key of it", "remove it, or correct its spelling");
 }
 
 } // namespace shardboard

@@ -203,7 +203,7 @@ Result<MachineFit> fitMachine(const Calibration& calibration)
     Hardware& hardware = out.hardware;
     hardware.id = "calibrated-" + calibration.backend;
     hardware.name = onGpu(calibration)
-        ? calibration.machine + ", one that plays all devices"
+        ? calibration.machine + ", one that simulates all devices"
         : calibration.machine + ", " + std::to_string(calibration.workers) + " threads that play all devices";
     hardware.source = "measured by shardctl calibrate on this machine";
     hardware.library = CollectiveLibrary::Any;

@@ -150,7 +150,7 @@ json profileDocument(const RunResult& result, const RunProfile& profile, const M
     out["mode"] = profileModeName(profile.mode);
     out["machine"] = machineJson(profile);
     out["clock"] = "seconds in which a thread had a core, so that other programs do not count; wall_seconds on a steady clock; "
-                   "made-up data is left out of both, and messages between hosts are in both with all their time";
+                   "generated data is left out of both, and messages between hosts are in both with all their time";
     out["memory"] = memoryJson(profile, predicted);
     out["left_out"] = profile.leftOut;
     const std::vector<ProfileSummary> summaries = summarize(profile);

@@ -76,7 +76,7 @@ public:
         const json* tensors = top.find("tensors");
         if (!mesh || !tensors || !tensors->is_array())
             return top.error() ? *top.error()
-                               : inputError(m_where, "is no shards.json (it needs mesh and a list of tensors)",
+                               : inputError(m_where, "is not a shards.json (it needs mesh and a list of tensors)",
                                             "give a file that an export wrote");
         if (auto status = readHead(document.value()); !status.ok())
             return status.error();
@@ -192,7 +192,7 @@ private:
         const auto rank = static_cast<std::int64_t>(tensor.shape.size());
         if (join && !join->is_null()) {
             if (!join->is_number_integer() || join->get<std::int64_t>() < 0 || join->get<std::int64_t>() >= rank)
-                return inputError(m_where + ":" + path + ".join_dim", "is no dim of the tensor",
+                return inputError(m_where + ":" + path + ".join_dim", "is not a dim of the tensor",
                                   "give a dim, or null for one piece");
             shard.joinDim = join->get<int>();
         }
@@ -221,7 +221,7 @@ private:
             return inputError(m_where + ":" + path + ".pieces", what, "write [[[lo, hi], …], …], one range for each tensor dim");
         };
         if (!pieces || !pieces->is_array() || pieces->empty())
-            return wrong("is no list of pieces");
+            return wrong("is not a list of pieces");
         for (const json& piece : *pieces) {
             if (!piece.is_array() || piece.size() != shape.size())
                 return wrong("a piece has not one range for each of " + std::to_string(shape.size()) + " dims");

@@ -34,7 +34,7 @@ void jsonMembers(Each& each, Point& point)
     each.check([&](JsonFields& from) {
         if (!(point.seconds > 0) || !(point.bytes > 0) || !(point.flops >= 0)
             || !std::isfinite(point.seconds + point.bytes + point.flops))
-            from.fail({}, "its time or size is no positive number", "measure it again");
+            from.fail({}, "its time or size is not a positive number", "measure it again");
     });
 }
 
@@ -51,7 +51,7 @@ void jsonMembers(Each& each, Measured& calibration)
         const MachineLimits& limits = calibration.limits;
         for (const double limit : { limits.gemmFlopsOne, limits.gemmFlopsAll, limits.copyBytesOne, limits.copyBytesAll })
             if (!(limit > 0))
-                from.fail("limits", "a limit is no positive number", "measure it again");
+                from.fail("limits", "a limit is not a positive number", "measure it again");
     });
     each.value("points", calibration.points);
 }

@@ -149,7 +149,7 @@ private:
             throw refusal(key, "a key is " + key.shown(), "keys are words");
         const auto [line, isNew] = parent.lines.emplace(key.text, key.line);
         if (!isNew)
-            throw refusal(key, "the key '" + key.text + "' is there twice, first on line " + std::to_string(line->second),
+            throw refusal(key, "the key '" + key.text + "' appears twice, first on line " + std::to_string(line->second),
                           "keep one of them");
         parent.value.keys.push_back(std::move(key.text));
         parent.hasKey = true;
