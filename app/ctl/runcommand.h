@@ -2,8 +2,8 @@
 // Runs a plan in a worker process and reports.
 #pragma once
 
-#include "model/plan/plan.h"
 #include "model/io/wire/messages.h"
+#include "model/plan/plan.h"
 
 #include <atomic>
 #include <functional>

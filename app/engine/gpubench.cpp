@@ -2,17 +2,17 @@
 // shardboard-gpubench: what the CUDA backend's collectives and products reach on this GPU, in one JSON document: device, clocks,
 // the rate of a copy measured in the same run, samples. Every timed result is compared with what it should be. With --stand-in it
 // goes through the same on the CPU with tiny sizes, to test itself.
-#include "engine/devices/collective.h"
-#include "engine/devices/compare.h"
 #include "engine/cuda/cudaexecutor.h"
 #include "engine/cuda/hostruntime.h"
 #include "engine/cuda/launches.h"
+#include "engine/devices/collective.h"
+#include "engine/devices/compare.h"
 #ifdef SHARDBOARD_WITH_CUDA
 #include "engine/cuda/cudaruntime.h"
 #endif
-#include "engine/ops/execute.h"
-#include "engine/devices/failure.h"
 #include "engine/calibrate/measure.h"
+#include "engine/devices/failure.h"
+#include "engine/ops/execute.h"
 #include "engine/run/runvalues.h"
 
 #include <nlohmann/json.hpp>

@@ -3,9 +3,9 @@
 // line; people's logs go to standard error. It leaves when its input is closed.
 #include "engine/conformance/command.h"
 #ifdef SHARDBOARD_MPI
-#include "engine/worker/backendparts.h"
 #include "engine/mpi/benchcollectives.h"
 #include "engine/mpi/mpibackend.h"
+#include "engine/worker/backendparts.h"
 #endif
 #include "engine/devices/failure.h"
 #include "engine/devices/machine.h"
@@ -145,7 +145,7 @@ int main(int argc, char** argv)
     try {
         serveRequests(output);
     } catch (const std::exception& e) { // no memory, no threads
-        std::fprintf(stderr, "shardboard-engine: cannot go on: %s; %s\n", e.what(), shardboard::engine::kMoreMemory);
+        std::fprintf(stderr, "shardboard-engine: cannot continue: %s; %s\n", e.what(), shardboard::engine::kMoreMemory);
         _exit(4);
     }
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/calibrate/calibrate.h"
 
+#include "engine/calibrate/limits.h"
+#include "engine/calibrate/measure.h"
 #include "engine/devices/collective.h"
+#include "engine/devices/machine.h"
+#include "engine/devices/team.h"
 #include "engine/ops/execute.h"
-#include "engine/run/executor.h"
 #include "engine/ops/gemm.h"
 #include "engine/ops/kernels/fusedrun.h"
-#include "engine/calibrate/limits.h"
-#include "engine/devices/machine.h"
-#include "engine/calibrate/measure.h"
+#include "engine/run/executor.h"
 #include "engine/run/stages.h"
-#include "engine/devices/team.h"
 #include "model/core/statistics.h"
-#include "model/plan/kernelworkof.h"
-#include "model/io/wire/profiledocument.h"
+#include "model/io/measured/profiledocument.h"
+#include "model/plan/time/kernelworkof.h"
 
 #include <algorithm>
 #include <array>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/calibrate/limits.h"
 
+#include "engine/calibrate/measure.h"
 #include "engine/devices/arena.h"
 #include "engine/devices/context.h"
-#include "engine/ops/gemm.h"
 #include "engine/devices/generator.h"
-#include "engine/ops/kernels/fusedrun.h"
 #include "engine/devices/machine.h"
-#include "engine/calibrate/measure.h"
+#include "engine/ops/gemm.h"
+#include "engine/ops/kernels/fusedrun.h"
 
 #include <algorithm>
 #include <atomic>

@@ -252,7 +252,7 @@ void tryModel(Trial& trial, const ModelCase& of)
         hooks.value = [&](const engine::SeenValue& value) {
             const auto known = whole.find(nameOf(value));
             if (known == whole.end() || known->second.empty())
-                return trial.note(nameOf(value) + " is no result of the cpu");
+                return trial.note(nameOf(value) + " is not a result of the cpu");
             trial.judge(errorOf(value.value, known->second.front()), engine::toleranceOf(Phase::Backward, trial.rounded()),
                         nameOf(value));
             known->second.pop_front();

@@ -2,7 +2,7 @@
 #include "engine/conformance/modelcases.h"
 
 #include "engine/conformance/families.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/devices/cacheshare.h"
 
+#include "engine/calibrate/limits.h"
 #include "engine/devices/arena.h"
 #include "engine/devices/failure.h"
 #include "engine/devices/keptcacheshare.h"
-#include "engine/calibrate/limits.h"
 #include "engine/devices/machine.h"
 #include "engine/devices/taskpool.h"
 #include "model/core/statistics.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/devices/collective.h"
 
-#include "engine/run/executor.h"
 #include "engine/devices/failure.h"
 #include "engine/devices/fusions.h"
 #include "engine/devices/regions.h"
 #include "engine/devices/team.h"
+#include "engine/run/executor.h"
 
 #include <algorithm>
 #include <cstring>

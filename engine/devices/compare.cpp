@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/devices/compare.h"
 
-#include "engine/run/executor.h"
 #include "engine/devices/team.h"
+#include "engine/run/executor.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The processes that run one program together. All of them walk through it; each works for the logical devices that are at its
-// place (engine/devices/placement.h). Those of one host see each other's memory, so that what a device needs of another one is read where
-// it lies, after all have come to the point where it is there; from other hosts it is brought.
+// place (engine/devices/placement.h). Those of one host see each other's memory, so that what a device needs of another one is read
+// where it lies, after all have come to the point where it is there; from other hosts it is brought.
 #pragma once
 
 #include "engine/devices/context.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/mpi/benchcollectives.h"
 
+#include "engine/calibrate/limits.h"
 #include "engine/devices/collective.h"
 #include "engine/devices/failure.h"
-#include "engine/calibrate/limits.h"
 #include "engine/mpi/mpiteam.h"
 #include "model/core/statistics.h"
 

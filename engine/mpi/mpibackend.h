@@ -4,8 +4,8 @@
 // own.
 #pragma once
 
-#include "engine/run/backend.h"
 #include "engine/mpi/parts.h"
+#include "engine/run/backend.h"
 
 #include <functional>
 #include <string>

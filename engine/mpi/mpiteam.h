@@ -2,10 +2,10 @@
 // The processes of an MPI world that run one program together (engine/devices/team.h).
 #pragma once
 
+#include "engine/devices/team.h"
 #include "engine/mpi/meeting.h"
 #include "engine/mpi/sharedsegment.h"
 #include "engine/mpi/world.h"
-#include "engine/devices/team.h"
 
 #include <atomic>
 #include <optional>

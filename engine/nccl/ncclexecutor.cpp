@@ -6,7 +6,7 @@
 #include "engine/devices/team.h"
 #include "engine/ops/ringexchange.h"
 #include "model/io/wire/planjson.h"
-#include "model/plan/memory/memorysettings.h"
+#include "model/plan/memorysettings.h"
 
 #include <algorithm>
 #include <chrono>
@@ -33,7 +33,7 @@ std::string whyTooFew(std::int64_t devices, std::int64_t gpus)
     return "nccl takes a GPU for every logical device: the mesh has " + counted(devices, "device") + " and there "
         + (gpus == 1 ? "is " : "are ") + counted(gpus, "GPU") + " here, so " + std::to_string(devices - gpus)
         + (devices - gpus == 1 ? " is" : " are")
-        + " missing; use the backend cuda, which plays all devices on one GPU, or a mesh of at most " + counted(gpus, "device");
+        + " missing; use the backend cuda, which runs all devices on one GPU, or a mesh of at most " + counted(gpus, "device");
 }
 
 /// The part of an operation that the GPU of a device does.

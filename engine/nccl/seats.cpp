@@ -114,7 +114,7 @@ std::variant<Seats, std::string> seatsFor(std::int64_t devices, const std::vecto
             + counted(static_cast<std::int64_t>(ids.size()), "GPU") + "); "
             + (most > 0 ? "use a mesh of at most " + counted(most, "device") + ", or start the processes on more hosts"
                         : "start fewer processes on that host, or give the launcher more hosts")
-            + "; the backend cuda plays all devices on one GPU";
+            + "; the backend cuda runs all devices on one GPU";
     }
     std::map<std::string, int> ranksOf;
     for (std::size_t process = 0; process < processes.size(); ++process)

@@ -3,8 +3,8 @@
 // Pure functions, as planStep().
 #pragma once
 
-#include "engine/nccl/callplan.h"
 #include "engine/devices/placement.h"
+#include "engine/nccl/callplan.h"
 
 #include <cstddef>
 #include <cstdint>

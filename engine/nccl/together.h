@@ -3,10 +3,10 @@
 // (engine/mpi/parts.h). The GPUs and the library are behind an interface, so that all of it is tested without them.
 #pragma once
 
-#include "engine/run/backend.h"
 #include "engine/mpi/parts.h"
 #include "engine/nccl/process.h"
 #include "engine/nccl/seats.h"
+#include "engine/run/backend.h"
 
 #include <atomic>
 #include <cstddef>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/execute.h"
 
-#include "engine/run/executor.h"
 #include "engine/devices/failure.h"
 #include "engine/ops/kernels.h"
 #include "engine/ops/kernels/activations.h"
 #include "engine/ops/kernels/capped.h"
 #include "engine/ops/kernels/norms.h"
+#include "engine/run/executor.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linear and Embedding: the operations with large weights, which are made up in row chunks and never whole in memory.
-#include "engine/ops/execute.h"
 #include "engine/devices/failure.h"
+#include "engine/ops/execute.h"
 #include "engine/ops/gemm.h"
 
 #include <algorithm>

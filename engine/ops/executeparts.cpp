@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of the last dim, what joins them again, and latent attention's products with the heads of a weight.
-#include "engine/ops/execute.h"
 #include "engine/devices/failure.h"
+#include "engine/ops/execute.h"
 #include "engine/ops/gemm.h"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // Attention and its gradients where every device has a range of the sequence. For the result and the gradients of queries and
 // sinks the keys and values of the other devices come around the ring, and a running softmax stands for those that were there
 // already; for the gradients of keys and values the queries come, with the gradients of their results.
-#include "engine/ops/attentionwork.h"
 #include "engine/devices/failure.h"
+#include "engine/ops/attentionwork.h"
 #include "engine/ops/ringstates.h"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // The last resort: blocks of B are packed row-major so that the inner loop runs along rows and vectorises.
 #include "engine/ops/gemm.h"
 
-#include "engine/ops/scalerows.h"
 #include "engine/devices/simd.h"
+#include "engine/ops/scalerows.h"
 
 #include <algorithm>
 

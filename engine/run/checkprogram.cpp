@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/run/checkprogram.h"
 
-#include "engine/ops/checkgradients.h"
-#include "engine/ops/checkparts.h"
 #include "engine/devices/failure.h"
 #include "engine/devices/rounding.h"
+#include "engine/ops/checkgradients.h"
+#include "engine/ops/checkparts.h"
 #include "model/ops/opdefinition.h"
 
 #include <algorithm>
@@ -70,7 +70,7 @@ private:
             require(size > 0, "a tensor without elements cannot be run");
         if (m_options.designDtype)
             require(roundingOf(spec.dtype).has_value(),
-                    "values of dtype " + dtypeName(spec.dtype) + " cannot be imitated; run with dtype f32");
+                    "values of dtype " + dtypeName(spec.dtype) + " cannot be emulated; run with dtype f32");
     }
 
     void checkSegment(const Segment& segment)

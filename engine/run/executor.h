@@ -5,8 +5,8 @@
 
 #include "engine/devices/context.h"
 #include "engine/devices/sharded.h"
-#include "model/plan/reshard.h"
 #include "model/io/wire/profile.h"
+#include "model/plan/reshard/reshard.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -4,9 +4,9 @@
 
 #include "engine/devices/collective.h"
 #include "engine/devices/compare.h"
+#include "engine/devices/team.h"
 #include "engine/run/executor.h"
 #include "engine/run/passageparts.h"
-#include "engine/devices/team.h"
 
 #include <vector>
 

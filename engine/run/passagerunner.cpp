@@ -3,10 +3,10 @@
 #include "engine/run/passagerunner.h"
 
 #include "engine/devices/collective.h"
-#include "engine/run/executor.h"
 #include "engine/devices/failure.h"
-#include "engine/run/passageparts.h"
 #include "engine/devices/team.h"
+#include "engine/run/executor.h"
+#include "engine/run/passageparts.h"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 // What the executions of a run took, of all processes.
 #include "engine/run/passagerunner.h"
 
-#include "engine/run/hosttimes.h"
 #include "engine/devices/team.h"
+#include "engine/run/hosttimes.h"
 
 #include <vector>
 

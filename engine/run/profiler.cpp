@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/run/profiler.h"
 
-#include "engine/ops/gemm.h"
 #include "engine/devices/machine.h"
+#include "engine/ops/gemm.h"
 
 #include <algorithm>
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/run/runner.h"
 
-#include "engine/run/checkprogram.h"
-#include "engine/run/executor.h"
 #include "engine/calibrate/limits.h"
 #include "engine/devices/machine.h"
+#include "engine/devices/team.h"
+#include "engine/run/checkprogram.h"
+#include "engine/run/executor.h"
 #include "engine/run/passagerunner.h"
 #include "engine/run/profiler.h"
 #include "engine/run/schedule.h"
-#include "engine/devices/team.h"
 #include "model/core/checked.h"
 
 #include <algorithm>

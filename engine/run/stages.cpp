@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/run/stages.h"
 
-#include "engine/run/executor.h"
 #include "engine/devices/failure.h"
-#include "engine/ops/kernels/fusedrun.h"
 #include "engine/devices/team.h"
+#include "engine/ops/kernels/fusedrun.h"
+#include "engine/run/executor.h"
 
 #include <algorithm>
 #include <cstring>

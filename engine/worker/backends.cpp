@@ -5,11 +5,11 @@
 #include "engine/cuda/backend.h"
 #include "engine/nccl/backend.h"
 #endif
-#include "engine/ops/gemm.h"
 #include "engine/devices/machine.h"
+#include "engine/ops/gemm.h"
 #ifdef SHARDBOARD_MPI
-#include "engine/worker/backendparts.h"
 #include "engine/mpi/mpibackend.h"
+#include "engine/worker/backendparts.h"
 #endif
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/worker/server.h"
 
-#include "engine/run/backend.h"
 #include "engine/devices/context.h"
+#include "engine/run/backend.h"
 #include "model/core/visibletext.h"
 #include "model/io/wire/jsonline.h"
 

@@ -3,22 +3,23 @@
 // dragging and playing the plan, and how soon an edit is on screen with everything updated. Prints JSON, in milliseconds:
 // `bench_window [FRAMES]`; the start or the edits alone: `bench_window start`, `bench_window edits`. At twofold scale with
 // QT_SCALE_FACTOR=2.
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/sample.h"
 #include "app/desktop/menus/themecontrol.h"
 #include "app/desktop/window/fonts.h"
 #include "app/desktop/window/mainwindow.h"
-#include "app/desktop/window/settings.h"
+
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "tests/bench/measure.h"
 #include "widgets/controls/axisdrag.h"
-#include "widgets/document/stepwords.h"
+#include "widgets/document/planplayer.h"
+#include "widgets/document/steptexts.h"
 #include "widgets/flow/flowcanvas.h"
 #include "widgets/flow/flowview.h"
-#include "widgets/flow/planplayer.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshview.h"
 #include "widgets/tiles/modelcanvas.h"

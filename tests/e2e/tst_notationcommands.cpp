@@ -53,7 +53,7 @@ private Q_SLOTS:
         QTest::addColumn<int>("code");
         QTest::addColumn<QString>("part");
         QTest::newRow("cannot be said") << QStringList { "--to", "max", "P(('model','data'))" } << 3 << "shardctl: MAX: ";
-        QTest::newRow("no layout") << QStringList { "hello" } << 3 << "shardctl: TEXT: 'hello' is no layout";
+        QTest::newRow("no layout") << QStringList { "hello" } << 3 << "shardctl: TEXT: 'hello' is not a layout";
         QTest::newRow("rank") << QStringList { "--rank", "1", "P(None, 'data')" } << 3
                               << "the spec has 2 entries, but the tensor has 1 dim";
         QTest::newRow("from") << QStringList { "--from", "shardy", "P('data')" } << 3 << "shardctl: TEXT: ";

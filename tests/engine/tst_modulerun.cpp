@@ -2,6 +2,7 @@
 // A ColumnParallelLinear alone is run and verified: even and uneven out dims, with a bias, with a tied weight, whatever
 // the layouts of input, weight and bias are.
 #include "engine/run/runner.h"
+#include "model/design/evaluate/evaluate.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/runner.h"
 

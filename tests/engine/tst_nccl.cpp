@@ -7,7 +7,7 @@
 #include "engine/nccl/functions.h"
 #include "engine/nccl/rankcheck.h"
 #include "engine/nccl/ranks.h"
-#include "model/plan/reshard.h"
+#include "model/plan/reshard/reshard.h"
 #include "tests/engine/ncclstandins.h"
 #include "tests/support/runner.h"
 

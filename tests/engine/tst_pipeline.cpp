@@ -3,6 +3,7 @@
 // the run shows when a send fails.
 #include "engine/devices/sharded.h"
 #include "engine/run/runner.h"
+#include "model/design/evaluate/evaluate.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/runner.h"
 

@@ -2,6 +2,7 @@
 // Whatever layouts a design asks for, the plan that follows computes what the unsharded model computes. Random meshes,
 // layouts with several axes on a dim in any order, sizes that do not divide, both workloads, all profiles.
 #include "engine/run/runner.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/families/buildgraph.h"
 #include "tests/engine/testprogram.h"
 #include "tests/support/families.h"

@@ -2,7 +2,7 @@
 // Training steps of every family of models under the presets that make sense for it, and under any layouts of weights and
 // inputs: forward, backward and update compute what the unsharded step computes, operation by operation.
 #include "engine/run/runner.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/families/buildgraph.h"
 #include "tests/engine/testprogram.h"

@@ -2,6 +2,7 @@
 // What an export writes: nothing of a design's text but as a literal, nothing that JAX would hold otherwise, nothing
 // through a link, and what it leaves out is said.
 #include "model/core/visibletext.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/designfile.h"

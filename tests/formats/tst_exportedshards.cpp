@@ -4,6 +4,7 @@
 // by a reader of its own, with JAX's rule written out here: a dim is cut into equal parts over the listed mesh axes,
 // the first one major.
 #include "model/core/text.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/layouts/exporter.h"
@@ -154,7 +155,7 @@ private:
             }
             need(",");
             if (!into.emplace(name, std::move(spec)).second)
-                fail("a name is there twice");
+                fail("a name appears twice");
         }
     }
 

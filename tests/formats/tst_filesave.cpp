@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Saving: what is there stays whole until all of the new is there, and nothing else is left.
-#include "model/io/design/designfile.h"
 #include "model/io/file/filesave.h"
+#include "model/io/file/textfile.h"
 #include "tests/support/runner.h"
 
 #include <QDir>

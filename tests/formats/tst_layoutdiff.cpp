@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layouts from designs, dumps, shards.json and rules: what they say is equal exactly when it is.
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/io/design/designfile.h"

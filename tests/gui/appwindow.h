@@ -5,14 +5,14 @@
 //   RealWindow    opened with the sample in the light theme, active; register its tests withFonts
 #pragma once
 
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/banner.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/sample.h"
 #include "app/desktop/menus/themecontrol.h"
-#include "app/desktop/window/actions.h"
-#include "app/desktop/window/banner.h"
 #include "app/desktop/window/docks.h"
 #include "app/desktop/window/mainwindow.h"
-#include "app/desktop/window/settings.h"
 #include "model/session/document.h"
 #include "tests/gui/testfonts.h"
 #include "tests/gui/widgets_support.h"

@@ -6,13 +6,14 @@
 #include "tests/support/runner.h"
 
 #include "widgets/controls/axisdrag.h"
+
+#include "widgets/edits/axisfixes.h"
 #include "widgets/flow/flowcanvas.h"
 #include "widgets/mesh/meshcanvas.h"
-#include "widgets/mesh/meshchips.h"
 #include "widgets/mesh/meshview.h"
-#include "widgets/strategy/axisfixes.h"
 #include "widgets/tiles/tilecanvas.h"
 #include "widgets/tiles/tileview.h"
+#include "widgets/workbench/meshchips.h"
 
 #include <QContextMenuEvent>
 #include <QDragEnterEvent>

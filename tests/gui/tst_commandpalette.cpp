@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command palette of the real window, by keys alone: every command of the menus is found by its name and runs, what is
 // refused says so and does nothing, weights, operations, collectives and devices are gone to, and the focus comes back.
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/menus/themecontrol.h"
-#include "app/desktop/window/actions.h"
 #include "app/desktop/window/mainwindow.h"
 #include "app/desktop/window/palettesources.h"
-#include "app/desktop/window/settings.h"
+
 #include "tests/gui/widgets_support.h"
 #include "tests/support/runner.h"
 #include "widgets/document/documentview.h"

@@ -4,7 +4,8 @@
 #include "tests/gui/editor_support.h"
 #include "tests/support/runner.h"
 
-#include "model/plan/partcosts.h"
+#include "model/design/evaluate/evaluate.h"
+#include "model/plan/time/partcosts.h"
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/cost/costview.h"
 #include "widgets/look/format.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The document: edits, undo, redo, selection, files.
 #include "model/design/checkstrategies.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"
 #include "model/session/document.h"

@@ -2,7 +2,7 @@
 // The client of the worker against a scripted one: whatever the worker does, the client says what happened and goes on.
 #include "app/desktop/files/sample.h"
 #include "app/desktop/run/enginesession.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "tests/support/runner.h"
 
 #include <QSignalSpy>

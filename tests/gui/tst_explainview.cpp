@@ -5,15 +5,15 @@
 #include "tests/support/runner.h"
 
 #include "model/design/explain/explain.h"
+#include "widgets/controls/card.h"
 #include "widgets/controls/choicebox.h"
 #include "widgets/controls/elidedlabel.h"
 #include "widgets/controls/wrappedlabel.h"
 #include "widgets/explain/explainview.h"
 #include "widgets/explain/inspector.h"
-#include "widgets/explain/inspectorparts.h"
 #include "widgets/explain/rowsmodel.h"
 #include "widgets/look/theme.h"
-#include "widgets/strategy/whatif.h"
+#include "widgets/work/latestjob.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -291,9 +291,9 @@ void TestExplainView::alternativesAreLaidOutAsTheyCome()
     panel.show();
     int told = 0;
     QStringList clipped;
-    const auto* judge = panel.findChild<AlternativesJudge*>();
-    QVERIFY(judge != nullptr);
-    connect(judge, &AlternativesJudge::answered, this, [&] {
+    const auto* job = panel.findChild<LatestJob*>(QStringLiteral("alternativesJob"));
+    QVERIFY(job != nullptr);
+    connect(job, &LatestJob::answered, this, [&] {
         for (const Card* card : panel.findChildren<Card*>()) {
             const auto labels = card->findChildren<QLabel*>();
             for (const QLabel* label : labels)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exports: seen before they are written, compared with the last one, refused by name with a way to the weight, and read back equal.
+#include "app/desktop/base/linediff.h"
 #include "app/desktop/export/exportaction.h"
 #include "app/desktop/export/exportdialog.h"
 #include "app/desktop/export/exportstate.h"
-#include "app/desktop/files/linediff.h"
 #include "app/desktop/window/fonts.h"
 #include "model/session/selection.h"
 #include "tests/gui/appwindow.h"

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens to a design's file beside saving: samples, unsaved changes after a crash, changes by another program.
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/banner.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/fileconflict.h"
 #include "app/desktop/files/recovery.h"
 #include "app/desktop/files/sample.h"
 #include "app/desktop/files/savename.h"
 #include "app/desktop/menus/themecontrol.h"
-#include "app/desktop/window/actions.h"
-#include "app/desktop/window/banner.h"
 #include "app/desktop/window/fonts.h"
 #include "app/desktop/window/mainwindow.h"
-#include "app/desktop/window/settings.h"
 #include "model/io/design/designfile.h"
 #include "model/session/document.h"
 #include "tests/gui/testfonts.h"
@@ -546,7 +546,7 @@ void TestFiles::removedFileIsAskedAbout()
     QVERIFY(QFile::remove(file));
     answerConflict("cancel");
     QVERIFY(!m_window->fileActions()->save());
-    QVERIFY2(m_asked.contains(QStringLiteral("gone.shardboard is not there any more")), qPrintable(m_asked));
+    QVERIFY2(m_asked.contains(QStringLiteral("gone.shardboard no longer exists")), qPrintable(m_asked));
     QVERIFY(!QFile::exists(file));
     answerConflict("overwrite");
     QVERIFY(m_window->fileActions()->save());

@@ -3,9 +3,9 @@
 #include "tests/gui/widgets_support.h"
 #include "tests/support/runner.h"
 
-#include "widgets/document/repairs.h"
+#include "widgets/controls/card.h"
+#include "widgets/edits/repairs.h"
 #include "widgets/explain/inspector.h"
-#include "widgets/explain/inspectorparts.h"
 #include "widgets/findings/findingsview.h"
 #include "widgets/look/theme.h"
 #include "widgets/tables/notedelegate.h"

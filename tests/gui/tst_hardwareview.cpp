@@ -5,8 +5,8 @@
 #include "tests/support/runner.h"
 
 #include "widgets/hardware/hardwareview.h"
-#include "widgets/hardware/topologyview.h"
 #include "widgets/look/format.h"
+#include "widgets/mesh/topologyview.h"
 
 #include <QAbstractItemView>
 #include <QCheckBox>

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The help says what is there: every view has its page, every link and every menu that a page names exists, and the first steps
 // lead where they say, with the numbers that they say.
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/export/exportaction.h"
 #include "app/desktop/menus/themecontrol.h"
-#include "app/desktop/window/actions.h"
 #include "app/desktop/window/docks.h"
 #include "app/desktop/window/fonts.h"
 #include "app/desktop/window/helpwindow.h"
 #include "app/desktop/window/mainwindow.h"
-#include "app/desktop/window/settings.h"
+
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "tests/gui/testfonts.h"

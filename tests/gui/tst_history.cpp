@@ -261,13 +261,13 @@ void TestHistory::fullHistoryCountsWhatIsMadeAgain()
     QCOMPARE(stack->index(), 3);
     QCOMPARE(test.document()->design().workload.batch, 32);
     const QString text = test.window->banner()->text();
-    QVERIFY2(text.contains(QStringLiteral("2 edits made again; undo takes them back")), qPrintable(text));
+    QVERIFY2(text.contains(QStringLiteral("2 edits replayed; undo takes them back")), qPrintable(text));
     // More than the history holds.
     stack->clear();
     stack->setUndoLimit(1);
     batches({ 8 });
     QVERIFY(files->replayFrom(test.at("two.edits.json")));
-    QVERIFY2(test.window->banner()->text().contains(QStringLiteral("2 edits made again; undo takes the last 1 back")),
+    QVERIFY2(test.window->banner()->text().contains(QStringLiteral("2 edits replayed; undo takes back the last 1")),
              qPrintable(test.window->banner()->text()));
     QVERIFY(test.window->fileActions()->saveTo(test.at("full.shardboard"))); // closes without a question
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Designs whose names want to be obeyed, in the real window: whatever a name says, it is shown, nothing is loaded for
 // it, and every view, tool tip, menu, box and picture stays usable.
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/banner.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/fileconflict.h"
 #include "app/desktop/files/savename.h"
 #include "app/desktop/pictures/pictures.h"
-#include "app/desktop/window/actions.h"
-#include "app/desktop/window/banner.h"
 #include "app/desktop/window/docks.h"
 #include "app/desktop/window/helpwindow.h"
 #include "app/desktop/window/shortcutsheet.h"
@@ -523,10 +523,10 @@ void TestHostileNames::sourcesUseTheHelper()
     };
     const std::vector<Rule> rules {
         { "QToolTip::showText", { QStringLiteral("plaintext.cpp") }, "showToolTip" },
-        { "QMessageBox::(about|aboutQt|critical|information|question|warning)\\s*\\(", {}, "plainBox" },
+        { "QMessageBox::(about|aboutQt|critical|information|question|warning)\\s*\\(", {}, "messageBox" },
         { "\\bQMessageBox\\s+\\w+\\s*[({;]|new QMessageBox|make_unique<QMessageBox>",
-          { QStringLiteral("plainbox.cpp") },
-          "plainBox" },
+          { QStringLiteral("messagebox.cpp") },
+          "messageBox" },
         { "QInputDialog|QErrorMessage|QProgressDialog|QWhatsThis|QSplashScreen|QGraphicsTextItem|QStaticText|"
           "setWhatsThis",
           {},

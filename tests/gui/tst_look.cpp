@@ -432,10 +432,10 @@ void TestLook::patternsHaveNoHues()
     // Whatever is drawn of parts, wherever: not one pixel of the seven hues.
     const QImage all = m_it.child<QWidget>("tileView")->grab().toImage();
     std::vector<QRgb> hues;
-    setPartLook(PartLook::Hues);
+    setPartStyle(PartStyle::Hues);
     for (int i = 0; i < kHueCount; ++i)
         hues.push_back(partColor(i).fill.rgb());
-    setPartLook(PartLook::Patterns);
+    setPartStyle(PartStyle::Patterns);
     for (int y = 0; y < all.height(); ++y)
         for (int x = 0; x < all.width(); ++x)
             QVERIFY(std::find(hues.begin(), hues.end(), all.pixel(x, y)) == hues.end());
@@ -459,7 +459,7 @@ void TestLook::patternsAreLiveAndKept()
     m_it.action("view.patterns")->trigger();
     m_it.open();
     QVERIFY(m_it.theme->isPatternsOnly());
-    QCOMPARE(partLook(), PartLook::Patterns);
+    QCOMPARE(partStyle(), PartStyle::Patterns);
     QVERIFY(m_it.action("view.patterns")->isChecked());
 }
 
@@ -471,7 +471,7 @@ void TestLook::allLooksTogether()
     m_it.theme->setTextSize(14);
     settle();
     QVERIFY(Theme::of(m_it.window.get()).highContrast);
-    QCOMPARE(partLook(), PartLook::Patterns);
+    QCOMPARE(partStyle(), PartStyle::Patterns);
     QCOMPARE(m_it.window->font().pointSizeF(), 14.0);
     savePicture(m_it.window.get(), QStringLiteral("contrast-patterns-14"));
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real window, driven as a person does: open, select, edit, undo, save, drop, run. Any warning of Qt is a failure.
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/banner.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/newdialog.h"
 #include "app/desktop/files/recentfiles.h"
@@ -7,12 +10,9 @@
 #include "app/desktop/menus/themecontrol.h"
 #include "app/desktop/run/enginesession.h"
 #include "app/desktop/run/runpanel.h"
-#include "app/desktop/window/actions.h"
-#include "app/desktop/window/banner.h"
 #include "app/desktop/window/docks.h"
 #include "app/desktop/window/fonts.h"
 #include "app/desktop/window/mainwindow.h"
-#include "app/desktop/window/settings.h"
 #include "model/design/presets/presets.h"
 #include "model/plan/pin.h"
 #include "model/session/document.h"

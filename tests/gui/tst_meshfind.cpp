@@ -5,6 +5,7 @@
 #include "tests/support/runner.h"
 
 #include "widgets/controls/findfield.h"
+#include "widgets/controls/viewheader.h"
 #include "widgets/document/documentview.h"
 #include "widgets/mesh/meshcanvas.h"
 #include "widgets/mesh/meshfind.h"

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The window under random hands: it lives, its document stays sound, and it does not grow. As a test a fixed number of deeds;
 // `tst_monkey --seconds N [--seed S]` goes on for as long as one likes, best under sanitizers.
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/sample.h"
 #include "app/desktop/menus/themecontrol.h"
-#include "app/desktop/window/actions.h"
 #include "app/desktop/window/fonts.h"
 #include "app/desktop/window/mainwindow.h"
-#include "app/desktop/window/settings.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 #include "model/session/document.h"
 #include "tests/gui/heapuse.h"
 #include "tests/gui/monkey.h"

@@ -3,8 +3,8 @@
 #include "tests/gui/editor_support.h"
 #include "tests/support/runner.h"
 
+#include "app/desktop/base/settings.h"
 #include "app/desktop/menus/notationmenu.h"
-#include "app/desktop/window/settings.h"
 
 #include "widgets/cost/collectivesmodel.h"
 #include "widgets/cost/collectivesview.h"
@@ -138,7 +138,7 @@ void TestNotationViews::whatItCannotSayIsMarked()
     auto* label = tiles->findChild<SpecLabel*>(QStringLiteral("tileSpec"));
     document.setNotation(Notation::Max);
     QCOMPARE(label->text(), QStringLiteral("P(None, ('model', 'data')) (JAX)"));
-    QVERIFY2(label->toolTip().startsWith(QStringLiteral("MAX cannot say this layout.")), qPrintable(label->toolTip()));
+    QVERIFY2(label->toolTip().startsWith(QStringLiteral("MAX cannot express this layout.")), qPrintable(label->toolTip()));
     QVERIFY2(label->toolTip().contains(QStringLiteral("order")), qPrintable(label->toolTip()));
     document.setNotation(Notation::DTensor);
     QCOMPARE(label->text(), QStringLiteral("_S(1,4), S(1)"));

@@ -6,8 +6,9 @@
 
 #include "model/io/design/designfile.h"
 #include "widgets/cost/collectivesview.h"
+
+#include "widgets/edits/pickermenu.h"
 #include "widgets/look/theme.h"
-#include "widgets/workbench/pickermenu.h"
 
 #include <QAction>
 #include <QApplication>

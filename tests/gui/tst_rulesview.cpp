@@ -6,16 +6,16 @@
 
 #include "model/io/maxtext/rulefile.h"
 #include "model/io/maxtext/rulefilewriter.h"
+#include "widgets/document/ruletrace.h"
+#include "widgets/edits/ruleedits.h"
 #include "widgets/explain/inspector.h"
 #include "widgets/look/theme.h"
-#include "widgets/mesh/meshchips.h"
-#include "widgets/rules/ruleedits.h"
 #include "widgets/rules/rulemodel.h"
 #include "widgets/rules/rulesoffer.h"
 #include "widgets/rules/rulesview.h"
-#include "widgets/rules/ruletrace.h"
 #include "widgets/rules/ruletraceview.h"
 #include "widgets/tables/weighthover.h"
+#include "widgets/workbench/meshchips.h"
 
 #include <QAbstractItemModelTester>
 #include <QApplication>

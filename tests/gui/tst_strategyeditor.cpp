@@ -3,14 +3,16 @@
 #include "tests/gui/editor_support.h"
 #include "tests/support/runner.h"
 
+#include "model/design/evaluate/evaluate.h"
 #include "widgets/controls/axispicker.h"
+#include "widgets/controls/card.h"
 #include "widgets/controls/numberedit.h"
 #include "widgets/document/speclabel.h"
-#include "widgets/explain/inspectorparts.h"
+#include "widgets/explain/inspectorpage.h"
 #include "widgets/look/theme.h"
+#include "widgets/shards/tilestrip.h"
 #include "widgets/strategy/segmenttable.h"
 #include "widgets/strategy/strategyeditor.h"
-#include "widgets/tiles/tilestrip.h"
 #include "widgets/weights/weightmodel.h"
 #include "widgets/weights/weighttable.h"
 

@@ -6,7 +6,7 @@
 #include "model/session/selection.h"
 #include "tests/gui/appwindow.h"
 #include "tests/support/runner.h"
-#include "widgets/strategy/strategyclip.h"
+#include "widgets/edits/strategyclip.h"
 #include "widgets/tables/tablecopy.h"
 
 #include <QClipboard>

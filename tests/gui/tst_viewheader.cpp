@@ -7,9 +7,10 @@
 #include "tests/gui/widgets_support.h"
 #include "tests/support/runner.h"
 #include "widgets/controls/findfield.h"
+#include "widgets/controls/viewheader.h"
 #include "widgets/document/documentview.h"
+#include "widgets/document/planplayer.h"
 #include "widgets/flow/flowview.h"
-#include "widgets/flow/planplayer.h"
 #include "widgets/mesh/meshcanvas.h"
 
 #include <QLabel>

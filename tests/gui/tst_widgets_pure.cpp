@@ -3,16 +3,18 @@
 #include "tests/gui/widgets_support.h"
 #include "tests/support/runner.h"
 
-#include "widgets/canvas/meshgrid.h"
-#include "widgets/canvas/tilescene.h"
+#include "model/design/evaluate/evaluate.h"
 #include "widgets/canvas/viewport.h"
+
+#include "widgets/document/devicememory.h"
 #include "widgets/flow/flowscene.h"
 #include "widgets/look/devicecolors.h"
 #include "widgets/look/format.h"
 #include "widgets/look/theme.h"
-#include "widgets/mesh/devicememory.h"
-#include "widgets/mesh/meshchips.h"
+#include "widgets/mesh/meshgrid.h"
+#include "widgets/shards/tilescene.h"
 #include "widgets/weights/weightmodel.h"
+#include "widgets/workbench/meshchips.h"
 
 #include <QTest>
 
@@ -176,7 +178,7 @@ void TestWidgetsPure::pastSevenThereIsHatching()
 /// Greys alone; each of 56 is another one, neighbours by grey and by pattern, and labels are read on all of it.
 void TestWidgetsPure::patternsNeedNoHue()
 {
-    setPartLook(PartLook::Patterns);
+    setPartStyle(PartStyle::Patterns);
     std::set<std::pair<QRgb, int>> seen;
     for (int i = 0; i < 56; ++i) {
         const PartColor color = partColor(i);
@@ -195,7 +197,7 @@ void TestWidgetsPure::patternsNeedNoHue()
         QCOMPARE(heat.hatch != Qt::NoBrush, fill > 1);
         QVERIFY(contrastRatio(heat.fill, heat.label) >= 4.5);
     }
-    setPartLook(PartLook::Hues);
+    setPartStyle(PartStyle::Hues);
     QVERIFY(partColor(0).fill.red() != partColor(0).fill.blue());
 }
 
@@ -411,7 +413,7 @@ void TestWidgetsPure::filterRules()
     QFETCH(QString, weight);
     Document document;
     QVERIFY(document.setDesign(knownDesign()).ok());
-    QTEST(matchesWeight(weightAt(document, weightNamed(document, weight.toStdString())), text), "shown");
+    QTEST(WeightPattern(text).matches(weightAt(document, weightNamed(document, weight.toStdString()))), "shown");
 }
 
 void TestWidgetsPure::flowHasTwoAllReducesInALayer()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two designs side by side: only what differs is told, figures are those of the plans, verdicts say what is better.
 #include "model/design/compare.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/documents/comparejson.h"
 #include "tests/support/models.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a design to its evaluation: presets, precedence, findings, refusals.
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "tests/support/models.h"
 #include "tests/support/runner.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explanations: causes from their root on, rows as the plan has them, pins that really lead to what they promise.
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/explain/explain.h"
 #include "model/design/explain/rankedrows.h"
 #include "model/design/presets/presets.h"

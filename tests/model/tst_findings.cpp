@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings: each kind with its cost and its repair; designs that hold mistakes stay usable; repairs remove what they
 // repair.
+#include "model/core/glob.h"
 #include "model/design/entryindex.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "tests/support/models.h"
 #include "tests/support/runner.h"
@@ -531,7 +532,7 @@ private Q_SLOTS:
         QCOMPARE(found.size(), std::size_t { 3 });
         for (const DesignFinding& finding : found) {
             QCOMPARE(finding.severity, Severity::Warning);
-            QVERIFY2(finding.message.find("mesh axis 'stage', along which the stages of the pipeline lie") != std::string::npos,
+            QVERIFY2(finding.message.find("mesh axis 'stage', along which the pipeline's stages are arranged") != std::string::npos,
                      finding.message.c_str());
             if (finding.fix)
                 QCOMPARE(afterRepair(design, *evaluation, finding), QString());
@@ -621,7 +622,7 @@ private Q_SLOTS:
         const auto found = ofKind(*evaluation, "pin-unmet");
         QCOMPARE(found.size(), std::size_t { 1 });
         QCOMPARE(QString::fromStdString(found[0].message),
-                 "pin 1 was left aside at block/self_attn.attention over model: dim 2 (KV heads) of k rotated has 4 elements for 8 "
+                 "pin 1 was ignored at block/self_attn.attention over model: dim 2 (KV heads) of k rotated has 4 elements for 8 "
                  "devices");
         QCOMPARE(afterRepair(design, *evaluation, found[0]), QString());
         QVERIFY(repaired(design, *found[0].fix).pins.empty());

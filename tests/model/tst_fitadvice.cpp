@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What would make a design fit: every fix is a design that was planned and fits.
-#include "model/design/advice/fitadvice.h"
+#include "model/design/evaluate/evaluate.h"
+#include "model/design/evaluate/fitadvice.h"
 #include "model/design/presets/presets.h"
 #include "model/hardware/hardware.h"
 #include "tests/support/models.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernel times against measured products and by their laws; what runs beside the computation.
 #include "model/cost/kerneltime.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
-#include "model/plan/steptime.h"
+#include "model/plan/time/steptime.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>

@@ -2,7 +2,7 @@
 // Memory of a device over a step, by cause: against the closed forms, and against a measured peak.
 #include "model/cost/closedforms/activationbytes.h"
 #include "model/cost/closedforms/adambytes.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/plan/memory/stagelayers.h"
 #include "model/plan/memory/timeline.h"

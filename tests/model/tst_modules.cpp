@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What modules make of their weights: small cases worked out by hand, and the published vectors where they are at hand.
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/io/max/moduledesign.h"
 #include "model/io/max/modulejson.h"
 #include "model/modules/attention.h"

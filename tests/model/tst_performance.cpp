@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tokens per second, model and hardware FLOPs utilization of a plan.
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/hardware/hardware.h"
 #include "tests/support/models.h"

@@ -20,7 +20,7 @@ struct Case {
     {
         operands.push_back({ shape, dtype, parseSpec(spec, mesh, shape.size()).value() });
     }
-    Result<Pick> pick() const { return pickGreedy(op.kind, operands, result(), mesh, options, {}, "op"); }
+    Result<Pick> pick() const { return pickGreedy({ op.kind, operands, result(), mesh, options, {}, "op" }); }
     /// Only its rank matters, except where heads are made.
     Shape result() const
     {

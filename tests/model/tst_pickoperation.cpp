@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Picks of MAX's per-op pickers and of ours: small cases worked out by hand from the algorithm as it is described, and the
 // published vectors where they are at hand.
-#include "model/picker/executed.h"
 #include "model/picker/feasible.h"
-#include "model/picker/localshape.h"
+#include "model/picker/menu/executed.h"
+#include "model/picker/menu/localshape.h"
 #include "model/picker/report.h"
 #include "tests/support/menutext.h"
 #include "tests/support/runner.h"

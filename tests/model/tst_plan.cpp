@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole plans: which collectives stand where, with which bytes, and that the document says all of it.
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/io/wire/planjson.h"
 #include "tests/support/models.h"

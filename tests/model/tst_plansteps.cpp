@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A plan walked step by step: every collective and every operation once, in the order in which they run.
-#include "model/design/evaluate.h"
+#include "model/design/evaluate/evaluate.h"
 #include "model/design/presets/presets.h"
 #include "model/plan/plansteps.h"
 #include "tests/support/models.h"

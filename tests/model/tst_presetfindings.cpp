@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings do not cry wolf: on every built-in model under every preset, a finding costs something, and its repair is advice that
 // can be followed. What a repair brings is read off the plan of the repaired design, not off the finding.
-#include "model/design/advice/fitadvice.h"
-#include "model/design/advice/whatif.h"
-#include "model/design/evaluate.h"
-#include "model/design/findings.h"
+#include "model/design/evaluate/evaluate.h"
+#include "model/design/evaluate/fitadvice.h"
+#include "model/design/findings/findings.h"
 #include "model/design/presets/presetaxes.h"
 #include "model/design/presets/presets.h"
 #include "model/io/checkpoint/openmodel.h"

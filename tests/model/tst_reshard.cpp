@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps between layouts, executed by brute force on small tensors: every device may read only from its device group.
 #include "model/core/shards.h"
-#include "model/plan/reshard.h"
+#include "model/plan/reshard/reshard.h"
 #include "tests/support/runner.h"
 
 #include <QtTest>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/core/glob.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/core/visibletext.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Our collectives between processes of this host, or of several, beside those of the MPI library.
 #include "app/ctl/bench/benchmarks.h"
-#include "app/worker/launcher.h"
 #include "app/ctl/table.h"
+#include "app/worker/launcher.h"
 #include "app/worker/workerprocess.h"
 #include "app/worker/workertalk.h"
 #include "model/core/numbers.h"
@@ -32,7 +32,7 @@ Status measure(const EngineStart& start, std::vector<nlohmann::json>& rows)
             return engineError("it took longer than " + std::to_string(static_cast<int>(kMostSeconds)) + " s");
         auto row = nlohmann::json::parse(*line.value(), nullptr, false);
         if (!row.is_object())
-            return engineError("it said something that is no result: " + *line.value());
+            return engineError("it said something that is not a result: " + *line.value());
         rows.push_back(std::move(row));
     }
     return done();

@@ -142,7 +142,7 @@ QString EngineClient::take(std::string_view line)
     }
     const auto message = parseJsonLine(line, "engine");
     if (!message.ok() || !message.value().is_object() || !message.value().contains("type") || !message.value()["type"].is_string())
-        return tr("it wrote a line that is no message: “%1”").arg(beginningOf(line));
+        return tr("it wrote a line that is not a message: “%1”").arg(beginningOf(line));
     Q_EMIT received(message.value());
     return {};
 }

@@ -144,11 +144,12 @@ void EngineSession::start()
     m_client = new EngineClient(this);
     connect(m_client, &EngineClient::received, this, &EngineSession::receive);
     connect(m_client, &EngineClient::garbled, this, [this](const QString& problem) {
-        fail(tr("The engine cannot be understood: %1. Use an engine of this version, then “Restart engine”.").arg(problem));
+        fail(tr("The engine's messages cannot be understood: %1. Use an engine of this version, then “Restart engine”.")
+                 .arg(problem));
     });
     connect(m_client, &EngineClient::ended, this, [this](const QString& how) {
         if (m_state == State::Starting)
-            fail(tr("The engine did not start: %1. See that its command is right, then “Restart engine”.").arg(how));
+            fail(tr("The engine did not start: %1. Check that its command is right, then “Restart engine”.").arg(how));
         else if (m_state == State::Running)
             fail(tr("The engine ended during the run: %1. The design is untouched; “Restart engine” starts another.").arg(how));
         else
@@ -218,11 +219,11 @@ void EngineSession::cancel()
 void EngineSession::onTimeout()
 {
     if (m_state == State::Starting) {
-        fail(tr("The engine did not say hello within %1 s (%2). See that this is the worker, then “Restart engine”.")
+        fail(tr("The engine did not say hello within %1 s (%2). Check that this is the worker, then “Restart engine”.")
                  .arg(m_startTimeout / 1000.0)
                  .arg(m_running.join(QLatin1Char(' '))));
     } else if (m_state == State::Running && !m_cancelling) {
-        fail(tr("The engine gave up the run though nobody had cancelled it. “Restart engine” starts another."));
+        fail(tr("The engine gave up the run although nobody had cancelled it. “Restart engine” starts another."));
     } else if (m_state == State::Running) {
         fail(tr("The engine did not answer the cancel within %1 s and was ended. “Restart engine” starts another.")
                  .arg(m_cancelTimeout / 1000.0));

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "app/desktop/run/engineclient.h"
-#include "model/design/evaluate.h"
+#include "model/design/evaluation.h"
 #include "model/io/wire/messages.h"
 
 #include <QElapsedTimer>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/run/runmodel.h"
 
-#include "widgets/tables/elidingheader.h"
 #include "widgets/look/format.h"
+#include "widgets/tables/elidingheader.h"
 
 #include <QCoreApplication>
 #include <QStringList>

@@ -2,8 +2,8 @@
 // The measured times of a run as a table: an operation or collective a row, in program order.
 #pragma once
 
-#include "model/plan/reshard.h"
 #include "model/io/wire/messages.h"
+#include "model/plan/reshard/reshard.h"
 
 #include <QAbstractTableModel>
 #include <QColor>

@@ -1,57 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/window/mainwindow.h"
 
-#include "app/desktop/window/actions.h"
-#include "app/desktop/window/banner.h"
-#include "app/desktop/window/docks.h"
-#include "app/desktop/run/enginesession.h"
+#include "app/desktop/base/actions.h"
+#include "app/desktop/base/banner.h"
+#include "app/desktop/base/messagebox.h"
+#include "app/desktop/base/settings.h"
 #include "app/desktop/files/fileactions.h"
 #include "app/desktop/files/filedrops.h"
 #include "app/desktop/files/filenotices.h"
 #include "app/desktop/files/filewatch.h"
 #include "app/desktop/files/hardwarefiles.h"
-#include "app/desktop/window/helpwindow.h"
 #include "app/desktop/files/historyfiles.h"
-#include "app/desktop/window/palettesources.h"
-#include "app/desktop/pictures/pictureactions.h"
-#include "app/desktop/window/plainbox.h"
 #include "app/desktop/files/recentfiles.h"
 #include "app/desktop/files/recovery.h"
 #include "app/desktop/files/rulefiles.h"
+#include "app/desktop/pictures/pictureactions.h"
+#include "app/desktop/run/enginesession.h"
 #include "app/desktop/run/runpanel.h"
-#include "app/desktop/window/settings.h"
+#include "app/desktop/window/columnsettings.h"
+#include "app/desktop/window/docks.h"
+#include "app/desktop/window/helpwindow.h"
+#include "app/desktop/window/palettesources.h"
 #include "app/desktop/window/shortcutsheet.h"
 #include "app/desktop/window/statusline.h"
-#include "app/desktop/window/tablekeeping.h"
 #include "app/desktop/window/welcome.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/canvas/accessiblecanvas.h"
-#include "widgets/cost/collectivesview.h"
 #include "widgets/compare/compareview.h"
+#include "widgets/controls/windowplace.h"
+#include "widgets/cost/collectivesview.h"
 #include "widgets/cost/costview.h"
 #include "widgets/cuts/cutsview.h"
 #include "widgets/document/documentview.h"
 #include "widgets/explain/explainview.h"
+#include "widgets/explain/inspector.h"
+#include "widgets/explain/pinsview.h"
 #include "widgets/findings/findingsview.h"
 #include "widgets/flow/flowview.h"
-#include "widgets/look/format.h"
 #include "widgets/hardware/hardwareview.h"
 #include "widgets/history/historyview.h"
-#include "widgets/explain/inspector.h"
-#include "widgets/tables/listfilter.h"
-#include "widgets/work/longwork.h"
+#include "widgets/look/format.h"
+#include "widgets/look/plaintext.h"
+#include "widgets/look/theme.h"
 #include "widgets/memory/memoryview.h"
 #include "widgets/mesh/meshview.h"
-#include "widgets/explain/pinsview.h"
-#include "widgets/look/plaintext.h"
 #include "widgets/rules/rulesview.h"
 #include "widgets/strategy/strategyeditor.h"
-#include "widgets/workbench/summarybar.h"
-#include "widgets/look/theme.h"
+#include "widgets/tables/listfilter.h"
 #include "widgets/tiles/tileview.h"
 #include "widgets/weights/weighttable.h"
-#include "widgets/controls/windowplace.h"
+#include "widgets/work/longwork.h"
+#include "widgets/workbench/summarybar.h"
 
 #include <QApplication>
 #include <QCloseEvent>
@@ -419,12 +419,12 @@ void MainWindow::showShortcuts()
 void MainWindow::showAbout()
 {
     const auto box =
-        plainBox(QMessageBox::NoIcon, tr("About Shardboard"), tr("Shardboard %1").arg(QApplication::applicationVersion()),
-                 tr("Designs how a neural network is sharded over a device mesh.\n\n"
-                    "Own code: Apache-2.0. This program links QCustomPlot (GPL-3), so that it is distributed under "
-                    "GPL-3 as a whole.\nQt %1")
-                     .arg(QString::fromLatin1(qVersion())),
-                 QMessageBox::Ok, this);
+        messageBox(QMessageBox::NoIcon, tr("About Shardboard"), tr("Shardboard %1").arg(QApplication::applicationVersion()),
+                   tr("Designs how a neural network is sharded over a device mesh.\n\n"
+                      "Our own code is under Apache-2.0. This program links QCustomPlot (GPL-3), so as a whole it is "
+                      "distributed under GPL-3.\nQt %1")
+                       .arg(QString::fromLatin1(qVersion())),
+                   QMessageBox::Ok, this);
     box->setIconPixmap(windowIcon().pixmap(64, 64));
     box->exec();
 }
