@@ -4,6 +4,7 @@
 #include "model/io/json/jsonmembers.h"
 #include "model/io/json/jsontext.h"
 #include "model/io/json/meshjson.h"
+#include "tests/support/runner.h"
 
 #include <QTest>
 
@@ -279,5 +280,5 @@ private Q_SLOTS:
     }
 };
 
-QTEST_APPLESS_MAIN(TestJsonFields)
+SHARDBOARD_TEST(TestJsonFields)
 #include "tst_jsonfields.moc"
