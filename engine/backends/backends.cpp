@@ -1,32 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/run/backend.h"
+#include "engine/backends/backends.h"
 
+#include "engine/cpu/backend.h"
 #ifdef SHARDBOARD_WITH_CUDA
 #include "engine/cuda/backend.h"
 #include "engine/nccl/backend.h"
 #endif
-#include "engine/ops/gemm.h"
-#include "engine/devices/machine.h"
 #ifdef SHARDBOARD_MPI
-#include "engine/worker/backendparts.h"
 #include "engine/mpi/mpibackend.h"
 #endif
 
 #include <algorithm>
 
 namespace shardboard::engine {
-
-Backend cpuBackend()
-{
-    Backend cpu;
-    cpu.name = "cpu";
-    cpu.claims = { DType::F32, DType::BF16, DType::F16 };
-    cpu.devices.push_back(
-        { { "name", processorName() + ", " + gemmName() }, { "threads", usableCores() }, { "memory_bytes", availableMemory() } });
-    cpu.run = runProgram;
-    cpu.calibrate = [](const CalibrationOptions& options, const CalibrateHooks& hooks) { return calibrate(options, hooks); };
-    return cpu;
-}
 
 const std::vector<Backend>& backends()
 {
@@ -57,16 +43,13 @@ const std::vector<Backend>& backends()
 }
 
 #ifdef SHARDBOARD_MPI
-const mpi::Parts& backendParts()
+mpi::ProcessBackends processBackends()
 {
-    static const mpi::Parts parts = [] {
-        mpi::Parts all;
+    mpi::ProcessBackends all;
 #ifdef SHARDBOARD_NCCL
-        all.emplace("nccl", ncclPart());
+    all.emplace("nccl", ncclProcessBackend());
 #endif
-        return all;
-    }();
-    return parts;
+    return all;
 }
 #endif
 
@@ -85,12 +68,12 @@ std::variant<const Backend*, Failure> backendNamed(const std::string& name, cons
     return &*found;
 }
 
-RunOutcome runOnBackend(const Program& program, const RunOptions& options, const RunHooks& hooks, const RunLimits& limits)
+RunOutcome runOnBackend(const RunRequest& request)
 {
-    const auto backend = backendNamed(options.backend, "options.backend");
+    const auto backend = backendNamed(request.options.backend, "options.backend");
     if (const auto* failure = std::get_if<Failure>(&backend))
         return *failure;
-    return std::get<const Backend*>(backend)->run(program, options, hooks, limits);
+    return std::get<const Backend*>(backend)->run(request);
 }
 
 } // namespace shardboard::engine

@@ -2,7 +2,7 @@
 // Values in device memory, float32 or bfloat16, as kernels see them: always as floats, eight at a time where they are aligned.
 #pragma once
 
-#include "engine/devices/portable.h"
+#include "engine/machine/portable.h"
 
 #include <cstdint>
 #include <cstring>
@@ -260,7 +260,7 @@ public:
     /// How many of `most` things a lane has to itself at most.
     static constexpr int share(int most) { return most; }
     /// What lanes wrote is there for the others.
-    void meet() const { }
+    void hostBarrier() const { }
 };
 
 } // namespace shardboard::engine::cuda

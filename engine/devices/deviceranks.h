@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which process keeps what a logical device has, and works for it. Processes are called places here: 0, 1, … in the order of
-// their ranks. A program that is run by one process has one place.
+// Which rank holds the memory of a logical device and works for it. A rank is one of the processes that run a program, or one of
+// the GPUs of an executor that drives several. A program that is run by one process has one rank.
 #pragma once
 
 #include "model/core/mesh.h"
@@ -10,23 +10,23 @@
 
 namespace shardboard::engine {
 
-class Placement {
+class DeviceRanks {
 public:
-    /// One place, this process.
-    Placement() = default;
-    /// Spreads the devices of a mesh, in the order of their ids, over the places as evenly as it goes: neighbours together.
-    /// Where there are more places than devices the last ones have none. `own` is this process.
-    Placement(const Mesh& mesh, int places, int own);
+    /// One rank: this process.
+    DeviceRanks() = default;
+    /// Divides the devices of a mesh, in the order of their ids, among the ranks as evenly as possible; neighbors stay together.
+    /// With more ranks than devices the last ranks have none. `own` is this process.
+    DeviceRanks(const Mesh& mesh, int ranks, int own);
 
-    int places() const { return m_places; }
+    int rankCount() const { return m_rankCount; }
     int own() const { return m_own; }
-    /// Of a device id. Ids of other meshes, such as that of the unsharded reference, are at place 0.
+    /// Of a device id. Ids of other meshes, such as that of the unsharded reference, belong to rank 0.
     int of(std::int64_t deviceId) const;
-    int of(const Mesh& mesh, std::int64_t position) const { return m_places == 1 ? 0 : of(mesh.deviceId(position)); }
+    int of(const Mesh& mesh, std::int64_t position) const { return m_rankCount == 1 ? 0 : of(mesh.deviceId(position)); }
     bool isOwn(const Mesh& mesh, std::int64_t position) const { return of(mesh, position) == m_own; }
 
 private:
-    int m_places = 1;
+    int m_rankCount = 1;
     int m_own = 0;
     std::map<std::int64_t, int> m_byId;
 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who does the work of a run where that is not the threads of this process on its own memory: a GPU on its memory. The walk
-// through a program is the same for all; where it would compute it asks the context's executor, if there is one.
+// The seam for devices with memory of their own, such as GPUs, that do the work of a run in place of the threads of this process.
+// The walk through a program is the same for all; where it would compute it asks the context's executor, if there is one.
 #pragma once
 
 #include "engine/devices/context.h"
 #include "engine/devices/sharded.h"
-#include "model/plan/reshard.h"
 #include "model/io/wire/profile.h"
+#include "model/plan/reshard.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,20 +30,20 @@ public:
 
     /// Throws Failure "unusable" when a part of the program cannot be executed; asked before anything large is touched.
     virtual void check(const Program& program, const RunOptions& options) const = 0;
-    /// Where the devices of a mesh lie: the places are its memories, of which it has one, or one for each GPU.
-    virtual Placement placementOf(const Mesh&) const { return {}; }
-    /// Of a place for an error, as "GPU 2"; empty where there is one.
+    /// Which of its memories has the shards of each device of a mesh: a rank is one of them, and it has one for each GPU.
+    virtual DeviceRanks deviceRanksOf(const Mesh&) const { return {}; }
+    /// The name of a rank in errors, such as "GPU 2"; empty where there is only one.
     virtual std::string nameOf(int) const { return {}; }
-    /// Which of the processes that run the program together has the memory of a place.
+    /// Which of the processes that run the program has the memory of a rank.
     virtual int processOf(int) const { return 0; }
-    /// Bytes of its memory that a run may take for its arena now; of the place that has least.
+    /// Bytes of its memory that a run may take for its arena now; of the rank that has least.
     virtual std::int64_t availableBytes() const = 0;
     virtual std::int64_t availableBytesAt(int) const { return availableBytes(); }
-    /// Memory outside the arena that a run takes, in bytes, at each place; asked for when the program was walked through.
+    /// Memory outside the arena that a run takes, in bytes, at each rank; asked for when the program was walked through.
     virtual std::int64_t overheadBytes() const = 0;
     /// The memory of a run, as long as the executor lives or until the next call. Throws Failure "memory".
     virtual std::byte* reserve(std::int64_t bytes) = 0;
-    /// The same for all places.
+    /// The same for all ranks.
     virtual std::vector<Arena::Segment> reserveAll(const std::vector<std::int64_t>& bytes)
     {
         return { { reserve(bytes.front()), bytes.front() } };
@@ -71,7 +71,7 @@ public:
     virtual void copy(Context& context, const Sharded& value, Sharded& copy) = 0;
     virtual void scale(Context& context, float factor, Sharded& tensor) = 0;
     /// Writes the shards of `value`, of which none is partial, into a tensor that lies whole on one device.
-    virtual void putTogether(Context& context, const Sharded& value, Sharded& whole) = 0;
+    virtual void assemble(Context& context, const Sharded& value, Sharded& whole) = 0;
     /// As in compare.h.
     virtual double relativeError(Context& context, const Sharded& y, const Sharded& reference, double among) = 0;
     virtual double meanSquare(Context& context, const Sharded& reference) = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/devices/cacheshare.h"
+#include "engine/machine/cacheshare.h"
 
-#include "engine/devices/arena.h"
-#include "engine/devices/failure.h"
-#include "engine/devices/keptcacheshare.h"
-#include "engine/calibrate/limits.h"
-#include "engine/devices/machine.h"
-#include "engine/devices/taskpool.h"
+#include "engine/machine/failure.h"
+#include "engine/machine/keptcacheshare.h"
+#include "engine/machine/limits.h"
+#include "engine/machine/machine.h"
+#include "engine/machine/reservedmemory.h"
+#include "engine/machine/taskpool.h"
 #include "model/core/statistics.h"
 #include "model/core/text.h"
 #include "model/core/visibletext.h"
@@ -41,16 +41,16 @@ std::int64_t measured()
     const std::int64_t most = std::clamp(availableMemory() / 8, kLeastCacheShare, kMostCacheShare);
     const std::int64_t floats = most / 2 / static_cast<std::int64_t>(sizeof(float));
     TaskPool pool(std::min(usableCores(), 64), nullptr);
-    Arena arena(2 * floats * static_cast<std::int64_t>(sizeof(float)) + 1024);
-    const Block from = arena.allocateFloats(floats);
-    const Block to = arena.allocateFloats(floats);
-    const MemoryProbe probe(pool, from.floats(), to.floats(), floats);
+    const ReservedMemory memory(2 * floats * static_cast<std::int64_t>(sizeof(float)) + 1024);
+    float* const from = memory.floats();
+    float* const to = from + (floats + 63) / 64 * 64; // lies as `from` does on cache lines
+    const MemoryProbe probe(pool, from, to, floats);
     std::int64_t touched = 0;
     return cacheShareFrom(
         [&](std::int64_t bytes) {
             const std::int64_t count = bytes / 2 / static_cast<std::int64_t>(sizeof(float));
             for (; touched < count; ++touched) // only the pages that are asked about
-                from.floats()[touched] = static_cast<float>(touched % 8191) - 4095.0f;
+                from[touched] = static_cast<float>(touched % 8191) - 4095.0f;
             const auto secondsBy = [&](bool pastCaches) {
                 probe.copySeconds(pool.workers(), count, pastCaches); // leaves in the caches what this way leaves there
                 return probe.copySeconds(pool.workers(), count, pastCaches);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/devices/failure.h"
+#include "engine/machine/failure.h"
 
 namespace shardboard::engine {
 

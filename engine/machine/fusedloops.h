@@ -3,7 +3,7 @@
 // in a namespace without a name, so that no other source gets a copy that its processor may not know.
 #pragma once
 
-#include "engine/ops/kernels/fusedrun.h"
+#include "engine/machine/fusedrun.h"
 
 namespace shardboard::engine {
 namespace {

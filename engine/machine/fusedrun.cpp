@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/ops/kernels/fusedrun.h"
+#include "engine/machine/fusedrun.h"
 
-#include "engine/ops/kernels/fusedloops.h"
+#include "engine/machine/fusedloops.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>

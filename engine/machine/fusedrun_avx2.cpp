@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled for processors that have AVX2; fusedrun.cpp calls it on those alone.
-#include "engine/ops/kernels/fusedloops.h"
+#include "engine/machine/fusedloops.h"
 
 #include <immintrin.h>
 

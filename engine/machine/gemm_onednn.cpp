@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/ops/gemm.h"
+#include "engine/machine/gemm.h"
 
-#include "engine/devices/failure.h"
-#include "engine/ops/scalerows.h"
+#include "engine/machine/failure.h"
+#include "engine/machine/scalerows.h"
 
 #include <oneapi/dnnl/dnnl.h>
 #ifdef _OPENMP

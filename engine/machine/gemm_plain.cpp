@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last resort: blocks of B are packed row-major so that the inner loop runs along rows and vectorises.
-#include "engine/ops/gemm.h"
+#include "engine/machine/gemm.h"
 
-#include "engine/ops/scalerows.h"
-#include "engine/devices/simd.h"
+#include "engine/machine/scalerows.h"
+#include "engine/machine/simd.h"
 
 #include <algorithm>
 

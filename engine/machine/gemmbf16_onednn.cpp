@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of bfloat16 values by oneDNN.
-#include "engine/devices/failure.h"
-#include "engine/ops/gemm.h"
+#include "engine/machine/failure.h"
+#include "engine/machine/gemm.h"
 
 #include <oneapi/dnnl/dnnl.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/devices/keptcacheshare.h"
+#include "engine/machine/keptcacheshare.h"
 
-#include "engine/devices/cacheshare.h"
-#include "engine/devices/context.h"
-#include "engine/devices/machine.h"
+#include "engine/machine/cacheshare.h"
+#include "engine/machine/clock.h"
+#include "engine/machine/machine.h"
 #include "model/core/visibletext.h"
 
 #include <algorithm>

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/calibrate/limits.h"
+#include "engine/machine/limits.h"
 
-#include "engine/devices/arena.h"
-#include "engine/devices/context.h"
-#include "engine/ops/gemm.h"
-#include "engine/devices/generator.h"
-#include "engine/ops/kernels/fusedrun.h"
-#include "engine/devices/machine.h"
-#include "engine/calibrate/measure.h"
+#include "engine/machine/clock.h"
+#include "engine/machine/fusedrun.h"
+#include "engine/machine/gemm.h"
+#include "engine/machine/machine.h"
+#include "engine/machine/measure.h"
+#include "engine/machine/reservedmemory.h"
 
 #include <algorithm>
 #include <atomic>
@@ -98,26 +97,26 @@ double MemoryProbe::storeRate(int workers)
     return sizeof(float) * static_cast<double>(m_floats) / seconds;
 }
 
-double MemoryProbe::readRate(int workers, int places)
+double MemoryProbe::readRate(int workers, int sources)
 {
     constexpr std::int64_t kTile = 4096; // written to the first cache
-    const std::int64_t each = m_floats / places;
+    const std::int64_t each = m_floats / sources;
     const double seconds = secondsOfPieces(workers, each, [&](std::int64_t first, std::int64_t count) {
         alignas(64) float sums[kTile];
         float* const to = sums;
-        std::vector<const float*> from(static_cast<std::size_t>(places));
+        std::vector<const float*> from(static_cast<std::size_t>(sources));
         for (std::int64_t i = 0; i < count; i += kTile) {
-            for (int place = 0; place < places; ++place)
-                from[static_cast<std::size_t>(place)] = m_from + place * each + first + i;
+            for (int source = 0; source < sources; ++source)
+                from[static_cast<std::size_t>(source)] = m_from + source * each + first + i;
             FusedRun run;
             run.from = from.data();
-            run.sources = places;
+            run.sources = sources;
             run.to = &to;
             run.count = std::min(kTile, count - i);
             fusedRun(run);
         }
     });
-    return sizeof(float) * static_cast<double>(each * places) / seconds;
+    return sizeof(float) * static_cast<double>(each * sources) / seconds;
 }
 
 void copyPastCaches(const float* from, std::int64_t count, float* to)
@@ -140,32 +139,31 @@ std::int64_t processMemory(int workers)
 MachineLimits measureLimits(TaskPool& pool)
 {
     const int workers = pool.workers();
-    Arena arena(limitsMemory(workers));
+    const ReservedMemory memory(limitsMemory(workers));
     const std::int64_t floats = probeFloats();
-    const Block from = arena.allocateFloats(floats);
-    const Block to = arena.allocateFloats(floats);
-    const Block operands = arena.allocateFloats(2 * kProduct * kProduct);
-    const Block products = arena.allocateFloats(workers * kProduct * kProduct);
+    float* const from = memory.floats();
+    float* const to = from + floats;
+    float* const operands = to + floats;
+    float* const products = operands + 2 * kProduct * kProduct;
     constexpr std::int64_t kPiece = 1 << 20;
     pool.run((floats + kPiece - 1) / kPiece,
              [&](std::int64_t piece, int) { // values that are not all alike, and pages that are there
                  const std::int64_t lo = piece * kPiece;
                  for (std::int64_t i = lo; i < std::min(floats, lo + kPiece); ++i) {
-                     from.floats()[i] = static_cast<float>(i * 2654435761u % 8191u) - 4095.0f;
-                     to.floats()[i] = 0;
+                     from[i] = static_cast<float>(i * 2654435761u % 8191u) - 4095.0f;
+                     to[i] = 0;
                  }
              });
-    std::memcpy(operands.floats(), from.floats(), at(operands.bytes()));
-    std::memset(products.floats(), 0, at(products.bytes()));
+    std::memcpy(operands, from, sizeof(float) * 2 * kProduct * kProduct);
+    std::memset(products, 0, sizeof(float) * at(workers * kProduct * kProduct));
 
-    MemoryProbe probe(pool, from.floats(), to.floats(), floats);
+    MemoryProbe probe(pool, from, to, floats);
     const auto copyRate = [&](int on) { return 1 / measure([&] { return 1 / probe.copyRate(on); }, kRules).median; };
     const auto gemmRateOf = [&](int on, std::int64_t n) {
         const Measured time = measure(
             [&] {
                 return secondsOn(pool, on, [&](std::int64_t part) {
-                    sgemm(false, true, n, n, n, 1, operands.floats(), n, operands.floats() + n * n, n, 0,
-                          products.floats() + part * kProduct * kProduct, n);
+                    sgemm(false, true, n, n, n, 1, operands, n, operands + n * n, n, 0, products + part * kProduct * kProduct, n);
                 });
             },
             kRules);

@@ -2,7 +2,7 @@
 // The fastest that this machine multiplies matrices and copies memory, measured in the session whose times are held against it.
 #pragma once
 
-#include "engine/devices/taskpool.h"
+#include "engine/machine/taskpool.h"
 #include "model/io/wire/profile.h"
 
 #include <cstdint>
@@ -28,7 +28,7 @@ public:
     MemoryProbe(TaskPool& pool, const float* from, float* to, std::int64_t floats);
     double copyRate(int workers); ///< bytes read and written, by seconds
     double storeRate(int workers); ///< bytes written, by seconds
-    double readRate(int workers, int places); ///< bytes read, by seconds: from so many places at once, summed into the first cache
+    double readRate(int workers, int sources); ///< bytes read, by seconds: from so many arrays at once, summed into the first cache
     /// Of the first `floats`, which may stay in the caches.
     double copySeconds(int workers, std::int64_t floats, bool pastCaches) const;
 

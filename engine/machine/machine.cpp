@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/devices/machine.h"
+#include "engine/machine/machine.h"
 
-#include "engine/devices/context.h"
-#include "engine/ops/gemm.h"
-#include "engine/calibrate/limits.h"
+#include "engine/machine/clock.h"
+#include "engine/machine/gemm.h"
+#include "engine/machine/limits.h"
 
 #include <algorithm>
 #include <exception>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/calibrate/measure.h"
+#include "engine/machine/measure.h"
 
 #include "model/core/statistics.h"
 

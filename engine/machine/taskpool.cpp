@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/devices/taskpool.h"
+#include "engine/machine/taskpool.h"
 
-#include "engine/devices/failure.h"
-#include "engine/ops/gemm.h"
+#include "engine/machine/failure.h"
+#include "engine/machine/gemm.h"
 
 #include <algorithm>
 

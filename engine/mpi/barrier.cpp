@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/mpi/meeting.h"
+#include "engine/mpi/barrier.h"
 
-#include "engine/devices/failure.h"
+#include "engine/machine/failure.h"
 
 #include <cerrno>
 #include <climits>
@@ -25,7 +25,7 @@ void wakeAll(std::atomic<std::uint32_t>& word) { syscall(SYS_futex, &word, FUTEX
 
 } // namespace
 
-void Meeting::wait(const std::function<void()>& whenLong)
+void Barrier::wait(const std::function<void()>& whenLong)
 {
     if (m_shared.stopped)
         throw Stopped {};
@@ -50,7 +50,7 @@ void Meeting::wait(const std::function<void()>& whenLong)
         throw Stopped {};
 }
 
-void Meeting::stop()
+void Barrier::stop()
 {
     m_shared.stopped = true;
     m_shared.generation.fetch_add(1); // lets those go who wait or are about to

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the processes of one host wait for each other: a counter in memory that they share. Waits by spinning for a moment where
-// there are cores to spare, then asleep. Whoever waits is let go when the run is stopped.
+// A barrier for the processes of one host: a counter in memory that they share. Waiting spins for a moment where there are cores to
+// spare, then sleeps. Stopping the run releases all who wait.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace shardboard::engine::mpi {
 
-class Meeting {
+class Barrier {
 public:
     /// Lies in shared memory that was zeros.
     struct Shared {
@@ -20,15 +20,15 @@ public:
     static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
     /// `spins`: how often to look before falling asleep.
-    Meeting(Shared& shared, std::uint32_t processes, int spins)
+    Barrier(Shared& shared, std::uint32_t processes, int spins)
         : m_shared(shared)
         , m_processes(processes)
         , m_spins(spins)
     {
     }
 
-    /// Returns when all are here. Throws Stopped when the run is stopped meanwhile. `whenLong` is called about every half
-    /// second and may throw.
+    /// Returns when all processes have arrived. Throws Stopped when the run is stopped meanwhile. `whenLong` is called about every
+    /// half second and may throw.
     void wait(const std::function<void()>& whenLong);
     void stop();
     /// Set once the run is stopped, by whichever process.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each of the processes that a launcher has started does when the first one runs a program: one part for every backend that
-// needs several processes.
+// What a backend does in each of the processes that a launcher has started, when the first one runs a program.
 #pragma once
 
 #include "engine/run/runner.h"
@@ -15,17 +14,15 @@ namespace shardboard::engine::mpi {
 
 class MpiTeam;
 
-struct Part {
+struct ProcessBackend {
     /// Called by all processes, with the same arguments but for the hooks, which are set in the first one (`cancel` in all).
     /// `extra`: what the first process has decided for all of them. May throw Failure and Stopped.
-    std::function<RunOutcome(MpiTeam& team, const Program& program, const RunOptions& options, const RunHooks& hooks,
-                             const RunLimits& limits, const nlohmann::json& extra)>
-        run;
-    /// What the first process wants to know of each before there is a run; empty: nothing.
+    std::function<RunOutcome(MpiTeam& team, const RunRequest& request, const nlohmann::json& extra)> run;
+    /// What the first process asks of each before there is a run; empty: nothing.
     std::function<nlohmann::json()> facts;
 };
 
 /// By the name of the backend.
-using Parts = std::map<std::string, Part>;
+using ProcessBackends = std::map<std::string, ProcessBackend>;
 
 } // namespace shardboard::engine::mpi

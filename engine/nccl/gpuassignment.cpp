@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/nccl/seats.h"
+#include "engine/nccl/gpuassignment.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -19,12 +19,13 @@ std::string counted(std::int64_t count, const std::string& what)
 }
 
 /// For `each` ranks in every process. Empty where there are none; `lacks` is the process that has too few then, `found` how many.
-std::vector<std::vector<int>> taken(std::size_t each, const std::vector<Seen>& processes, std::size_t& lacks, std::size_t& found)
+std::vector<std::vector<int>> taken(std::size_t each, const std::vector<ProcessGpus>& processes, std::size_t& lacks,
+                                    std::size_t& found)
 {
     std::vector<std::vector<int>> out;
     std::set<std::pair<std::string, std::string>> gone; // hosts and ids
     for (std::size_t process = 0; process < processes.size(); ++process) {
-        const Seen& seen = processes[process];
+        const ProcessGpus& seen = processes[process];
         out.emplace_back();
         for (std::size_t gpu = 0; gpu < seen.gpus.size() && out.back().size() < each; ++gpu)
             if (gone.emplace(seen.host, seen.gpus[gpu].id).second)
@@ -40,10 +41,10 @@ std::vector<std::vector<int>> taken(std::size_t each, const std::vector<Seen>& p
 
 } // namespace
 
-json toJson(const Seen& seen)
+json toJson(const ProcessGpus& seen)
 {
     json gpus = json::array();
-    for (const SeenGpu& gpu : seen.gpus)
+    for (const GpuInfo& gpu : seen.gpus)
         gpus.push_back({ { "id", gpu.id },
                          { "name", gpu.name },
                          { "multiprocessors", gpu.multiprocessors },
@@ -51,9 +52,9 @@ json toJson(const Seen& seen)
     return { { "host", seen.host }, { "missing", seen.missing }, { "gpus", std::move(gpus) } };
 }
 
-Seen seenFromJson(const json& from)
+ProcessGpus processGpusFromJson(const json& from)
 {
-    Seen out;
+    ProcessGpus out;
     out.host = from.at("host").get<std::string>();
     out.missing = from.at("missing").get<std::string>();
     for (const json& gpu : from.at("gpus"))
@@ -62,14 +63,14 @@ Seen seenFromJson(const json& from)
     return out;
 }
 
-json toJson(const Seats& seats) { return { { "gpus", seats.gpus }, { "sharing", seats.sharing } }; }
+json toJson(const GpuAssignment& assignment) { return { { "gpus", assignment.gpus }, { "sharing", assignment.sharing } }; }
 
-Seats seatsFromJson(const json& from)
+GpuAssignment gpuAssignmentFromJson(const json& from)
 {
     return { from.at("gpus").get<std::vector<std::vector<int>>>(), from.at("sharing").get<std::vector<int>>() };
 }
 
-std::vector<int> Seats::processes() const
+std::vector<int> GpuAssignment::processes() const
 {
     std::vector<int> out;
     for (std::size_t process = 0; process < gpus.size(); ++process)
@@ -77,9 +78,9 @@ std::vector<int> Seats::processes() const
     return out;
 }
 
-std::variant<Seats, std::string> seatsFor(std::int64_t devices, const std::vector<Seen>& processes)
+std::variant<GpuAssignment, std::string> assignGpus(std::int64_t devices, const std::vector<ProcessGpus>& processes)
 {
-    for (const Seen& seen : processes)
+    for (const ProcessGpus& seen : processes)
         if (!seen.missing.empty())
             return seen.process + ": " + seen.missing;
     const auto count = static_cast<std::int64_t>(processes.size());
@@ -96,16 +97,16 @@ std::variant<Seats, std::string> seatsFor(std::int64_t devices, const std::vecto
     const std::int64_t each = devices / count;
     std::size_t lacks = 0;
     std::size_t found = 0;
-    Seats out;
+    GpuAssignment out;
     out.gpus = taken(static_cast<std::size_t>(each), processes, lacks, found);
     if (out.gpus.empty()) {
-        const Seen& seen = processes[lacks];
+        const ProcessGpus& seen = processes[lacks];
         const auto there =
-            std::count_if(processes.begin(), processes.end(), [&](const Seen& other) { return other.host == seen.host; });
+            std::count_if(processes.begin(), processes.end(), [&](const ProcessGpus& other) { return other.host == seen.host; });
         std::set<std::string> ids;
-        for (const Seen& other : processes)
+        for (const ProcessGpus& other : processes)
             if (other.host == seen.host)
-                for (const SeenGpu& gpu : other.gpus)
+                for (const GpuInfo& gpu : other.gpus)
                     ids.insert(gpu.id);
         const std::int64_t most = mostDevices(processes);
         return "nccl takes a GPU for every logical device: " + seen.process + " needs " + counted(each, "GPU")
@@ -126,12 +127,12 @@ std::variant<Seats, std::string> seatsFor(std::int64_t devices, const std::vecto
     return out;
 }
 
-std::string whyNotTogether(int together, const std::function<const char*(const char*)>& variable)
+std::string whyProcessesAreApart(int known, const std::function<const char*(const char*)>& variable)
 {
     for (const char* name : { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS" }) {
         const char* text = variable(name);
         const int started = text != nullptr ? std::atoi(text) : 0;
-        if (started < 2 || together > 1)
+        if (started < 2 || known > 1)
             continue;
 #ifdef SHARDBOARD_MPI
         return "a launcher has started " + std::to_string(started)
@@ -147,7 +148,7 @@ std::string whyNotTogether(int together, const std::function<const char*(const c
     return {};
 }
 
-std::int64_t mostDevices(const std::vector<Seen>& processes)
+std::int64_t mostDevices(const std::vector<ProcessGpus>& processes)
 {
     std::size_t lacks = 0;
     std::size_t found = 0;

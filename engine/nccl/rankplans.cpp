@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/nccl/spread.h"
+#include "engine/nccl/rankplans.h"
 
-#include "engine/devices/failure.h"
+#include "engine/machine/failure.h"
 
 #include <numeric>
 
@@ -22,15 +22,15 @@ Call bracket(What what)
 
 } // namespace
 
-std::vector<int> ranksOf(const Mesh& mesh, const Placement& placement)
+std::vector<int> ranksOf(const Mesh& mesh, const DeviceRanks& deviceRanks)
 {
     std::vector<int> ranks;
     for (std::int64_t position = 0; position < mesh.deviceCount(); ++position)
-        ranks.push_back(placement.of(mesh, position));
+        ranks.push_back(deviceRanks.of(mesh, position));
     return ranks;
 }
 
-Communicator spread(const Communicator& communicator, const std::vector<int>& rankOf, std::size_t ranks)
+Communicator onRanks(const Communicator& communicator, const std::vector<int>& rankOf, std::size_t ranks)
 {
     Communicator out;
     out.axes = communicator.axes;
@@ -48,11 +48,11 @@ Communicator spread(const Communicator& communicator, const std::vector<int>& ra
     return out;
 }
 
-StepPlan spread(StepPlan plan, const std::vector<int>& rankOf, std::size_t ranks)
+StepPlan onRanks(StepPlan plan, const std::vector<int>& rankOf, std::size_t ranks)
 {
     StepPlan out;
     for (const Communicator& communicator : plan.communicators)
-        out.communicators.push_back(spread(communicator, rankOf, ranks));
+        out.communicators.push_back(onRanks(communicator, rankOf, ranks));
     out.ranks.resize(ranks);
     for (std::size_t position = 0; position < rankOf.size(); ++position)
         out.ranks[at(rankOf[position])] = std::move(plan.ranks[position]);
@@ -76,14 +76,14 @@ StepPlan planMoves(const Communicator& among, const std::vector<Move>& moves, co
     out.communicators.push_back(among);
     out.ranks.resize(bases.size());
     std::vector<std::vector<Call>> grouped(bases.size());
-    const auto place = [&](Buffer buffer, int rank, const std::byte* address) {
-        return Place { buffer, (address - bases[at(rank)]) / bytesOf(element) };
+    const auto offsetOf = [&](Buffer buffer, int rank, const std::byte* address) {
+        return BufferOffset { buffer, (address - bases[at(rank)]) / bytesOf(element) };
     };
     for (const Move& move : moves) {
         if (move.count == 0)
             continue;
-        const Place source = place(Buffer::Before, move.from, move.source);
-        const Place target = place(Buffer::After, move.to, move.target);
+        const BufferOffset source = offsetOf(Buffer::Before, move.from, move.source);
+        const BufferOffset target = offsetOf(Buffer::After, move.to, move.target);
         Call call;
         call.from = source;
         call.to = target;

@@ -3,8 +3,8 @@
 // Pure functions, as planStep().
 #pragma once
 
+#include "engine/devices/deviceranks.h"
 #include "engine/nccl/callplan.h"
-#include "engine/devices/placement.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +13,11 @@
 namespace shardboard::engine::nccl {
 
 /// By mesh position the rank (its GPU).
-std::vector<int> ranksOf(const Mesh& mesh, const Placement& placement);
+std::vector<int> ranksOf(const Mesh& mesh, const DeviceRanks& deviceRanks);
 
 /// Positions of a mesh become ranks; GPUs that are not in the mesh have no color (-1), are in no group and make no calls.
-Communicator spread(const Communicator& communicator, const std::vector<int>& rankOf, std::size_t ranks);
-StepPlan spread(StepPlan plan, const std::vector<int>& rankOf, std::size_t ranks);
+Communicator onRanks(const Communicator& communicator, const std::vector<int>& rankOf, std::size_t ranks);
+StepPlan onRanks(StepPlan plan, const std::vector<int>& rankOf, std::size_t ranks);
 /// All ranks in one group.
 Communicator everyone(std::size_t ranks);
 
@@ -28,8 +28,8 @@ struct Move {
     std::byte* target = nullptr;
     std::int64_t count = 0; ///< elements; of none nothing is called
 };
-/// All of them in one group of sends and receives, within a rank by a copy. Sender and receiver are in one group of `among`. Places
-/// are counted from `bases`, by rank, as `Before` and `After`.
+/// All of them in one group of sends and receives, within a rank by a copy. Sender and receiver are in one group of `among`.
+/// Offsets are counted from `bases`, by rank, as `Before` and `After`.
 StepPlan planMoves(const Communicator& among, const std::vector<Move>& moves, const std::vector<std::byte*>& bases,
                    Element element);
 

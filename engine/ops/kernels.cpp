@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/ops/kernels.h"
 
+#include "engine/machine/simd.h"
+#include "engine/machine/vectors.h"
 #include "engine/ops/kernels/lanes.h"
 #include "engine/ops/kernels/normaltail.h"
-#include "engine/devices/simd.h"
 
 #include <algorithm>
 #include <cmath>
@@ -147,24 +148,6 @@ void softmaxRow(float* scores, std::int64_t visible, std::int64_t n)
     expRow(scores, visible, highestOf(scores, visible), lanes);
     scaleRow(scores, static_cast<float>(1.0 / sumLanes(lanes)), visible, scores);
     std::fill(scores + visible, scores + n, 0.0f);
-}
-
-SHARDBOARD_CLONES void addInto(const float* x, std::int64_t n, float* sum)
-{
-    for (std::int64_t i = 0; i < n; ++i)
-        sum[i] += x[i];
-}
-
-SHARDBOARD_CLONES void maxInto(const float* x, std::int64_t n, float* highest)
-{
-    for (std::int64_t i = 0; i < n; ++i)
-        highest[i] = x[i] > highest[i] ? x[i] : highest[i];
-}
-
-SHARDBOARD_CLONES void scaleRow(const float* x, float factor, std::int64_t n, float* out)
-{
-    for (std::int64_t i = 0; i < n; ++i)
-        out[i] = x[i] * factor;
 }
 
 } // namespace shardboard::engine

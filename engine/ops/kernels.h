@@ -27,11 +27,4 @@ void ropeAngles(std::int64_t position, std::int64_t d, double theta, float* cosi
 /// Softmax over the first `visible` of `n` scores; the rest becomes 0. In place. `visible` is at least 1.
 void softmaxRow(float* scores, std::int64_t visible, std::int64_t n);
 
-/// sum += x, element by element.
-void addInto(const float* x, std::int64_t n, float* sum);
-/// highest = max(highest, x), element by element.
-void maxInto(const float* x, std::int64_t n, float* highest);
-/// out = factor * x, in place allowed.
-void scaleRow(const float* x, float factor, std::int64_t n, float* out);
-
 } // namespace shardboard::engine

@@ -2,8 +2,8 @@
 // Whether a program that came over the wire can be run at all, before anything is allocated.
 #pragma once
 
-#include "model/io/documents/planjson.h"
 #include "model/io/wire/messages.h"
+#include "model/plan/program.h"
 
 namespace shardboard::engine {
 

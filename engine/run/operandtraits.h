@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sources of a PassageRunner know about operations.
+// Which operands of an operation need no memory of their own.
 #pragma once
 
 #include "model/ops/graph.h"
-#include "model/plan/plan.h"
 
 #include <cstddef>
 
 namespace shardboard::engine {
-
-inline const Op& opOf(const Graph& graph, const PlannedOp& planned) { return graph.op(planned.op); }
 
 /// Large weights that the operation reads in row chunks need no memory of their own.
 inline bool isStreamed(OpKind kind, std::size_t operand)

@@ -1,70 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unsharded computation beside the run, and what is compared with it.
-#include "engine/run/passagerunner.h"
+#include "engine/run/verification.h"
 
-#include "engine/devices/collective.h"
 #include "engine/devices/compare.h"
-#include "engine/run/executor.h"
-#include "engine/run/passageparts.h"
+#include "engine/devices/executor.h"
 #include "engine/devices/team.h"
+#include "engine/run/operandtraits.h"
 
 #include <vector>
 
 namespace shardboard::engine {
 
-namespace {
-
-/// A tensor of an executor in memory of this process, as long as it lives.
-class Brought {
-public:
-    Brought(Executor& executor, const Sharded* value)
-    {
-        if (value == nullptr)
-            return;
-        m_value.emplace(value->shape(), value->layout(), value->mesh());
-        m_arena.emplace(m_value->bytes() + 4096);
-        m_value->allocate(*m_arena);
-        executor.bringHere(*value, *m_value);
-    }
-    const Sharded* get() const { return m_value ? &*m_value : nullptr; }
-
-private:
-    std::optional<Arena> m_arena; // outlives the value's memory
-    std::optional<Sharded> m_value;
-};
-
-} // namespace
-
-double PassageRunner::tolerance(const Passage& passage) const { return toleranceOf(passage.segment->phase, m_options.designDtype); }
-
-void PassageRunner::show(const Passage& passage, TensorId tensor)
+Verification::Verification(const StepState& state, RunRecord& record)
+    : m_state(state)
+    , m_record(record)
 {
-    if (!m_showsValues || (m_context.planning() && (m_context.team == nullptr || m_context.executor != nullptr)))
-        return;
-    const Sharded* value = m_values.find(tensor, m_current[tensor]);
-    const Sharded* unsharded = m_verify ? m_reference.find(tensor, wholeLayout(tensor)) : nullptr;
-    const std::string name = concreteName(m_graph.tensor(tensor).name, passage.layer);
-    if (m_context.executor != nullptr) {
-        Brought here(*m_context.executor, value);
-        Brought wholeHere(*m_context.executor, unsharded);
-        if (leads() && m_hooks.value)
-            m_hooks.value({ name, passage.microBatch, *here.get(), wholeHere.get() });
-        return;
-    }
-    beginReading(m_context, allToFirst(m_context, *value));
-    if (m_context.planning())
-        return;
-    if (leads() && m_hooks.value)
-        m_hooks.value({ name, passage.microBatch, *value, unsharded });
-    endReading(m_context);
 }
 
-Layout PassageRunner::wholeLayout(TensorId tensor) const { return Layout::replicated(m_graph.tensor(tensor).shape.size()); }
+Layout Verification::wholeLayout(TensorId tensor) const { return Layout::replicated(m_state.graph.tensor(tensor).shape.size()); }
 
-Sharded PassageRunner::referenceSource(TensorId tensor, const Source& source) const
+Sharded Verification::fromSource(TensorId tensor, const Source& source) const
 {
-    const Shape& shape = m_graph.tensor(tensor).shape;
-    Sharded out(shape, Layout::replicated(shape.size()), m_single);
+    Sharded out(m_state.graph.tensor(tensor).shape, wholeLayout(tensor), m_single);
     out.source = source;
     return out;
 }
@@ -72,72 +28,83 @@ Sharded PassageRunner::referenceSource(TensorId tensor, const Source& source) co
 /// Which experts a token gets is decided by the order of scores, and scores that are nearly equal may change places within the
 /// tolerance. Their values have been compared where they were made; from here on the reference goes by those of the run, so
 /// that both send the token to the same experts.
-void PassageRunner::chooseAlike(const Op& op, const OpCall& call)
+void Verification::chooseAlike(const Op& op, const OpCall& call)
 {
+    Context& context = m_state.context;
     std::size_t logits = 0;
     if (op.kind == OpKind::TopKGatesGrad || op.kind == OpKind::BiasedTopKGatesGrad)
         logits = 1;
     else if (op.kind != OpKind::TopKGates && op.kind != OpKind::BiasedTopKGates)
         return;
     const Sharded& run = *call.operands[logits];
-    Sharded* reference = m_reference.find(op.operands[logits], wholeLayout(op.operands[logits]));
+    Sharded* reference = find(op.operands[logits]);
     if (reference == nullptr || !run.layout().partial.empty())
         return;
-    if (m_context.executor != nullptr)
-        return m_context.executor->putTogether(m_context, run, *reference);
-    beginReading(m_context, allToFirst(m_context, run));
-    if (m_context.planning())
+    if (context.executor != nullptr)
+        return context.executor->assemble(context, run, *reference);
+    beginReading(context, allToFirst(context, run));
+    if (context.planning())
         return;
-    for (std::int64_t device = 0; device < run.deviceCount() && leads(); ++device)
+    for (std::int64_t device = 0; device < run.deviceCount() && m_state.leads(); ++device)
         if (run.elements(device) > 0)
             copyRegion(run.box(device), run.box(device), run.data(device), reference->box(0), reference->data(0), Combine::Copy);
-    endReading(m_context);
+    endReading(context);
 }
 
-void PassageRunner::runReference(const Passage& passage, std::size_t index, const std::string& id, const Sharded& result)
+void Verification::runOp(const SegmentPass& pass, std::size_t index, bool takesOver, const std::string& id, const Sharded& result)
 {
-    const Together together(m_context);
-    const Op& op = opOf(m_graph, passage.planned->ops[index]);
-    OpCall call { op.kind, op.attributes, {}, id, m_program.plan.microBatches };
+    Context& context = m_state.context;
+    const SharedReference shared(context);
+    const Op& op = m_state.op(pass.planned->ops[index]);
+    OpCall call { op.kind, op.attributes, {}, id, m_state.program.plan.microBatches };
     std::vector<Sharded> made;
     made.reserve(op.operands.size());
     for (std::size_t i = 0; i < op.operands.size(); ++i) {
         const TensorId tensor = op.operands[i];
-        if (!isMade(tensor)) {
-            call.operands.push_back(m_reference.find(tensor, wholeLayout(tensor)));
+        if (!m_state.isMade(tensor)) {
+            call.operands.push_back(find(tensor));
             continue;
         }
-        made.push_back(referenceSource(tensor, m_maker.sourceOf(tensor, passage.layer, passage.microBatch)));
+        made.push_back(fromSource(tensor, m_state.maker.sourceOf(tensor, pass.layer, pass.microBatch)));
         if (!isStreamed(op.kind, i))
-            materialize(m_context, made.back());
+            materialize(context, made.back());
         call.operands.push_back(&made.back());
     }
-    Sharded reference(m_graph.tensor(op.result).shape, wholeLayout(op.result), m_single);
+    Sharded reference(m_state.graph.tensor(op.result).shape, wholeLayout(op.result), m_single);
     if (op.kind == OpKind::KvAppend)
-        reference.source = m_maker.cacheOf(op.result, passage.layer);
-    const bool takes = mayTakeOver(passage, index);
-    if (takes) {
+        reference.source = m_state.maker.cacheOf(op.result, pass.layer);
+    if (takesOver) {
         const std::size_t over = takenOperand(op.kind);
-        reference = m_reference.take(op.operands[over], wholeLayout(op.operands[over]));
+        reference = take(op.operands[over]);
         call.operands[over] = &reference;
     } else {
-        reference.allocate(m_context.arena);
+        reference.allocate(context.arena);
     }
-    if (!takes || op.kind == OpKind::AdamStep)
-        executeOp(m_context, call, reference);
-    roundSharded(m_context, m_maker.roundingOfTensor(op.result), reference);
+    if (!takesOver || op.kind == OpKind::AdamStep)
+        executeOp(context, call, reference);
+    roundSharded(context, m_state.maker.roundingOfTensor(op.result), reference);
     if (op.kind == OpKind::TargetLogit) // as exact as the other logits of its token are, though it may be near 0 itself
-        m_among[op.result] = meanSquare(m_context, *call.operands.front());
-    compare(passage, id, op.result, result, m_reference.put(op.result, std::move(reference)));
+        m_among[op.result] = meanSquare(context, *call.operands.front());
+    compare(pass, id, op.result, result, m_values.put(op.result, std::move(reference)));
 }
 
-void PassageRunner::compare(const Passage& passage, const std::string& id, TensorId tensor, const Sharded& value,
-                            const Sharded& reference)
+void Verification::compare(const SegmentPass& pass, const Collective& collective, const Sharded& value)
+{
+    const TensorId tensor = collective.tensor;
+    if (m_state.isMade(tensor))
+        compare(pass, collective.id, tensor, value,
+                fromSource(tensor, m_state.maker.sourceOf(tensor, pass.layer, pass.microBatch)));
+    else
+        compare(pass, collective.id, tensor, value, *find(tensor));
+}
+
+void Verification::compare(const SegmentPass& pass, const std::string& id, TensorId tensor, const Sharded& value,
+                           const Sharded& reference)
 {
     const auto among = m_among.find(tensor);
-    const double error = relativeError(m_context, value, reference, among == m_among.end() ? 0 : among->second);
-    if (!m_context.planning())
-        m_record.addError(id, error, tolerance(passage));
+    const double error = relativeError(m_state.context, value, reference, among == m_among.end() ? 0 : among->second);
+    if (!m_state.context.planning())
+        m_record.addError(id, error, toleranceOf(pass.segment->phase, m_state.options.designDtype));
 }
 
 } // namespace shardboard::engine
