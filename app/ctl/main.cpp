@@ -66,13 +66,16 @@ int dispatch(const std::vector<std::string>& words)
     return arguments.ok() ? command->run(arguments.value()) : report(arguments.error());
 }
 
+constexpr const char* kNoMemory =
+    "shardctl: not enough memory for this; use a smaller mesh or model, or raise the limit on memory (ulimit -v)\n";
+
 } // namespace
 
 int main(int argc, char** argv)
 {
     std::signal(SIGPIPE, SIG_IGN); // a reader that went away is no reason to die half-way through a file
     std::ios::sync_with_stdio(false);
-    keepMemoryInReserve();
+    keepMemoryInReserve(kNoMemory, kInput);
     const VisibleOutput results(std::cout);
     const VisibleOutput messages(std::cerr);
     try {
@@ -83,8 +86,7 @@ int main(int argc, char** argv)
             return report(inputError("standard output", "the result could not be written", "check the disk or the reader"));
         return code;
     } catch (const std::bad_alloc&) {
-        std::cerr
-            << "shardctl: not enough memory for this; use a smaller mesh or model, or raise the limit on memory (ulimit -v)\n";
+        std::cerr << kNoMemory;
         return kInput;
     } catch (const std::exception& e) { // of the libraries: nothing of ours throws
         return report(inputError("shardctl", std::string("cannot go on: ") + e.what(), "check names and permissions of the files"));

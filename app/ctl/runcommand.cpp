@@ -2,7 +2,7 @@
 #include "app/ctl/runcommand.h"
 
 #include "app/worker/workertalk.h"
-#include "model/io/documents/planjson.h"
+#include "model/io/wire/planjson.h"
 
 namespace shardboard {
 

@@ -8,6 +8,7 @@
 #include "app/desktop/window/settings.h"
 #include "app/desktop/menus/themecontrol.h"
 #include "app/desktop/pictures/tour.h"
+#include "model/core/visibletext.h"
 #include "model/io/layouts/exporter.h"
 #include "model/session/document.h"
 #include "widgets/controls/windowplace.h"
@@ -26,11 +27,12 @@ int fail(const Error& error)
     return error.code == ErrorCode::Usage ? 2 : error.code == ErrorCode::Engine ? 4 : 3;
 }
 
-/// The platform without a display says this of every resized window; it means nothing to anybody.
-void quietOffscreen(QtMsgType type, const QMessageLogContext& context, const QString& message)
+/// What Qt says of a file has its name as it is. The platform without a display says of every resized window what means
+/// nothing to anybody.
+void printShown(QtMsgType type, const QMessageLogContext& context, const QString& message)
 {
     if (!message.contains(QLatin1String("propagateSizeHints")))
-        std::fprintf(stderr, "%s\n", qPrintable(qFormatLogMessage(type, context, message)));
+        std::fprintf(stderr, "%s\n", visibleLines(qFormatLogMessage(type, context, message).toStdString()).c_str());
 }
 
 bool hasDisplay()
@@ -72,7 +74,7 @@ Status writeExportOf(const CommandLine& line)
         return back.error();
     for (const std::string& left : exportLeftOut("jax", document.design()))
         std::fprintf(stderr, "note: not in the export: %s\n", left.c_str());
-    std::printf("%s, %s\n", qPrintable(written.value()), qPrintable(back.value()));
+    std::printf("%s, %s\n", visibleText(written.value().toStdString()).c_str(), visibleText(back.value().toStdString()).c_str());
     return done();
 }
 
@@ -81,8 +83,12 @@ Status writeExportOf(const CommandLine& line)
 int main(int argc, char** argv)
 {
     QStringList arguments;
-    for (int i = 1; i < argc; ++i)
-        arguments << QString::fromLocal8Bit(argv[i]);
+    for (int i = 1; i < argc; ++i) {
+        if (!isUtf8(argv[i])) // Qt would read and write another file
+            return fail(
+                inputError(argv[i], "is not UTF-8, and the desktop program takes no other names", "rename it, or use shardctl"));
+        arguments << QString::fromUtf8(argv[i]);
+    }
     const auto parsed = parseCommandLine(arguments);
     if (!parsed.ok())
         return fail(parsed.error());
@@ -101,8 +107,7 @@ int main(int argc, char** argv)
     QApplication::setApplicationName(QStringLiteral("shardboard"));
     QApplication::setApplicationVersion(QStringLiteral(SHARDBOARD_VERSION));
     QApplication::setDesktopFileName(QStringLiteral("shardboard"));
-    if (tour)
-        qInstallMessageHandler(quietOffscreen);
+    qInstallMessageHandler(printShown);
     QApplication application(argc, argv);
     ensureFonts(application);
     if (!tour)

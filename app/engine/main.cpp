@@ -125,7 +125,8 @@ int main(int argc, char** argv)
     std::signal(SIGPIPE, SIG_IGN);
     if (hasLittleMemory())
         return 4;
-    shardboard::keepMemoryInReserve();
+    shardboard::keepMemoryInReserve(
+        "shardboard-engine: not enough memory to go on; raise the limit on it (ulimit -v), or use a smaller design\n", 4);
     // The matrix products take and return packing buffers all the time: keep them, first touch is slow.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);

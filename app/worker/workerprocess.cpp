@@ -2,7 +2,7 @@
 #include "app/worker/workerprocess.h"
 
 #include "app/worker/lastwords.h"
-#include "model/core/jsonwriter.h"
+#include "model/io/json/jsonwriter.h"
 #include "model/io/wire/greeting.h"
 #include "model/io/wire/messages.h"
 

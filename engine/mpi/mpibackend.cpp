@@ -5,8 +5,8 @@
 #include "engine/machine/gemm.h"
 #include "engine/machine/machine.h"
 #include "engine/mpi/mpiteam.h"
-#include "model/core/jsonwriter.h"
-#include "model/io/documents/planjson.h"
+#include "model/io/json/jsonwriter.h"
+#include "model/io/wire/planjson.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/worker/outbox.h"
-#include "model/core/jsonwriter.h"
+#include "model/io/json/jsonwriter.h"
 
 #include <cerrno>
 #include <chrono>

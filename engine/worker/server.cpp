@@ -4,8 +4,8 @@
 #include "engine/backends/backends.h"
 #include "engine/machine/clock.h"
 #include "model/core/visibletext.h"
-#include "model/io/documents/planjson.h"
 #include "model/io/wire/jsonline.h"
+#include "model/io/wire/planjson.h"
 
 #include <cerrno>
 #include <chrono>

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/session/fileidentity.h"
 
-#include "model/io/design/designfile.h"
+#include "model/io/file/openfile.h"
 
 #include <QCryptographicHash>
 #include <QDateTime>
 #include <QFile>
 #include <QFileInfo>
 
+#include <array>
+
 namespace shardboard {
+
+namespace {
+constexpr qint64 kMostRead = qint64 { 256 } << 20; ///< bytes; no design is so large
+}
 
 bool FileIdentity::sameContent(const FileIdentity& other) const
 {
@@ -42,9 +48,20 @@ FileIdentity identityOf(const QString& path)
     FileIdentity out = outsideOf(path); // before it is read: who changes it meanwhile changes its time
     if (!out.exists())
         return out;
-    if (const auto content = readTextFile(QFile::encodeName(path).toStdString()); content.ok()) {
-        out.size = static_cast<qint64>(content.value().size());
-        out.digest = digestOf(content.value());
+    auto file = OpenFile::open(QFile::encodeName(path).toStdString());
+    if (!file.ok())
+        return out;
+    QCryptographicHash hash(QCryptographicHash::Sha256);
+    std::array<char, 65536> piece {}; // whatever lies there by now may be large
+    qint64 size = 0;
+    auto count = file.value().read(piece.data(), piece.size());
+    for (; count && *count > 0 && size <= kMostRead; count = file.value().read(piece.data(), piece.size())) {
+        hash.addData(QByteArrayView(piece.data(), static_cast<qsizetype>(*count)));
+        size += static_cast<qint64>(*count);
+    }
+    if (count && *count == 0) {
+        out.size = size;
+        out.digest = hash.result();
     }
     return out;
 }

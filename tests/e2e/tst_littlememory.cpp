@@ -3,6 +3,7 @@
 // enough.
 #include "tests/support/rawrun.h"
 
+#include <QFile>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -26,6 +27,20 @@ private Q_SLOTS:
         const RawOutcome made = shardctlRaw({ "new", "--model", "tinyllama-1.1b", "--mesh", "data=2,model=2", "--preset",
                                               "megatron-tp", "--batch", "2", "--sequence", "16", "-o", at("d.shardboard") });
         QVERIFY2(made.code == 0, made.err.c_str());
+        // So many values that the JSON library wants more memory to free them than is kept in reserve.
+        QFile many(m_folder.filePath(QStringLiteral("many.shardboard")));
+        QVERIFY(many.open(QIODevice::WriteOnly));
+        QByteArray design =
+            "{'format':'shardboard','version':1,'hardware':'dgx-h100','mesh':{'axes':['data'],'sizes':[2]},"
+            "'picker':{'profile':'shardboard','allow_partial_to_sharded':false},"
+            "'strategies':[{'match':'*','strategy':'replicate'}],"
+            "'workload':{'kind':'prefill','batch':8,'sequence':64,'dtype':'bf16'},"
+            "'model':{'name':'m','source':'m','family':'','dtype':'bf16','not_understood':'made for a test','weights':[";
+        for (int i = 0; i < 80000; ++i)
+            design += QByteArray(i == 0 ? "" : ",") + "{'name':'w." + QByteArray::number(i) + "','dtype':'bf16','shape':[3,5]}";
+        design += "]}}";
+        QVERIFY(many.write(design.replace('\'', '"')) > 0);
+        many.close();
     }
 
     void commandsEndInOrder_data()
@@ -35,6 +50,7 @@ private Q_SLOTS:
         QTest::newRow("plan") << QStringList { "plan", design, "--json" };
         QTest::newRow("check") << QStringList { "check", design };
         QTest::newRow("dump") << QStringList { "dump", design, "-o", m_folder.filePath(QStringLiteral("dumped")) };
+        QTest::newRow("many weights") << QStringList { "plan", m_folder.filePath(QStringLiteral("many.shardboard")), "--json" };
         QTest::newRow("diff") << QStringList { "diff", design, design, "--json" };
         QTest::newRow("new") << QStringList {
             "new", "--model", "llama3-8b", "--mesh", "data=2", "-o", m_folder.filePath(QStringLiteral("n"))

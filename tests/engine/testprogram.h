@@ -4,7 +4,7 @@
 
 #include "model/design/evaluate.h"
 #include "model/design/presets/presets.h"
-#include "model/io/documents/planjson.h"
+#include "model/io/wire/planjson.h"
 
 #include <memory>
 #include <stdexcept>

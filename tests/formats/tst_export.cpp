@@ -3,12 +3,12 @@
 // through a link, and what it leaves out is said.
 #include "model/core/visibletext.h"
 #include "model/design/presets/presets.h"
-#include "model/io/maxtext/designdump.h"
-#include "model/io/design/designfile.h"
-#include "model/io/layouts/exporter.h"
 #include "model/io/checkpoint/openmodel.h"
-#include "model/io/jax/pythontext.h"
-#include "model/io/layouts/shardsjson.h"
+#include "model/io/design/designfile.h"
+#include "model/io/exports/pythontext.h"
+#include "model/io/layouts/designdump.h"
+#include "model/io/layouts/exporter.h"
+#include "model/io/shards/shardsjson.h"
 #include "tests/support/models.h"
 
 #include <nlohmann/json.hpp>
@@ -334,6 +334,51 @@ for i in range(int(sys.argv[2])):
         QVERIFY(!files.error().fix.empty());
     }
 
+    /// Of very many weights that are refused the line names some, in a time that grows as they do.
+    void manyRefusedAreCounted()
+    {
+        constexpr std::size_t kWeights = 300;
+        Design design;
+        design.mesh = Mesh::parse("data=2").value();
+        design.model.notUnderstood = "made for a test";
+        for (std::size_t i = 0; i < kWeights; ++i) {
+            const std::string letters { static_cast<char>('a' + i % 26), static_cast<char>('a' + i / 26) };
+            design.model.looseWeights.push_back({ { letters, { 3, 5 }, DType::BF16, TensorRole::Weight, {}, {}, {} }, false });
+        }
+        design.strategies = { { "*", { StrategyKind::Columnwise, { "data" } }, std::nullopt } };
+        const auto files = filesOf(design);
+        QVERIFY(!files.ok());
+        QVERIFY2(files.error().what.starts_with("JAX cannot hold 300 tensors as the plan does: aa, ba, ca, ")
+                     && files.error().what.find(" and 260 more (JAX cannot cut dim 1 of size 5") != std::string::npos,
+                 files.error().what.c_str());
+    }
+
+    /// The export tells weights apart by their names, and devices by an array of NumPy.
+    void whatPythonCannotHoldIsRefused()
+    {
+        Design twice;
+        twice.mesh = Mesh::parse("data=2").value();
+        twice.model.notUnderstood = "made for a test";
+        for (const Shape& shape : { Shape { 4, 2 }, Shape { 2 }, Shape { 8 } })
+            twice.model.looseWeights.push_back(
+                { { shape.size() == 2 ? "other" : "w", shape, DType::BF16, TensorRole::Weight, {}, {}, {} }, false });
+        twice.strategies = { { "*", { StrategyKind::Replicate }, std::nullopt } };
+        const auto same = filesOf(twice);
+        QVERIFY(!same.ok());
+        QCOMPARE(same.error().text(),
+                 std::string("w: two weights have this name, and an export tells them apart by it; rename one of them"));
+        twice.model.looseWeights.pop_back();
+        QVERIFY(filesOf(twice).ok());
+
+        std::string mesh = "data=2";
+        for (int i = 1; i < 32; ++i)
+            mesh += ",a" + std::to_string(i) + "=1";
+        QVERIFY(filesOf(builtin("tinyllama-1.1b", mesh.c_str(), "replicate")).ok());
+        const auto many = filesOf(builtin("tinyllama-1.1b", (mesh + ",a32=1").c_str(), "replicate"));
+        QVERIFY(!many.ok());
+        QVERIFY2(many.error().text().starts_with("mesh: has 33 axes, and "), many.error().text().c_str());
+    }
+
     /// Each layer is on the devices of its stage, what comes before and after them on the first and the last, and JAX
     /// cannot say it.
     void pipelinesAreOnTheirStages_data()
@@ -483,8 +528,16 @@ for i in range(int(sys.argv[2])):
         QVERIFY(!files.ok());
         const QString line = QString::fromStdString(files.error().text());
         QVERIFY2(line.startsWith(QStringLiteral("mesh: shards.json would take 2 GiB"))
-                     && line.contains(QStringLiteral("1,048,576 devices")),
+                     && line.contains(QStringLiteral("1,048,576 devices for each of 291 weights")),
                  qPrintable(line));
+        // It may be the layers as well.
+        ModelSpec deep = denseModel(64, 8, 16, 100000, 1, 1, 8);
+        const auto many = filesOf(designOf(std::move(deep), "data=16", "replicate"));
+        QVERIFY(!many.ok());
+        const QString layers = QString::fromStdString(many.error().text());
+        QVERIFY2(layers.contains(QStringLiteral("the ids of all 16 devices for each of 900,003 weights"))
+                     && layers.contains(QStringLiteral("fewer layers")),
+                 qPrintable(layers));
         // The number is right where it can be counted.
         for (const char* preset : { "fsdp", "megatron-tp" }) {
             const Design small = builtin("llama3-8b", "data=64,model=8", preset);

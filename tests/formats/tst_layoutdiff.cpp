@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layouts from designs, dumps, shards.json and rules: what they say is equal exactly when it is.
 #include "model/design/presets/presets.h"
-#include "model/io/maxtext/designdump.h"
-#include "model/io/design/designfile.h"
-#include "model/io/layouts/layoutdiff.h"
 #include "model/io/checkpoint/openmodel.h"
-#include "model/io/layouts/shardsjson.h"
-#include "model/io/layouts/shardsjsonread.h"
+#include "model/io/design/designfile.h"
+#include "model/io/layouts/designdump.h"
+#include "model/io/layouts/layoutdiff.h"
+#include "model/io/shards/shardsjson.h"
+#include "model/io/shards/shardsjsonread.h"
 
 #include <QTemporaryDir>
 #include <QTest>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/checkpoint/safetensors.h"
+#include "model/io/safetensors/safetensors.h"
 #include "tests/formats/checkpointmaker.h"
 
 #include <QTemporaryDir>

@@ -45,6 +45,7 @@ private Q_SLOTS:
     void unreadableTourInput();
     void pictureOfOneView();
     void exportWithoutAWindow();
+    void hostileNamesAreShownOrRefused();
     void tourWritesEveryPicture();
 };
 
@@ -144,6 +145,34 @@ void TestCommandLine::exportWithoutAWindow()
     const Ended nothing = runProgram({ QStringLiteral("--export"), out });
     QCOMPARE(nothing.code, 2);
     QVERIFY(nothing.err.contains(QStringLiteral("--export")));
+}
+
+/// What would be obeyed by a terminal is escaped; a name that Qt cannot say leads to no other file.
+void TestCommandLine::hostileNamesAreShownOrRefused()
+{
+    const QTemporaryDir folder;
+    const QString design = folder.filePath(QStringLiteral("d.shardboard"));
+    QVERIFY(writeDesign(QFile::encodeName(design).toStdString(), sampleDesign().value()).ok());
+    const QString out = folder.filePath(QStringLiteral("o\x1b]0;x\ared\u202e"));
+    const Ended ended = runProgram({ design, QStringLiteral("--export"), out });
+    QVERIFY2(ended.code == 0, qPrintable(ended.err));
+    QVERIFY(QFile::exists(out + QStringLiteral("/export.py")));
+    QVERIFY2(ended.out.contains(QStringLiteral("o\\x1b]0;x\\x07red\\u202e, "))
+                 && !(ended.out + ended.err).contains(QLatin1Char('\x1b')),
+             qPrintable(ended.out));
+
+    const QStringList before = QDir(folder.path()).entryList();
+    QProcess process;
+    process.setWorkingDirectory(folder.path());
+    process.start(QStringLiteral("/bin/sh"),
+                  { QStringLiteral("-c"), QStringLiteral("exec \"$0\" \"$1\" --export \"$(printf 'o\\377x')\""),
+                    QStringLiteral(SHARDBOARD_BINARY_DIR "/bin/shardboard"), design });
+    QVERIFY(process.waitForFinished(60000));
+    QCOMPARE(process.exitCode(), 3);
+    QCOMPARE(process.readAllStandardError(),
+             QByteArray(
+                 "shardboard: o\\xffx: is not UTF-8, and the desktop program takes no other names; rename it, or use shardctl\n"));
+    QCOMPARE(QDir(folder.path()).entryList(), before);
 }
 
 void TestCommandLine::tourWritesEveryPicture()

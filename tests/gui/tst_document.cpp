@@ -64,6 +64,7 @@ private Q_SLOTS:
     void saveOpenRoundTrip();
     void savedStateIsClean();
     void openErrorKeepsTheDocument();
+    void largeFileIsIdentifiedPieceByPiece();
 };
 
 void TestDocument::startsEmpty()
@@ -442,6 +443,34 @@ void TestDocument::openErrorKeepsTheDocument()
     QVERIFY(QString::fromStdString(status.error().text()).startsWith(path));
     QVERIFY(document.evaluation() == before);
     QVERIFY(document.filePath().isEmpty());
+}
+
+/// A program may write whatever it likes where a design was, and the window looks at it again and again.
+void TestDocument::largeFileIsIdentifiedPieceByPiece()
+{
+    const auto kilobytes = [](const char* key) {
+        QFile status(QStringLiteral("/proc/self/status"));
+        if (status.open(QIODevice::ReadOnly))
+            for (const QByteArray& line : status.readAll().split('\n'))
+                if (line.startsWith(key))
+                    return line.mid(static_cast<qsizetype>(qstrlen(key))).replace("kB", "").trimmed().toLongLong();
+        return -1LL;
+    };
+    const QTemporaryDir folder;
+    const QString path = folder.filePath(QStringLiteral("large"));
+    QFile file(path);
+    constexpr qint64 kBytes = qint64 { 128 } << 20;
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.resize(kBytes));
+    QFile peak(QStringLiteral("/proc/self/clear_refs"));
+    if (!peak.open(QIODevice::WriteOnly) || peak.write("5") != 1 || !peak.flush())
+        QSKIP("the peak of memory cannot be set back here");
+    const qint64 before = kilobytes("VmRSS:");
+    const FileIdentity identity = identityOf(path);
+    const qint64 more = kilobytes("VmHWM:") - before;
+    QVERIFY2(before > 0 && more < 32 * 1024, qPrintable(QString::number(more)));
+    QCOMPARE(identity.size, kBytes);
+    QCOMPARE(identity.digest, digestOf(std::string(static_cast<std::size_t>(kBytes), '\0')));
+    QVERIFY(identity.sameContent(identity) && !identity.sameContent(identityOf(folder.path())));
 }
 
 QTEST_GUILESS_MAIN(TestDocument)

@@ -105,6 +105,7 @@ private Q_SLOTS:
     void whatALivingWindowKeepsIsNotTaken();
     void whatAnotherWindowSavedIsNotReplaced_data();
     void whatAnotherWindowSavedIsNotReplaced();
+    void whatComesWhileItIsAskedIsAskedAbout();
     void removedFileIsAskedAbout();
     void sameContentIsNotAskedAbout();
     void linkToAnotherFileIsAskedAbout();
@@ -501,6 +502,27 @@ void TestFiles::whatAnotherWindowSavedIsNotReplaced()
     second.document()->undoStack()->setClean();
 }
 
+/// Who answers has seen one version, and another one lies there by then.
+void TestFiles::whatComesWhileItIsAskedIsAskedAbout()
+{
+    const QString file = at("asked.shardboard");
+    const std::string path = QFile::encodeName(file).toStdString();
+    m_window->fileActions()->openSample();
+    QVERIFY(m_window->fileActions()->saveTo(file));
+    QVERIFY(document()->edit(withBatch(document()->design(), 4), QStringLiteral("Batch 4")).ok());
+    QVERIFY(writeDesign(path, withBatch(document()->design(), 6)).ok());
+    QTimer::singleShot(0, qApp, [&] {
+        auto* dialog = qobject_cast<FileConflict*>(QApplication::activeModalWidget());
+        QVERIFY(dialog != nullptr);
+        QVERIFY(writeDesign(path, withBatch(document()->design(), 12)).ok());
+        answerConflict("cancel"); // of the next one
+        dialog->findChild<QPushButton*>(QStringLiteral("conflict.overwrite"))->click();
+    });
+    QVERIFY(!m_window->fileActions()->save());
+    QVERIFY2(m_asked.contains(QRegularExpression(QString::fromUtf8("− +\"batch\": 12,"))), qPrintable(m_asked));
+    QCOMPARE(batchOf(path), 12);
+}
+
 void TestFiles::removedFileIsAskedAbout()
 {
     const QString file = at("gone.shardboard");
@@ -634,6 +656,15 @@ void TestFiles::removedFileIsNoticed()
     choose(QStringLiteral("Write It Again"));
     QVERIFY(QFile::exists(file));
     QVERIFY(!m_window->banner()->isVisible());
+    // Another one that came before the answer stays.
+    QVERIFY(QFile::remove(file));
+    QTRY_VERIFY(m_window->banner()->isVisible());
+    const std::string path = QFile::encodeName(file).toStdString();
+    QVERIFY(writeDesign(path, withBatch(document()->design(), 6)).ok());
+    answerConflict("cancel");
+    choose(QStringLiteral("Write It Again"));
+    QVERIFY2(m_asked.contains(QStringLiteral("gone.shardboard is not what this design was read from")), qPrintable(m_asked));
+    QCOMPARE(batchOf(path), 6);
 }
 
 /// Whenever it is killed, the file is one of the two designs that were being written in turn.

@@ -2,7 +2,7 @@
 // Whole plans: which collectives stand where, with which bytes, and that the document says all of it.
 #include "model/design/evaluate.h"
 #include "model/design/presets/presets.h"
-#include "model/io/documents/planjson.h"
+#include "model/io/wire/planjson.h"
 #include "tests/support/models.h"
 
 #include <nlohmann/json.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
 #include "model/core/visibletext.h"
 #include "model/design/design.h"
+#include "model/io/json/jsonwriter.h"
 #include "tests/support/hostilenames.h"
 
 #include <QtTest>

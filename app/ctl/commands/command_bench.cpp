@@ -4,7 +4,7 @@
 #include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/commands.h"
 #include "app/worker/launcher.h"
-#include "model/core/jsonwriter.h"
+#include "model/io/json/jsonwriter.h"
 
 #include <functional>
 #include <iostream>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl calibrate: measures this machine and writes hardware that designs can be made for.
 #include "app/ctl/commands.h"
-#include "app/worker/launcher.h"
 #include "app/ctl/table.h"
 #include "app/ctl/terminal.h"
 #include "app/ctl/visibleoutput.h"
+#include "app/worker/launcher.h"
 #include "app/worker/workertalk.h"
-#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/io/design/designfile.h"
 #include "model/io/design/hardwarefile.h"
+#include "model/io/json/jsonwriter.h"
 #include "model/io/wire/backends.h"
 #include "model/io/wire/machinefit.h"
 

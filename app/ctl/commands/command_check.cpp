@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl check: what is wrong with a design, what it costs and the smallest repair; --repair makes it.
 #include "app/ctl/commands.h"
-#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/design/findings.h"
 #include "model/design/advice/fitadvice.h"
+#include "model/design/findings.h"
 #include "model/io/design/designfile.h"
+#include "model/io/json/jsonwriter.h"
 
 #include <nlohmann/json.hpp>
 

@@ -3,9 +3,9 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/table.h"
 #include "model/core/cutcomparison.h"
-#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
+#include "model/io/json/jsonwriter.h"
 #include "model/notation/canonical.h"
 #include "model/notation/notation.h"
 

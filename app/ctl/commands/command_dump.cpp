@@ -2,7 +2,7 @@
 // shardctl dump: the layout of a design as golden files.
 #include "app/ctl/commands.h"
 #include "model/core/numbers.h"
-#include "model/io/maxtext/designdump.h"
+#include "model/io/layouts/designdump.h"
 
 #include <iostream>
 

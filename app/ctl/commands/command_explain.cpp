@@ -2,8 +2,8 @@
 // shardctl explain: why a collective, an operation or a tensor is as it is, what else there was and at what price.
 #include "app/ctl/commands.h"
 #include "app/ctl/commands/explaintext.h"
-#include "model/core/jsonwriter.h"
 #include "model/io/documents/explainjson.h"
+#include "model/io/json/jsonwriter.h"
 
 #include <nlohmann/json.hpp>
 

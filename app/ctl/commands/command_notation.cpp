@@ -2,9 +2,9 @@
 // shardctl notation: one layout in every notation.
 #include "app/ctl/commands.h"
 #include "app/ctl/table.h"
-#include "model/core/jsonwriter.h"
 #include "model/core/tensor.h"
 #include "model/core/text.h"
+#include "model/io/json/jsonwriter.h"
 #include "model/notation/compact.h"
 #include "model/notation/notation.h"
 

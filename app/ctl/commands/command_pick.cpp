@@ -2,7 +2,7 @@
 // shardctl pick: what MAX's per-op picker, or ours, picks for one operation, at which price, and what else there was.
 #include "app/ctl/commands.h"
 #include "app/ctl/request.h"
-#include "model/core/jsonwriter.h"
+#include "model/io/json/jsonwriter.h"
 #include "model/io/max/pickrequest.h"
 #include "model/picker/report.h"
 

@@ -2,18 +2,18 @@
 // shardctl plan: the collectives of a design with their causes, and memory and time per device.
 #include "app/ctl/commands.h"
 #include "app/ctl/commands/comparetext.h"
-#include "app/ctl/memoryoptions.h"
 #include "app/ctl/commands/partstext.h"
+#include "app/ctl/memoryoptions.h"
 #include "app/ctl/table.h"
-#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
-#include "model/io/documents/comparejson.h"
 #include "model/design/advice/fitadvice.h"
-#include "model/io/design/hardwarefile.h"
 #include "model/families/window.h"
+#include "model/io/design/hardwarefile.h"
+#include "model/io/documents/comparejson.h"
+#include "model/io/json/jsonwriter.h"
+#include "model/io/wire/planjson.h"
 #include "model/plan/buildplan.h"
-#include "model/io/documents/planjson.h"
 
 #include <nlohmann/json.hpp>
 

@@ -2,9 +2,9 @@
 // shardctl tiles: the shards of one weight.
 #include "app/ctl/commands.h"
 #include "app/ctl/table.h"
-#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
+#include "model/io/json/jsonwriter.h"
 #include "model/notation/notation.h"
 
 #include <nlohmann/json.hpp>

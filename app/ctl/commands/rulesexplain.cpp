@@ -3,9 +3,9 @@
 #include "app/ctl/commands.h"
 #include "app/ctl/rulesoptions.h"
 #include "model/core/checked.h"
-#include "model/core/jsonwriter.h"
 #include "model/core/numbers.h"
 #include "model/core/text.h"
+#include "model/io/json/jsonwriter.h"
 #include "model/io/maxtext/maxtextresolve.h"
 
 #include <algorithm>

@@ -169,13 +169,15 @@ bool FileActions::saveTo(const QString& path)
     if (!own || stateOf(path, known) == FileState::Same)
         return writeTo(path);
     const std::string mine = designText(m_document->design());
-    if (identityOf(path).digest == digestOf(mine))
+    const FileIdentity shown = identityOf(path);
+    if (shown.digest == digestOf(mine))
         return writeTo(path); // the other one has saved the same
     switch (FileConflict::askBeforeSave(path, mine, m_window)) {
     case FileConflict::Answer::SaveAs:
         return saveAs();
     case FileConflict::Answer::Overwrite:
-        return writeTo(path);
+        // What came while it was asked has not been seen.
+        return identityOf(path) == shown ? writeTo(path) : saveTo(path);
     case FileConflict::Answer::Reload:
         openPath(path);
         return false; // nothing was saved: a window that was to be closed stays

@@ -32,7 +32,12 @@ FileNotices::FileNotices(Document* document, FileActions* files, Recovery* recov
     });
     connect(watch, &FileWatch::removed, this, [this](const QString& path) {
         m_banner->ask(tr("%1 was removed by another program; the design is only in this window now.").arg(path),
-                      { { tr("Write It Again"), [this, path] { m_fileActions->writeTo(path); } } });
+                      { { tr("Write It Again"), [this, path] {
+                             if (stateOf(path, {}) == FileState::Same) // there is still none
+                                 m_fileActions->writeTo(path);
+                             else
+                                 m_fileActions->saveTo(path);
+                         } } });
     });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/run/engineclient.h"
 
-#include "model/core/jsonwriter.h"
+#include "model/io/json/jsonwriter.h"
 #include "model/io/wire/greeting.h"
 #include "model/io/wire/jsonline.h"
 #include "model/io/wire/messages.h"

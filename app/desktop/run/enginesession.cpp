@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/run/enginesession.h"
 
-#include "model/io/documents/planjson.h"
+#include "model/io/wire/planjson.h"
 #include "widgets/look/format.h"
 #include "widgets/look/plaintext.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/checkpoint/checkpoint.h"
 
-#include "model/io/checkpoint/checkpointfinding.h"
-#include "model/io/checkpoint/checkpointindex.h"
 #include "model/io/file/naturalorder.h"
-#include "model/io/checkpoint/safetensors.h"
+#include "model/io/safetensors/checkpointfinding.h"
+#include "model/io/safetensors/checkpointindex.h"
+#include "model/io/safetensors/safetensors.h"
 
 #include <algorithm>
 #include <filesystem>

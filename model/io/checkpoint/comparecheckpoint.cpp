@@ -2,8 +2,8 @@
 #include "model/io/checkpoint/comparecheckpoint.h"
 
 #include "model/core/text.h"
-#include "model/io/checkpoint/checkpointfinding.h"
 #include "model/io/file/naturalorder.h"
+#include "model/io/safetensors/checkpointfinding.h"
 
 #include <algorithm>
 #include <array>

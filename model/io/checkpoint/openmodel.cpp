@@ -3,11 +3,11 @@
 
 #include "model/core/text.h"
 #include "model/core/visibletext.h"
+#include "model/families/decoder.h"
 #include "model/io/checkpoint/checkpoint.h"
-#include "model/io/checkpoint/checkpointfinding.h"
 #include "model/io/checkpoint/comparecheckpoint.h"
 #include "model/io/huggingface/hfconfig.h"
-#include "model/families/decoder.h"
+#include "model/io/safetensors/checkpointfinding.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/design/hardwarefile.h"
 
-#include "model/core/jsonwriter.h"
-#include "model/io/design/designfile.h"
+#include "model/hardware/hardwarechecks.h"
+#include "model/io/file/textfile.h"
 #include "model/io/json/jsonfields.h"
 #include "model/io/json/jsontext.h"
-#include "model/hardware/hardwarechecks.h"
+#include "model/io/json/jsonwriter.h"
 
 #include <limits>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole files in and out; in by POSIX calls, for exact reasons.
-#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 
-#include "model/io/file/filesave.h"
 #include "model/io/file/openfile.h"
 
 #include <array>

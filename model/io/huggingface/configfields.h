@@ -3,8 +3,8 @@
 #pragma once
 
 #include "model/core/finding.h"
-#include "model/io/checkpoint/checkpointfinding.h"
 #include "model/io/json/jsonfields.h"
+#include "model/io/safetensors/checkpointfinding.h"
 
 #include <cstdint>
 #include <string>

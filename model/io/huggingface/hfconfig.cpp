@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/huggingface/hfconfig.h"
 
-#include "model/io/checkpoint/checkpointfinding.h"
+#include "model/families/window.h"
+#include "model/io/file/textfile.h"
 #include "model/io/huggingface/configfields.h"
-#include "model/io/design/designfile.h"
 #include "model/io/huggingface/hffamilies.h"
 #include "model/io/json/jsontext.h"
-#include "model/io/checkpoint/safetensors.h"
-#include "model/families/window.h"
+#include "model/io/safetensors/checkpointfinding.h"
+#include "model/io/safetensors/safetensors.h"
 
 #include <algorithm>
 #include <optional>

@@ -2,12 +2,13 @@
 #include "model/io/jax/jaxexport.h"
 
 #include "model/core/numbers.h"
-#include "model/io/layouts/leftout.h"
-#include "model/io/jax/pythontext.h"
-#include "model/io/layouts/shardsjson.h"
+#include "model/io/exports/leftout.h"
+#include "model/io/exports/pythontext.h"
+#include "model/io/shards/shardsjson.h"
 
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 
 namespace shardboard {
 
@@ -269,6 +270,15 @@ std::string headCode(const Design& design)
     return text;
 }
 
+/// Layers apart.
+std::int64_t weightCount(const Evaluation& evaluation)
+{
+    std::int64_t count = 0;
+    for (const WeightLayout& weight : evaluation.weights)
+        count += weight.spec.role == TensorRole::Weight ? weight.copies : 0;
+    return count;
+}
+
 std::string moduleText(const Design& design, const Evaluation& evaluation)
 {
     const Mesh& mesh = design.mesh;
@@ -283,18 +293,16 @@ std::string moduleText(const Design& design, const Evaluation& evaluation)
     text += "PREFIX = " + pythonLiteral(design.model.weightPrefix) + "  # of checkpoint names inside the decoder\n";
     std::string layout;
     std::string inputs;
-    std::int64_t weights = 0;
     for (const WeightLayout& weight : evaluation.weights) {
         const std::string spec = specCode(weight.layout, mesh);
         if (weight.spec.role != TensorRole::Weight) {
             inputs += "    " + pythonLiteral(weight.spec.name) + ": " + spec + ",\n";
             continue;
         }
-        weights += weight.copies;
         for (const std::string& pattern : patternsOf(weight, design.model.layers))
             layout += "    " + pythonLiteral(pattern) + ": " + spec + ",\n";
     }
-    text += "WEIGHTS = " + std::to_string(weights) + "  # in shards.json, each layer apart\n\n";
+    text += "WEIGHTS = " + std::to_string(weightCount(evaluation)) + "  # in shards.json, each layer apart\n\n";
     text += "# By checkpoint name, with * for the number of a layer; one entry per tensor dim, [out, in].\n"
             "# The experts of a layer are one tensor, stacked on dim 0, with * for their number.\nLAYOUT = {\n"
         + layout;
@@ -314,11 +322,25 @@ Result<std::vector<ExportRefusal>> refusalsOf(const Design& design, const Evalua
                                        + ", and a JAX mesh has every weight on all devices",
                                    "export a design without the pipeline, on the mesh of one stage") });
     if (const std::int64_t bytes = shardsJsonBytes(design.mesh, evaluation); bytes > kMostShardsBytes)
-        out.push_back({ inputError("mesh",
-                                   "shards.json would take " + bytesText(bytes) + ", because it lists the ids of all "
-                                       + countText(design.mesh.deviceCount()) + " devices for every weight, and more than "
-                                       + bytesText(kMostShardsBytes) + " is of no use to anybody",
-                                   "export the design on a mesh with smaller axes, which has the same layouts") });
+        out.push_back(
+            { inputError("mesh",
+                         "shards.json would take " + bytesText(bytes) + ", because it lists the ids of all "
+                             + countText(design.mesh.deviceCount()) + " devices for each of " + countText(weightCount(evaluation))
+                             + " weights, and more than " + bytesText(kMostShardsBytes) + " is of no use to anybody",
+                         "export the design on a mesh with smaller axes or of fewer layers, which has the same layouts") });
+    constexpr std::size_t kMostAxes = 32; // NumPy 2 has 64
+    if (const std::size_t axes = design.mesh.axes().size(); axes > kMostAxes)
+        out.push_back(
+            { inputError("mesh",
+                         "has " + std::to_string(axes) + " axes, and JAX keeps devices in an array of NumPy, which has at most "
+                             + std::to_string(kMostAxes),
+                         "leave out axes of size 1, or make one of some") });
+    std::unordered_set<std::string> names; // of a graph they differ
+    for (const ModelSpec::LooseWeight& weight : design.model.looseWeights)
+        if (!names.insert(weight.tensor.name).second)
+            out.push_back({ inputError(weight.tensor.name, "two weights have this name, and an export tells them apart by it",
+                                       "rename one of them"),
+                            1 });
     for (const WeightLayout& weight : evaluation.weights) {
         if (stopped && stopped())
             return Cancelled {};

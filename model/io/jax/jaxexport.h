@@ -2,7 +2,13 @@
 // Export to JAX: a Python module with the mesh, one PartitionSpec per name pattern, and its own check against shards.json.
 #pragma once
 
-#include "model/io/layouts/exporter.h"
+#include "model/design/evaluate.h"
+#include "model/io/exports/exportfiles.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace shardboard {
 

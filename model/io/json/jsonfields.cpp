@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/json/jsonfields.h"
-#include "model/core/jsonwriter.h"
+#include "model/io/json/jsonwriter.h"
 
 #include <algorithm>
 #include <limits>

@@ -4,26 +4,14 @@
 
 #include "model/core/result.h"
 #include "model/design/evaluate.h"
-#include "model/io/file/textsink.h"
+#include "model/io/exports/exportfiles.h"
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace shardboard {
-
-struct ExportedFile {
-    std::string name; ///< relative to the export folder
-    TextSource text; ///< the same whenever it is read; of very many devices a hundred megabytes
-};
-
-/// Something that a target cannot say as the plan has it.
-struct ExportRefusal {
-    Error error; ///< `where` is the weight's name in the design, or a key of the design where it is of all weights
-    std::int64_t tensors = 0; ///< how many weights (layers one by one) and inputs it is of; 0: of the whole design
-};
 
 /// Targets that exist: jax.
 std::vector<std::string> exportTargets();
@@ -35,16 +23,8 @@ Result<std::vector<ExportedFile>> exportDesign(const std::string& target, const 
                                                const std::function<bool()>& stopped = {});
 /// All that the target cannot say, one by one. None for a target that is not there.
 std::vector<ExportRefusal> exportRefusals(const std::string& target, const Design& design, const Evaluation& evaluation);
-/// The error of an export with these refusals, of which there is one at least.
-Error refusalError(const std::vector<ExportRefusal>& refusals, const std::string& framework);
 
 /// A sentence for each kind of thing that the design says and the target's files do not: pins, recompute, overlap, ….
 std::vector<std::string> exportLeftOut(const std::string& target, const Design& design);
-
-/// Creates the folder if needed and writes the files atomically one by one, in place of files of these names. A link of such a name
-/// is refused before anything is written: it would lead out of the folder. `stopped` is asked before anything is made and while
-/// files are written; when it says so, it is cancelled and the files before stay. The error of a file that cannot be written names
-/// those that were and those that were not.
-Status writeExport(const std::string& folder, const std::vector<ExportedFile>& files, const std::function<bool()>& stopped = {});
 
 } // namespace shardboard

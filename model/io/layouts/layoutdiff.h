@@ -39,9 +39,6 @@ struct LayoutComparison {
 /// `fallback` is the dtype of tensors that have none, for the bytes.
 LayoutComparison compareLayouts(const LayoutTable& left, const LayoutTable& right, DType fallback);
 
-/// A name with every run of digits that stands alone between dots and slashes replaced by `*`.
-std::string withoutNumbers(const std::string& name);
-
 /// Differences that are alike but for the numbers in the tensors' names (layers), as one row with `*` for the numbers.
 struct DifferenceGroup {
     LayoutDifference first; ///< its tensor has `*` where the group has several

@@ -3,11 +3,11 @@
 
 #include "model/core/text.h"
 #include "model/io/design/designfile.h"
+#include "model/io/file/openfile.h"
 #include "model/io/json/jsontext.h"
 #include "model/io/maxtext/maxtextresolve.h"
-#include "model/io/file/openfile.h"
-#include "model/io/layouts/shardsjson.h"
-#include "model/io/layouts/shardsjsonread.h"
+#include "model/io/shards/shardsjson.h"
+#include "model/io/shards/shardsjsonread.h"
 
 #include <algorithm>
 #include <filesystem>

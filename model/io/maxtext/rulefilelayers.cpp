@@ -2,7 +2,7 @@
 #include "model/io/maxtext/rulefilelayers.h"
 
 #include "model/core/text.h"
-#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/io/maxtext/rulefilewriter.h"
 
-#include "model/io/design/designfile.h"
+#include "model/io/file/textfile.h"
 #include "model/rules/rulesetup.h"
 
 namespace shardboard {

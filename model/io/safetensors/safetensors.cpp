@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/checkpoint/safetensors.h"
+#include "model/io/safetensors/safetensors.h"
 
 #include "model/core/checked.h"
 #include "model/core/text.h"
 #include "model/core/visibletext.h"
-#include "model/io/json/jsontext.h"
 #include "model/io/file/openfile.h"
+#include "model/io/json/jsontext.h"
 
 #include <algorithm>
 #include <array>

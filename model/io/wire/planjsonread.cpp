@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/jsonreader.h"
-#include "model/io/documents/planjson.h"
+#include "model/io/wire/planjson.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/maxtext/designdump.h"
+#include "model/io/layouts/designdump.h"
 
 #include "model/io/file/filesave.h"
 

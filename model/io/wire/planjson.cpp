@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/documents/planjson.h"
+#include "model/io/wire/planjson.h"
 
 #include "model/plan/buildplan.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/layouts/shardsjsonread.h"
+#include "model/io/shards/shardsjsonread.h"
 
+#include "model/io/file/openfile.h"
 #include "model/io/json/jsonfields.h"
 #include "model/io/json/jsontext.h"
-#include "model/io/file/openfile.h"
 
 #include <algorithm>
 #include <map>

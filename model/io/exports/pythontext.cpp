@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/jax/pythontext.h"
+#include "model/io/exports/pythontext.h"
 
 #include <array>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/io/layouts/shardsjson.h"
+#include "model/io/shards/shardsjson.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "model/core/core.h"
+#include "model/design/design.h" // a known fault
