@@ -5,7 +5,7 @@
 #include "engine/devices/compare.h"
 #include "engine/machine/failure.h"
 #include "engine/machine/measure.h"
-#include "engine/ops/kernels.h"
+#include "engine/ops/kernels/rows.h"
 #include "model/io/wire/messages.h"
 #include "model/plan/program.h"
 

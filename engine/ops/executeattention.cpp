@@ -2,9 +2,9 @@
 // Rope with its gradient, KvAppend and Attention.
 #include "engine/machine/failure.h"
 #include "engine/ops/execute.h"
-#include "engine/ops/kernels.h"
 #include "engine/ops/kernels/attention.h"
 #include "engine/ops/kernels/rotary.h"
+#include "engine/ops/kernels/rows.h"
 
 #include <algorithm>
 #include <cstring>

@@ -3,8 +3,8 @@
 // choose the expert. Such rows are skipped.
 #include "engine/machine/gemm.h"
 #include "engine/ops/expertwork.h"
-#include "engine/ops/kernels.h"
 #include "engine/ops/kernels/dispatch.h"
+#include "engine/ops/kernels/rows.h"
 
 #include <algorithm>
 #include <cstring>

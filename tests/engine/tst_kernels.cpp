@@ -4,7 +4,7 @@
 #include "engine/machine/failure.h"
 #include "engine/machine/gemm.h"
 #include "engine/ops/execute.h"
-#include "engine/ops/kernels.h"
+#include "engine/ops/kernels/rows.h"
 
 #include <QTest>
 

@@ -4,10 +4,10 @@
 #include "engine/machine/gemm.h"
 #include "engine/machine/simd.h"
 #include "engine/machine/vectors.h"
-#include "engine/ops/kernels.h"
 #include "engine/ops/kernels/attentionscores.h"
 #include "engine/ops/kernels/capped.h"
 #include "engine/ops/kernels/lanes.h"
+#include "engine/ops/kernels/rows.h"
 
 #include <algorithm>
 #include <cmath>

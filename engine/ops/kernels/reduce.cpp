@@ -3,8 +3,8 @@
 
 #include "engine/machine/simd.h"
 #include "engine/machine/vectors.h"
-#include "engine/ops/kernels.h"
 #include "engine/ops/kernels/lanes.h"
+#include "engine/ops/kernels/rows.h"
 
 #include <algorithm>
 

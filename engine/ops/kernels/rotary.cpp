@@ -2,7 +2,7 @@
 #include "engine/ops/kernels/rotary.h"
 
 #include "engine/machine/simd.h"
-#include "engine/ops/kernels.h"
+#include "engine/ops/kernels/rows.h"
 
 #include <algorithm>
 

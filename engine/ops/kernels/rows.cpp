@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/ops/kernels.h"
+#include "engine/ops/kernels/rows.h"
 
 #include "engine/machine/simd.h"
 #include "engine/machine/vectors.h"
