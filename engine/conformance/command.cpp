@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/conformance/command.h"
 
-#include "engine/conformance/conformance.h"
+#include "engine/backends/backends.h"
 #include "engine/conformance/sameas.h"
-#include "engine/devices/context.h"
+#include "engine/machine/clock.h"
 
 #include <algorithm>
 #include <charconv>
@@ -36,9 +36,8 @@ int usage(const std::string& what)
 
 } // namespace
 
-int runCommand(int argc, char** argv)
+int runCommand(int argc, char** argv, Options options)
 {
-    Options options;
     std::string name = "cpu";
     std::string reference; // held to it bit for bit
     bool verbose = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/nccl/rankcheck.h"
 
-#include "engine/devices/taskpool.h"
+#include "engine/machine/taskpool.h"
 #include "engine/nccl/ranks.h"
 
 #include <random>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of one head, whole and block by block, forward and backward, against loops in double and central differences.
-#include "engine/ops/gemm.h"
+#include "engine/machine/gemm.h"
 #include "engine/ops/kernels/attention.h"
 #include "engine/ops/kernels/ringattention.h"
 #include "tests/engine/numeric.h"

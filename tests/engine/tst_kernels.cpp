@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations against plain loops in double, on one device and on several.
-#include "engine/devices/failure.h"
 #include "engine/devices/rounding.h"
+#include "engine/machine/failure.h"
+#include "engine/machine/gemm.h"
 #include "engine/ops/execute.h"
-#include "engine/ops/gemm.h"
-#include "engine/ops/kernels.h"
+#include "engine/ops/kernels/rows.h"
 #include "tests/support/runner.h"
 
 #include <QTest>

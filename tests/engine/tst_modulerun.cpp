@@ -39,7 +39,7 @@ Ran run(const Design& design, RunOptions options = {})
     auto evaluation = evaluate(design);
     if (!evaluation.ok())
         qFatal("%s", evaluation.error().text().c_str());
-    const RunOutcome outcome = runProgram({ evaluation.value()->graph, evaluation.value()->plan }, options, {}, {});
+    const RunOutcome outcome = runProgram({ { evaluation.value()->graph, evaluation.value()->plan }, options });
     if (const auto* failure = std::get_if<Failure>(&outcome))
         qFatal("%s: %s", failure->where.c_str(), failure->message.c_str());
     return { evaluation.value(), std::get<RunResult>(outcome) };

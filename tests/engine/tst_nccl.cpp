@@ -3,7 +3,7 @@
 // roots, and that it leads to what the engine's own collectives lead to.
 #include "engine/conformance/oneprogram.h"
 #include "engine/cuda/hostruntime.h"
-#include "engine/devices/failure.h"
+#include "engine/machine/failure.h"
 #include "engine/nccl/functions.h"
 #include "engine/nccl/rankcheck.h"
 #include "engine/nccl/ranks.h"

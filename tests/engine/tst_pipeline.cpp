@@ -44,7 +44,7 @@ Workload training(std::int64_t microBatches) { return { WorkloadKind::Train, 4, 
 
 RunResult resultOf(const Program& program, const RunOptions& options, const RunHooks& hooks = {})
 {
-    const RunOutcome outcome = runProgram(program, options, hooks, {});
+    const RunOutcome outcome = runProgram({ program, options, hooks });
     if (const auto* failure = std::get_if<Failure>(&outcome))
         throw std::runtime_error(failure->code + ": " + failure->where + ": " + failure->message);
     return std::get<RunResult>(outcome);
@@ -209,7 +209,7 @@ private Q_SLOTS:
                 for (OperandUse& use : op.operands)
                     use.collectives.clear();
         program.plan.collectives.clear();
-        const RunOutcome outcome = runProgram(program, verifying(), {}, {});
+        const RunOutcome outcome = runProgram({ program, verifying() });
         const auto* failure = std::get_if<Failure>(&outcome);
         QVERIFY(failure != nullptr);
         QCOMPARE(failure->code, std::string("bad-plan"));

@@ -157,7 +157,7 @@ void runMany(unsigned seed, int count, const std::function<Design(RandomDesigns&
         const auto evaluation = evaluate(design);
         QVERIFY2(evaluation.ok(), (describe(design) + ": " + (evaluation.ok() ? "" : evaluation.error().text())).c_str());
         collectives += evaluation.value()->plan.collectives.size();
-        const RunOutcome outcome = runProgram({ evaluation.value()->graph, evaluation.value()->plan }, options, {}, {});
+        const RunOutcome outcome = runProgram({ { evaluation.value()->graph, evaluation.value()->plan }, options });
         if (const auto* failure = std::get_if<Failure>(&outcome))
             QFAIL((describe(design) + ": " + failure->where + ": " + failure->message).c_str());
         const auto& result = std::get<RunResult>(outcome);

@@ -91,7 +91,7 @@ std::string mistakeOf(const Design& design, std::set<std::string>& kinds)
         return describe(design) + evaluation.error().text();
     RunOptions options;
     options.verify = true;
-    const RunOutcome outcome = runProgram({ evaluation.value()->graph, evaluation.value()->plan }, options, {}, {});
+    const RunOutcome outcome = runProgram({ { evaluation.value()->graph, evaluation.value()->plan }, options });
     if (const auto* failure = std::get_if<Failure>(&outcome))
         return describe(design) + failure->where + ": " + failure->message;
     const auto& result = std::get<RunResult>(outcome);
@@ -184,7 +184,7 @@ private Q_SLOTS:
                 continue;
             ++rings;
             options.breakCollective = collective.id;
-            const RunOutcome outcome = runProgram(program, options, {}, {});
+            const RunOutcome outcome = runProgram({ program, options });
             QVERIFY2(std::holds_alternative<RunResult>(outcome), collective.id.c_str());
             const auto& result = std::get<RunResult>(outcome);
             QVERIFY2(!result.verified, collective.id.c_str());
@@ -216,7 +216,7 @@ private Q_SLOTS:
             options.verify = true;
             options.seed = seed;
             options.breakCollective = broken;
-            const RunOutcome outcome = runProgram(program, options, {}, {});
+            const RunOutcome outcome = runProgram({ program, options });
             if (const auto* failure = std::get_if<Failure>(&outcome))
                 throw std::runtime_error(failure->message);
             const auto& result = std::get<RunResult>(outcome);

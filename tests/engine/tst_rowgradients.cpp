@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Norms, activations, rotary embedding, embedding and sums against plain loops in double and central differences.
-#include "engine/ops/kernels.h"
 #include "engine/ops/kernels/activations.h"
 #include "engine/ops/kernels/embeddinggradient.h"
 #include "engine/ops/kernels/norms.h"
 #include "engine/ops/kernels/reduce.h"
 #include "engine/ops/kernels/rotary.h"
+#include "engine/ops/kernels/rows.h"
 #include "tests/engine/numeric.h"
 #include "tests/support/runner.h"
 

@@ -28,7 +28,7 @@ Workload training(std::int64_t batch, std::int64_t sequence, std::int64_t microB
 
 RunResult resultOf(const Program& program, const RunOptions& options, const RunHooks& hooks = {}, int workers = 0)
 {
-    const RunOutcome outcome = runProgram(program, options, hooks, { workers, 0 });
+    const RunOutcome outcome = runProgram({ program, options, hooks, { workers, 0 } });
     if (const auto* failure = std::get_if<Failure>(&outcome))
         throw std::runtime_error(failure->code + ": " + failure->where + ": " + failure->message);
     return std::get<RunResult>(outcome);
@@ -36,7 +36,7 @@ RunResult resultOf(const Program& program, const RunOptions& options, const RunH
 
 Failure failureOf(const Program& program, const RunOptions& options = {})
 {
-    const RunOutcome outcome = runProgram(program, options, {}, {});
+    const RunOutcome outcome = runProgram({ program, options });
     const auto* failure = std::get_if<Failure>(&outcome);
     return failure == nullptr ? Failure { "none", "", "" } : *failure;
 }

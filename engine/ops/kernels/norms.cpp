@@ -2,7 +2,7 @@
 // Both norms are out = (x - mean) * inverse * weight + bias; RMSNorm has mean 0 and no bias.
 #include "engine/ops/kernels/norms.h"
 
-#include "engine/devices/simd.h"
+#include "engine/machine/simd.h"
 #include "engine/ops/kernels/lanes.h"
 #include "engine/ops/kernels/reduce.h"
 
