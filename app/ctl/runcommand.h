@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a plan in a worker process and reports.
+// Runs a plan in a worker process and reports on the terminal.
 #pragma once
 
 #include "model/io/wire/messages.h"
 #include "model/plan/plan.h"
 
-#include <atomic>
-#include <functional>
 #include <string>
 
 namespace shardboard {
@@ -21,21 +19,8 @@ struct RunCommand {
     std::string engine; ///< command that starts the worker; empty: the one beside this program
 };
 
-/// What happens on the way; any may be empty.
-struct RunReports {
-    std::function<void(const std::string& what)> waiting; ///< in a queue, before the worker starts
-    std::function<void(std::int64_t bytes, double seconds)> announce;
-    std::function<void(std::int64_t step, std::int64_t of, const std::string& what)> progress;
-    std::function<void(RunProfile)> profile; ///< once, when the options ask for one
-};
-
-/// Starts a worker, runs, ends the worker. Cancelled when `cancel` was set meanwhile. Errors have the code Engine and name
-/// what the worker said, or how it ended.
-Result<RunResult> runInWorker(const Graph& graph, const Plan& plan, const RunCommand& command, const RunReports& reports,
-                              const std::atomic<bool>& cancel);
-
-/// The same for a terminal: progress on stderr, the result on stdout, Ctrl-C cancels. Returns the exit code: 0 done, 1 the
-/// verification failed, 4 the engine failed, 5 cancelled.
+/// Runs it in a worker, for a terminal: progress on stderr, the result on stdout, Ctrl-C cancels. Returns the exit code: 0 done, 1
+/// the verification failed, 4 the engine failed, 5 cancelled.
 int executeRun(const Graph& graph, const Plan& plan, const RunCommand& command);
 
 } // namespace shardboard

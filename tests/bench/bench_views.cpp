@@ -196,7 +196,7 @@ json flood(const QString& program)
     Document document;
     if (!document.setDesign(trainedOn("data=2,fsdp=8,model=8")).ok())
         return "the design cannot be evaluated";
-    EngineSession session({ program, QStringLiteral("flood") });
+    EngineSession session(QStringLiteral("'%1' flood").arg(program));
     RunPanel panel(&document, &session);
     panel.resize(900, 260);
     panel.show();
@@ -245,7 +245,7 @@ json cancelling(const QString& program)
     Document document;
     if (!document.setDesign(design.value()).ok())
         return "the sample cannot be evaluated";
-    EngineSession session({ program });
+    EngineSession session(QStringLiteral("'%1'").arg(program));
     Times times;
     for (const int after : { 100, 400, 900, 1500, 2500 }) {
         bool over = false;

@@ -2,8 +2,8 @@
 // The worker on several hosts, which hosts.sh makes on this machine: the numbers of one process bit for bit, times that are right
 // although every host has its clock, and a host that is lost ends the run with one message. Skipped, with the reason, where there
 // is no MPI or this user may make no namespaces.
+#include "app/worker/askworker.h"
 #include "app/worker/workerprocess.h"
-#include "app/worker/workertalk.h"
 #include "model/io/wire/messages.h"
 #include "model/io/wire/profile.h"
 #include "tests/engine/testprogram.h"

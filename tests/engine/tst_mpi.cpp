@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The worker as several processes that mpirun starts: the same numbers as one process bit for bit, and whatever happens to one of
 // them, the client hears of it once and no process is left. Skipped where there is no mpirun or the build has no MPI.
-#include "app/worker/launcher.h"
+#include "app/worker/workercommand.h"
 #include "app/worker/workerprocess.h"
 #include "model/io/wire/calibration.h"
 #include "model/io/wire/messages.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real worker process, over its pipes: what it answers, and that it survives what clients do.
-#include "app/ctl/runcommand.h"
-#include "app/worker/lastwords.h"
+#include "app/worker/askworker.h"
+#include "app/worker/runinworker.h"
+#include "app/worker/stderrsummary.h"
 #include "app/worker/workerprocess.h"
-#include "app/worker/workertalk.h"
 #include "model/io/wire/greeting.h"
 #include "model/io/wire/jsonline.h"
 #include "tests/engine/testprogram.h"
@@ -349,7 +349,7 @@ private Q_SLOTS:
         qInfo("%d trials: %s", trials, text.c_str());
     }
 
-    void reportsExitStatusAndLastWords()
+    void reportsExitStatusAndStderr()
     {
         auto worker = WorkerProcess::start("echo no such GPU >&2; exit 7");
         QVERIFY(worker.ok());
@@ -360,16 +360,16 @@ private Q_SLOTS:
         QCOMPARE(line.error().code, ErrorCode::Engine);
     }
 
-    void lastWordsSayWhatHappened()
+    void summaryOfStderrSaysWhatHappened()
     {
-        QCOMPARE(lastWords(""), std::string());
-        QCOMPARE(lastWords("no such GPU\n"), std::string("no such GPU"));
-        QCOMPARE(lastWords("hm\n" + std::string(500, 'x')).size(), std::size_t { 240 });
+        QCOMPARE(stderrSummary(""), std::string());
+        QCOMPARE(stderrSummary("no such GPU\n"), std::string("no such GPU"));
+        QCOMPARE(stderrSummary("hm\n" + std::string(500, 'x')).size(), std::size_t { 240 });
         std::string umlauts = "x"; // of two bytes each: none is cut in two
         for (int i = 0; i < 200; ++i)
             umlauts += "ä";
-        QCOMPARE(lastWords(umlauts + "y").size(), std::size_t { 239 });
-        QCOMPARE(lastWords("shardboard-engine: " + umlauts.substr(1)), "shardboard-engine: " + umlauts.substr(1, 220) + "…");
+        QCOMPARE(stderrSummary(umlauts + "y").size(), std::size_t { 239 });
+        QCOMPARE(stderrSummary("shardboard-engine: " + umlauts.substr(1)), "shardboard-engine: " + umlauts.substr(1, 220) + "…");
         const std::string frame = std::string(74, '-') + "\n";
         const std::string peer = frame
             + "An MPI communication peer process has unexpectedly disconnected.  This\nusually indicates a failure in the "
@@ -379,35 +379,37 @@ private Q_SLOTS:
             + "Primary job  terminated normally, but 1 process returned\na non-zero exit code. Per user-direction, the job "
               "has been aborted.\n"
             + frame;
-        QCOMPARE(lastWords(aborted + peer + frame
-                           + "mpirun noticed that process rank 2 with PID 10 on node host2 exited on signal 9 (Killed).\n" + frame),
+        QCOMPARE(stderrSummary(aborted + peer + frame
+                               + "mpirun noticed that process rank 2 with PID 10 on node host2 exited on signal 9 (Killed).\n"
+                               + frame),
                  std::string("mpirun noticed that process rank 2 with PID 10 on node host2 exited on signal 9 (Killed)"));
-        QCOMPARE(lastWords(frame
-                           + "ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[4698,0],0] on node host1\n  "
-                             "Remote daemon: "
-                             "[[4698,0],1] on node host2\n\nThis is usually due to a failure of the network on the way.\n"
-                           + frame + peer),
-                 std::string("mpirun has lost the host host2"));
+        QCOMPARE(
+            stderrSummary(frame
+                          + "ORTE has lost communication with a remote daemon.\n\n  HNP daemon   : [[4698,0],0] on node host1\n  "
+                            "Remote daemon: "
+                            "[[4698,0],1] on node host2\n\nThis is usually due to a failure of the network on the way.\n"
+                          + frame + peer),
+            std::string("mpirun has lost the host host2"));
         const std::string daemons = frame
             + "ORTE was unable to reliably start one or more daemons.\nThis usually is caused by:\n\n* not finding the libraries\n"
             + frame;
-        QCOMPARE(lastWords(daemons), std::string("mpirun cannot start its daemon on all hosts"));
-        QCOMPARE(lastWords("ssh: Could not resolve hostname b: Name or service not known\n" + daemons),
+        QCOMPARE(stderrSummary(daemons), std::string("mpirun cannot start its daemon on all hosts"));
+        QCOMPARE(stderrSummary("ssh: Could not resolve hostname b: Name or service not known\n" + daemons),
                  std::string(
                      "mpirun cannot start its daemon on all hosts: ssh: Could not resolve hostname b: Name or service not known"));
-        QCOMPARE(lastWords(frame + "mpirun was unable to find the executable. It\nsaid so.\n\nExecutable: x\n" + frame),
+        QCOMPARE(stderrSummary(frame + "mpirun was unable to find the executable. It\nsaid so.\n\nExecutable: x\n" + frame),
                  std::string("mpirun was unable to find the executable. It said so"));
-        QCOMPARE(lastWords("srun: error: host2: task 3: Killed\nsrun: launch/slurm: _step_signal: Terminating StepId=1.0\n" + peer
-                           + "srun: error: host1: tasks 0-2: Terminated\n"),
+        QCOMPARE(stderrSummary("srun: error: host2: task 3: Killed\nsrun: launch/slurm: _step_signal: Terminating StepId=1.0\n"
+                               + peer + "srun: error: host1: tasks 0-2: Terminated\n"),
                  std::string("srun: error: host2: task 3: Killed"));
-        QVERIFY(lastWords(frame
-                          + "The application appears to have been direct launched using \"srun\",\nbut OMPI was not built with "
-                            "SLURM's PMI support and "
-                            "therefore cannot\nexecute. There are several options.\n"
-                          + frame + "srun: error: host1: tasks 0-2: Exited with exit code 1\n")
+        QVERIFY(stderrSummary(frame
+                              + "The application appears to have been direct launched using \"srun\",\nbut OMPI was not built with "
+                                "SLURM's PMI support and "
+                                "therefore cannot\nexecute. There are several options.\n"
+                              + frame + "srun: error: host1: tasks 0-2: Exited with exit code 1\n")
                     .find("--mpi=pmix")
                 != std::string::npos);
-        QCOMPARE(lastWords("shardboard-engine: rank 0 on host1 does not answer\n" + peer),
+        QCOMPARE(stderrSummary("shardboard-engine: rank 0 on host1 does not answer\n" + peer),
                  std::string("shardboard-engine: rank 0 on host1 does not answer"));
     }
 
@@ -458,9 +460,9 @@ private Q_SLOTS:
     /// A job may wait longer than a worker on another host has to say hello; what it waits for is shown, and it can be cancelled.
     void aQueueIsWaitedFor()
     {
-        QCOMPARE(queueWords("srun: job 2 queued and waiting for resources\n"),
+        QCOMPARE(queueNotice("srun: job 2 queued and waiting for resources\n"),
                  std::string("srun: job 2 queued and waiting for resources"));
-        QCOMPARE(queueWords("srun: job 2 queued and waiting for resources\nsrun: job 2 has been allocated resources\n"),
+        QCOMPARE(queueNotice("srun: job 2 queued and waiting for resources\nsrun: job 2 has been allocated resources\n"),
                  std::string());
         std::atomic<bool> cancel { false };
         int seen = 0;
@@ -489,33 +491,33 @@ private Q_SLOTS:
     {
         const Program program = programOf({});
         std::atomic<bool> cancel { false };
-        RunCommand command;
-        command.engine = engineCommand();
-        command.options.verify = true;
+        std::string engine = engineCommand();
+        RunOptions options;
+        options.verify = true;
         std::int64_t announced = 0;
         RunReports reports;
         reports.announce = [&](std::int64_t bytes, double) { announced = bytes; };
-        const auto result = runInWorker(program.graph, program.plan, command, reports, cancel);
+        const auto result = runInWorker(program.graph, program.plan, options, engine, reports, cancel);
         QVERIFY(result.ok() && result.value().verified && announced > 0);
 
-        command.options.backend = "cuda";
-        const auto refused = runInWorker(program.graph, program.plan, command, reports, cancel);
+        options.backend = "cuda";
+        const auto refused = runInWorker(program.graph, program.plan, options, engine, reports, cancel);
         QVERIFY(!refused.ok() && !refused.cancelled());
         QCOMPARE(refused.error().code, ErrorCode::Engine);
 
-        command.options.backend = "cpu";
+        options.backend = "cpu";
         const Program slow = slowProgram();
-        command.options.steps = 100'000;
+        options.steps = 100'000;
         reports.progress = [&](std::int64_t, std::int64_t, const std::string&) { cancel = true; };
-        QVERIFY(runInWorker(slow.graph, slow.plan, command, reports, cancel).cancelled());
+        QVERIFY(runInWorker(slow.graph, slow.plan, options, engine, reports, cancel).cancelled());
 
         cancel = false;
-        command.options.steps = 1;
-        command.engine = "echo '{\"type\":\"hello\",\"protocol\":2}'; sleep 5";
-        const auto old = runInWorker(program.graph, program.plan, command, {}, cancel);
+        options.steps = 1;
+        engine = "echo '{\"type\":\"hello\",\"protocol\":2}'; sleep 5";
+        const auto old = runInWorker(program.graph, program.plan, options, engine, {}, cancel);
         QVERIFY(!old.ok() && old.error().text().find("protocol 2") != std::string::npos);
-        command.engine = "echo no protocol at all";
-        QVERIFY(!runInWorker(program.graph, program.plan, command, {}, cancel).ok());
+        engine = "echo no protocol at all";
+        QVERIFY(!runInWorker(program.graph, program.plan, options, engine, {}, cancel).ok());
     }
 
     void messagesSurviveTheWire()

@@ -165,7 +165,7 @@ void TestRunPanel::longErrorsCanBeRead()
     QFETCH(QSize, size);
     QFETCH(double, points);
     TestWindow test;
-    test.window->engine()->setCommand({ QStringLiteral(SHARDBOARD_BINARY_DIR "/tests/fakeengine"), QStringLiteral("wordy") });
+    test.window->engine()->setCommand(QStringLiteral("'" SHARDBOARD_BINARY_DIR "/tests/fakeengine' wordy"));
     open(test, size, points);
     test.window->runPanel()->run();
     QTRY_COMPARE(test.window->engine()->state(), EngineSession::State::Failed);
@@ -190,7 +190,7 @@ void TestRunPanel::longErrorsCanBeRead()
     QCOMPARE(words->verticalScrollBar()->value(), words->verticalScrollBar()->maximum());
     QVERIFY(!words->horizontalScrollBar()->isVisible());
     // What is short is whole again.
-    test.window->engine()->setCommand({ QStringLiteral(SHARDBOARD_BINARY_DIR "/tests/fakeengine"), QStringLiteral("ok") });
+    test.window->engine()->setCommand(QStringLiteral("'" SHARDBOARD_BINARY_DIR "/tests/fakeengine' ok"));
     test.child<QPushButton>("run.restart")->click();
     QTRY_COMPARE(test.window->engine()->state(), EngineSession::State::Ready);
     settle();

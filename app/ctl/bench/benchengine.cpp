@@ -6,7 +6,7 @@
 #include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/table.h"
 #include "app/ctl/terminal.h"
-#include "app/worker/workertalk.h"
+#include "app/worker/askworker.h"
 #include "model/core/numbers.h"
 #include "model/io/wire/calibration.h"
 

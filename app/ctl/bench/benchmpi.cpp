@@ -2,9 +2,10 @@
 // Our collectives between processes of this host, or of several, beside those of the MPI library.
 #include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/table.h"
-#include "app/worker/launcher.h"
+#include "app/worker/askworker.h"
+#include "app/worker/messagefields.h"
+#include "app/worker/workercommand.h"
 #include "app/worker/workerprocess.h"
-#include "app/worker/workertalk.h"
 #include "model/core/numbers.h"
 
 #include <cstdio>

@@ -3,7 +3,7 @@
 // something on any machine.
 #include "app/ctl/bench/benchmarks.h"
 #include "app/ctl/commands.h"
-#include "app/worker/launcher.h"
+#include "app/ctl/engineoptions.h"
 #include "model/io/json/jsonwriter.h"
 
 #include <functional>

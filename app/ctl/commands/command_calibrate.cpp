@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // shardctl calibrate: measures this machine and writes hardware that designs can be made for.
 #include "app/ctl/commands.h"
+#include "app/ctl/engineoptions.h"
 #include "app/ctl/table.h"
 #include "app/ctl/terminal.h"
 #include "app/ctl/visibleoutput.h"
-#include "app/worker/launcher.h"
-#include "app/worker/workertalk.h"
+#include "app/worker/askworker.h"
+#include "app/worker/messagefields.h"
 #include "model/core/numbers.h"
 #include "model/io/design/designfile.h"
 #include "model/io/design/hardwarefile.h"

@@ -5,6 +5,7 @@
 #include "app/ctl/table.h"
 #include "app/ctl/terminal.h"
 #include "app/ctl/visibleoutput.h"
+#include "app/worker/runinworker.h"
 #include "model/core/numbers.h"
 #include "model/core/statistics.h"
 #include "model/io/design/designfile.h"
@@ -199,7 +200,7 @@ int executeRun(const Graph& graph, const Plan& plan, const RunCommand& command)
     reports.profile = [&](RunProfile measured) { profile = std::move(measured); };
     const auto result = [&] {
         const InterruptGuard guard;
-        return runInWorker(graph, plan, command, reports, InterruptGuard::flag());
+        return runInWorker(graph, plan, command.options, command.engine, reports, InterruptGuard::flag());
     }();
     line.clear();
     if (result.cancelled()) {

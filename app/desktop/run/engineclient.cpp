@@ -1,172 +1,110 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/desktop/run/engineclient.h"
 
-#include "model/io/json/jsonwriter.h"
-#include "model/io/wire/greeting.h"
-#include "model/io/wire/jsonline.h"
-#include "model/io/wire/messages.h"
 #include "widgets/look/plaintext.h"
 
 #include <QElapsedTimer>
+#include <QSocketNotifier>
 
+#include <cmath>
 #include <utility>
 
 namespace shardboard {
 
 namespace {
-constexpr int kLeaveMs = 2000;
-constexpr int kTerminateMs = 500;
-constexpr qsizetype kLogBytes = 64 * 1024;
 constexpr qsizetype kTailLines = 6;
-constexpr qint64 kReadMs = 8; ///< of messages at a time, so that a flood of them leaves the window its frames
-
-QString beginningOf(std::string_view line)
-{
-    return shownText(QString::fromUtf8(line.data(), static_cast<qsizetype>(qMin(line.size(), std::size_t { 60 }))).simplified());
-}
+constexpr qint64 kTurnMs = 8; ///< of events at a time, so that a flood of them leaves the window its frames
+constexpr int kLookMs = 20; ///< how often one that leaves is looked at
 }
 
-EngineClient::EngineClient(QObject* parent)
+EngineClient::EngineClient(const std::string& command, const WorkerLimits& limits, QObject* parent)
     : QObject(parent)
+    , m_client(command, limits)
 {
-    m_stopTimer.setSingleShot(true);
-    connect(&m_process, &QProcess::readyReadStandardOutput, this, [this] { readLines(); });
-    connect(&m_process, &QProcess::readyReadStandardError, this, &EngineClient::readLog);
-    connect(&m_process, &QProcess::finished, this, &EngineClient::onFinished);
-    connect(&m_process, &QProcess::errorOccurred, this, &EngineClient::onError);
-    connect(&m_stopTimer, &QTimer::timeout, this, [this] {
-        if (m_terminated) {
-            m_process.kill();
-            return;
-        }
-        m_terminated = true;
-        m_process.terminate();
-        m_stopTimer.start(kTerminateMs);
-    });
+    m_timer.setSingleShot(true);
+    connect(&m_timer, &QTimer::timeout, this, &EngineClient::advance);
+    watch();
 }
 
-EngineClient::~EngineClient()
+EngineClient::~EngineClient() = default;
+
+void EngineClient::request(nlohmann::json message)
 {
-    disconnect(&m_process, nullptr, this, nullptr);
-    if (!isRunning())
-        return;
-    m_process.closeWriteChannel();
-    if (m_process.waitForFinished(kLeaveMs))
-        return;
-    m_process.terminate();
-    if (m_process.waitForFinished(kTerminateMs))
-        return;
-    m_process.kill();
-    m_process.waitForFinished(kTerminateMs);
+    m_client.request(std::move(message));
+    watch();
 }
 
-void EngineClient::start(const QStringList& command)
+void EngineClient::cancel()
 {
-    if (isRunning() || command.isEmpty())
-        return;
-    m_input.clear();
-    m_read = 0;
-    m_greeted = false;
-    m_log.clear();
-    m_terminated = false;
-    m_stopTimer.stop();
-    m_process.start(command.first(), command.mid(1));
+    m_client.cancel();
+    watch();
 }
 
-void EngineClient::send(const nlohmann::json& message)
+void EngineClient::ping()
 {
-    const std::string line = jsonText(message) + '\n';
-    m_process.write(line.data(), static_cast<qint64>(line.size()));
+    m_client.ping();
+    watch();
 }
 
-void EngineClient::stop()
+void EngineClient::leave(bool atOnce)
 {
-    if (!isRunning() || m_stopTimer.isActive())
-        return;
-    m_process.closeWriteChannel();
-    m_stopTimer.start(kLeaveMs);
+    m_leaving = true;
+    if (atOnce)
+        m_client.kill();
+    m_client.leave();
+    watch();
 }
-
-void EngineClient::kill() { m_process.kill(); }
 
 QString EngineClient::logTail() const
 {
-    const auto lines = m_log.trimmed().split('\n');
+    const auto lines = QByteArray::fromStdString(m_client.errors()).trimmed().split('\n');
     return shownLines(QString::fromUtf8(lines.mid(qMax(qsizetype { 0 }, lines.size() - kTailLines)).join('\n')).trimmed());
 }
 
-void EngineClient::readLines(bool all)
+void EngineClient::advance()
 {
-    m_input += m_process.readAllStandardOutput();
-    QElapsedTimer timer;
-    timer.start();
-    for (qsizetype end = m_input.indexOf('\n', m_read); end >= 0; end = m_input.indexOf('\n', m_read)) {
-        if (!all && timer.elapsed() >= kReadMs) {
-            if (!std::exchange(m_later, true)) {
-                const auto go = [this] {
-                    m_later = false;
-                    readLines();
-                };
-                QMetaObject::invokeMethod(this, go, Qt::QueuedConnection);
-            }
-            break;
+    if (m_leaving && m_client.hasLeft()) {
+        deleteLater();
+        return;
+    }
+    QElapsedTimer turn;
+    turn.start();
+    bool more = true;
+    while (more && !m_leaving && turn.elapsed() < kTurnMs) {
+        const auto event = m_client.next();
+        more = event.has_value();
+        if (more)
+            Q_EMIT happened(*event);
+    }
+    watch();
+    if (more && !m_leaving)
+        m_timer.start(0); // the rest when the event loop comes round
+}
+
+/// Lets the event loop wait for what the client waits for.
+void EngineClient::watch()
+{
+    const WorkerDescriptors wanted = m_client.descriptors();
+    const std::array<int, 4> before { m_watched.output, m_watched.errors, m_watched.end, m_watched.input };
+    const std::array<int, 4> now { wanted.output, wanted.errors, wanted.end, wanted.input };
+    for (std::size_t i = 0; i < now.size(); ++i) {
+        if (before[i] == now[i])
+            continue;
+        if (m_notifiers[i] != nullptr) {
+            m_notifiers[i]->setEnabled(false);
+            m_notifiers[i]->deleteLater(); // it may be the one that called us
         }
-        const std::string_view line(m_input.constData() + m_read, static_cast<std::size_t>(end - m_read));
-        m_read = end + 1;
-        if (const QString problem = take(line); !problem.isEmpty()) {
-            m_input.clear();
-            m_read = 0;
-            Q_EMIT garbled(problem);
-            return;
-        }
+        const auto type = i + 1 == now.size() ? QSocketNotifier::Write : QSocketNotifier::Read;
+        m_notifiers[i] = now[i] < 0 ? nullptr : new QSocketNotifier(now[i], type, this);
+        if (m_notifiers[i] != nullptr)
+            connect(m_notifiers[i], &QSocketNotifier::activated, this, &EngineClient::advance);
     }
-    if (m_later && m_read < m_input.size() / 2)
-        return; // moved to the front now and then, not at every turn
-    m_input.remove(0, m_read);
-    m_read = 0;
-    if (m_input.size() > static_cast<qsizetype>(kMaxLine) && m_input.indexOf('\n') < 0) {
-        m_input.clear();
-        Q_EMIT garbled(tr("it wrote a line of more than %1 MiB").arg(kMaxLine >> 20));
-    }
-}
-
-/// Hands the message of a line on; answers what is wrong with one that has none. What comes before the hello is skipped.
-QString EngineClient::take(std::string_view line)
-{
-    if (!m_greeted) {
-        const Greeting greeting = greetingOf(line);
-        m_greeted = greeting.kind == Greeting::Kind::Hello;
-        if (m_greeted)
-            Q_EMIT received(greeting.message);
-        return greeting.kind == Greeting::Kind::Stranger ? tr("it did not say hello, but “%1”").arg(beginningOf(line)) : QString();
-    }
-    const auto message = parseJsonLine(line, "engine");
-    if (!message.ok() || !message.value().is_object() || !message.value().contains("type") || !message.value()["type"].is_string())
-        return tr("it wrote a line that is not a message: “%1”").arg(beginningOf(line));
-    Q_EMIT received(message.value());
-    return {};
-}
-
-void EngineClient::readLog()
-{
-    m_log += m_process.readAllStandardError();
-    if (m_log.size() > kLogBytes)
-        m_log = m_log.right(kLogBytes);
-}
-
-void EngineClient::onFinished(int code, QProcess::ExitStatus status)
-{
-    m_stopTimer.stop();
-    readLog();
-    readLines(true);
-    // For a crash QProcess reports the signal as the code.
-    Q_EMIT ended(status == QProcess::CrashExit ? tr("killed by signal %1").arg(code) : tr("exit status %1").arg(code));
-}
-
-void EngineClient::onError(QProcess::ProcessError error)
-{
-    if (error == QProcess::FailedToStart)
-        Q_EMIT ended(tr("“%1” cannot be started: %2").arg(m_process.program(), m_process.errorString()));
+    m_watched = wanted;
+    const auto seconds = m_leaving ? std::optional(kLookMs / 1000.0) : m_client.patience();
+    if (seconds)
+        m_timer.start(static_cast<int>(std::ceil(*seconds * 1000)));
+    else
+        m_timer.stop();
 }
 
 } // namespace shardboard

@@ -88,6 +88,7 @@ RunPanel::RunPanel(Document* document, EngineSession* session, QWidget* parent)
     connect(m_backend, &QComboBox::activated, this, [this] { chooseBackend(m_backend->currentData().toString()); });
     connect(m_session, &EngineSession::stateChanged, this, &RunPanel::updateState);
     connect(m_session, &EngineSession::silenceChanged, this, &RunPanel::updateSilence);
+    connect(m_session, &EngineSession::queued, this, [this](const QString& what) { m_needs->setFullText(what); });
     connect(m_session, &EngineSession::announced, this, [this](qint64 bytes, double seconds) {
         m_needs->setFullText(tr("needs %1 and about %2").arg(bytesText(bytes), secondsText(seconds)));
     });

@@ -24,6 +24,7 @@
 #include "app/desktop/window/shortcutsheet.h"
 #include "app/desktop/window/statusline.h"
 #include "app/desktop/window/welcome.h"
+#include "app/worker/workercommand.h"
 #include "model/session/document.h"
 #include "model/session/selection.h"
 #include "widgets/canvas/accessiblecanvas.h"
@@ -90,7 +91,7 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
     , m_document(new Document(this))
     , m_actions(new Actions(this))
     , m_recent(new RecentFiles(settings, this))
-    , m_engine(new EngineSession(engineCommand(settings.engineCommand()), this))
+    , m_engine(new EngineSession(QString::fromStdString(chosenCommand(settings.engineCommand().toStdString())), this))
     , m_banner(new Banner(this))
     , m_fileActions(new FileActions(m_document, settings, m_recent, m_banner, this))
     , m_recovery(new Recovery(m_document, settings.unsavedFolder(), this))
@@ -101,8 +102,9 @@ MainWindow::MainWindow(Settings& settings, ThemeControl& theme, QWidget* parent)
     installAccessibleCanvases();
     showPlainText();
     setObjectName(QStringLiteral("mainWindow"));
-    if (m_engine->command().size() == 1) // a command with arguments knows itself what it starts
-        m_engine->setMpiCommand(mpiCommand(m_engine->command().first(), std::clamp(QThread::idealThreadCount(), 2, 8)));
+    if (const auto program = programAlone(m_engine->command().toStdString()))
+        m_engine->setMpiCommand(
+            QString::fromStdString(mpirunCommand(*program, std::clamp(QThread::idealThreadCount(), 2, 8)).value_or("")));
     setWindowIcon(QIcon(QStringLiteral(":/icons/shardboard.png")));
     connect(new FileDrops(this), &FileDrops::dropped, this, &MainWindow::openDropped);
     createActions();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/worker/lastwords.h"
+#include "app/worker/stderrsummary.h"
 
 #include <algorithm>
 #include <sstream>
@@ -119,7 +119,7 @@ std::string whatHappened(const Said& said)
 
 } // namespace
 
-std::string lastWords(const std::string& errors)
+std::string stderrSummary(const std::string& errors)
 {
     std::string out = whatHappened(saidIn(errors));
     if (out.empty()) {
@@ -136,7 +136,7 @@ std::string lastWords(const std::string& errors)
     return out;
 }
 
-std::string queueWords(const std::string& errors)
+std::string queueNotice(const std::string& errors)
 {
     std::istringstream rest(errors);
     std::string last;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/ctl/runcommand.h"
+#include "app/worker/runinworker.h"
 
-#include "app/worker/workertalk.h"
+#include "app/worker/askworker.h"
+#include "app/worker/messagefields.h"
 #include "model/io/wire/planjson.h"
+
+#include <utility>
 
 namespace shardboard {
 
 using nlohmann::json;
 
-Result<RunResult> runInWorker(const Graph& graph, const Plan& plan, const RunCommand& command, const RunReports& reports,
-                              const std::atomic<bool>& cancel)
+Result<RunResult> runInWorker(const Graph& graph, const Plan& plan, const RunOptions& options, const std::string& engine,
+                              const RunReports& reports, const std::atomic<bool>& cancel)
 {
     const auto onMessage = [&](const json& message) {
         const std::string type = messageText(message, "type");
@@ -20,8 +23,8 @@ Result<RunResult> runInWorker(const Graph& graph, const Plan& plan, const RunCom
         else if (type == "progress" && reports.progress)
             reports.progress(messageWhole(message, "step"), messageWhole(message, "of"), messageText(message, "what"));
     };
-    json request = { { "type", "run" }, { "plan", planToJson(graph, plan) }, { "options", toJson(command.options) } };
-    const auto answer = askWorker(command.engine, std::move(request), onMessage, cancel);
+    json request = { { "type", "run" }, { "plan", planToJson(graph, plan) }, { "options", toJson(options) } };
+    const auto answer = askWorker(engine, std::move(request), onMessage, cancel);
     if (answer.cancelled())
         return Cancelled {};
     if (!answer.ok())
@@ -30,7 +33,7 @@ Result<RunResult> runInWorker(const Graph& graph, const Plan& plan, const RunCom
     auto result = runResultFromJson(message.contains("run") ? message["run"] : json());
     if (!result.ok())
         return engineError(result.error().what, result.error().where);
-    if (command.options.profile != ProfileMode::None) {
+    if (options.profile != ProfileMode::None) {
         auto profile = message.contains("profile")
             ? profileFromJson(message["profile"])
             : Result<RunProfile>(engineError("it measured no profile", "engine", "use programs of the same version"));
