@@ -157,7 +157,7 @@ private Q_SLOTS:
         row("crashes", fake("crash"), F::Ended, "killed by signal 9 (Killed)");
         row("its launcher has lost a process", fake("lost"), F::Ended, "exit status 137");
         row("no message", fake("garbage"), F::NotUnderstood,
-            "it wrote a line that is no message: “Segmentation fault (this is no JSON)”");
+            "it wrote a line that is not a message: “Segmentation fault (this is no JSON)”");
         row("another message in place of the hello", fake("stranger"), F::NotUnderstood,
             "it did not say hello, but “{\"id\":1,\"type\":\"result\"}”");
         row("another version", fake("old"), F::NotUnderstood, "it speaks protocol 0, this program speaks 1");
